@@ -1,4 +1,4 @@
-//! Asking a person: a task and its question are parked together.
+//! Asks the operator: a task is parked together with its question.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::engine::why::{Rule, Why};
 use crate::fault::{Code, Fault, Work};
 use crate::question::QuestionKind;
 
-/// What a task is parked for.
+/// A request to park a task with a question.
 pub(in crate::engine) struct Ask<'a> {
     pub(in crate::engine) task: TaskId,
-    /// The paused run that goes on after the answer.
+    /// The paused run that continues after the answer.
     pub(in crate::engine) run: Option<RunId>,
     pub(in crate::engine) next: Next,
     pub(in crate::engine) subject: Subject,
@@ -26,7 +26,7 @@ pub(in crate::engine) struct Ask<'a> {
     pub(in crate::engine) why: Why,
 }
 
-/// The run stands still over its fault, and a person is asked about it.
+/// Pauses or ends the run over its fault and asks the operator about it.
 pub(super) fn ask_after(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>, why: Why) {
     let Some(place) = turn.state.run(run).map(|run| (run.task, run.place().resumed())) else {
         return;
@@ -38,7 +38,8 @@ pub(super) fn ask_after(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>, why
     ask(turn, Ask { task, run: kept, next, subject, kind, fault: Some(fault), why });
 }
 
-/// The one attempt that met a fault which is asked about at once; its tries are not counted.
+/// Returns the single attempt that met a fault which is asked about at once, because its tries are
+/// not counted.
 fn only_attempt(turn: &Turn<'_>, fault: &Fault) -> Option<Tried> {
     let met = turn.events().iter().rev().find_map(|recorded| match &recorded.event {
         Event::FaultMet { run, fault: met, approach, .. } if met.signature == fault.signature => {
@@ -47,7 +48,7 @@ fn only_attempt(turn: &Turn<'_>, fault: &Fault) -> Option<Tried> {
         _ => None,
     });
     let (run, approach) = met?;
-    // A question of the agent's own is no failed attempt.
+    // A question that the agent asks is not a failed attempt.
     if fault.code() == Code::PreconditionInput {
         return None;
     }
@@ -55,7 +56,7 @@ fn only_attempt(turn: &Turn<'_>, fault: &Fault) -> Option<Tried> {
     agent.then(|| Tried { approach: approach.unwrap_or_default(), code: fault.code() })
 }
 
-/// Parks a task with its question: a new one, or the open one about the same thing.
+/// Parks a task with a question: a new one, or the open one on the same subject.
 pub(in crate::engine) fn ask(turn: &mut Turn<'_>, asked: Ask<'_>) {
     let Ask { task, run, next, subject, kind, fault, why } = asked;
     let question = match turn.state.question_about(subject).map(|question| question.id) {
@@ -96,13 +97,13 @@ pub(super) fn open(
     id
 }
 
-/// What is known of the action that is asked about.
+/// Returns the facts about the action that the question is about.
 fn action_facts(turn: &Turn<'_>, subject: Subject) -> Option<Box<ActionFacts>> {
     let Subject::Action(id) = subject else { return None };
     turn.state.mutation(id).map(|mutation| Box::new(mutation.facts()))
 }
 
-/// The attempts that failed with this error since its counter last started over.
+/// Returns the attempts that failed with this error since its counter was last reset.
 fn attempts(
     turn: &Turn<'_>,
     subject: Subject,
@@ -122,19 +123,20 @@ fn attempts(
     record.failed.iter().skip(recent).map(|failed| failed.tried.clone()).collect()
 }
 
-/// The repairs that did not help since a person last had a word: a script breaks anew each time, so
-/// they are the job's and not those of one error.
+/// Returns the repairs that failed since the operator last answered. They belong to the job and not
+/// to one error, because a script breaks differently each time.
 fn repairs(job: &Task) -> Vec<Tried> {
     let all = &job.repairs.failed;
     let recent = all.len().saturating_sub(job.counters.repairs as usize);
     all[recent..].to_vec()
 }
 
-/// Nobody can tell whether an action happened: its task waits for a person to say so.
+/// Parks the task of an action whose outcome cannot be determined, until the operator says whether
+/// it happened.
 pub(in crate::engine) fn ask_about_action(turn: &mut Turn<'_>, id: MutationId) {
     let Some(mutation) = turn.state.mutation(id) else { return };
     let Some(task) = turn.state.task(mutation.task) else { return };
-    // A job whose script still runs is parked when the script ends; a parked task waits already.
+    // A job whose script still runs is parked when the script ends; a parked task already waits.
     let TaskState::Reconciling { run } = task.state else { return };
     let (task, next) = (task.id, task.next);
     let run = turn.state.run(run).map(|run| run.id);
@@ -144,7 +146,7 @@ pub(in crate::engine) fn ask_about_action(turn: &mut Turn<'_>, id: MutationId) {
     ask(turn, Ask { task, run, next, subject, kind, fault: None, why });
 }
 
-/// The whole build waits for a person.
+/// Asks the operator about a whole build, unless a question about it is open.
 pub(in crate::engine) fn ask_about_build(
     turn: &mut Turn<'_>,
     build: BuildId,

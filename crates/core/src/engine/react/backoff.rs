@@ -1,4 +1,4 @@
-//! What passes by itself: the same operation again, later.
+//! Repeats an operation that failed for a transient reason, after a backoff.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault, Origin, Reaction, Work};
 use crate::time::Time;
 
-/// A service that failed this often in a row closes the gate for everyone.
+/// Number of consecutive service failures that closes the gate for all work on the account.
 const ERRORS_THAT_CLOSE: u32 = 2;
 
 pub(super) fn back_off(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
@@ -49,8 +49,8 @@ pub(super) fn back_off(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     turn.decide(Event::TaskBackingOff { task, until, gate, run: None, next }, why);
 }
 
-/// When an operation that failed for a passing reason is repeated, and why; none when it was
-/// repeated as often as allowed, so that the run stands still and a person is asked.
+/// Returns when and why an operation that failed for a transient reason is repeated. `None` if it
+/// was repeated as often as allowed: then the run stops and the operator is asked.
 pub(in crate::engine) fn repeat_or_ask(
     turn: &mut Turn<'_>,
     run: RunId,
@@ -61,8 +61,8 @@ pub(in crate::engine) fn repeat_or_ask(
     let id = task.id;
     let Transient { count, since } = task.transient(operation);
     let limit = turn.policy.limits(fault.code(), &task.spec.overrides).transient;
-    // An agent's task can afford to wait out an outage; a job's next firing comes anyway, and a
-    // connector has somebody waiting.
+    // An agent's task can wait out an outage; a job's next firing comes anyway, and a connector has
+    // a client waiting.
     let waited = task.work() == Work::Job
         || fault.origin == Origin::Connector
         || turn.now.since(since) >= turn.policy.retry.transient_for_ms;
@@ -74,7 +74,7 @@ pub(in crate::engine) fn repeat_or_ask(
     repeat(turn, id, operation, fault)
 }
 
-/// When an operation that failed for a passing reason is repeated, and why.
+/// Returns when and why an operation that failed for a transient reason is repeated.
 fn repeat(
     turn: &mut Turn<'_>,
     task: TaskId,
@@ -85,7 +85,7 @@ fn repeat(
     let count = task.transient(operation).count;
     let limit = turn.policy.limits(fault.code(), &task.spec.overrides).transient;
     let why = Why::code(Rule::PassesByItself, fault.code());
-    // Whoever keeps its times repeats it for as long as there is time.
+    // A scheduled job repeats it for as long as there is time.
     let why = if task.is_scheduled() { why } else { why.counted(Charge::Transient, count, limit) };
     let nth = count.saturating_sub(1);
     let (after, at) = (fault.retry_after, fault.resets_at);

@@ -1,4 +1,4 @@
-//! A budget without room for the next call.
+//! Reacts to a budget without room for the next call.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::time::{Span, Time};
 
 const DAY: Span = Span::from_hours(24);
 
-/// The project's day that `now` lies in.
+/// Returns the number of the project's day that contains `now`.
 pub(in crate::engine) fn day_number(budget: &Budget, now: Time) -> u64 {
     budget.day_number(now)
 }
@@ -49,7 +49,7 @@ pub(super) fn spent(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     }
 }
 
-/// Holds the run with its whole build, unless that stands still already.
+/// Holds the whole build, unless it is on hold already, and pauses the run.
 fn with_build(turn: &mut Turn<'_>, run: RunId, hold: impl FnOnce(&mut Turn<'_>, BuildId)) {
     let Some((task, step)) = turn.state.run(run).map(|run| (run.task, run.place().resumed().step))
     else {
@@ -63,7 +63,7 @@ fn with_build(turn: &mut Turn<'_>, run: RunId, hold: impl FnOnce(&mut Turn<'_>, 
         Some(Status::Active) => {
             turn.pause_run(run, Status::PausedApproval, step, Some(Code::BudgetExhausted));
         }
-        // It stood still over an action; it waits for its place once the build goes on.
+        // The run was paused over an action; it waits for a slot once the build continues.
         Some(Status::PausedReconciliation) => take_up(turn, run, step),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! A conversation that no longer fits is shortened, a few times.
+//! Compacts a conversation that no longer fits, up to a limit; then asks the operator.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! A scheduled job that meets something passing keeps its times: a firing that is still trying when
-//! the next one comes gives up for it, and a person is told when that has gone on for long.
+//! Handles transient failures of scheduled jobs. A job keeps its schedule: a firing that is still
+//! trying when the next one is due gives up for it, and the operator is told when that has gone on
+//! for long.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 use crate::question::QuestionKind;
 
-/// Whether a firing that is not over only waits for something that passes by itself.
+/// Returns whether an unfinished firing only waits for a transient failure to pass.
 pub(in crate::engine) fn only_waits(turn: &Turn<'_>, task: &Task) -> bool {
     if !task.is_scheduled() {
         return false;
@@ -24,7 +25,7 @@ pub(in crate::engine) fn only_waits(turn: &Turn<'_>, task: &Task) -> bool {
     backs_off || turn.state.rests_over_what_passes(task)
 }
 
-/// The firing gives up, and the next one begins.
+/// Ends the firing without success and starts the next one.
 pub(in crate::engine) fn let_next_try(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
     let (fault, later) = (task.failure.clone(), task.fire_later);
@@ -38,7 +39,7 @@ pub(in crate::engine) fn let_next_try(turn: &mut Turn<'_>, id: TaskId) {
     }
 }
 
-/// Asks about a job that has been failing for long. It goes on trying all the same.
+/// Asks the operator about a job that has been failing for long. The job keeps trying all the same.
 pub(super) fn tell_when_due(turn: &mut Turn<'_>, id: TaskId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.task(id) else { return };
     let Some(failing) = task.failing else { return };
@@ -53,7 +54,7 @@ pub(super) fn tell_when_due(turn: &mut Turn<'_>, id: TaskId, fault: &Arc<Fault>)
     }
 }
 
-/// The job works again, or nobody wants to know: the question about it goes.
+/// Withdraws the question about a job, because it works again or is on hold.
 pub(in crate::engine) fn withdraw_question(turn: &mut Turn<'_>, id: TaskId) {
     if let Some(question) = turn.state.question_about(Subject::Job(id)).map(|asked| asked.id) {
         turn.emit(Event::QuestionWithdrawn { question });

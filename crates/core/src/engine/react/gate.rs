@@ -1,4 +1,4 @@
-//! Waiting at the gate that all work on one account shares.
+//! Waits at the gate that all work on one account shares.
 
 use std::sync::Arc;
 
@@ -39,14 +39,14 @@ pub(super) fn wait(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     );
 }
 
-/// Closes the gate for everyone on the account.
+/// Closes the gate for all work on the account.
 pub(super) fn close(turn: &mut Turn<'_>, key: GateKey, until: Time, code: Code, rule: Rule) {
     let waiting = Event::GateWaiting { gate: key, until, code, passed: false };
     turn.decide(waiting, Why::code(rule, code));
 }
 
-/// Whoever is limited while the gate is closed has nothing to add, unless the server named a
-/// later time.
+/// Returns whether the gate is already closed for long enough. A call that is limited while the
+/// gate is closed adds nothing, unless the server named a later time.
 fn is_closed_long_enough(turn: &Turn<'_>, key: GateKey, fault: &Fault) -> bool {
     match turn.state.gate(key).map(|gate| gate.state) {
         Some(GateState::Waiting { until }) => {
@@ -56,15 +56,15 @@ fn is_closed_long_enough(turn: &Turn<'_>, key: GateKey, fault: &Fault) -> bool {
     }
 }
 
-/// How long the server asked us to wait.
+/// Returns the wait that the server asked for.
 fn asked(turn: &Turn<'_>, fault: &Fault) -> Option<Span> {
     let resets_in = fault.resets_at.filter(|at| *at > turn.now).map(|at| at.since(turn.now));
     fault.retry_after.or(resets_in)
 }
 
-/// Whether the time that the server named for the end of a window has just passed by our clock: clocks
-/// differ, and some services name it to the minute. It opens any moment, so it is tried again soon.
-/// A time long gone is no time.
+/// Returns whether the reset time that the server named has just passed by the local clock. Clocks
+/// differ, and some services name it to the minute, so the window opens any moment and the account
+/// is tried again soon. A time long past does not count.
 fn has_passed(turn: &Turn<'_>, fault: &Fault) -> bool {
     let over = match (fault.retry_after, fault.resets_at) {
         (Some(wait), _) => wait == Span::ZERO,
@@ -76,8 +76,9 @@ fn has_passed(turn: &Turn<'_>, fault: &Fault) -> bool {
     over && fault.code().row().reaction == Reaction::GateUntilReset
 }
 
-/// When the account is tried again: the server's word wins, and our own patience grows, so that
-/// a server that always says "soon" is not called all night.
+/// Returns the time at which the account is tried again. The server's time takes precedence, and
+/// the engine's own backoff grows, so that a server that always says "soon" is not called all
+/// night.
 fn reopens_at(turn: &mut Turn<'_>, key: GateKey, fault: &Fault) -> Time {
     let limited = turn.state.gate(key).map_or(0, |gate| gate.limited);
     let (policy, now) = (turn.policy, turn.now);
@@ -102,7 +103,7 @@ fn reopens_at(turn: &mut Turn<'_>, key: GateKey, fault: &Fault) -> Time {
 
 fn waited_too_long(turn: &Turn<'_>, key: GateKey, fault: &Fault) -> Option<Why> {
     let code = fault.code();
-    // Calls that were under way when the gate closed say nothing about the end of its wait.
+    // Calls in progress when the gate closed say nothing about the end of its wait.
     let gate = turn.state.gate(key).filter(|gate| !gate.is_closed())?;
     let wait = &turn.policy.wait;
     let why = Why::code(Rule::WaitedTooLong, code);
@@ -115,7 +116,8 @@ fn waited_too_long(turn: &Turn<'_>, key: GateKey, fault: &Fault) -> Option<Why> 
     }
 }
 
-/// The wait took too long: everyone who waits here asks the same question.
+/// Gives the wait up, because it took too long: all tasks that wait at the gate ask the same
+/// question.
 fn give_up(turn: &mut Turn<'_>, run: RunId, key: GateKey, fault: &Arc<Fault>, why: &Why) {
     let waiters: Vec<TaskId> =
         turn.state.gate(key).map(|gate| gate.waiters.iter().copied().collect()).unwrap_or_default();

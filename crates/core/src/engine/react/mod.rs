@@ -1,5 +1,5 @@
-//! What a fault leads to. Nothing here reads a message: the code, the kind of work, the policy
-//! and the counters decide.
+//! Reactions to faults. The code, the kind of work, the policy and the counters decide; no reaction
+//! reads a message.
 
 mod ask;
 mod backoff;
@@ -30,7 +30,8 @@ use super::why::{Rule, Why};
 use crate::attempt::Approach;
 use crate::fault::{Class, Code, Fault, Reaction};
 
-/// The run's step failed. The ledger comes first, whatever the code says.
+/// Handles the failure of a run's step. Open actions in the ledger come first, whatever the code
+/// says.
 pub(super) fn fail(
     turn: &mut Turn<'_>,
     run: RunId,
@@ -50,14 +51,14 @@ pub(super) fn fail(
     }
 }
 
-/// What the agent did that is now found wanting. An outage says nothing about it.
+/// Returns the agent's approach that turned out to be wrong. An outage says nothing about it.
 fn checked_approach(turn: &Turn<'_>, task: TaskId, fault: &Fault) -> Option<Arc<Approach>> {
     let approach = turn.state.task(task)?.approach.clone();
     approach.filter(|_| fault.class() == Class::CodeError)
 }
 
-/// A fault inside a running attempt that another way may get past: the agent hears of it and goes
-/// on, until its tries are used up.
+/// Handles a fault inside a running attempt that another approach may get past: the agent is told
+/// of it and continues, until its tries are used up.
 pub(super) fn another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     match replan::tries_used_up(turn, run, fault) {
         Some(why) => ask::ask_after(turn, run, fault, why),
@@ -65,7 +66,7 @@ pub(super) fn another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     }
 }
 
-/// The fault is written down and charged.
+/// Records the fault and charges its counters.
 pub(super) fn meet(
     turn: &mut Turn<'_>,
     run: RunId,
@@ -82,7 +83,7 @@ pub(super) fn meet(
     turn.emit(Event::FaultMet { task, run, fault, approach, ends, passing });
 }
 
-/// Whether the policy has a used-up allowance of a tool waited out.
+/// Returns whether the policy waits out an exhausted quota of a tool.
 fn is_waited_out(turn: &Turn<'_>, code: Code) -> bool {
     code == Code::ToolQuota && turn.policy.wait.tool_quota_waits
 }
@@ -95,7 +96,8 @@ fn ended(turn: &Turn<'_>, run: RunId) -> bool {
         .is_some_and(|build| build.state.has_ended())
 }
 
-/// Does what the fault's code calls for. The fault has been charged, and no action is open.
+/// Performs the reaction that the fault's code calls for. The fault has been charged, and no action
+/// is open.
 pub(super) fn react(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let code = fault.code();
@@ -120,7 +122,7 @@ pub(super) fn react(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     }
 }
 
-/// The run goes on with `step`. One that stood still over an action waits for its place first.
+/// Continues the run with `step`. A run that was paused over an action waits for a slot first.
 pub(super) fn take_up(turn: &mut Turn<'_>, id: RunId, step: Step) {
     let Some(run) = turn.state.run(id) else { return };
     let (task, phase) = (run.task, run.phase);
@@ -134,7 +136,8 @@ pub(super) fn take_up(turn: &mut Turn<'_>, id: RunId, step: Step) {
     }
 }
 
-/// Ends or pauses the run as its fault's type says; a paused run is kept for the answer.
+/// Ends or pauses the run, as its fault's type says. Returns the run if it is paused, because it
+/// continues after the answer.
 pub(super) fn stand_still(turn: &mut Turn<'_>, run: RunId, fault: &Fault) -> Option<RunId> {
     let status = Status::from(fault.error_type().run_status());
     if status == Status::PausedApproval {
@@ -152,7 +155,8 @@ fn never_retried(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     ask::ask_after(turn, run, fault, Why::code(Rule::NeverRetried, fault.code()));
 }
 
-/// The worktree is set aside: whoever answers gets a new one. A user's own tree cannot be.
+/// Asks the operator about a quarantined worktree; the answer leads to a new one. The user's own
+/// tree cannot be quarantined, so there the build fails.
 fn quarantine(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(build) =
         turn.state.run(run).and_then(|run| turn.state.task(run.task)).map(|t| t.build)
@@ -168,7 +172,7 @@ fn quarantine(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     }
 }
 
-/// Settings that cannot work fail the one task they belong to, at once.
+/// Fails the task at once, because its settings cannot work, and skips the tasks that need it.
 fn fail_task(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
     turn.end_run(run, Status::FailedConfig, fault.code());

@@ -1,4 +1,4 @@
-//! What is repeated once at once, because it often just works the second time.
+//! Repeats an operation once, at once, because it often succeeds the second time.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn retry_once(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>, re
     }
 }
 
-/// How often this has failed in a row, by the counter it charges.
+/// Returns the counter that the fault charges and its number of consecutive failures.
 fn failures(turn: &Turn<'_>, run: RunId, fault: &Fault) -> (Charge, u32) {
     let Some(run) = turn.state.run(run) else { return (Charge::Git, 0) };
     let Some(task) = turn.state.task(run.task) else { return (Charge::Git, 0) };
@@ -37,7 +37,8 @@ fn failures(turn: &Turn<'_>, run: RunId, fault: &Fault) -> (Charge, u32) {
     }
 }
 
-/// The work goes on without it: an action is left out, and what needs it with it.
+/// Continues the work with a warning. A failed action is skipped, and so are the actions that need
+/// it.
 fn warn(turn: &mut Turn<'_>, run: RunId, step: Step, fault: &Fault, why: Why) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
     turn.decide(Event::Warned { task, run, code: fault.code() }, why.clone());
@@ -45,10 +46,10 @@ fn warn(turn: &mut Turn<'_>, run: RunId, step: Step, fault: &Fault, why: Why) {
         let to = Reconciled::Skipped;
         turn.decide(Event::MutationReconciled { mutation, to, result: Arc::from("") }, why);
     }
-    // Actions are walked anew: the ledger knows that this one is settled.
+    // Actions are walked again: the ledger knows that this one is settled.
     match step {
         Step::Mutate { .. } => take_up(turn, run, step),
-        // Nobody but its runtime can say that it is done.
+        // Only the session's runtime can say that the work is done.
         Step::Attempt { .. } if flow::is_session(turn, run) => take_up(turn, run, step),
         Step::Execute => {
             flow::reach(turn, run, Phase::Emitting);

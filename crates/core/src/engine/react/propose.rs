@@ -1,4 +1,4 @@
-//! A repair that is not used by itself: a person decides whether it is.
+//! Proposes a repair that is not used automatically: the operator decides whether it is.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Input};
 use crate::question::QuestionKind;
 
-/// A repair waits on `branch`. When a person says that it is taken over, the script runs again.
+/// Asks the operator about a repair that waits on `branch`. The script runs again once the operator
+/// says that the repair was taken over.
 pub(in crate::engine) fn propose_repair(turn: &mut Turn<'_>, run: RunId, branch: &str) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let (task, source) = (task.id, format!("repair:{}", task.spec.name));

@@ -1,4 +1,5 @@
-//! What does not pass by itself: another approach, or a repair; a few of them, then a question.
+//! Reacts to faults that do not pass by themselves: with another approach or a repair, a limited
+//! number of times, then with a question.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ fn try_another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     };
     retrying(turn, run, fault);
     let count = turn.state.signatures().count(fault.signature);
-    // A red check is often one line away: the first failure keeps what is there.
+    // A red check is often one line away from green: the first failure keeps the worktree.
     let fresh = count >= turn.policy.retry.fresh_start_at;
     let start = if fresh { Start::FromBase } else { Start::KeepTree };
     let next = if place.step == Step::TakeBack { place } else { Next::attempt(start) };
@@ -36,7 +37,7 @@ fn try_another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     turn.emit(Event::TaskReady { task, run: None, next });
 }
 
-/// Says which try this is, and why there is another one.
+/// Records the number of the current try and the reason for another one.
 pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let (signature, code) = (fault.signature, fault.code());
@@ -50,14 +51,14 @@ pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     turn.decide(Event::Retrying { task, run, signature, attempt, code, approach, of }, why);
 }
 
-/// How many tries the error has had with the one at hand. An answer may have started the count
-/// over while the outcome of an action was looked up; the failure that waited for it counts anew.
+/// Returns the number of tries of the error, including the current one. An answer may have reset
+/// the count while the outcome of an action was probed; the failure that waited for it counts anew.
 fn tries(turn: &Turn<'_>, task: &Task, signature: Signature) -> u32 {
     let counted = task.has_charged(turn.state.signatures(), signature);
     turn.state.signatures().count(signature) + u32::from(!counted)
 }
 
-/// Why there is no further try, if there is none.
+/// Returns the reason why there is no further try, if there is none.
 pub(super) fn tries_used_up(turn: &Turn<'_>, run: RunId, fault: &Fault) -> Option<Why> {
     let task = turn.state.run(run).and_then(|run| turn.state.task(run.task))?;
     let (signature, code) = (fault.signature, fault.code());
@@ -75,7 +76,8 @@ pub(super) fn tries_used_up(turn: &Turn<'_>, run: RunId, fault: &Fault) -> Optio
     }
 }
 
-/// A job's script broke: an agent repairs it, then it runs again.
+/// Lets an agent repair a job's script, which then runs again; asks the operator once the repairs
+/// are used up.
 pub(super) fn repair(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let limit = turn.policy.limits(fault.code(), &task.spec.overrides).repairs;
@@ -95,7 +97,8 @@ pub(super) fn repair(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     turn.decide(Event::TaskReady { task: id, run: None, next }, counted(rule));
 }
 
-/// After an action of this firing was applied, a changed script might do the rest differently.
+/// Returns whether a repair is only proposed. After an action of this firing was applied, a changed
+/// script might do the rest differently.
 pub(in crate::engine) fn proposes_only(turn: &Turn<'_>, task: &Task) -> bool {
     let Some(job) = task.spec.job else { return false };
     let applied = task.ledger.iter().any(|id| {
