@@ -1,4 +1,4 @@
-//! What an event is about.
+//! The builds, tasks, runs and faults that an event names.
 
 use std::sync::Arc;
 
@@ -6,19 +6,20 @@ use super::event::{Event, Raised, Reconciled, Recorded};
 use super::ids::{BuildId, RunId, TaskId};
 use crate::fault::{Code, Fault};
 
-/// The things an event names by itself. What a run belongs to is known elsewhere.
+/// The ids that an event carries itself. The task and the build of a run are known to the state
+/// only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// The build.
+    /// The build, if the event names one.
     pub build: Option<BuildId>,
-    /// The task.
+    /// The task, if the event names one.
     pub task: Option<TaskId>,
-    /// The run.
+    /// The run, if the event names one.
     pub run: Option<RunId>,
 }
 
 impl Event {
-    /// The build that it starts.
+    /// Returns the build that the event starts, if it starts one.
     pub const fn starts(&self) -> Option<BuildId> {
         match self {
             Self::BuildStarted { build, .. } => Some(*build),
@@ -26,7 +27,7 @@ impl Event {
         }
     }
 
-    /// The fault that it is about.
+    /// Returns the fault that a run met, if the event records one.
     pub const fn met(&self) -> Option<&Arc<Fault>> {
         match self {
             Self::FaultMet { fault, .. } => Some(fault),
@@ -34,7 +35,7 @@ impl Event {
         }
     }
 
-    /// What became before of the action that it declares, where that is known.
+    /// Returns the earlier outcome of the action that the event declares, if it is known.
     pub const fn declared_before(&self) -> Option<Reconciled> {
         match self {
             Self::Declared { before, .. } => *before,
@@ -42,7 +43,7 @@ impl Event {
         }
     }
 
-    /// The run that it ends or pauses.
+    /// Returns the run that the event ends or pauses without success, if any.
     pub const fn ended_run(&self) -> Option<RunId> {
         match self {
             Self::RunFailed { run, .. }
@@ -53,7 +54,7 @@ impl Event {
         }
     }
 
-    /// What it names by itself.
+    /// Returns the ids that the event carries itself.
     pub fn about(&self) -> About {
         match self {
             Self::BuildStarted { build, .. }
@@ -159,7 +160,7 @@ impl Event {
         }
     }
 
-    /// The code of the failure that it tells of by itself.
+    /// Returns the code of the failure that the event itself carries.
     pub fn code(&self) -> Option<Code> {
         match self {
             Self::BuildFailed { fault, .. }
@@ -182,7 +183,7 @@ impl Event {
 }
 
 impl Recorded {
-    /// The code of the failure that it tells of, or that it was decided about.
+    /// Returns the event's own failure code or, without one, the code that its decision was about.
     pub fn code(&self) -> Option<Code> {
         self.event.code().or_else(|| self.why.as_ref()?.code)
     }

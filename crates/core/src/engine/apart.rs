@@ -1,9 +1,9 @@
-//! Tasks of a build that are kept apart: two that reach into one part of the project do not run
-//! side by side, and one that says so runs beside nobody.
+//! Keeps tasks of a build apart: two tasks that reach into the same part of the project do not run
+//! concurrently, and a task marked `serialize` runs alone.
 //!
-//! Only running tasks keep others out; one that waits, for whatever, does not. Where a place is
-//! free, a task does not overtake a more urgent one that it would then keep out: otherwise small
-//! tasks could hold up a large one for as long as there are any.
+//! Only running tasks block others; a waiting task does not, whatever it waits for. Where a slot is
+//! free, a task does not overtake a more urgent one that it would then block: otherwise small tasks
+//! could hold up a large one for as long as there are any.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,22 +13,22 @@ use super::build::Place;
 use super::ids::TaskId;
 use crate::plan::{GateKey, Reach, TaskSpec};
 
-/// How many different scopes are looked at for one that can start, per decision. Places are few and
-/// the next decision looks again, so one that stays empty a little longer costs less than comparing
-/// thousands of scopes each time.
+/// Maximum number of distinct scopes that one decision examines for a task that can start. Slots
+/// are few and the next decision looks again, so a slot that stays empty a little longer costs less
+/// than comparing thousands of scopes each time.
 const LOOK_AHEAD_MAX: usize = 64;
 
-/// Beside whom a task may run.
+/// The tasks that a task may run concurrently with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
-    /// Everyone.
+    /// All other tasks.
     #[default]
     Everyone,
-    /// Everyone who reaches into no part of the project that it reaches into: the place of that
-    /// reach in its build's list.
+    /// Tasks that reach into no part of the project that it reaches into: the index of its reach in
+    /// its build's list.
     Others(u32),
-    /// Nobody.
+    /// No other task.
     Nobody,
 }
 
@@ -39,7 +39,7 @@ impl Beside {
     }
 }
 
-/// Whom a gate lets start.
+/// The tasks that a gate lets start.
 #[derive(Clone, Copy)]
 pub(super) enum Lets {
     Everyone,
@@ -48,7 +48,7 @@ pub(super) enum Lets {
 }
 
 impl Lets {
-    /// The most urgent of them among tasks of one kind.
+    /// Returns the most urgent of `places` that may start.
     pub(super) fn first(self, places: &BTreeSet<Place>) -> Option<Place> {
         match self {
             Self::Everyone => places.first().copied(),
@@ -58,27 +58,28 @@ impl Lets {
     }
 }
 
-/// The tasks of a build that do not run beside everyone.
+/// The tasks of a build that do not run beside all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Apart {
-    /// Where they reach. Tasks with the same reach share its place.
+    /// The parts of the project that the tasks reach into. Tasks with the same reach share its
+    /// index.
     reaches: Vec<Reach>,
-    /// Those that can start, by the gate their next step needs.
+    /// The tasks that can start, by the gate that their next step needs.
     #[serde(with = "super::pairs")]
     lines: BTreeMap<Option<GateKey>, Line>,
-    /// Those that run.
+    /// The tasks that run.
     running: BTreeMap<TaskId, Beside>,
 }
 
-/// Tasks that can start, as soon as nobody is in their way.
+/// Tasks that can start as soon as no running task blocks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Line {
-    /// Beside nobody.
+    /// Tasks that run alone.
     alone: BTreeSet<Place>,
-    /// Beside others, by where they reach.
+    /// Tasks that run beside others, by the index of their reach.
     by_reach: BTreeMap<u32, BTreeSet<Place>>,
-    /// The first one of each reach, most urgent first.
+    /// The first task of each reach, most urgent first.
     firsts: BTreeSet<(Place, u32)>,
 }
 
@@ -87,17 +88,18 @@ impl Apart {
         Self { reaches: Vec::new(), lines: BTreeMap::new(), running: BTreeMap::new() }
     }
 
-    /// Whether every task of the build may run beside every other.
+    /// Returns whether there is nothing to record: no reach is known, and no task kept apart is
+    /// queued or running.
     pub(super) fn is_empty(&self) -> bool {
         self.reaches.is_empty() && self.is_idle()
     }
 
-    /// Whether nobody is in line or in the way just now.
+    /// Returns whether no task kept apart is queued or running.
     pub(super) fn is_idle(&self) -> bool {
         self.lines.is_empty() && self.running.is_empty()
     }
 
-    /// Beside whom each task of a plan may run.
+    /// Registers the reaches of a plan's tasks and returns for each task what it may run beside.
     pub(super) fn take_in<'a>(&mut self, specs: impl Iterator<Item = &'a TaskSpec>) -> Vec<Beside> {
         let mut known: BTreeMap<Reach, u32> = BTreeMap::new();
         specs
@@ -112,13 +114,13 @@ impl Apart {
             .collect()
     }
 
-    /// Tasks that can start as soon as nobody is in their way.
+    /// Returns the tasks that can start as soon as no running task blocks them.
     pub(super) fn ready(&self) -> impl Iterator<Item = &Place> {
         let lines = self.lines.values();
         lines.flat_map(|line| line.alone.iter().chain(line.by_reach.values().flatten()))
     }
 
-    /// Whether one of them needs this gate.
+    /// Returns whether a queued task needs this gate.
     pub(super) fn waits_at(&self, gate: GateKey) -> bool {
         self.lines.contains_key(&Some(gate))
     }
@@ -148,7 +150,7 @@ impl Apart {
         }
     }
 
-    /// The task runs now, or does not any more.
+    /// Records that the task runs, or that it no longer does.
     pub(super) fn runs(&mut self, task: TaskId, beside: Beside, runs: bool) {
         if runs {
             self.running.insert(task, beside);
@@ -157,8 +159,8 @@ impl Apart {
         }
     }
 
-    /// The most urgent task that nobody is in the way of. `free` is the most urgent of those that
-    /// run beside everyone, and `anyone` says whether any task of the build runs.
+    /// Returns the most urgent task that no other task blocks. `free` is the most urgent of the
+    /// tasks that run beside all others, and `anyone` says whether any task of the build runs.
     pub(super) fn first(
         &self,
         free: Option<Place>,

@@ -1,4 +1,4 @@
-//! Builds: one run of a plan each. Jobs share a standing build that never ends.
+//! Builds: one execution of a plan each. Jobs share a standing build that never ends.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,35 +17,35 @@ use crate::plan::GateKey;
 use crate::policy::Amount;
 use crate::time::Time;
 
-/// Where a build stands.
+/// The state of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum BuildState {
-    /// At work.
+    /// The build is at work.
     Running,
-    /// All that is left waits for a person.
+    /// All remaining tasks wait for the operator.
     Waiting,
-    /// Sleeps until the next budget window.
+    /// The build sleeps until the next budget window.
     Sleeping {
-        /// When that opens.
+        /// Time at which the window opens.
         until: Time,
     },
-    /// Held.
+    /// The build is on hold.
     Paused {
-        /// Why.
+        /// The reason for the pause.
         cause: PauseCause,
     },
-    /// Over.
+    /// All tasks have ended.
     Completed,
-    /// Could not go on.
+    /// The build could not continue.
     Failed,
-    /// Ended by a person.
+    /// The operator ended the build.
     Cancelled,
 }
 
 impl BuildState {
-    /// In words.
+    /// Returns the state in words, for people.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -58,7 +58,7 @@ impl BuildState {
         }
     }
 
-    /// Whether it is over.
+    /// Returns whether the build is over.
     pub const fn has_ended(self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Cancelled => true,
@@ -66,7 +66,7 @@ impl BuildState {
         }
     }
 
-    /// Whether its runs may take their next step.
+    /// Returns whether the build's runs may take their next step.
     pub const fn lets_work(self) -> bool {
         match self {
             Self::Running | Self::Waiting => true,
@@ -78,7 +78,7 @@ impl BuildState {
         }
     }
 
-    /// The status of a run that stands still because its build does.
+    /// Returns the status of a run that is paused because its build is.
     pub const fn holds_with(self) -> Status {
         match self {
             Self::Sleeping { .. } => Status::PausedTransient,
@@ -95,67 +95,69 @@ impl BuildState {
     }
 }
 
-/// A task's place among those that can start: the most urgent first, then the oldest.
+/// A task's position in the queue of tasks that can start: the most urgent first, then the oldest.
 pub(super) type Place = (Reverse<i32>, TaskId);
 
-/// One run of a plan.
+/// An execution of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
-    /// Its id.
+    /// The build's id.
     pub id: BuildId,
-    /// Where it stands.
+    /// The current state.
     pub state: BuildState,
-    /// How many tasks may run side by side.
+    /// Maximum number of tasks that run concurrently.
     pub slots: u32,
-    /// The work happens in the user's own tree.
+    /// True if the work happens in the user's own working tree.
     pub in_place: bool,
-    /// It holds the project's jobs and never ends.
+    /// True for the build that holds the project's jobs and never ends.
     pub standing: bool,
-    /// The title of the session that it is: a runtime elsewhere does its one task.
+    /// The session's title, if the build is a session: an external runtime performs its one task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Arc<str>>,
-    /// It stands for what a client of the MCP server works on, and is no build of a plan.
+    /// True if the build stands for the work of an MCP client and is no build of a plan.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub client: bool,
-    /// Its tasks.
+    /// The tasks of the build, oldest first.
     pub tasks: Vec<TaskId>,
-    /// How many of its tasks stand where.
+    /// Number of tasks in each standing.
     pub counts: [u32; Standing::COUNT],
-    /// Tasks that can start beside everyone, most urgent first, by the gate their next step needs.
+    /// Tasks that can start beside all others, most urgent first, by the gate that their next step
+    /// needs.
     #[serde(with = "super::pairs")]
     pub(super) ready: BTreeMap<Option<GateKey>, BTreeSet<Place>>,
-    /// The tasks that do not run beside everyone.
+    /// Tasks that do not run beside all others.
     #[serde(default, skip_serializing_if = "Apart::is_empty")]
     pub(super) apart: Apart,
-    /// Runs that stand still because the build does.
+    /// Runs that are paused because the build is.
     pub held: BTreeSet<RunId>,
-    /// The run that is being checked and merged.
+    /// The run that is being checked and merged, one at a time.
     pub merging: Option<RunId>,
-    /// Runs in line for that.
+    /// The queue of runs that wait to be checked and merged.
     pub merge_line: VecDeque<RunId>,
-    /// Distinct open questions that park its tasks.
+    /// Number of distinct open questions that park tasks of the build.
     pub open_questions: u32,
-    /// How many more open questions a person allowed.
+    /// Number of additional open questions that the operator allowed.
     pub questions_allowed: u32,
-    /// The checks that were red on the commit it starts from.
+    /// Checks that were red on the commit that the build starts from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red_base: Vec<RedCheck>,
-    /// Whether what is red at the base belongs to the work, once a person has said so.
+    /// The operator's judgement whether the red checks of the base belong to the work; `None` until
+    /// it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_belongs: Option<bool>,
-    /// What it has cost.
+    /// Cost so far.
     pub spent: Amount,
-    /// What its running calls may cost.
+    /// Maximum cost of the calls in progress.
     pub reserved: Amount,
-    /// How much its budget was raised.
+    /// Amount by which the operator raised the budget.
     pub raised: Amount,
-    /// Why it could not go on at all.
+    /// The fault that kept the build from continuing at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Arc<Fault>>,
 }
 
 impl Build {
-    /// A build at its beginning.
+    /// Creates a running build without tasks.
     pub const fn new(id: BuildId, slots: u32, in_place: bool, standing: bool) -> Self {
         Self {
             id,
@@ -183,19 +185,19 @@ impl Build {
         }
     }
 
-    /// How many of its tasks stand there.
+    /// Returns the number of tasks with this standing.
     pub const fn count(&self, standing: Standing) -> u32 {
         self.counts[standing as usize]
     }
 
-    /// How many of its tasks have not ended.
+    /// Returns the number of tasks that have not ended.
     pub const fn left(&self) -> u32 {
         self.live() + self.count(Standing::Parked)
     }
 
-    /// Whether something of it goes on by itself: a task is at work or can begin. What needs a task
-    /// that waits for a person waits for that person, too. In the user's own tree only the task that
-    /// has taken it can begin.
+    /// Returns whether the build makes progress without the operator: a task is at work or can
+    /// start. A task that needs a parked task waits for the operator, too. In the user's own tree
+    /// only the task that has taken it can start.
     pub(super) fn goes_on(&self, taken_by: Option<TaskId>) -> bool {
         let at_work = self.count(Standing::Running)
             + self.count(Standing::BackingOff)
@@ -203,7 +205,7 @@ impl Build {
         at_work > 0 || self.ready().any(|task| taken_by.is_none_or(|taken| taken == task))
     }
 
-    /// How many of its tasks have not ended and wait for no answer of their own.
+    /// Returns the number of tasks that have not ended and are not parked.
     pub const fn live(&self) -> u32 {
         self.count(Standing::Pending)
             + self.count(Standing::Running)
@@ -211,12 +213,12 @@ impl Build {
             + self.count(Standing::Reconciling)
     }
 
-    /// Tasks that can start as soon as a place and their gate let them.
+    /// Returns the tasks that can start as soon as a slot and their gate let them.
     pub fn ready(&self) -> impl Iterator<Item = TaskId> {
         self.ready.values().flatten().chain(self.apart.ready()).map(|(_, task)| *task)
     }
 
-    /// Whether a task that can start needs this gate.
+    /// Returns whether a task that can start needs this gate.
     pub(super) fn waits_at(&self, gate: GateKey) -> bool {
         self.ready.contains_key(&Some(gate)) || self.apart.waits_at(gate)
     }

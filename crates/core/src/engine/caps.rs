@@ -1,4 +1,4 @@
-//! How much of a budget there is, and how much of it is used.
+//! The budget limits of a task, its build and the day, and how much of them is used.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::fault::BudgetSpan;
 use crate::policy::{Amount, Budget};
 use crate::time::Time;
 
-/// The caps that hold for a task, with what a person added to them.
+/// Returns the limits that hold for a task, including what the operator added to them.
 pub(super) fn caps(
     state: &State,
     budget: &Budget,
@@ -25,10 +25,10 @@ pub(super) fn caps(
     ])
 }
 
-/// What a build may spend, without what a person added: the limit that it was started with, or the
-/// project's.
+/// Returns the limit of a build without what the operator added: the one that it was started with,
+/// or the project's.
 pub(super) fn build_budget(state: &State, budget: &Budget, build: &Build) -> Amount {
-    // The home of all jobs never ends, so what it costs in all is no measure.
+    // The standing build of the jobs never ends, so its total cost is no measure.
     if build.standing {
         return Amount::ZERO;
     }
@@ -36,7 +36,7 @@ pub(super) fn build_budget(state: &State, budget: &Budget, build: &Build) -> Amo
     first.and_then(|task| task.spec.overrides.build_budget).unwrap_or(budget.per_build)
 }
 
-/// What is spent and reserved of a budget.
+/// Returns the amount of a budget that is spent or reserved.
 pub(super) fn used(
     state: &State,
     (budget, now): (&Budget, Time),
@@ -57,16 +57,17 @@ pub(super) fn used(
     }
 }
 
-/// What a task may still spend: the least that is left of its own budget, its build's and the day's.
+/// The amount that a task may still spend: the least that is left of its own budget, its build's
+/// and the day's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetLeft {
-    /// Money, in millionths; none where no cap is about money.
+    /// Money in millionths; `None` if no limit is about money.
     pub money_micros: Option<u64>,
-    /// Working time, in milliseconds; none where no cap is about time.
+    /// Working time in milliseconds; `None` if no limit is about time.
     pub time_ms: Option<u64>,
 }
 
-/// What a task may still spend.
+/// Returns the amount that a task may still spend.
 pub fn budget_left(state: &State, budget: &Budget, now: Time, id: TaskId) -> BudgetLeft {
     let Some(caps) = caps(state, budget, id) else { return BudgetLeft::default() };
     let least = |of: fn(Amount) -> u64| {

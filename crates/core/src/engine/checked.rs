@@ -1,4 +1,4 @@
-//! What the checks of a gate really said, so that it can be told in the morning.
+//! The actual results of a gate's checks, kept for the report to the operator.
 
 use std::sync::Arc;
 
@@ -7,30 +7,31 @@ use serde::{Deserialize, Serialize};
 use crate::fault::{Code, Gate};
 use crate::signature::Signature;
 
-/// How many checks of one gate are listed one by one.
+/// Maximum number of checks of one gate that are listed individually.
 pub const CHECKS_LISTED_MAX: usize = 32;
-/// The longest command that is kept of a check, in characters.
+/// Maximum length of a check's recorded command, in characters.
 pub const CHECK_CHARS_MAX: usize = 200;
 
-/// The checks of one gate that were run, in their order. Without any, the gate has none: nothing
-/// was checked, which is not the same as green.
+/// The checks of one gate that were run, in order. An empty list means that the gate has none:
+/// nothing was checked, which is not the same as green.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
-    /// Which gate.
+    /// The gate that was checked.
     pub gate: Gate,
-    /// The checks.
+    /// The listed checks.
     pub checks: Vec<Check>,
-    /// How many more passed that are not listed.
+    /// Number of passed checks that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_passed: u32,
-    /// Protected files whose change was put back before the checks.
+    /// Protected files whose changes were reverted before the checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub put_back: Vec<Arc<str>>,
 }
 
 impl Checked {
-    /// The checks that were red and then green on the same files, as problems that are counted.
+    /// Returns a signature for each check that was red and then green on the same files, so that it
+    /// is counted as a problem.
     pub fn flaky(&self) -> impl Iterator<Item = Signature> {
         let code = match self.gate {
             Gate::PreCommit => Code::ValidationPreCommit,
@@ -42,60 +43,61 @@ impl Checked {
     }
 }
 
-/// One check that was run.
+/// A check that was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// Its command, without secrets.
+    /// The command, without secrets.
     pub command: Arc<str>,
-    /// What it said.
+    /// The result of the check.
     pub verdict: CheckVerdict,
 }
 
-/// What a check said.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckVerdict {
-    /// It is green.
+    /// The check is green.
     Passed,
-    /// It fails exactly as it did before any agent worked.
+    /// The check fails exactly as it did before any agent worked.
     RedBefore,
-    /// It was red, and green when it was run again on the same files.
+    /// The check was red, and green when it was run again on the same files.
     Flaky,
-    /// It is red.
+    /// The check is red.
     Failed,
-    /// It could not be made, and says nothing about the work.
+    /// The check could not be run and says nothing about the work.
     NotMade,
 }
 
-/// How many lines of a red check's output are kept.
+/// Maximum number of lines kept of a red check's output.
 const RED_LINES_MAX: usize = 20;
-/// How many bytes of them.
+/// Maximum number of bytes kept of those lines.
 const RED_BYTES_MAX: usize = 4 * 1_024;
-/// How many failed tests of a red check are named.
+/// Maximum number of failed tests named for a red check.
 const RED_TESTS_MAX: usize = 20;
 
 /// A check that is red on the commit that a build starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RedCheck {
-    /// Its command, without secrets.
+    /// The command, without secrets.
     pub command: Arc<str>,
-    /// Its exit status.
+    /// The exit code.
     pub exit: i32,
-    /// The last lines of what it wrote.
+    /// The last lines of the output.
     pub output: Arc<str>,
-    /// The failed tests, where the output names them.
+    /// The failed tests, if the output names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// What fails there may still fail when the work is done.
+    /// True if failures are compared with this baseline: a test that fails here may still fail when
+    /// the work is done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compared: bool,
 }
 
 impl RedCheck {
-    /// The same within its limits.
+    /// Truncates the command, the output and the tests to their limits.
     pub(super) fn bounded(mut self) -> Self {
         if let Some((end, _)) = self.command.char_indices().nth(CHECK_CHARS_MAX) {
             self.command = format!("{}…", &self.command[..end]).into();
@@ -110,8 +112,8 @@ impl RedCheck {
 }
 
 impl Checked {
-    /// The same within its limits. What is not green is never left out as long as there is room:
-    /// it is what a person looks for.
+    /// Truncates the lists and the commands to their limits. Passed checks are left out first: the
+    /// operator looks for the others.
     pub(super) fn bounded(mut self) -> Self {
         let mut over = self.checks.len().saturating_sub(CHECKS_LISTED_MAX);
         self.checks.retain(|check| {
@@ -132,7 +134,7 @@ impl Checked {
         self
     }
 
-    /// How many checks said this.
+    /// Returns the number of checks with this result, including those that are not listed.
     pub fn count(&self, verdict: CheckVerdict) -> u32 {
         let listed = self.checks.iter().filter(|check| check.verdict == verdict).count();
         let more = if verdict == CheckVerdict::Passed { self.more_passed } else { 0 };

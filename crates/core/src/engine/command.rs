@@ -1,4 +1,4 @@
-//! Commands: everything that can be asked of the engine.
+//! Commands: all requests that the engine accepts.
 
 use std::sync::Arc;
 
@@ -14,295 +14,297 @@ use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;
 
-/// A command. Results of effects are commands too: they name the effect they answer.
+/// A request to the engine. Results of effects are commands too: they name the effect that they
+/// answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
     /// Start a build of a plan.
     StartBuild {
-        /// What there is to do.
+        /// The tasks and what they need.
         plan: Arc<Plan>,
-        /// How many tasks may run side by side.
+        /// Maximum number of tasks that run concurrently.
         slots: u32,
-        /// The work happens in the user's own tree, which cannot be set aside.
+        /// True if the work happens in the user's own working tree, which cannot be quarantined.
         in_place: bool,
     },
-    /// Take a script into care, or care for it differently from its next firing on.
+    /// Define a job, or change its definition from its next firing on.
     DefineJob {
-        /// The script.
+        /// The job's definition.
         spec: Arc<TaskSpec>,
     },
-    /// Run a job now.
+    /// Run a job now, even if it is held.
     FireJob {
-        /// Which one.
+        /// The job to run.
         task: TaskId,
     },
-    /// A job's time has come: it runs unless it is held.
+    /// A job is due: it runs unless it is held.
     JobDue {
-        /// Which one.
+        /// The job that is due.
         task: TaskId,
     },
-    /// Leave a job alone when its time comes.
+    /// Skip a job's scheduled firings until it is released.
     HoldJob {
-        /// Which one.
+        /// The job to hold.
         task: TaskId,
     },
-    /// Run a held job again when its time comes.
+    /// Run a held job at its scheduled times again.
     ReleaseJob {
-        /// Which one.
+        /// The job to release.
         task: TaskId,
     },
-    /// An effect ended.
+    /// The result of an effect.
     Settle {
-        /// Which one.
+        /// The effect that ended.
         effect: EffectId,
-        /// How.
+        /// The outcome of the effect.
         outcome: Outcome,
-        /// What it cost.
+        /// Cost that was not reported before.
         spent: Amount,
     },
-    /// A running attempt got on.
+    /// A progress report of a running attempt.
     Progress {
-        /// Which one.
+        /// The effect of the attempt.
         effect: EffectId,
-        /// What it did since the last report.
+        /// The progress since the last report.
         report: Progress,
     },
-    /// An agent does something that people may want to see.
+    /// An observation of a run that people may want to see.
     Note {
-        /// In which attempt.
+        /// The effect that was observed.
         effect: EffectId,
-        /// What.
+        /// The observation.
         note: Note,
     },
-    /// Something went wrong inside a running attempt, and its detector knows what.
+    /// A fault inside a running attempt, identified by its detector.
     Raise {
-        /// Which attempt.
+        /// The effect of the attempt.
         effect: EffectId,
-        /// What went wrong.
+        /// The fault that was met.
         fault: Arc<Fault>,
     },
-    /// A command the agent ran failed in a way that text rules recognised.
+    /// A failed command of the agent whose output the text rules recognized.
     Observe {
-        /// Which attempt.
+        /// The effect of the attempt.
         effect: EffectId,
-        /// What its output was classified as.
+        /// The fault that the output was classified as.
         fault: Arc<Fault>,
-        /// What the worktree looked like.
+        /// Digest of the worktree at the time of the failure.
         tree: Option<Digest>,
     },
-    /// A script says what it fails of. Whether it fails is seen when it ends.
+    /// A script's statement of the fault that it fails with. Its end shows whether it really fails.
     Blame {
-        /// Which execution.
+        /// The effect of the execution.
         effect: EffectId,
-        /// What it blames.
+        /// The fault that the script names.
         fault: Arc<Fault>,
     },
-    /// May the next call cost this much?
+    /// A request to reserve budget for the next call.
     Reserve {
-        /// For which attempt.
+        /// The effect of the attempt.
         effect: EffectId,
-        /// The most it can cost.
+        /// Maximum cost of the call.
         amount: Amount,
     },
-    /// An irreversible action is wanted: a job's is performed now, a task's after its checks.
+    /// A request for an irreversible action: a job's is performed now, a task's after its checks.
     Mutate {
-        /// By which attempt or execution.
+        /// The effect of the attempt or execution that requests it.
         effect: EffectId,
-        /// The action.
+        /// The requested action.
         mutation: MutationSpec,
     },
-    /// A runtime elsewhere tells what came of its work on a session.
+    /// A report of an external runtime on its work on a session.
     Report {
         /// The session's task.
         task: TaskId,
-        /// What it tells.
+        /// The content of the report.
         told: Told,
     },
-    /// A person answered.
+    /// The operator's answer to a question.
     Answer {
-        /// Which question.
+        /// The question that is answered.
         question: QuestionId,
-        /// What they chose.
+        /// The chosen option.
         decision: Decision,
-        /// What they said.
+        /// The operator's own words, if any.
         guidance: Option<Arc<str>>,
-        /// Who.
+        /// Name of the person who answered.
         by: Arc<str>,
     },
-    /// A person says, before it is asked, whether what is red at the base belongs to the work.
+    /// The operator's judgement, before it is asked for, whether the red checks of the base belong
+    /// to the work.
     JudgeBase {
-        /// Of which build.
+        /// The build whose base is judged.
         build: BuildId,
-        /// Whether it does.
+        /// True if the red checks belong to the work.
         belongs: bool,
     },
-    /// Look again whether an action happened.
+    /// Probe again whether an action happened.
     CheckAgain {
-        /// The question that asks a person about it.
+        /// The open question about the action.
         question: QuestionId,
     },
     /// Hold a build.
     Pause {
-        /// Which one.
+        /// The build to hold.
         build: BuildId,
     },
-    /// Let a held build go on.
+    /// Resume a held or sleeping build.
     Resume {
-        /// Which one.
+        /// The build to resume.
         build: BuildId,
     },
     /// End a build.
     Cancel {
-        /// Which one.
+        /// The build to end.
         build: BuildId,
     },
-    /// A build cannot go on at all.
+    /// Fail a build that cannot continue at all.
     Abort {
-        /// Which one.
+        /// The build to fail.
         build: BuildId,
-        /// Why.
+        /// The reason why it cannot continue.
         fault: Arc<Fault>,
     },
     /// End a task's wait early.
     Kick {
-        /// Which task.
+        /// The waiting task.
         task: TaskId,
     },
     /// End a gate's wait early.
     KickGate {
-        /// Which gate.
+        /// The waiting gate.
         gate: GateKey,
     },
-    /// Do a task again that ended without success.
+    /// Run a task again that ended without success.
     Retry {
-        /// Which one.
+        /// The task to run again.
         task: TaskId,
     },
-    /// Leave a task out.
+    /// Skip a task.
     Skip {
-        /// Which one.
+        /// The task to skip.
         task: TaskId,
     },
-    /// Forget the tries of one error, or of all.
+    /// Reset the tries of one error, or of all errors.
     Forget {
-        /// Which error; all without one.
+        /// The error; `None` for all errors.
         signature: Option<Signature>,
     },
-    /// Something that a person wants, and who: that is remembered with what comes of it.
+    /// A command that a person gives. The person is recorded together with its result.
     By {
-        /// Whose order it is.
+        /// The person, and the request that the command came with.
         order: Order,
-        /// What they want.
+        /// The command itself.
         wants: Box<Command>,
     },
-    /// Time has passed.
+    /// A wake-up call: timers may be due.
     Wake,
-    /// The process was started: whatever was running is gone.
+    /// The process was started, so all work that was in progress is gone.
     Recover {
-        /// Only this task's; everybody's without one.
+        /// The only task to recover; `None` for all tasks.
         task: Option<TaskId>,
-        /// We had ended it ourselves, so it counts as no crash.
+        /// True if Unstuck itself had ended the work, so that it does not count as a crash.
         clean: bool,
     },
 }
 
-/// How an effect ended.
+/// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// The agent says it is done.
+    /// The agent says that it is done.
     Attempted {
-        /// What it did.
+        /// The approach that the agent took.
         approach: Arc<Approach>,
     },
-    /// It succeeded.
+    /// The effect succeeded.
     Done,
     /// An agent has repaired the script.
     Repaired {
-        /// What it did.
+        /// The approach of the repair.
         approach: Arc<Approach>,
-        /// The branch on which the repair waits for a person; without one it is in use.
+        /// The branch on which the repair waits for the operator; `None` if the repair is in use.
         branch: Option<Arc<str>>,
     },
-    /// It failed.
+    /// The effect failed.
     Failed {
-        /// How.
+        /// The fault that it failed with.
         fault: Arc<Fault>,
-        /// What the attempt did, where there was one.
+        /// The approach of the attempt, if there was one.
         approach: Option<Arc<Approach>>,
     },
-    /// The action happened, with this result.
+    /// The action happened.
     Applied {
-        /// What came back, or where it is kept.
+        /// The response, or the place where it is kept.
         result: Arc<str>,
     },
     /// The action certainly did not happen.
     NotApplied,
-    /// Whether the action happened is not known.
+    /// The action may or may not have happened.
     Unknown {
-        /// What went wrong.
+        /// The fault that left the outcome unknown.
         fault: Arc<Fault>,
     },
-    /// It cannot be found out whether the action happened.
+    /// The probe could not tell whether the action happened.
     CannotTell {
-        /// What the look-up said, redacted.
+        /// The output of the probe, redacted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Arc<str>>,
     },
-    /// The build's branch moved on before the merge.
+    /// The build's branch moved before the merge.
     HeadMoved,
 }
 
-/// What a runtime elsewhere tells about its session.
+/// The content of an external runtime's report on its session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "snake_case")]
 pub enum Told {
-    /// Its attempt failed. The same request again changes nothing.
+    /// The attempt failed. The same request again changes nothing.
     Failed {
-        /// How it is recognised when it comes again.
+        /// The request, by which a repeated report is recognized.
         request: Request,
-        /// How.
+        /// The fault that the attempt failed with.
         fault: Arc<Fault>,
-        /// What the attempt did.
+        /// The approach of the attempt.
         approach: Option<Arc<Approach>>,
     },
     /// The goal is reached.
     Done {
-        /// What the attempt did.
+        /// The approach of the attempt.
         approach: Arc<Approach>,
     },
-    /// It is about to perform an irreversible action.
+    /// The runtime is about to perform an irreversible action.
     Intends {
-        /// Which one.
+        /// The intended action.
         mutation: MutationSpec,
     },
-    /// It performed an irreversible action.
+    /// The runtime performed an irreversible action.
     Acted {
-        /// The action's key.
+        /// The action's idempotency key.
         key: String,
-        /// What came of it.
+        /// The outcome of the action.
         outcome: Outcome,
     },
 }
 
-/// What a running attempt did since its last report.
+/// The progress of a running attempt since its last report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
-    /// Rounds it completed.
+    /// Number of rounds that the agent completed.
     pub iterations: u32,
-    /// Tools it called.
+    /// Number of tools that the agent called.
     pub tool_calls: u32,
-    /// Whether the checks passed at the end of it.
+    /// True if the checks passed at the end.
     pub validated: bool,
-    /// What it cost.
+    /// Cost since the last report.
     pub spent: Amount,
 }
 
 impl Progress {
-    /// Whether the model behind it has answered: a round, a tool that it called, or tokens that it
-    /// wrote. The start of an agent is a report as well, and says nothing about the account.
+    /// Returns whether the model has answered: with a round, a tool call, or tokens. The start of
+    /// an agent is reported as well and says nothing about the account.
     pub const fn shows_an_answer(&self) -> bool {
         self.iterations > 0
             || self.tool_calls > 0
@@ -312,98 +314,99 @@ impl Progress {
     }
 }
 
-/// The longest text of a note, in characters.
+/// Maximum length of a note's text, in characters.
 pub const NOTE_CHARS_MAX: usize = 500;
 
-/// What an agent is doing, or what was seen of its work. Texts are redacted before they come here.
+/// An activity of an agent, or an observation about its work. Texts are redacted before they arrive
+/// here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub enum Note {
-    /// A round of thinking began.
+    /// The agent began a round of thinking.
     Thinking,
-    /// It called a tool.
+    /// The agent called a tool.
     ToolCalled {
-        /// What the tool is for.
+        /// The purpose of the tool.
         tool: ToolKind,
         /// The call in one short line.
         label: Arc<str>,
-        /// The commands that are running now, this one among them.
+        /// The commands that are running now, including this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         running: Vec<Arc<str>>,
     },
-    /// It was not allowed to do something.
+    /// The agent was denied an action.
     Refused {
-        /// What, in one line.
+        /// The action, in one line.
         what: Arc<str>,
         /// The rule or setting that does not allow it.
         why: Arc<str>,
     },
-    /// It said something to people.
+    /// The agent addressed people.
     Narrated {
-        /// What.
+        /// The agent's words.
         text: Arc<str>,
     },
-    /// The worker says something to people about the run.
+    /// A remark of the worker about the run, for people.
     Remarked {
-        /// What, in whole sentences.
+        /// The remark, in whole sentences.
         text: Arc<str>,
     },
-    /// The checks were run on the commit that the build starts from, and these are red.
+    /// The result of the checks on the commit that the build starts from.
     BaseChecked {
-        /// The red ones.
+        /// The red checks.
         red: Vec<RedCheck>,
     },
-    /// The checks of a gate were run by the worker that judges the work, never by an agent.
+    /// The results of a gate's checks. The worker that judges the work runs them, never an agent.
     Checked {
-        /// What they said.
+        /// The results.
         checked: Checked,
     },
 }
 
-/// Why a command was not carried out. The state is unchanged.
+/// The reason why a command was not carried out. The state is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    /// Nothing owes this effect: unknown, late or settled.
+    /// No run or action waits for this effect: it is unknown, late or settled.
     #[error("effect {0} is not owed by anybody")]
     Stale(EffectId),
     /// The result does not fit the effect.
     #[error("that is no result of effect {0}")]
     Misfit(EffectId),
-    /// There is no such build.
+    /// No build has this id.
     #[error("there is no build {0}")]
     NoBuild(BuildId),
-    /// There is no such task.
+    /// No task has this id.
     #[error("there is no task {0}")]
     NoTask(TaskId),
-    /// There is no such question.
+    /// No question has this id.
     #[error("there is no question {0}")]
     NoQuestion(QuestionId),
     /// The question was answered before.
     #[error("question {0} has already been answered")]
     Answered(QuestionId),
-    /// Nobody needs the question's answer any more.
+    /// The question was withdrawn, because its answer is no longer needed.
     #[error("question {0} was withdrawn")]
     Withdrawn(QuestionId),
     /// The question does not offer this choice.
     #[error("question {question} does not offer {decision}")]
     NotAnOption {
-        /// Which question.
+        /// The question that was answered.
         question: QuestionId,
-        /// What was chosen.
+        /// The chosen option.
         decision: Decision,
     },
-    /// The key was used for something else.
+    /// The idempotency key was used for an action with other arguments.
     #[error("the key {0:?} was used for an action with other arguments")]
     KeyReused(String),
-    /// A request came again and said something else.
+    /// A request came again with other content.
     #[error("the request {0:?} was sent before and said something else")]
     RequestReused(String),
-    /// It does not fit the state things are in.
+    /// The command does not fit the current state.
     #[error("{what} is {state}")]
     NotNow {
-        /// What it was about.
+        /// The subject of the command.
         what: String,
-        /// The state it is in.
+        /// The state of the subject.
         state: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Deciding: one command in, the events it leads to out.
+//! The entry point of the engine: turns one command into the events that it leads to.
 
 use super::command::{Command, Rejected};
 use super::event::Recorded;
@@ -9,10 +9,10 @@ use crate::chance::Rng;
 use crate::policy::Policy;
 use crate::time::Time;
 
-/// Decides what a command leads to and applies it to `state`.
+/// Decides what a command leads to and applies the resulting events to `state`.
 ///
-/// Each event is applied as it is decided, so that what follows sees it; the events are all that
-/// changed. A rejected command changes nothing.
+/// Each event is applied as it is decided, so that later decisions see it; the returned events are
+/// the only changes. A rejected command changes nothing.
 pub fn decide(
     state: &mut State,
     command: Command,

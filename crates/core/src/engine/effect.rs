@@ -1,29 +1,29 @@
-//! Effects: what the outside must do, as data.
+//! Effects: the work that the engine requests from the runner, as data.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::{EffectId, MutationId, RunId, TaskId};
 
-/// Something the outside owes. Its result names the id; results with other ids are dropped.
+/// Work that the runner owes. Its result names the id; results with other ids are dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Names it.
+    /// The id that the result names.
     pub id: EffectId,
-    /// The task it belongs to.
+    /// The task that the effect belongs to.
     pub task: TaskId,
-    /// The run it belongs to.
+    /// The run that the effect belongs to.
     pub run: RunId,
-    /// What is to be done.
+    /// The work to be done.
     pub what: Work,
 }
 
-/// What is to be done.
+/// The work to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Work {
     /// Let the agent work on the task in its worktree.
     Attempt {
-        /// What it finds there.
+        /// The worktree and conversation that the agent starts with.
         start: Start,
     },
     /// Bring the change onto the build's head, then check scope and validation there.
@@ -32,36 +32,36 @@ pub enum Work {
     Commit,
     /// Perform an irreversible action.
     Perform {
-        /// Which one.
+        /// The action to perform.
         mutation: MutationId,
     },
-    /// Find out whether an irreversible action happened.
+    /// Probe whether an irreversible action happened.
     Probe {
-        /// Which one.
+        /// The action to probe.
         mutation: MutationId,
     },
-    /// Tell everyone who should know.
+    /// Finish the run: its result is final, and its worktree can be removed.
     Emit,
     /// Let an agent repair the job's script.
     Repair {
-        /// Propose the change instead of using it.
+        /// True if the change is only proposed, not used.
         propose: bool,
     },
     /// Run the job's script.
     Execute {
-        /// How often this firing was started before.
+        /// Number of earlier starts of the script in this firing.
         retry: u32,
     },
-    /// Take back what a person did not allow.
+    /// Revert the changes that the operator did not allow.
     TakeBack,
-    /// End something that was started: its result is no longer wanted.
+    /// Stop another effect, because its result is no longer wanted.
     Stop {
-        /// What was started.
+        /// The effect to stop.
         effect: EffectId,
     },
 }
 
-/// What a new attempt finds.
+/// The worktree and conversation that a new attempt starts with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -75,8 +75,9 @@ pub enum Start {
     Compacted,
     /// The same worktree; a new conversation that knows what failed.
     KeepTree,
-    /// The worktree reset to its base; the old one saved, its summary in the new conversation.
+    /// The worktree reset to its base; the old state is saved, and its summary is in the new
+    /// conversation.
     FromBase,
-    /// A new worktree from the base; the old one saved or set aside.
+    /// A new worktree from the base; the old one is saved or quarantined.
     NewWorktree,
 }

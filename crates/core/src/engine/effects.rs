@@ -1,4 +1,4 @@
-//! What the outside must do now that an event happened.
+//! Derives the effects that the runner must perform from an event.
 
 use super::effect::{Effect, Work};
 use super::event::{Event, Recorded};
@@ -7,9 +7,10 @@ use super::ledger::MutationState;
 use super::run::Step;
 use super::state::{Owner, State};
 
-/// What the outside must do because of `recorded`, which has been applied to `state`.
+/// Returns the effects that the runner must perform because of `recorded`, which has been applied
+/// to `state`.
 ///
-/// An effect that a later event of the same decision made pointless is not among them.
+/// An effect that a later event of the same decision made pointless is not included.
 pub fn effects(state: &State, recorded: &Recorded) -> impl Iterator<Item = Effect> + use<> {
     let id = EffectId(recorded.seq);
     stop(state, id, &recorded.event).into_iter().chain(state.effect(id))
@@ -27,7 +28,7 @@ fn stop(state: &State, id: EffectId, event: &Event) -> Option<Effect> {
 }
 
 impl State {
-    /// The effect with this id, if somebody waits for it.
+    /// Returns the effect with this id, if a run or an action waits for it.
     pub fn effect(&self, id: EffectId) -> Option<Effect> {
         match self.owed.get(&id)? {
             Owner::Run(run) => self.effect_of_run(id, *run),

@@ -1,4 +1,4 @@
-//! An event as every reader gets it.
+//! The form in which every reader receives an event.
 
 use serde::Serialize;
 
@@ -8,42 +8,43 @@ use super::why::Why;
 use crate::fault::{Category, Code};
 use crate::time::Time;
 
-/// An event with its surroundings, as every reader of events gets it.
+/// An event with its context, as every reader of events receives it.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Event"))]
 pub struct Envelope<'a> {
-    /// Its position in the project's journal, without gaps.
+    /// Position in the project's journal, without gaps.
     pub seq: u64,
-    /// When it happened, in milliseconds since the Unix epoch.
+    /// Time of the event, in milliseconds since the Unix epoch.
     pub at: Time,
-    /// The project.
+    /// Name of the project.
     pub project: &'a str,
-    /// The build it is about, where it is about one.
+    /// The build that the event is about, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<BuildId>,
-    /// The task it is about, where it is about one.
+    /// The task that the event is about, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The run it is about, where it is about one.
+    /// The run that the event is about, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The failure that it is about, so that nobody has to look for it in what follows.
+    /// The code of the failure that the event is about, so that readers need not look for it in
+    /// `data`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
     /// The category of that failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
-    /// Why it was decided, where it was a decision.
+    /// The reason for the event, if it was a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<&'a Why>,
-    /// Its `type` and its `data`.
+    /// The event's `type` and `data`.
     #[serde(flatten)]
     pub event: &'a Event,
 }
 
 impl Recorded {
-    /// With the surroundings that it names by itself.
+    /// Returns the event with the context that it carries itself.
     pub fn envelope<'a>(&'a self, project: &'a str) -> Envelope<'a> {
         let Self { seq, at, why, event } = self;
         let (about, code) = (event.about(), self.code());

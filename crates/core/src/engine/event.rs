@@ -1,4 +1,4 @@
-//! Events: what happened, in the order it happened. They are the journal.
+//! Events: the record of what happened, in order. They are the journal.
 
 use std::sync::Arc;
 
@@ -20,128 +20,128 @@ use crate::question::Decision;
 use crate::signature::Signature;
 use crate::time::Time;
 
-/// An event with its place in the journal.
+/// An event with its position in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Its position in the project's journal, without gaps.
+    /// Position in the project's journal, without gaps.
     pub seq: u64,
-    /// When it happened.
+    /// Time of the event.
     pub at: Time,
-    /// Why it was decided, where it was a decision.
+    /// The reason for the event, if it was a decision.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub why: Option<Why>,
-    /// What happened.
+    /// The event itself.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// Why a build stands still.
+/// The reason why a build is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PauseCause {
-    /// A person asked for it.
+    /// The operator asked for it.
     Person,
     /// Too many questions are open.
     Questions,
-    /// Its budget is spent.
+    /// The budget is spent.
     Budget,
 }
 
-/// A limit that a person raised.
+/// A limit that the operator raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "limit", rename_all = "snake_case")]
 pub enum Raised {
-    /// A build may have this many more open questions.
+    /// The number of open questions of a build.
     Questions {
-        /// Which build.
+        /// The build.
         build: BuildId,
-        /// How many more.
+        /// Number of additional questions.
         more: u32,
     },
-    /// A build may spend this much more.
+    /// The budget of a build.
     Build {
-        /// Which build.
+        /// The build.
         build: BuildId,
-        /// How much more.
+        /// The additional amount.
         more: Amount,
     },
-    /// A task may spend this much more.
+    /// The budget of a task.
     Task {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// How much more.
+        /// The additional amount.
         more: Amount,
     },
 }
 
-/// What happened.
+/// An event of the project's journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data")]
 #[expect(missing_docs, reason = "the fields are the ids and facts their types name")]
 pub enum Event {
-    /// A build began.
+    /// A build started.
     #[serde(rename = "build.started")]
     BuildStarted { build: BuildId, plan: Arc<Plan>, slots: u32, in_place: bool },
-    /// All that is left of a build waits for a person.
+    /// All remaining work of a build waits for the operator.
     #[serde(rename = "build.waiting")]
     BuildWaiting { build: BuildId },
-    /// A build goes on.
+    /// A build continues.
     #[serde(rename = "build.resumed")]
     BuildResumed { build: BuildId },
-    /// A build came to its end.
+    /// A build completed.
     #[serde(rename = "build.completed")]
     BuildCompleted { build: BuildId },
-    /// A build cannot go on at all.
+    /// A build failed, because it cannot continue at all.
     #[serde(rename = "build.failed")]
     BuildFailed { build: BuildId, fault: Arc<Fault> },
-    /// A person ended a build.
+    /// The operator ended a build.
     #[serde(rename = "build.cancelled")]
     BuildCancelled { build: BuildId },
-    /// A build stands still.
+    /// A build was paused.
     #[serde(rename = "agent.build_paused")]
     BuildPaused { build: BuildId, cause: PauseCause, open_questions: u32 },
-    /// A build sleeps until its next budget window.
+    /// A build sleeps until the next budget window.
     #[serde(rename = "agent.sleeping")]
     Sleeping { build: BuildId, until: Time },
-    /// A build woke up.
+    /// A sleeping build woke up.
     #[serde(rename = "agent.waking")]
     Waking { build: BuildId },
 
     /// The checks were run on the commit that a build starts from, and these are red.
     #[serde(rename = "build.base_checked")]
     BaseChecked { build: BuildId, run: RunId, red: Vec<RedCheck> },
-    /// A person said whether what is red at the base belongs to the work of a build.
+    /// The operator judged whether the red checks of the base belong to the work of a build.
     #[serde(rename = "build.base_judged")]
     BaseJudged { build: BuildId, belongs: bool },
 
-    /// A script was taken into care.
+    /// A job was defined, or its definition was changed.
     #[serde(rename = "job.defined")]
     JobDefined { task: TaskId, spec: Arc<TaskSpec> },
-    /// A job was started once more.
+    /// A job was fired.
     #[serde(rename = "job.fired")]
     JobFired { task: TaskId },
-    /// A job is left alone when its time comes.
+    /// A job was put on hold: its scheduled firings are skipped.
     #[serde(rename = "job.held")]
     JobHeld { task: TaskId },
-    /// A job runs again when its time comes.
+    /// A held job was released: it runs at its scheduled times again.
     #[serde(rename = "job.released")]
     JobReleased { task: TaskId },
-    /// A job that still runs will be started again when it is done.
+    /// A job that is still running will be fired again when it is done.
     #[serde(rename = "job.fire_later")]
     JobFireLater { task: TaskId },
 
-    /// A firing of a job gives up over something that passes by itself: the next one tries.
+    /// A firing of a job gave up over a transient failure; the next firing tries again.
     #[serde(rename = "job.missed")]
     JobMissed { task: TaskId, code: Code },
 
-    /// A runtime elsewhere reported on its session.
+    /// An external runtime reported on its session.
     #[serde(rename = "session.reported")]
     Reported { task: TaskId, request: Request },
 
-    /// A task waits, until a time or at a gate.
+    /// A task backs off, until a time or at a gate.
     #[serde(rename = "task.backing_off")]
     TaskBackingOff {
         task: TaskId,
@@ -150,27 +150,27 @@ pub enum Event {
         run: Option<RunId>,
         next: Next,
     },
-    /// The outcome of an action of the task has to be found out first.
+    /// A task waits until the outcome of one of its actions is known.
     #[serde(rename = "task.reconciling")]
     TaskReconciling { task: TaskId, run: RunId, fault: Option<Arc<Fault>>, next: Next },
     /// A task is done.
     #[serde(rename = "task.done")]
     TaskDone {
         task: TaskId,
-        /// Why nothing had to be changed, in the agent's words, where nothing was.
+        /// The agent's explanation why no change was needed, if there was none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unchanged: Option<Arc<str>>,
     },
-    /// A task failed for good.
+    /// A task failed permanently.
     #[serde(rename = "task.failed")]
     TaskFailed { task: TaskId, code: Code },
-    /// A task was left out.
+    /// A task was skipped.
     #[serde(rename = "task.skipped")]
     TaskSkipped { task: TaskId, left: Left },
     /// A task was cancelled.
     #[serde(rename = "task.cancelled")]
     TaskCancelled { task: TaskId },
-    /// A task waits for a person.
+    /// A task was parked until the operator answers a question.
     #[serde(rename = "task.parked")]
     TaskParked {
         task: TaskId,
@@ -181,24 +181,24 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<Code>,
     },
-    /// A task that waited for a person can go on.
+    /// A parked task can continue.
     #[serde(rename = "task.unparked")]
     TaskUnparked {
         task: TaskId,
         next: Next,
         guidance: Option<Arc<Guidance>>,
         allowance: Option<Allowance>,
-        /// Its counters start over.
+        /// True if the task's counters start over.
         fresh: bool,
     },
     /// A task is ready for its next run.
     #[serde(rename = "task.ready")]
     TaskReady { task: TaskId, run: Option<RunId>, next: Next },
-    /// A task that had ended is to be done after all.
+    /// A task that had ended is to be run after all.
     #[serde(rename = "task.revived")]
     TaskRevived { task: TaskId },
 
-    /// A run began.
+    /// A run started.
     #[serde(rename = "run.started")]
     RunStarted { run: RunId, task: TaskId, retry_of: Option<RunId>, next: Next },
     /// A run took its next step.
@@ -210,18 +210,18 @@ pub enum Event {
     /// A run reached a phase.
     #[serde(rename = "run.phase")]
     RunPhase { run: RunId, phase: Phase },
-    /// A run stands still and can go on under the same id.
+    /// A run was paused and can continue under the same id.
     #[serde(rename = "run.paused")]
     RunPaused {
         run: RunId,
         status: Status,
         step: Step,
         stop: Option<EffectId>,
-        /// The code of the fault that it stands still over.
+        /// The code of the fault that paused the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<Code>,
     },
-    /// A run goes on.
+    /// A run continues.
     #[serde(rename = "run.resumed")]
     RunResumed { run: RunId, step: Step },
     /// A run ended without success; its successor has another id.
@@ -230,66 +230,68 @@ pub enum Event {
         run: RunId,
         status: Status,
         stop: Option<EffectId>,
-        /// The code of the fault that it ended with.
+        /// The code of the fault that ended the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<Code>,
     },
     /// A run succeeded.
     #[serde(rename = "run.committed")]
     RunCommitted { run: RunId },
-    /// A run's process was gone when we came back.
+    /// The process of a run was gone when Unstuck started again.
     #[serde(rename = "run.crashed")]
     RunCrashed {
         run: RunId,
-        /// We had ended it ourselves.
+        /// True if Unstuck had ended the run itself.
         #[serde(default)]
         clean: bool,
     },
-    /// A run was ended by a person's decision.
+    /// A run was cancelled, because its task was skipped or its build ended.
     #[serde(rename = "run.cancelled")]
     RunCancelled { run: RunId, stop: Option<EffectId> },
-    /// A running attempt got on.
+    /// A running attempt made progress.
     #[serde(rename = "run.progress")]
     RunProgress { run: RunId, iterations: u32, tool_calls: u32, validated: bool },
-    /// A run met a fault. This is where counters move.
+    /// A run met a fault. Applying this event charges the counters.
     #[serde(rename = "run.fault")]
     FaultMet {
         task: TaskId,
         run: RunId,
         fault: Arc<Fault>,
         approach: Option<Arc<Approach>>,
-        /// It ended the step the run was at.
+        /// True if the fault ended the step that the run was at.
         ends: bool,
-        /// The policy has it waited out, so it counts as passing by itself.
+        /// True if the policy waits the fault out, so that it counts as transient.
         passing: bool,
     },
-    /// A command of the agent failed without being a fault yet.
+    /// A command of the agent failed, which is not a fault yet.
     #[serde(rename = "run.observed")]
     Observed { run: RunId, signature: Signature, tree: Option<Digest> },
-    /// A script said what it fails of.
+    /// A script named the fault that it fails with.
     #[serde(rename = "run.blamed")]
     Blamed { run: RunId, fault: Arc<Fault> },
-    /// The agent's command waits before it is reported back.
+    /// The result of the agent's command is held back until a time before it is reported to the
+    /// agent.
     #[serde(rename = "run.tool_waiting")]
     ToolWaiting { run: RunId, code: Code, until: Time },
-    /// The work goes on without something.
+    /// The work continues without something that failed.
     #[serde(rename = "run.warned")]
     Warned { task: TaskId, run: RunId, code: Code },
-    /// An attempt ended, and this is what it did.
+    /// An attempt ended; the approach says what it did.
     #[serde(rename = "run.approach")]
     ApproachTaken { run: RunId, approach: Arc<Approach>, confirms: Option<Signature> },
-    /// The checks of a gate were run on what it did.
+    /// The checks of a gate were run on the work of an attempt.
     #[serde(rename = "run.checked")]
     Checked { run: RunId, checked: Arc<Checked> },
-    /// The agent ended without a change and is asked to do the work or to say why none is needed.
+    /// The agent ended without a change and is asked to do the work or to explain why none is
+    /// needed.
     #[serde(rename = "run.nudged")]
     Nudged { run: RunId },
-    /// The agent declared an action for later.
+    /// The agent declared an action for after the checks.
     #[serde(rename = "run.declared")]
     Declared {
         run: RunId,
         mutation: Arc<MutationSpec>,
-        /// What became of it before, where its key was used for it in this project already.
+        /// The earlier outcome of the action, if its key was already used for it in this project.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Reconciled>,
     },
@@ -303,21 +305,21 @@ pub enum Event {
         run: RunId,
         tool: ToolKind,
         label: Arc<str>,
-        /// The commands that ran from then on, this one among them.
+        /// The commands that were running from then on, including this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         running: Vec<Arc<str>>,
     },
-    /// The agent was not allowed to do something.
+    /// The agent was denied an action.
     #[serde(rename = "agent.refused")]
     Refused { run: RunId, what: Arc<str>, why: Arc<str> },
-    /// The agent said something.
+    /// The agent addressed people.
     #[serde(rename = "agent.narrated")]
     Narrated { run: RunId, text: Arc<str> },
-    /// Unstuck says something about a run.
+    /// Unstuck made a remark about a run.
     #[serde(rename = "run.remarked")]
     Remarked { run: RunId, text: Arc<str> },
 
-    /// An error gets another approach.
+    /// A task tries another approach to an error.
     #[serde(rename = "agent.retrying")]
     Retrying {
         task: TaskId,
@@ -325,34 +327,34 @@ pub enum Event {
         signature: Signature,
         attempt: u32,
         code: Code,
-        /// The number of the approach that follows; 0 in journals of versions that did not note it.
+        /// Number of the approach that follows; 0 in journals of versions that did not record it.
         #[serde(default)]
         approach: u32,
-        /// Of how many; a greater number is the last one.
+        /// Number of approaches in total; an `approach` greater than this is the last one.
         #[serde(default)]
         of: u32,
     },
-    /// The tries a task had charged to these errors are given back: it got past them.
+    /// A task got past these errors, so the tries that it had charged to them are given back.
     #[serde(rename = "signature.recovered")]
     Recovered { task: TaskId, signatures: Vec<Signature> },
-    /// The tries of one error, or of all, were forgotten.
+    /// The tries of one error, or of all errors, were reset.
     #[serde(rename = "signature.forgotten")]
     Forgotten { signature: Option<Signature> },
 
-    /// A part of the journal was lost, and a person went on without it: what is known of the actions
-    /// since then is that they may have happened.
+    /// A part of the journal was lost, and the operator continued without it: all that is known of
+    /// the actions since then is that they may have happened.
     #[serde(rename = "journal.loss_accepted")]
     LossAccepted {
-        /// The last event that is there.
+        /// Position of the last event that is left.
         kept: u64,
-        /// How far the journal had come, where that is known.
+        /// Position that the journal had reached, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         had: Option<u64>,
-        /// The actions.
+        /// The actions that may have happened.
         actions: Vec<DoubtedAction>,
     },
 
-    /// Somebody wanted what was just decided.
+    /// A person gave the command that was just decided.
     #[serde(rename = "control.ordered")]
     Ordered {
         by: Arc<str>,
@@ -365,13 +367,13 @@ pub enum Event {
         request: Option<Request>,
     },
 
-    /// A person is asked.
+    /// The operator is asked a question.
     #[serde(rename = "agent.waiting_for_input")]
     QuestionAsked { question: Box<Question> },
-    /// A task waits for the answer to a question that was asked before.
+    /// A task waits for the answer to a question that is already open.
     #[serde(rename = "question.joined")]
     QuestionJoined { question: QuestionId, task: TaskId },
-    /// A person answered.
+    /// The operator answered a question.
     #[serde(rename = "agent.escalation_resolved")]
     QuestionResolved {
         question: QuestionId,
@@ -381,7 +383,7 @@ pub enum Event {
         guidance: Option<Arc<str>>,
         by: Arc<str>,
     },
-    /// Nobody needs the answer any more.
+    /// A question was withdrawn, because its answer is no longer needed.
     #[serde(rename = "question.withdrawn")]
     QuestionWithdrawn { question: QuestionId },
 
@@ -391,23 +393,23 @@ pub enum Event {
     /// An action is being performed.
     #[serde(rename = "mutation.in_flight")]
     MutationInFlight { mutation: MutationId, run: RunId },
-    /// Whether an action happened is being found out.
+    /// A probe looks up whether an action happened.
     #[serde(rename = "mutation.probing")]
     MutationProbing {
         mutation: MutationId,
-        /// When its call was decided, where this is the first look-up after it.
+        /// Time at which the call was decided, if this is the first probe after it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         called_at: Option<Time>,
-        /// What the call or the look-up said that led here, redacted.
+        /// Output of the call or probe that led here, redacted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Arc<str>>,
     },
-    /// An action may still appear; it is looked up again later.
+    /// An action may still appear; it is probed again later.
     #[serde(rename = "mutation.settling")]
     MutationSettling {
         mutation: MutationId,
         until: Time,
-        /// What the call or the look-up said that led here, redacted.
+        /// Output of the call or probe that led here, redacted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Arc<str>>,
     },
@@ -417,33 +419,34 @@ pub enum Event {
     /// An action did not happen.
     #[serde(rename = "mutation.failed")]
     MutationFailed { mutation: MutationId },
-    /// Nobody can tell whether an action happened.
+    /// The outcome of an action cannot be determined.
     #[serde(rename = "mutation.indeterminate")]
     MutationIndeterminate {
         mutation: MutationId,
-        /// What the call or the look-up said that led here, redacted.
+        /// Output of the call or probe that led here, redacted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Arc<str>>,
     },
-    /// A person or a probe said what became of an action.
+    /// The outcome of an action was settled by the operator, a probe or a rule.
     #[serde(rename = "mutation.reconciled")]
     MutationReconciled { mutation: MutationId, to: Reconciled, result: Arc<str> },
 
-    /// Everyone on an account waits.
+    /// All work on an account waits.
     #[serde(rename = "gate.waiting")]
     GateWaiting {
         gate: GateKey,
         until: Time,
         code: Code,
-        /// The time at which the window opens has passed, by our clock: it is no window to wait for.
+        /// True if the window's reset time has passed by the local clock, so that there is no
+        /// window to wait for.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         passed: bool,
     },
-    /// One task tries the account.
+    /// A single task probes the account.
     #[serde(rename = "gate.probing")]
     GateProbing { gate: GateKey, task: TaskId },
-    /// The account works again. Where it is `untried`, the task that was to try it first waits for
-    /// something else meanwhile, and no answer has shown that it works.
+    /// The account works again. If `untried`, no answer has shown that it works: the task that was
+    /// to probe it waits for something else meanwhile.
     #[serde(rename = "gate.passing")]
     GatePassing {
         gate: GateKey,
@@ -451,10 +454,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         untried: bool,
     },
-    /// Some of those who waited may go on.
+    /// A group of the waiting tasks may continue.
     #[serde(rename = "gate.released")]
     GateReleased { gate: GateKey, group: u32, next_at: Option<Time> },
-    /// The wait at a gate took too long; those who waited ask a person.
+    /// The wait at a gate took too long; the waiting tasks ask the operator.
     #[serde(rename = "gate.given_up")]
     GateGivenUp { gate: GateKey },
 
@@ -468,20 +471,20 @@ pub enum Event {
         day: u64,
         wind_down: bool,
     },
-    /// A person raised a limit.
+    /// The operator raised a limit.
     #[serde(rename = "limit.raised")]
     LimitRaised { raised: Raised },
 }
 
-/// What became of an action whose outcome had been unknown.
+/// The settled outcome of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reconciled {
-    /// It happened.
+    /// The action happened.
     Applied,
-    /// It did not happen and may be performed.
+    /// The action did not happen and may be performed.
     NotApplied,
-    /// It is left out.
+    /// The action is skipped.
     Skipped,
 }

@@ -1,4 +1,4 @@
-//! Gates: the breaker that all work on one account shares.
+//! Gates: the circuit breaker that all work on one account shares.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,10 +8,10 @@ use super::ids::TaskId;
 use crate::fault::Code;
 use crate::time::Time;
 
-/// How many times that an account was closed are remembered.
+/// Maximum number of past closings remembered per account.
 pub const CLOSINGS_KEPT_MAX: usize = 32;
 
-/// Where a gate stands.
+/// The state of a gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -19,64 +19,64 @@ pub enum GateState {
     /// Calls pass.
     #[default]
     Passing,
-    /// Nobody calls.
+    /// No task calls.
     Waiting {
-        /// Until then.
+        /// Time at which the wait ends.
         until: Time,
     },
-    /// One task calls; the others wait for how it goes.
+    /// A single task calls; the others wait for its result.
     Probing {
-        /// Which one.
+        /// The task that calls.
         task: TaskId,
     },
 }
 
-/// A time that an account let nobody pass.
+/// A period in which an account let no task pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Closing {
-    /// Since then.
+    /// Start of the period.
     pub from: Time,
-    /// Until then.
+    /// End of the period.
     pub to: Time,
-    /// What began it.
+    /// Code of the fault that began it.
     pub code: Code,
 }
 
-/// The breaker of one account.
+/// The circuit breaker of one account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Where it stands.
+    /// The current state.
     pub state: GateState,
-    /// When the current trouble began.
+    /// Time at which the current trouble began.
     pub since: Option<Time>,
-    /// What began it.
+    /// Code of the fault that began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_by: Option<Code>,
-    /// The latest times it was closed before that, oldest first.
+    /// The latest closings before that, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub closings: VecDeque<Closing>,
-    /// How often the account was limited since then.
+    /// Number of times the account was limited since then.
     pub limited: u32,
-    /// How many usage windows were waited for since then.
+    /// Number of usage windows waited for since then.
     pub windows: u32,
-    /// Failures of the service in a row.
+    /// Number of consecutive failures of the service.
     pub errors: u32,
-    /// Tasks that wait.
+    /// The tasks that wait at the gate.
     pub waiters: BTreeSet<TaskId>,
-    /// How many go on in the next group.
+    /// Number of tasks in the next group to be released.
     pub group: u32,
-    /// When the next group goes on.
+    /// Time at which the next group is released.
     pub release_at: Option<Time>,
 }
 
 impl Gate {
-    /// Whether nobody may call.
+    /// Returns whether no task may call.
     pub const fn is_closed(&self) -> bool {
         matches!(self.state, GateState::Waiting { .. })
     }
 
-    /// The current trouble, where there is one, is over.
+    /// Ends the current trouble, if there is any, and adds it to the past closings.
     pub(super) fn opened(&mut self, at: Time) {
         if let (Some(from), Some(code)) = (self.since.take(), self.closed_by.take()) {
             if self.closings.len() == CLOSINGS_KEPT_MAX {
@@ -86,12 +86,12 @@ impl Gate {
         }
     }
 
-    /// Whether something went wrong since the account last worked.
+    /// Returns whether a call failed since the account last worked.
     pub const fn is_troubled(&self) -> bool {
         self.since.is_some() || self.limited > 0 || self.windows > 0 || self.errors > 0
     }
 
-    /// Whether `task` may call.
+    /// Returns whether `task` may call.
     pub fn lets_pass(&self, task: TaskId) -> bool {
         match self.state {
             GateState::Passing => true,

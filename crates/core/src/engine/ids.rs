@@ -1,4 +1,4 @@
-//! Names for things, dense within one project.
+//! The ids of builds, tasks, runs and the like, dense within one project.
 
 use std::fmt;
 
@@ -24,22 +24,22 @@ macro_rules! ids {
 }
 
 ids! {
-    /// One run of a plan.
+    /// Id of a build: one execution of a plan.
     BuildId(u32) "b";
-    /// One unit of work.
+    /// Id of a task: one unit of work.
     TaskId(u32) "t";
-    /// One attempt.
+    /// Id of a run: one attempt.
     RunId(u64) "r";
-    /// One question to a person.
+    /// Id of a question to the operator.
     QuestionId(u32) "q";
-    /// One irreversible action.
+    /// Id of an irreversible action.
     MutationId(u64) "m";
-    /// Something the outside owes: the position of the event that asked for it.
+    /// Id of an effect: the position of the event that requested it.
     EffectId(u64) "e";
 }
 
 impl RunId {
-    /// The git ref that holds what the run left in its worktree, once that is saved.
+    /// Returns the git ref that holds the content of the run's worktree once it is saved.
     pub fn saved_ref(self) -> String {
         format!("refs/unstuck/attempts/{self}")
     }

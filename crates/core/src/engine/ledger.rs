@@ -1,4 +1,4 @@
-//! The ledger: every irreversible action, intent first, outcome after.
+//! The ledger: records every irreversible action, the intent before it and the outcome after it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,42 +12,42 @@ use super::task::Task;
 use crate::plan::MutationSpec;
 use crate::time::Time;
 
-/// Where an action stands.
+/// The state of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum MutationState {
-    /// Written down, not yet sent.
+    /// Recorded, not yet sent.
     Intended,
-    /// Sent.
+    /// Sent; the outcome is not known yet.
     InFlight {
-        /// The effect that performs it.
+        /// The effect that performs the action.
         effect: EffectId,
     },
-    /// Being looked up.
+    /// Being probed.
     Probing {
-        /// The effect that looks it up.
+        /// The effect that probes the action.
         effect: EffectId,
     },
-    /// Not there yet; looked up again later.
+    /// Not visible yet; probed again later.
     Settling {
-        /// Then.
+        /// Time of the next probe.
         until: Time,
     },
-    /// Nobody can tell.
+    /// Impossible to determine.
     Indeterminate,
-    /// It happened.
+    /// The action happened.
     Applied {
-        /// What came back; empty where a person said so without more.
+        /// The response; empty if the operator confirmed the action without more.
         result: Arc<str>,
     },
-    /// It did not happen and may be performed again.
+    /// The action did not happen and may be performed again.
     NotApplied,
-    /// It is left out.
+    /// The action is skipped.
     Skipped,
 }
 
 impl MutationState {
-    /// Whether it may have happened without us knowing.
+    /// Returns whether the action may have happened without a known outcome.
     pub const fn is_open(&self) -> bool {
         match self {
             Self::InFlight { .. }
@@ -59,52 +59,53 @@ impl MutationState {
     }
 }
 
-/// Within what a key is unique.
+/// The scope within which an idempotency key is unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Occurrence {
-    /// One task, or one firing of a job, with all its retries and repairs.
+    /// A task, or one firing of a job, with all its retries and repairs.
     Firing(TaskId, u32),
-    /// One attempt at a task: what it brings onto a branch is its own.
+    /// An attempt at a task: its merges and pushes are about its own commits.
     Attempt(TaskId, u32),
-    /// The project.
+    /// The whole project.
     Project,
 }
 
-/// One irreversible action.
+/// An irreversible action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
-    /// Its id.
+    /// The action's id.
     pub id: MutationId,
     /// The run that performs it.
     pub run: RunId,
-    /// The task it belongs to.
+    /// The task that the action belongs to.
     pub task: TaskId,
-    /// Within what its key is unique.
+    /// The scope within which its key is unique.
     pub occurrence: Occurrence,
-    /// What it is.
+    /// The specification of the action.
     pub spec: Arc<MutationSpec>,
-    /// Where it stands.
+    /// The current state.
     pub state: MutationState,
-    /// By when it was last sent: a call that was decided may have been made a good deal later.
+    /// Latest time at which the action may have been sent: a decided call may be made a good deal
+    /// later.
     pub sent_at: Time,
-    /// When the call that is looked up was decided.
+    /// Time at which the probed call was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called_at: Option<Time>,
-    /// What came back from that call, where it is not known whether it got through.
+    /// Response to that call, if it does not tell whether the call got through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came_back: Option<Arc<str>>,
-    /// How often it was looked up in vain.
+    /// Number of probes since the action was last sent.
     pub probes: u32,
-    /// When it was last looked up: what appeared after that was not seen.
+    /// Time of the last probe; a result that appeared later was not seen.
     pub probed_at: Time,
-    /// What the latest look-up said, where it could not tell.
+    /// Output of the latest probe, if it was inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe_said: Option<Arc<str>>,
 }
 
 impl Mutation {
-    /// What a person needs to know to say whether it happened.
+    /// Returns the facts that the operator needs to say whether the action happened.
     pub fn facts(&self) -> ActionFacts {
         ActionFacts {
             key: self.spec.key.clone(),
@@ -122,28 +123,27 @@ impl Mutation {
 /// All actions that still matter: those of living tasks and firings, and permanent ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ledger {
-    /// The actions.
     pub(super) mutations: Table<MutationId, Mutation>,
-    /// Where a key leads that holds for the whole project.
+    /// The actions whose keys hold for the whole project, by key.
     pub(super) permanent: BTreeMap<Arc<str>, MutationId>,
-    /// Actions whose record was lost, by their keys, and by when they were sent: they may have
-    /// happened.
+    /// Actions whose records were lost, by key, with the latest time at which each may have been
+    /// sent: they may have happened.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) doubted: BTreeMap<Arc<str>, Time>,
 }
 
-/// An action that may have happened, and of which no more is known.
+/// An action that may have happened and whose record was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoubtedAction {
-    /// Its key.
+    /// The action's idempotency key.
     pub key: Arc<str>,
-    /// By when it was sent.
+    /// Latest time at which it may have been sent.
     pub at: Time,
 }
 
 impl Ledger {
-    /// The action with this key, within the task's occurrence or the project.
+    /// Returns the action with this key, within the task's occurrence or the project.
     pub(super) fn find(&self, task: &Task, spec: &MutationSpec) -> Option<&Mutation> {
         self.find_key(task, spec.permanent, &spec.key)
     }
@@ -152,7 +152,7 @@ impl Ledger {
         if permanent {
             return self.mutations.get(self.permanent.get(key)?);
         }
-        // A task has a handful of actions: looking at each is the fastest way.
+        // A task has a handful of actions: a linear search is the fastest way.
         let known = task.ledger.iter().filter_map(|id| self.mutations.get(id));
         known
             .into_iter()

@@ -1,8 +1,8 @@
-//! The engine: commands in, events out; what the outside must do follows from the events.
+//! The engine: turns commands into events, from which the effects for the runner follow.
 //!
 //! [`decide`] is pure: no I/O, no clock, no random source of its own. It changes a [`State`] only
-//! by events, so replaying the journal gives the same state. One file per command in `on/`; what
-//! a fault leads to in `react/`; how work moves on in `flow/`; what events do in `apply/`.
+//! by events, so replaying the journal gives the same state. `on/` handles the commands, one file
+//! each; `react/` handles faults; `flow/` moves work forward; `apply/` applies events to the state.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Maps whose keys are no strings, written down as a list of pairs.
+//! Serializes maps whose keys are not strings as lists of pairs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Questions as the engine keeps them: who waits for what, and why. Texts are made elsewhere.
+//! Questions as the engine keeps them: their subject, their reason and the tasks that wait. The
+//! texts are composed elsewhere.
 
 use std::sync::Arc;
 
@@ -12,18 +13,18 @@ use crate::question::QuestionKind;
 use crate::signature::Signature;
 use crate::time::Time;
 
-/// What a question is about. There is never more than one open question about one thing.
+/// The subject of a question. There is never more than one open question about a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "about", content = "id", rename_all = "snake_case")]
 pub enum Subject {
-    /// One error, wherever it shows up.
+    /// An error, wherever it shows up.
     Error(Signature),
-    /// One action whose outcome nobody knows.
+    /// An action whose outcome cannot be determined.
     Action(MutationId),
-    /// One build that stands still.
+    /// A paused build.
     Build(BuildId),
-    /// One job that keeps failing for a passing reason, and goes on trying.
+    /// A job that keeps failing for a transient reason and keeps trying.
     Job(TaskId),
 }
 
@@ -31,81 +32,81 @@ pub enum Subject {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Question {
-    /// Its id.
+    /// The question's id.
     pub id: QuestionId,
-    /// What it is about.
+    /// The subject of the question.
     pub subject: Subject,
-    /// What is asked of a person.
+    /// The kind of decision that the operator is asked for.
     pub kind: QuestionKind,
-    /// The fault that led to it, where one did.
+    /// The fault that led to the question, if any.
     pub fault: Option<Arc<Fault>>,
-    /// The rule and the counters that led to it.
+    /// The rule and the counters that led to the question.
     pub why: Why,
-    /// What was tried before, oldest first.
+    /// The attempts that failed before, oldest first.
     pub attempts: Vec<Tried>,
-    /// The tasks that wait for the answer; the job it is about where that goes on trying.
+    /// The tasks that wait for the answer; for a job that keeps trying, the job itself.
     pub tasks: Vec<TaskId>,
-    /// When it was asked.
+    /// Time at which the question was asked.
     pub asked_at: Time,
-    /// What is known of the action that it is about, where it is about one.
+    /// The facts about the action, if the question is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Box<ActionFacts>>,
 }
 
-/// What is known of an action of which it is not known whether it happened.
+/// The facts about an action whose outcome is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActionFacts {
-    /// Its key.
+    /// The action's idempotency key.
     pub key: String,
     /// The command or request in one line, redacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// When it was sent.
+    /// Time at which the action was sent.
     pub sent_at: Time,
-    /// What came back; nothing where the process that sent it was gone before anything did.
+    /// The response; `None` if the process that sent the call was gone before a response came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came_back: Option<Arc<str>>,
-    /// The command or address that looks it up. Without one it cannot be checked again.
+    /// The command or address that probes the action. Without one it cannot be checked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
-    /// What the latest look-up said.
+    /// Output of the latest probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe_said: Option<Arc<str>>,
-    /// When it was last looked up.
+    /// Time of the latest probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probed_at: Option<Time>,
-    /// The place where it would show.
+    /// The place where the action would show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look_at: Option<String>,
 }
 
 impl Question {
-    /// The code it is about, where there is one.
+    /// Returns the code of the fault that led to the question, if any.
     pub fn code(&self) -> Option<Code> {
         self.fault.as_ref().map(|fault| fault.code())
     }
 }
 
-/// One attempt that failed.
+/// An attempt that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
-    /// What it did.
+    /// The approach of the attempt.
     pub approach: Arc<Approach>,
-    /// How it failed.
+    /// The code of the fault that it failed with.
     pub code: Code,
 }
 
-/// How a question ended.
+/// The end of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionEnd {
-    /// A person answered, and the work goes on.
+    /// The operator answered, and the work continues.
     Resolved,
-    /// A person decided to leave it out.
+    /// The operator decided to skip the work.
     Skipped,
-    /// Nobody needs the answer any more.
+    /// The answer is no longer needed.
     Withdrawn,
 }

@@ -1,4 +1,4 @@
-//! Runs: one attempt each.
+//! Runs: one attempt at a task each.
 
 use std::sync::Arc;
 
@@ -10,61 +10,61 @@ use crate::attempt::Seen;
 use crate::fault::{Fault, RunFailure};
 use crate::policy::Amount;
 
-/// How far a run has come. Phases only move forward.
+/// The progress of a run. Phases only move forward.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Nothing has left the workspace.
+    /// No change has left the workspace.
     #[default]
     Preparing,
-    /// Checked and committed.
+    /// The work is checked and committed.
     Prepared,
     /// Irreversible actions are being performed.
     Mutating,
-    /// All of them are settled.
+    /// All irreversible actions are settled.
     Mutated,
-    /// Everyone is being told.
+    /// The result is final and being reported.
     Emitting,
-    /// Over.
+    /// The run is over.
     Committed,
 }
 
-/// Why a run stands still, or that it does not.
+/// The status of a run: active, or the reason why it is paused or failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Status {
-    /// At work.
+    /// The run is at work.
     #[default]
     #[serde(rename = "active")]
     Active,
-    /// Goes on by itself.
+    /// Paused; continues by itself.
     #[serde(rename = "paused:transient")]
     PausedTransient,
-    /// Goes on when a person has acted.
+    /// Paused until the operator has acted.
     #[serde(rename = "paused:approval")]
     PausedApproval,
-    /// Goes on when the outcome of an action is known.
+    /// Paused until the outcome of an action is known.
     #[serde(rename = "paused:reconciliation")]
     PausedReconciliation,
-    /// A person holds it.
+    /// Paused by the operator.
     #[serde(rename = "paused:user")]
     PausedUser,
-    /// Another approach follows.
+    /// Failed; another approach follows.
     #[serde(rename = "failed:logic")]
     FailedLogic,
-    /// Its settings cannot work.
+    /// Failed, because its settings cannot work.
     #[serde(rename = "failed:config")]
     FailedConfig,
-    /// Our own fault.
+    /// Failed because of an internal error of Unstuck.
     #[serde(rename = "failed:internal")]
     FailedInternal,
 }
 
 impl Status {
-    /// Whether the run can go on under its own id.
+    /// Returns whether the run can continue under its own id.
     pub const fn is_paused(self) -> bool {
         match self {
             Self::PausedTransient
@@ -88,41 +88,41 @@ impl From<RunFailure> for Status {
     }
 }
 
-/// What a run is doing.
+/// The current step of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
     /// The agent works.
     Attempt {
-        /// What it finds.
+        /// The worktree and conversation that the agent starts with.
         start: Start,
     },
-    /// Another run of the build is being checked and merged; this one is next in line.
+    /// The run is queued while another run of the build is being checked and merged.
     AwaitMerge,
-    /// Scope and validation on the build's head.
+    /// Scope and validation are checked on the build's head.
     Check,
-    /// The commit.
+    /// The work is committed.
     Commit,
-    /// The irreversible actions, in order.
+    /// The irreversible actions are performed, in order.
     Mutate {
-        /// Which one, counted from 0.
+        /// Index of the current action, from 0.
         at: u32,
     },
-    /// Everyone is told.
+    /// The run is finished: its result is final, and its worktree can be removed.
     Emit,
     /// An agent repairs the job's script.
     Repair {
-        /// The change is proposed, not used.
+        /// True if the change is only proposed, not used.
         propose: bool,
     },
     /// The job's script runs.
     Execute,
-    /// What a person did not allow is taken back.
+    /// Changes that the operator did not allow are reverted.
     TakeBack,
 }
 
-/// What repeats when it fails for a passing reason. Each has its own counter.
+/// An operation that is repeated when it fails for a transient reason. Each has its own counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -132,27 +132,27 @@ pub enum Operation {
     Check,
     /// The commit.
     Commit,
-    /// An action.
+    /// An irreversible action.
     Mutate,
-    /// Telling everyone.
+    /// The final step.
     Emit,
-    /// A repair.
+    /// The repair of a script.
     Repair,
-    /// A script.
+    /// The execution of a script.
     Execute,
-    /// Taking back.
+    /// The revert of changes that were not allowed.
     TakeBack,
-    /// A command of the agent's own.
+    /// A command that the agent runs itself.
     Tool,
 }
 
 impl Operation {
-    /// How many operations there are.
+    /// Number of operations.
     pub const COUNT: usize = 9;
 }
 
 impl Step {
-    /// The operation that is repeated when the step fails for a passing reason.
+    /// Returns the operation that is repeated when the step fails for a transient reason.
     pub const fn operation(self) -> Operation {
         match self {
             Self::Attempt { .. } => Operation::Attempt,
@@ -166,7 +166,7 @@ impl Step {
         }
     }
 
-    /// Whether it can be stopped half-way and taken up again without harm.
+    /// Returns whether the step can be interrupted and resumed without harm.
     pub const fn can_be_interrupted(self) -> bool {
         match self {
             Self::Attempt { .. } | Self::Repair { .. } | Self::AwaitMerge => true,
@@ -179,8 +179,8 @@ impl Step {
         }
     }
 
-    /// Whether an agent or script begins from the start, not where another run stopped: whoever takes
-    /// this step knows nothing of what was said before.
+    /// Returns whether an agent or script begins from the start, not where another run stopped, so
+    /// that it knows nothing of what was said before.
     pub const fn begins_anew(self) -> bool {
         match self {
             Self::Attempt { start } => !matches!(start, Start::Resume | Start::Compacted),
@@ -195,7 +195,7 @@ impl Step {
         }
     }
 
-    /// Whether it needs the account behind the task's gate.
+    /// Returns whether the step needs the account behind the task's gate.
     pub const fn needs_gate(self) -> bool {
         match self {
             Self::Attempt { .. } | Self::Repair { .. } => true,
@@ -210,31 +210,31 @@ impl Step {
     }
 }
 
-/// Where a task's next run begins.
+/// The place where a task's next run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Next {
-    /// The phase it begins in.
+    /// The phase that the run begins in.
     pub phase: Phase,
-    /// The step it begins with.
+    /// The step that the run begins with.
     #[serde(flatten)]
     pub step: Step,
 }
 
 impl Next {
-    /// The agent begins, finding what `start` says.
+    /// Returns the start of an agent with the worktree and conversation that `start` says.
     pub const fn attempt(start: Start) -> Self {
         Self { phase: Phase::Preparing, step: Step::Attempt { start } }
     }
 
-    /// The script begins.
+    /// The start of a script.
     pub const EXECUTE: Self = Self { phase: Phase::Preparing, step: Step::Execute };
 
-    /// The same place, taken up again: an agent finds its worktree and conversation.
+    /// Returns the same place for a resumed run: an agent finds its worktree and conversation.
     #[must_use]
     pub const fn resumed(self) -> Self {
         let step = match self.step {
-            // A run that was in line for the merge lock lost its place when it stood still.
+            // A run that was queued for the merge lock lost its place when it was paused.
             Step::AwaitMerge => Step::Check,
             // Actions are walked from the first one: the ledger knows which are settled.
             Step::Mutate { .. } => Step::Mutate { at: 0 },
@@ -247,38 +247,38 @@ impl Next {
     }
 }
 
-/// A run that is at work or can go on.
+/// A run that is active or can continue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its id.
+    /// The run's id.
     pub id: RunId,
-    /// The task it belongs to.
+    /// The task that the run belongs to.
     pub task: TaskId,
-    /// The build that belongs to.
+    /// The build that the task belongs to.
     pub build: BuildId,
-    /// How far it has come.
+    /// The phase that the run has reached.
     pub phase: Phase,
-    /// Why it stands still, or that it does not.
+    /// The status: active, or the reason for a pause.
     pub status: Status,
-    /// What it is doing.
+    /// The current step.
     pub step: Step,
-    /// What the outside owes it.
+    /// The effect that the run waits for.
     pub owes: Option<EffectId>,
-    /// Rounds of the agent so far.
+    /// Number of the agent's rounds so far.
     pub iterations: u32,
-    /// Tools it called so far.
+    /// Number of the agent's tool calls so far.
     pub tool_calls: u32,
-    /// What its next calls may cost.
+    /// Maximum cost of the next calls.
     pub reserved: Amount,
-    /// Errors its commands have shown, with the tree they came from.
+    /// Errors that its commands have shown, with the tree that they came from.
     pub seen: Seen,
-    /// What its script says it fails of.
+    /// The fault that its script names as the cause of its failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blamed: Option<Arc<Fault>>,
 }
 
 impl Run {
-    /// Where another run would have to begin to do what this one was doing.
+    /// Returns where another run would have to begin to do the work of this one.
     pub const fn place(&self) -> Next {
         Next { phase: self.phase, step: self.step }
     }

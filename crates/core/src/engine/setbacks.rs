@@ -1,5 +1,5 @@
-//! What a task's next attempt has to get past, and the approaches that failed on the way: what the
-//! agent's next prompt is made from.
+//! The setbacks of a task: the failures that its next attempt has to get past, and the approaches
+//! that failed on the way. The agent's next prompt is built from them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,25 +11,26 @@ use super::question::Tried;
 use super::signatures::APPROACHES_KEPT_MAX;
 use crate::fault::{Class, Fault, Kind};
 
-/// What stood in the way of one task so far.
+/// The setbacks of one task so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Setbacks {
     /// The latest failure of the work itself, until the work got past it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latest: Option<Arc<Fault>>,
-    /// What the latest red check said, until a check is green.
+    /// The fault of the latest red check, until a check is green.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<Arc<Fault>>,
-    /// What a person was asked about, while the work has not failed since the answer.
+    /// The fault that the operator was asked about, while the work has not failed since the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<Arc<Fault>>,
-    /// How many approaches failed since a person last answered.
+    /// Number of approaches that failed since the operator last answered.
     pub failed: u32,
     /// The latest of those approaches, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// Approaches that failed before a person's answer or in an earlier build, oldest first.
+    /// Approaches that failed before an answer of the operator or in an earlier build, oldest
+    /// first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Tried>,
     /// The run that failed last.
@@ -38,12 +39,12 @@ pub struct Setbacks {
 }
 
 impl Setbacks {
-    /// Whether nothing has stood in the way.
+    /// Returns whether there were no setbacks.
     pub(super) fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// A run of the task met a fault; `ends` it or not.
+    /// Records a fault that a run of the task met; `ends` says whether it ended the run's step.
     pub(super) fn meet(&mut self, run: RunId, fault: &Arc<Fault>, ends: bool) {
         if ends {
             self.run = Some(run);
@@ -57,14 +58,15 @@ impl Setbacks {
         }
     }
 
-    /// An approach failed. One that was only checked again is no other one.
+    /// Records a failed approach. An approach that was only checked again is not counted as another
+    /// one.
     pub(super) fn fail(&mut self, tried: &Tried) {
         if remember(&mut self.tried, tried) {
             self.failed = self.failed.saturating_add(1);
         }
     }
 
-    /// A person answered what `asked` was about: approaches are numbered anew.
+    /// Records the operator's answer to the question about `asked`: approaches are numbered anew.
     pub(super) fn answer(&mut self, asked: Option<Arc<Fault>>) {
         self.answered = asked;
         self.failed = 0;
@@ -73,16 +75,17 @@ impl Setbacks {
         }
     }
 
-    /// The number of the approach that a task takes after a failure that its error has `met` so often,
-    /// and of how many. The tries belong to the error: approaches that met another one come on top. An
-    /// agent that meets it again and again in one run has tried as many ways.
+    /// Returns the number of the approach that a task takes after a failure, and the total number.
+    /// `met` says how often the error was met. The tries belong to the error: approaches that met
+    /// another one come on top. An agent that meets the error repeatedly in one run has tried as
+    /// many approaches.
     pub(crate) fn next(&self, met: u32, limit: u32) -> (u32, u32) {
         let met = met.max(1);
         let failed = self.failed.max(met);
         (failed.saturating_add(1), failed.saturating_add(limit).saturating_sub(met))
     }
 
-    /// The work got past its failures.
+    /// Clears the failures, because the work got past them.
     pub(super) fn get_past(&mut self) {
         self.latest = None;
         self.red = None;
@@ -96,7 +99,7 @@ fn is_red_check(fault: &Fault) -> bool {
     )
 }
 
-/// Adds an approach to the latest ones, and tells whether it is another one.
+/// Adds an approach to the latest ones and returns whether it is a new one.
 fn remember(known: &mut Vec<Tried>, tried: &Tried) -> bool {
     let digest = tried.approach.digest;
     let same = |known: &&mut Tried| digest.is_some() && known.approach.digest == digest;

@@ -1,4 +1,4 @@
-//! What the project remembers about its errors. This is the one place where tries are counted.
+//! The project's record of its errors. Tries are counted only here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,73 +11,75 @@ use crate::fault::{Class, Code};
 use crate::signature::Signature;
 use crate::time::Time;
 
-/// How many attempts of one error are remembered; the oldest go first.
+/// Maximum number of failed approaches remembered per error; the oldest are dropped first.
 pub const APPROACHES_KEPT_MAX: usize = 8;
 
-/// What is known about one error.
+/// The record of one error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Failures since it was last answered, recovered from or forgotten.
     pub count: u32,
-    /// Moves on with each reset, so that nothing older is given back.
+    /// Generation of the counter. Each reset begins a new one, so that tries charged before are not
+    /// given back.
     pub life: u32,
-    /// Failures in all.
+    /// Failures in total.
     pub total: u64,
-    /// When it was first seen.
+    /// Time of the first failure.
     pub first_seen: Time,
-    /// When it was last seen.
+    /// Time of the latest failure.
     pub last_seen: Time,
-    /// What was tried and failed with it, oldest first.
+    /// The approaches that failed with the error, oldest first.
     pub failed: Vec<FailedApproach>,
 }
 
 /// An approach that failed with an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedApproach {
-    /// What it did and how it failed.
+    /// The approach and the code that it failed with.
     #[serde(flatten)]
     pub tried: Tried,
-    /// It was checked once more and failed again.
+    /// True if the approach was checked once more.
     pub confirmed: bool,
-    /// A person has answered since: the same approach may be checked again.
+    /// True if the operator has answered since, so that the same approach may be checked again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered: bool,
 }
 
-/// What is known about all errors of a project.
+/// The records of all errors of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Signatures(BTreeMap<Signature, Record>);
 
 impl Signatures {
-    /// What is known about an error.
+    /// Returns the record of an error.
     pub fn get(&self, signature: Signature) -> Option<&Record> {
         self.0.get(&signature)
     }
 
-    /// All errors, in the order of their signatures.
+    /// Returns all errors, in the order of their signatures.
     pub fn iter(&self) -> impl Iterator<Item = (Signature, &Record)> {
         self.0.iter().map(|(signature, record)| (*signature, record))
     }
 
-    /// Failures that count against its tries.
+    /// Returns the number of failures that count against the error's tries.
     pub fn count(&self, signature: Signature) -> u32 {
         self.get(signature).map_or(0, |record| record.count)
     }
 
-    /// Counts one more failure and tells how many there are and in which life of the counter.
+    /// Counts one more failure and returns the count and the generation of the counter.
     pub fn charge(&mut self, signature: Signature, at: Time) -> (u32, u32) {
         let record = self.seen(signature, at);
         record.count = record.count.saturating_add(1);
         (record.count, record.life)
     }
 
-    /// Notes a failure that counts against nothing.
+    /// Records a failure that counts against no tries.
     pub fn note(&mut self, signature: Signature, at: Time) {
         self.seen(signature, at);
     }
 
-    /// Remembers what failed, once: an approach that was only checked again is no other one.
+    /// Remembers a failed approach, once: an approach that was only checked again is not another
+    /// one.
     pub fn remember(&mut self, signature: Signature, approach: &Arc<Approach>, code: Code) {
         let Some(record) = self.0.get_mut(&signature) else { return };
         let digest = approach.digest;
@@ -94,8 +96,8 @@ impl Signatures {
         record.failed.push(FailedApproach { tried, confirmed: false, answered: false });
     }
 
-    /// The approach with this digest that failed with this error since a person last answered, and
-    /// its number from 1.
+    /// Returns the approach with this digest that failed with this error since the operator last
+    /// answered, and its number from 1.
     pub fn failed_before(
         &self,
         signature: Signature,
@@ -118,7 +120,7 @@ impl Signatures {
         }
     }
 
-    /// Gives back what was charged in this life of the counter.
+    /// Gives back the tries that were charged in this generation of the counter.
     pub fn give_back(&mut self, signature: Signature, life: u32, count: u32) {
         if let Some(record) = self.0.get_mut(&signature)
             && record.life == life
@@ -127,7 +129,7 @@ impl Signatures {
         }
     }
 
-    /// Starts the counter over; what happened stays known.
+    /// Resets the counter; the history stays.
     pub fn reset(&mut self, signature: Signature) {
         if let Some(record) = self.0.get_mut(&signature) {
             record.count = 0;
@@ -144,7 +146,7 @@ impl Signatures {
         }
     }
 
-    /// Starts every counter over.
+    /// Resets every counter.
     pub fn reset_all(&mut self) {
         for record in self.0.values_mut() {
             record.count = 0;

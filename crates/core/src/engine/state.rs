@@ -1,4 +1,4 @@
-//! The state of one project: what the journal adds up to.
+//! The state of one project: the result of replaying its journal.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -39,29 +39,29 @@ pub struct State {
     pub(super) questions: BTreeMap<QuestionId, Question>,
     #[serde(with = "super::pairs")]
     pub(super) subjects: BTreeMap<Subject, QuestionId>,
-    /// How each question ended, by its id; none while it is open.
+    /// The end of each question, by its id; `None` while it is open.
     pub(super) question_ends: Vec<Option<QuestionEnd>>,
     pub(super) ledger: Ledger,
-    /// Who waits for which effect, in the order they were asked for.
+    /// The run or action that waits for each effect; the ids are in the order of the requests.
     pub(super) owed: Table<EffectId, Owner>,
     pub(super) timers: BTreeSet<(Time, Timer)>,
-    /// What a person allowed for good.
+    /// The refusals that the operator lifted permanently.
     pub(super) allowed: BTreeSet<Signature>,
-    /// The commands among that.
+    /// The commands that the operator allowed permanently.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) allowed_commands: BTreeSet<String>,
     pub(super) jobs: Option<BuildId>,
-    /// The latest requests that something was done for.
+    /// The latest requests that were carried out.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub(super) requests: VecDeque<Taken>,
     pub(super) day: Day,
     pub(super) ids: NextIds,
-    /// Builds that something happened to since the last look; not part of what is remembered.
+    /// Builds that changed since they were last scheduled; not part of the persistent state.
     #[serde(skip)]
     pub(super) stirred: Vec<BuildId>,
 }
 
-/// Who waits for an effect.
+/// The run or action that waits for an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Owner {
@@ -69,16 +69,16 @@ pub(super) enum Owner {
     Mutation(MutationId),
 }
 
-/// A request that something was done for.
+/// A request that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
-    /// The request.
+    /// The request, with its idempotency key.
     pub request: Request,
-    /// The build it was about, or that it started.
+    /// The build that the request was about, or that it started.
     pub build: Option<BuildId>,
 }
 
-/// Something that happens at a time.
+/// The subject of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Timer {
@@ -89,7 +89,7 @@ pub(super) enum Timer {
     Mutation(MutationId),
 }
 
-/// What the project has spent today.
+/// The project's cost of the current day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Day {
     pub(super) number: u64,
@@ -107,7 +107,7 @@ pub(super) struct NextIds {
 }
 
 impl State {
-    /// A project that nothing has happened in.
+    /// Creates the state of a project with an empty journal.
     pub fn new(project: impl Into<Arc<str>>) -> Self {
         Self {
             project: project.into(),
@@ -134,137 +134,139 @@ impl State {
         }
     }
 
-    /// The project's name.
+    /// Returns the project's name.
     pub fn project(&self) -> &str {
         &self.project
     }
 
-    /// The position of the last event.
+    /// Returns the position of the last event.
     pub const fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// When something happens next by itself.
+    /// Returns the time at which the next timer is due, if there is one.
     pub fn next_wake(&self) -> Option<Time> {
         self.timers.first().map(|(at, _)| *at)
     }
 
-    /// A build.
+    /// Returns the build with this id.
     pub fn build(&self, id: BuildId) -> Option<&Build> {
         self.builds.get(&id)
     }
 
-    /// The task of a build in the user's own tree that has begun there and has not come to its end.
+    /// Returns the task that has begun in the user's own tree and has not ended, if the build works
+    /// there.
     pub fn tree_taken_by(&self, build: &Build) -> Option<&Task> {
         let tasks = build.tasks.iter().filter(|_| build.in_place);
         let mut tasks = tasks.filter_map(|id| self.task(*id));
         tasks.find(|task| task.last_run.is_some() && !task.state.has_ended())
     }
 
-    /// Whether something of a build goes on by itself.
+    /// Returns whether the build makes progress without the operator.
     pub fn goes_on(&self, build: &Build) -> bool {
         build.goes_on(self.tree_taken_by(build).map(|task| task.id))
     }
 
-    /// All builds that are remembered.
+    /// Returns all builds that the state holds.
     pub fn builds(&self) -> impl Iterator<Item = &Build> {
         self.builds.values()
     }
 
-    /// A task.
+    /// Returns the task with this id.
     pub fn task(&self, id: TaskId) -> Option<&Task> {
         self.tasks.get(&id)
     }
 
-    /// All tasks that are remembered.
+    /// Returns all tasks that the state holds, in the order of their ids.
     pub fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.tasks.sorted().map(|(_, task)| task)
     }
 
-    /// The build that all jobs live in, once there is a job.
+    /// Returns the standing build that all jobs belong to, once there is a job.
     pub const fn jobs(&self) -> Option<BuildId> {
         self.jobs
     }
 
-    /// What was done for the request with this key.
+    /// Returns the request with this idempotency key, if it was carried out.
     pub fn taken(&self, key: &str) -> Option<&Taken> {
         self.requests.iter().find(|taken| &*taken.request.key == key)
     }
 
-    /// The job with this name.
+    /// Returns the job with this name.
     pub fn job(&self, name: &str) -> Option<&Task> {
         let jobs = &self.build(self.jobs?)?.tasks;
         jobs.iter().filter_map(|id| self.task(*id)).find(|task| task.spec.name == name)
     }
 
-    /// A run that is at work or can go on.
+    /// Returns the run with this id, if it is active or can continue.
     pub fn run(&self, id: RunId) -> Option<&Run> {
         self.runs.get(&id)
     }
 
-    /// All runs that are at work or can go on.
+    /// Returns all runs that are active or can continue, in the order of their ids.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.sorted().map(|(_, run)| run)
     }
 
-    /// An open question.
+    /// Returns the open question with this id.
     pub fn question(&self, id: QuestionId) -> Option<&Question> {
         self.questions.get(&id)
     }
 
-    /// All open questions.
+    /// Returns all open questions.
     pub fn questions(&self) -> impl Iterator<Item = &Question> {
         self.questions.values()
     }
 
-    /// The open question about something.
+    /// Returns the open question about this subject.
     pub fn question_about(&self, subject: Subject) -> Option<&Question> {
         self.questions.get(self.subjects.get(&subject)?)
     }
 
-    /// A gate.
+    /// Returns the gate with this key.
     pub fn gate(&self, key: GateKey) -> Option<&Gate> {
         self.gates.get(&key)
     }
 
-    /// An action.
+    /// Returns the action with this id.
     pub fn mutation(&self, id: MutationId) -> Option<&Mutation> {
         self.ledger.mutations.get(&id)
     }
 
-    /// Whether an action with this key may have happened whose record was lost.
+    /// Returns whether an action with this key may have happened although its record was lost.
     pub fn is_doubted(&self, key: &str) -> bool {
         self.ledger.doubted.contains_key(key)
     }
 
-    /// The action that a task sees under a key: its own, or one that holds for the whole project.
+    /// Returns the action that a task sees under a key: its own, or one whose key holds for the
+    /// whole project.
     pub fn action(&self, task: TaskId, key: &str) -> Option<&Mutation> {
         let own = self.ledger.find_key(self.task(task)?, false, key);
         own.or_else(|| self.permanent_action(key))
     }
 
-    /// The action whose key counts for the whole project.
+    /// Returns the action with this key, if the key holds for the whole project.
     pub fn permanent_action(&self, key: &str) -> Option<&Mutation> {
         self.ledger.mutations.get(self.ledger.permanent.get(key)?)
     }
 
-    /// All actions that still matter.
+    /// Returns all actions that still matter, in the order of their ids.
     pub fn mutations(&self) -> impl Iterator<Item = &Mutation> {
         self.ledger.mutations.sorted().map(|(_, mutation)| mutation)
     }
 
-    /// What is known about the project's errors.
+    /// Returns the records of the project's errors.
     pub const fn signatures(&self) -> &Signatures {
         &self.signatures
     }
 
-    /// Whether a person allowed what this signature stands for, for this task.
+    /// Returns whether the operator allowed, for this task, what the signature stands for.
     pub fn allows(&self, task: TaskId, signature: Signature) -> bool {
         self.allowed.contains(&signature)
             || self.task(task).is_some_and(|task| task.allowance == Some(signature))
     }
 
-    /// Whether a person wants a task done without what this signature stands for.
+    /// Returns whether the operator wants the task done without what the signature stands for.
     pub fn goes_without(&self, task: TaskId, signature: Signature) -> bool {
         self.task(task).is_some_and(|task| {
             let said = task.guidance.as_ref().map(|guidance| guidance.decision);
@@ -273,35 +275,37 @@ impl State {
         })
     }
 
-    /// Whether a task rests over a question about something that may have passed by itself since.
+    /// Returns whether the task is parked over a fault that may have passed by itself since.
     pub fn rests_over_what_passes(&self, task: &Task) -> bool {
         let TaskState::Parked { question, run: None } = task.state else { return false };
         let fault = self.question(question).and_then(|asked| asked.fault.as_ref());
         fault.is_some_and(|fault| fault.code().charges(task.work()).contains(&Charge::Transient))
     }
 
-    /// The commands that a person allowed beside the rules: for good, or for this task's run.
+    /// Returns the commands that the operator allowed beside the rules: permanently, or for this
+    /// task's run.
     pub fn allowed_commands(&self, task: TaskId) -> BTreeSet<String> {
         let once = self.task(task).map_or(&[][..], |task| &task.allowed_commands);
         self.allowed_commands.iter().chain(once).cloned().collect()
     }
 
-    /// What the project has spent today.
+    /// Returns the amount that the project has spent today.
     pub const fn spent_today(&self) -> Amount {
         self.day.spent
     }
 
-    /// What the project's running calls may still cost today.
+    /// Returns the maximum cost of the project's calls in progress today.
     pub const fn reserved_today(&self) -> Amount {
         self.day.reserved
     }
 
-    /// Everything the outside owes, oldest first. At a start this is the truth.
+    /// Returns all effects that are owed, oldest first. When the process starts, this list is
+    /// authoritative.
     pub fn outstanding(&self) -> Vec<Effect> {
         self.owed.sorted().filter_map(|(id, _)| self.effect(id)).collect()
     }
 
-    /// The action a run is at.
+    /// Returns the action that the run is at.
     pub(super) fn mutation_at(&self, run: RunId) -> Option<MutationId> {
         let run = self.run(run)?;
         let Step::Mutate { at } = run.step else { return None };

@@ -1,14 +1,14 @@
-//! A table of things by their id: found at once, however many there are.
+//! A table of items by id, with constant-time lookup.
 //!
-//! Ids are small numbers handed out by ourselves, so one multiplication spreads them well enough
-//! and nobody can choose them to collide.
+//! Ids are small numbers that the engine itself hands out, so one multiplication spreads them well
+//! enough, and no client can choose them to collide.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Things by their id.
+/// Items by id.
 #[derive(Clone, Debug)]
 pub(super) struct Table<K, V>(HashMap<K, V, BuildHasherDefault<IdHasher>>);
 
@@ -29,7 +29,7 @@ impl<K: Copy + Eq + Hash + Ord, V> Table<K, V> {
         self.0.remove(id)
     }
 
-    /// All things in the order of their ids.
+    /// Returns all items in the order of their ids.
     pub(super) fn sorted(&self) -> impl DoubleEndedIterator<Item = (K, &V)> {
         let mut all: Vec<(K, &V)> = self.0.iter().map(|(id, thing)| (*id, thing)).collect();
         all.sort_unstable_by_key(|(id, _)| *id);
@@ -63,7 +63,8 @@ impl<'de, K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de>
     }
 }
 
-/// One multiplication by an odd constant: the high bits, which choose the place, depend on all.
+/// A hasher of one multiplication by an odd constant: the high bits, which choose the bucket,
+/// depend on all input bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct IdHasher(u64);
 

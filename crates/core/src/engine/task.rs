@@ -1,4 +1,4 @@
-//! Tasks: one unit of work each. A job is a task that is fired again and again.
+//! Tasks: one unit of work each. A job is a task that is fired repeatedly.
 
 use std::sync::Arc;
 
@@ -20,59 +20,59 @@ use crate::question::Decision;
 use crate::signature::Signature;
 use crate::time::Time;
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum TaskState {
-    /// Waits for the tasks it needs, or for a free place.
+    /// Waiting for the tasks that it needs, or for a free slot.
     Pending {
-        /// The paused run that goes on, where there is one.
+        /// The paused run that continues, if there is one.
         run: Option<RunId>,
     },
     /// A run is at work.
     Running {
-        /// Which one.
+        /// The run that is at work.
         run: RunId,
     },
-    /// Waits by itself.
+    /// Waiting for a time or at a gate.
     BackingOff {
-        /// Until then.
+        /// Time at which the wait ends.
         until: Option<Time>,
-        /// At this gate.
+        /// The gate that it waits at.
         gate: Option<GateKey>,
-        /// The paused run that goes on, where there is one.
+        /// The paused run that continues, if there is one.
         run: Option<RunId>,
     },
-    /// Waits for a person.
+    /// Waiting for the operator.
     Parked {
-        /// The answer it waits for.
+        /// The question whose answer it waits for.
         question: QuestionId,
-        /// The paused run that goes on, where there is one.
+        /// The paused run that continues, if there is one.
         run: Option<RunId>,
     },
-    /// The outcome of an action has to be found out.
+    /// Waiting until the outcome of an action is known.
     Reconciling {
-        /// The run that performed it.
+        /// The run that performed the action.
         run: RunId,
     },
     /// Done.
     Done,
-    /// Left out.
+    /// Skipped.
     Skipped {
-        /// Why.
+        /// The reason.
         left: Left,
     },
-    /// Failed for good.
+    /// Failed permanently.
     Failed {
-        /// With this code.
+        /// The code of the fault.
         code: Code,
     },
     /// Cancelled with its build.
     Cancelled,
 }
 
-/// A task's state without its fields; builds count by it.
+/// A task's state without its fields; builds count their tasks by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names of the states")]
 pub enum Standing {
@@ -88,10 +88,10 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How many there are.
+    /// Number of states.
     pub const COUNT: usize = 9;
 
-    /// In words.
+    /// Returns the state in words, for people.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -108,7 +108,7 @@ impl Standing {
 }
 
 impl TaskState {
-    /// The state without its fields.
+    /// Returns the state without its fields.
     pub const fn standing(&self) -> Standing {
         match self {
             Self::Pending { .. } => Standing::Pending,
@@ -123,7 +123,7 @@ impl TaskState {
         }
     }
 
-    /// Whether nothing more happens to it by itself.
+    /// Returns whether nothing more happens to the task by itself.
     pub const fn has_ended(&self) -> bool {
         match self {
             Self::Done | Self::Skipped { .. } | Self::Failed { .. } | Self::Cancelled => true,
@@ -135,7 +135,7 @@ impl TaskState {
         }
     }
 
-    /// The run that is at work or can go on.
+    /// Returns the run that is at work or can continue.
     pub const fn run(&self) -> Option<RunId> {
         match self {
             Self::Pending { run } | Self::BackingOff { run, .. } | Self::Parked { run, .. } => *run,
@@ -145,82 +145,82 @@ impl TaskState {
     }
 }
 
-/// Why a task was left out.
+/// The reason why a task was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Left {
-    /// A person decided so.
+    /// The operator decided so.
     Decided,
-    /// A person did not allow what it needs.
+    /// The operator did not allow what the task needs.
     Denied,
-    /// It needs a task that was left out or failed.
+    /// The task needs another one that was skipped or failed.
     Needs {
-        /// Which one.
+        /// The needed task.
         task: TaskId,
     },
 }
 
-/// What a person said to a task.
+/// The operator's answer to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guidance {
-    /// What they chose.
+    /// The chosen option.
     pub decision: Decision,
-    /// What they wrote.
+    /// The operator's own words, if any.
     pub text: Option<Arc<str>>,
 }
 
-/// What a person allowed.
+/// A permission that the operator gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Allowance {
-    /// The refusal it lifts.
+    /// The refusal that it lifts.
     pub signature: Signature,
-    /// For the whole project from now on, not for this one run.
+    /// True if it holds for the whole project from now on, not for this one run.
     pub always: bool,
     /// The commands that may be run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
 
-/// Repetitions of one operation along its chain of runs.
+/// Failures of one operation along its chain of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transient {
-    /// How often it failed in a row.
+    /// Number of failures in a row.
     pub count: u32,
-    /// When it first did.
+    /// Time of the first of them.
     pub since: Time,
 }
 
-/// A scheduled job that has not succeeded since it met something that passes by itself.
+/// The failures of a scheduled job that has not succeeded since it met a transient failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failing {
-    /// Firings in a row that gave up.
+    /// Number of firings in a row that gave up.
     pub firings: u32,
-    /// When it began.
+    /// Time at which the failures began.
     pub since: Time,
 }
 
-/// Something that an agent was not allowed to do.
+/// An action that an agent was denied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
-    /// The command, or what else it was.
+    /// The command, or another description of the action.
     pub what: Arc<str>,
-    /// Why not.
+    /// The reason for the refusal.
     pub why: Arc<str>,
 }
 
-/// What a task has charged to an error and can give back.
+/// The tries that a task has charged to an error and can give back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charged {
     /// The error.
     pub signature: Signature,
-    /// The life of its counter: a reset starts another one.
+    /// Generation of the error's counter: a reset starts another one.
     pub life: u32,
-    /// How much.
+    /// Number of tries.
     pub count: u32,
 }
 
@@ -228,121 +228,122 @@ pub struct Charged {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counters {
-    /// Faults in a row, whatever they are.
+    /// Faults in a row, of any kind.
     pub consecutive: u32,
     /// Crashes in a row.
     pub crashes: u32,
-    /// Times the conversation was shortened.
+    /// Number of times the conversation was compacted.
     pub compactions: u32,
-    /// Faults of a job that call for a repair.
+    /// Faults of a job that called for a repair.
     pub repairs: u32,
-    /// Failures of one git operation.
+    /// Failures in a row of a git operation.
     pub git: u32,
-    /// Repetitions, by operation.
+    /// Transient failures in a row, by operation.
     pub transient: [Transient; Operation::COUNT],
 }
 
-/// One unit of work.
+/// A unit of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its id.
+    /// The task's id.
     pub id: TaskId,
-    /// The build it belongs to.
+    /// The build that the task belongs to.
     pub build: BuildId,
-    /// What it is.
+    /// The specification of the task.
     pub spec: Arc<TaskSpec>,
-    /// Beside whom it may run.
+    /// The tasks that it may run beside.
     #[serde(default, skip_serializing_if = "Beside::is_everyone")]
     pub beside: Beside,
-    /// Where it stands.
+    /// The current state.
     pub state: TaskState,
-    /// Tasks that need it.
+    /// The tasks that need this one.
     pub dependants: Vec<TaskId>,
-    /// Tasks it needs that are not done.
+    /// Number of needed tasks that are not done.
     pub needs_left: u32,
-    /// Where its next run begins.
+    /// The place where the next run begins.
     pub next: Next,
-    /// Its latest run.
+    /// The latest run.
     pub last_run: Option<RunId>,
-    /// How often a job was fired.
+    /// Number of times the job was fired.
     pub firing: u32,
-    /// When it was last fired.
+    /// Time of the latest firing.
     #[serde(default, skip_serializing_if = "is_epoch")]
     pub fired_at: Time,
-    /// A job is left alone when its time comes.
+    /// True if the job's scheduled firings are skipped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// How long a scheduled job has been failing for a passing reason.
+    /// The current failures of a scheduled job, if they are transient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing: Option<Failing>,
-    /// How often this firing's script was started.
+    /// Number of times the script was started in this firing.
     pub executions: u32,
-    /// A job is to be fired again when it is done.
+    /// True if the job is to be fired again when it is done.
     pub fire_later: bool,
-    /// Its counters.
+    /// The task's own counters.
     pub counters: Counters,
-    /// What it can give back.
+    /// The tries that the task can give back.
     pub charged: Vec<Charged>,
-    /// The error its current attempt is meant to get past.
+    /// The error that the current attempt is meant to get past.
     pub retrying: Option<Signature>,
-    /// The fault it met last.
+    /// The latest fault.
     pub failure: Option<Arc<Fault>>,
-    /// The latest check that was red, whatever was met after it.
+    /// The fault of the latest red check, whatever was met after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_failure: Option<Arc<Fault>>,
-    /// What its next attempt has to get past, and what failed on the way.
+    /// The failures that the next attempt has to get past, and the approaches that failed on the
+    /// way.
     #[serde(default, skip_serializing_if = "Setbacks::is_none")]
     pub setbacks: Setbacks,
-    /// How often an agent began on it anew.
+    /// Number of runs that began anew instead of resuming an earlier one.
     pub attempts: u32,
-    /// What its agent did in the attempt that is being checked.
+    /// The agent's approach in the attempt that is being checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approach: Option<Arc<Approach>>,
-    /// The run in which its agent ended without a change and was asked to do the work or to say why
-    /// none is needed.
+    /// The run in which the agent ended without a change and was asked to do the work or to explain
+    /// why none is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nudged: Option<RunId>,
-    /// It is done and nothing had to be changed: why, in the agent's words.
+    /// The agent's explanation why no change was needed, if the task is done without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<Arc<str>>,
-    /// What its agent was not allowed to do, without repetitions.
+    /// Actions that the agent was denied, without duplicates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refused>,
-    /// What was done about a job's script in this firing.
+    /// The repairs of a job's script in this firing.
     #[serde(default, skip_serializing_if = "Repairs::is_none")]
     pub repairs: Repairs,
-    /// What the checks said of its latest attempt, one entry for each gate it came to.
+    /// The check results of the latest attempt, one entry for each gate that it reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checked: Vec<Arc<Checked>>,
-    /// The latest reports on a session that were taken.
+    /// The latest accepted reports on a session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<Request>,
-    /// A fault that waits until the outcome of an action is known.
+    /// The fault that is handled once the outcome of an action is known.
     pub unsettled: Option<Arc<Fault>>,
-    /// Actions its agent declared for after the checks.
+    /// Actions that the agent declared for after the checks.
     pub declared: Vec<Arc<MutationSpec>>,
-    /// Its entries in the ledger, for this task or firing.
+    /// The ledger entries of this task or firing.
     pub ledger: Vec<MutationId>,
-    /// Commands of its agent that were running when it was last heard of.
+    /// Commands that the agent had running at its latest report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub running_commands: Vec<Arc<str>>,
-    /// What a person said last.
+    /// The operator's latest answer.
     pub guidance: Option<Arc<Guidance>>,
-    /// What a person allowed for its next run.
+    /// The refusal that the operator lifted for the next run.
     pub allowance: Option<Signature>,
-    /// The commands that go with it.
+    /// The commands that the operator allowed with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_commands: Vec<String>,
-    /// What it has cost.
+    /// Cost so far.
     pub spent: Amount,
-    /// What its running calls may cost.
+    /// Maximum cost of the calls in progress.
     pub reserved: Amount,
-    /// How much its budget was raised.
+    /// Amount by which the operator raised the budget.
     pub raised: Amount,
 }
 
 impl Task {
-    /// A task at its beginning.
+    /// Creates a pending task.
     pub fn new(id: TaskId, build: BuildId, spec: Arc<TaskSpec>, needs_left: u32) -> Self {
         let next = match spec.work() {
             Work::Task => Next::attempt(super::effect::Start::Fresh),
@@ -391,27 +392,27 @@ impl Task {
         }
     }
 
-    /// Which of the two kinds of work it is.
+    /// Returns the kind of work: a task or a job.
     pub fn work(&self) -> Work {
         self.spec.work()
     }
 
-    /// Whether it is a job that is fired by its schedule.
+    /// Returns whether the task is a job that is fired by a schedule.
     pub fn is_scheduled(&self) -> bool {
         self.spec.job.is_some_and(|job| job.scheduled)
     }
 
-    /// Whether a runtime elsewhere works on it.
+    /// Returns whether an external runtime works on the task.
     pub fn is_session(&self) -> bool {
         self.spec.session.is_some()
     }
 
-    /// The gate its next run begins at, where it needs one.
+    /// Returns the gate that the next run needs at its start, if any.
     pub fn gate_needed(&self) -> Option<GateKey> {
         self.next.step.needs_gate().then_some(self.spec.gate)
     }
 
-    /// Within what the key of one of its actions is unique.
+    /// Returns the scope within which the key of one of its actions is unique.
     pub fn occurrence(&self, spec: &MutationSpec) -> Occurrence {
         if spec.permanent {
             Occurrence::Project
@@ -422,7 +423,8 @@ impl Task {
         }
     }
 
-    /// The action at this position: the task's standing ones first, then those its agent declared.
+    /// Returns the action at this index: first those of the specification, then those that the
+    /// agent declared.
     pub fn action(&self, at: u32) -> Option<&Arc<MutationSpec>> {
         let (at, standing) = (at as usize, &self.spec.mutations);
         match standing.get(at) {
@@ -431,13 +433,14 @@ impl Task {
         }
     }
 
-    /// Whether a failure of this task counts against the tries the error has now.
+    /// Returns whether the task has charged a failure to the current generation of the error's
+    /// counter.
     pub fn has_charged(&self, signatures: &Signatures, signature: Signature) -> bool {
         let life = signatures.get(signature).map(|record| record.life);
         self.charged.iter().any(|known| known.signature == signature && Some(known.life) == life)
     }
 
-    /// How often `operation` failed in a row.
+    /// Returns the failures in a row of `operation`.
     pub const fn transient(&self, operation: Operation) -> Transient {
         self.counters.transient[operation as usize]
     }

@@ -1,4 +1,4 @@
-//! One decision in the making: what it may look at, and the events it has led to.
+//! A decision in progress: its inputs, and the events that it has led to.
 
 use super::command::Rejected;
 use super::event::{Event, Recorded};
@@ -12,19 +12,20 @@ use crate::fault::Code;
 use crate::policy::Policy;
 use crate::time::Time;
 
-/// Most decisions lead to no more events than this.
+/// Initial capacity for events; most decisions lead to no more.
 const EVENTS_USUAL: usize = 8;
 
-/// One decision in the making.
+/// A decision in progress.
 pub(super) struct Turn<'a> {
     pub(super) state: &'a mut State,
     pub(super) policy: &'a Policy,
     pub(super) now: Time,
     pub(super) rng: &'a mut Rng,
     events: Vec<Recorded>,
-    /// The effect whose end is being decided about.
+    /// The effect whose result is being decided about.
     settled: Option<EffectId>,
-    /// The run that a fault ended in the middle of its effect, which is still being performed.
+    /// The run that a fault ended in the middle of an effect, and that effect, which is still being
+    /// performed.
     cut_short: Option<(RunId, EffectId)>,
 }
 
@@ -39,22 +40,22 @@ impl<'a> Turn<'a> {
         Self { state, policy, now, rng, events, settled: None, cut_short: None }
     }
 
-    /// What it led to, so far.
+    /// Returns the events decided so far.
     pub(super) fn events(&self) -> &[Recorded] {
         &self.events
     }
 
-    /// What it led to.
+    /// Returns the decided events.
     pub(super) fn into_events(self) -> Vec<Recorded> {
         self.events
     }
 
-    /// Something happened.
+    /// Records and applies an event that needs no reason.
     pub(super) fn emit(&mut self, event: Event) {
         self.push(event, None);
     }
 
-    /// Something was decided, for a reason.
+    /// Records and applies an event together with the reason for it.
     pub(super) fn decide(&mut self, event: Event, why: Why) {
         self.push(event, Some(why));
     }
@@ -69,7 +70,7 @@ impl<'a> Turn<'a> {
         self.state.task(id).ok_or(Rejected::NoTask(id))
     }
 
-    /// The run that an effect was asked for by.
+    /// Returns the run that waits for the effect.
     pub(super) fn run_owed(&self, effect: EffectId) -> Result<&Run, Rejected> {
         match self.state.owed.get(&effect) {
             Some(Owner::Run(run)) => self.state.run(*run).ok_or(Rejected::Stale(effect)),
@@ -78,7 +79,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// The run that an effect was asked for by, or whose action the effect is.
+    /// Returns the run that waits for the effect, or whose action the effect performs or probes.
     pub(super) fn run_behind(&self, effect: EffectId) -> Result<&Run, Rejected> {
         match self.state.owed.get(&effect) {
             Some(Owner::Mutation(id)) => {
@@ -89,45 +90,45 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// An effect has ended: there is nothing left of it to stop.
+    /// Notes that the effect has ended, so that it need not be stopped.
     pub(super) fn settle(&mut self, effect: EffectId) {
         self.settled = Some(effect);
     }
 
-    /// A fault is about to end what the run waits for. If that is still being performed, it is
-    /// stopped with the run.
+    /// Notes that a fault is about to end the effect that the run waits for. An effect that is
+    /// still being performed is stopped with the run.
     pub(super) fn cut_short(&mut self, run: RunId) {
         let owed = self.state.run(run).and_then(|run| run.owes);
         let still_performed = owed.filter(|effect| self.settled != Some(*effect));
         self.cut_short = still_performed.map(|effect| (run, effect));
     }
 
-    /// Whether a fault ended the run's effect while it is still being performed.
+    /// Returns whether a fault ended the run's effect while it is still being performed.
     pub(super) fn is_cut_short(&self, run: RunId) -> bool {
         self.cut_short.is_some_and(|(cut, _)| cut == run)
     }
 
-    /// What has to be stopped when the run ends.
+    /// Returns the effect that has to be stopped when the run ends.
     fn to_stop(&self, run: &Run) -> Option<EffectId> {
         let cut_short = self.cut_short.filter(|(cut, _)| *cut == run.id);
         run.owes.or(cut_short.map(|(_, effect)| effect))
     }
 
-    /// The run ends here; its successor, if there is one, has another id.
+    /// Ends the run; its successor, if there is one, has another id.
     pub(super) fn end_run(&mut self, run: RunId, status: Status, code: Code) {
         if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
             self.emit(Event::RunFailed { run, status, stop, code: Some(code) });
         }
     }
 
-    /// The run stands still, over a fault or because somebody holds it, and can go on under its id.
+    /// Pauses the run, over a fault or because it is held; it can continue under its id.
     pub(super) fn pause_run(&mut self, run: RunId, status: Status, step: Step, code: Option<Code>) {
         if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
             self.emit(Event::RunPaused { run, status, step, stop, code });
         }
     }
 
-    /// A person's decision ends the run.
+    /// Cancels the run, because its task is skipped or its build has ended.
     pub(super) fn cancel_run(&mut self, run: RunId) {
         if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
             self.emit(Event::RunCancelled { run, stop });

@@ -1,47 +1,47 @@
-//! Why a decision was taken: the rule, and the counters that led to it.
+//! The reason for a decision: the rule, and the counters that led to it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Charge, Code};
 
-/// The reason of one decision.
+/// The reason for one decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Why {
-    /// The rule.
+    /// The rule that was applied.
     pub rule: Rule,
-    /// The code it was about, where there was one.
+    /// The code that the decision was about, if there was one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<Code>,
-    /// The counters that were looked at.
+    /// The counters that were considered.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub counts: Vec<Count>,
 }
 
-/// A counter as it stood at a decision.
+/// The value of a counter at a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Count {
-    /// Which counter.
+    /// The counter.
     pub counter: Charge,
-    /// Where it stood.
+    /// The value.
     pub at: u32,
-    /// Its limit.
+    /// The limit of the counter.
     pub limit: u32,
 }
 
 impl Why {
-    /// A reason without counters.
+    /// Creates a reason without a code and counters.
     pub const fn rule(rule: Rule) -> Self {
         Self { rule, code: None, counts: Vec::new() }
     }
 
-    /// A reason that is about a code.
+    /// Creates a reason that is about a code.
     pub const fn code(rule: Rule, code: Code) -> Self {
         Self { rule, code: Some(code), counts: Vec::new() }
     }
 
-    /// The same reason with a counter that led to it.
+    /// Adds a counter that led to the decision.
     #[must_use]
     pub fn counted(mut self, counter: Charge, at: u32, limit: u32) -> Self {
         self.counts.push(Count { counter, at, limit });
@@ -51,14 +51,14 @@ impl Why {
 
 macro_rules! rules {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
-        /// The rules decisions follow.
+        /// The rules that decisions follow.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum Rule { $($(#[doc = $doc])+ $name,)+ }
 
         impl Rule {
-            /// The rule in one sentence.
+            /// Returns the rule in one sentence.
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$name => concat!($($doc),+).trim_ascii(),)+ }
             }
@@ -66,6 +66,7 @@ macro_rules! rules {
     };
 }
 
+// The doc comments below are program output: `Rule::sentence` returns them.
 rules! {
     /// It passes by itself, so the same operation is repeated after a wait.
     PassesByItself,

@@ -1,4 +1,4 @@
-//! What a person may want done, as it is remembered.
+//! The commands of people, in the form in which the journal records them.
 
 use std::sync::Arc;
 
@@ -8,58 +8,58 @@ use super::command::Command;
 use super::ids::{BuildId, TaskId};
 use crate::plan::Request;
 
-/// Who wants something.
+/// The person who gives a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// Their name.
+    /// The person's name.
     pub by: Arc<str>,
-    /// The request it came with: the same once more changes nothing.
+    /// The request that the command came with; the same request again changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
 }
 
 impl Order {
-    /// What they want.
+    /// Wraps a command as one that this person gives.
     pub fn wants(self, command: Command) -> Command {
         Command::By { order: self, wants: Box::new(command) }
     }
 }
 
-/// What a person wanted.
+/// The kind of command that a person gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Wish {
-    /// A build is started.
+    /// Start a build.
     Start,
-    /// A build is held.
+    /// Hold a build.
     Pause,
-    /// A build goes on.
+    /// Resume a build.
     Resume,
-    /// A build is ended.
+    /// End a build.
     Cancel,
-    /// A wait ends early.
+    /// End a wait early.
     Kick,
-    /// A task is done again.
+    /// Run a task again.
     Retry,
-    /// A task is left out.
+    /// Skip a task.
     Skip,
-    /// A job runs now.
+    /// Run a job now.
     Run,
-    /// A job is left alone.
+    /// Hold a job.
     Hold,
-    /// A job runs at its times again.
+    /// Run a held job at its scheduled times again.
     Release,
-    /// It is looked again whether an action happened.
+    /// Probe again whether an action happened.
     CheckAgain,
-    /// Tries are forgotten.
+    /// Reset the tries of errors.
     Forget,
-    /// It was said whether what is red at the base belongs to the work.
+    /// Judge whether the red checks of the base belong to the work.
     JudgeBase,
 }
 
 impl Wish {
-    /// What it was, for a sentence that begins with who wanted it.
+    /// Returns the wish in words, for a sentence that begins with the person's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "started it",
@@ -78,7 +78,8 @@ impl Wish {
         }
     }
 
-    /// What a command is as a wish, and what it is about; none where no person wants such a thing.
+    /// Returns the wish behind a command, and the build or task that it is about; `None` for
+    /// commands that no person gives.
     pub(super) const fn of(command: &Command) -> Option<(Self, Option<BuildId>, Option<TaskId>)> {
         Some(match command {
             Command::StartBuild { .. } => (Self::Start, None, None),
