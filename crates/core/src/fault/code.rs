@@ -1,4 +1,4 @@
-//! The columns of the fault table: what can be said about a code.
+//! The columns of the fault table: the attributes that every code has.
 
 use std::fmt;
 
@@ -18,10 +18,10 @@ macro_rules! vocabulary {
         pub enum $name { $($(#[$doc])* #[serde(rename = $wire)] $variant,)+ }
 
         impl $name {
-            /// Every value, in the order of the table.
+            /// All values, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The name on the wire and on pages.
+            /// Returns the name used on the wire and on pages.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $wire,)+ }
             }
@@ -36,47 +36,47 @@ macro_rules! vocabulary {
 }
 
 vocabulary! {
-    /// The part of the world a fault comes from, as a reader of a notification sorts it.
+    /// The area a fault comes from, by which notifications are sorted.
     Category {
         /// The model or the agent program.
         Provider = "provider",
-        /// Something took too long.
+        /// A deadline that passed.
         Timeout = "timeout",
         /// A check that Unstuck ran was red.
         Validation = "validation",
-        /// A change outside the fence.
+        /// A change outside the task's allowed files.
         Scope = "scope",
         /// Settings that cannot work.
         Config = "config",
         /// The repository.
         Git = "git",
-        /// Somebody has to allow it or to log in.
+        /// A permission or a login that a person must give.
         Permission = "permission",
         /// A connector's network call.
         Network = "network",
         /// The machine and the tools on it.
         Environment = "environment",
-        /// The work itself went wrong.
+        /// A failure of the work itself.
         Logic = "logic",
-        /// Our own fault.
+        /// A bug in Unstuck.
         Internal = "internal",
     }
 }
 
 vocabulary! {
-    /// What kind of trouble it is for the run. It alone gives the run's status.
+    /// The kind of failure as far as the run is concerned. It alone decides the run's status.
     ErrorType {
         /// Credentials are missing, wrong or expired.
         Auth = "auth",
-        /// Somebody must allow it.
+        /// A permission that a person must give.
         Permission = "permission",
-        /// Something that has to exist does not.
+        /// A missing prerequisite.
         Precondition = "precondition",
-        /// It passes by itself.
+        /// A transient failure that passes without help.
         Network = "network",
-        /// The work must be done differently.
+        /// A failure that calls for another approach.
         Logic = "logic",
-        /// Our own fault.
+        /// A bug in Unstuck.
         Internal = "internal",
         /// Settings that cannot work.
         Config = "config",
@@ -84,19 +84,19 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Whether and how another try can help.
+    /// The retry class: whether a retry can help, and of what kind.
     Class {
-        /// Trying again cannot help; a person is needed.
+        /// A retry cannot help; a person is needed.
         NeverRetry = "never_retry",
-        /// Trying the same again cannot help; another approach can.
+        /// Repeating the same cannot help; another approach can.
         CodeError = "code_error",
-        /// Trying the same again later can help.
+        /// Repeating the same later can help.
         EnvError = "env_error",
     }
 }
 
 impl Class {
-    /// Whether Unstuck tries again by itself.
+    /// Returns whether Unstuck retries without asking a person.
     pub const fn retryable(self) -> bool {
         match self {
             Self::NeverRetry => false,
@@ -108,19 +108,19 @@ impl Class {
 vocabulary! {
     /// The kind of question a fault leads to when it comes to one.
     Asks {
-        /// Nobody is asked.
+        /// No question is asked.
         Nobody = "-",
-        /// A person's hands are needed: a key, an installation, some room.
+        /// A person must act: provide a key, install a program, free disk space.
         Hands = "hands",
         /// A person's permission is needed.
         Ok = "ok",
         /// A person decides how to go on.
         Choice = "choice",
-        /// Our own fault; a person may try again or leave it.
+        /// A bug in Unstuck; a person may retry or skip the task.
         Ours = "ours",
         /// A limit was reached; a person may raise it.
         Paused = "paused",
-        /// A person says whether a failure that was there before belongs to the work.
+        /// A person says whether a failure of the baseline belongs to the task.
         RedBase = "red_base",
     }
 }
@@ -128,59 +128,59 @@ vocabulary! {
 vocabulary! {
     /// A counter that a fault moves.
     Charge {
-        /// Tries for this one error, wherever it shows up in the project.
+        /// Attempts on this one error, anywhere in the project.
         Signature = "signature",
         /// Repetitions of one operation along its chain of runs.
         Transient = "transient",
-        /// Time spent at a shared gate.
+        /// Time spent waiting at a shared gate.
         Wait = "wait",
-        /// Faults in a row within one task, whatever they are.
+        /// Consecutive faults within one task, of any code.
         Consecutive = "consecutive",
-        /// Times a conversation was shortened.
+        /// Compactions of a conversation.
         Compaction = "compaction",
         /// Retries of one git operation.
         Git = "git",
-        /// Repairs of a job that really ran.
+        /// Repairs of a job whose script actually ran.
         Repair = "repair",
     }
 }
 
 vocabulary! {
-    /// What Unstuck does about a fault by itself.
+    /// The automatic reaction to a fault.
     Reaction {
-        /// Wait a little, longer each time, and repeat.
+        /// Repeat after a delay that grows with each retry.
         Backoff = "backoff",
-        /// As `backoff`; the second in a row closes the shared gate.
+        /// Like `backoff`; the second in a row closes the shared gate.
         BackoffThenGate = "backoff_then_gate",
         /// Wait at the gate that all work on the same account shares.
         Gate = "gate",
-        /// Wait at the gate until the plan's window opens again.
+        /// Wait at the gate until the plan's usage window resets.
         GateUntilReset = "gate_until_reset",
-        /// Shorten the conversation and go on.
+        /// Compact the conversation and continue.
         Compact = "compact",
         /// Start over with another approach.
         Replan = "replan",
-        /// As `replan`, and say plainly that the last way led nowhere.
+        /// Like `replan`, and tell the agent plainly that its last approach led nowhere.
         ReplanHarder = "replan_harder",
-        /// Take the change back, keep it as a patch, then replan.
+        /// Revert the change, keep it as a patch, then replan.
         TakeBackReplan = "take_back_replan",
         /// Let an agent repair the job's script.
         Repair = "repair",
-        /// Take the change back and skip the task.
+        /// Revert the change and skip the task.
         TakeBackSkip = "take_back_skip",
-        /// Fail at once: the build, or the one task it belongs to.
+        /// Fail immediately: the build, or the one task the fault belongs to.
         Fail = "fail",
-        /// Repeat once at once; then ask a person.
+        /// Retry once immediately, then ask a person.
         RetryOnceAsk = "retry_once_ask",
-        /// Repeat once at once; then go on with a warning.
+        /// Retry once immediately, then continue with a warning.
         RetryOnceWarn = "retry_once_warn",
-        /// Repeat once at once; then warn while there is another chance, and ask at the end.
+        /// Retry once immediately; then warn while another chance remains, and ask at the end.
         RetryOnceWarnAsk = "retry_once_warn_ask",
         /// Ask a person.
         Ask = "ask",
-        /// End the run and set its worktree aside, then ask.
+        /// End the run, set its worktree aside, then ask.
         Quarantine = "quarantine",
-        /// Sleep, or ask whether to go on, by the window that is spent.
+        /// Sleep, or ask whether to continue, depending on which budget is spent.
         Budget = "budget",
         /// End the run and tell the operator.
         TellOperator = "tell_operator",
@@ -198,7 +198,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Who raised a fault.
+    /// The party that raised a fault.
     Origin {
         /// Code or a command of the agent or script.
         Agent = "agent",
@@ -214,23 +214,23 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Why a run that met a fault stands still.
+    /// The status of a run that was stopped by a fault.
     RunFailure {
-        /// Goes on by itself.
+        /// Paused; it resumes without help.
         PausedTransient = "paused:transient",
-        /// Goes on when a person has acted.
+        /// Paused until a person has acted.
         PausedApproval = "paused:approval",
-        /// This run is over; another approach follows.
+        /// Ended; another approach follows.
         FailedLogic = "failed:logic",
-        /// This run is over; its settings cannot work.
+        /// Ended; its settings cannot work.
         FailedConfig = "failed:config",
-        /// This run is over; the fault is ours.
+        /// Ended by a bug in Unstuck.
         FailedInternal = "failed:internal",
     }
 }
 
 impl ErrorType {
-    /// The status a run gets from a fault of this type.
+    /// Returns the status that a run gets from a fault of this type.
     pub const fn run_status(self) -> RunFailure {
         match self {
             Self::Auth | Self::Permission | Self::Precondition => RunFailure::PausedApproval,
@@ -243,7 +243,7 @@ impl ErrorType {
 }
 
 impl Category {
-    /// Who raises faults of this category unless the detector says otherwise.
+    /// Returns the party that raises faults of this category unless the detector names another.
     pub const fn usual_origin(self) -> Origin {
         match self {
             Self::Provider => Origin::Provider,
@@ -257,26 +257,27 @@ impl Category {
     }
 }
 
-/// All that is decided about a code: one row of the table.
+/// A row of the fault table: all attributes of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The part of the world it comes from.
+    /// The area the fault comes from.
     pub category: Category,
-    /// What kind of trouble it is for the run.
+    /// The kind of failure for the run.
     pub error_type: ErrorType,
-    /// Whether and how another try can help.
+    /// The retry class.
     pub class: Class,
-    /// What Unstuck does about it in a task; see [`Code::reaction`].
+    /// The reaction in a task; see [`Code::reaction`].
     pub reaction: Reaction,
-    /// The counters it moves in a task; see [`Code::charges`].
+    /// The counters charged in a task; see [`Code::charges`].
     pub charges: &'static [Charge],
-    /// The kind of question it leads to when it comes to one.
+    /// The kind of question the fault leads to when a person has to be asked.
     pub asks: Asks,
 }
 
 impl Code {
-    /// What Unstuck does about this code by itself. Only logic faults of a job differ from the
-    /// table's column: a script cannot choose another approach, so an agent repairs it.
+    /// Returns the automatic reaction to this code. Only logic faults of a job differ from the table's
+    /// column: a
+    /// script cannot choose another approach, so an agent repairs it.
     pub const fn reaction(self, work: Work) -> Reaction {
         match (work, self.row().reaction) {
             (Work::Job, Reaction::Replan | Reaction::ReplanHarder | Reaction::TakeBackReplan) => {
@@ -286,7 +287,7 @@ impl Code {
         }
     }
 
-    /// The counters this code moves.
+    /// Returns the counters that this code charges.
     pub fn charges(self, work: Work) -> &'static [Charge] {
         match self.reaction(work) {
             Reaction::Repair => &[Charge::Repair],
@@ -295,13 +296,13 @@ impl Code {
     }
 }
 
-/// A name that is no code, with the names it may have been meant to be.
+/// A name that is not a code, with the codes it may have been meant to be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not a fault code")]
 pub struct UnknownCode {
-    /// What was given.
+    /// The name as given.
     pub given: String,
-    /// The nearest codes, best first; empty when nothing is near.
+    /// The nearest codes, best first; empty when none is near.
     pub nearest: Vec<Code>,
 }
 
@@ -318,7 +319,7 @@ impl std::str::FromStr for Code {
     }
 }
 
-/// The codes whose names are most like what was given.
+/// Returns the codes whose names are most similar to `wanted`.
 fn near(wanted: &str) -> Vec<Code> {
     let names = nearest(wanted, Code::ALL.iter().map(|code| code.as_str()));
     let code = |name: &str| Code::ALL.iter().copied().find(|code| code.as_str() == name);

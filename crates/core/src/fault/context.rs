@@ -1,7 +1,8 @@
-//! The typed context of each fault: the facts its detector had in hand.
+//! The typed context of each fault: the facts its detector knew.
 //!
-//! A context holds facts only. Times to wait (`retry_after`, `resets_at`) stand on the fault
-//! itself, because any server may state them.
+//! A context holds facts only. Times to wait (`retry_after`, `resets_at`) are fields of the fault itself,
+//! because
+//! any server may state them.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,29 +21,29 @@ macro_rules! contexts {
 }
 
 contexts! {
-    /// A process died of itself.
+    /// A process that ended unexpectedly.
     Crash {
-        /// Its exit status, where it had one.
+        /// Exit code, if the process exited.
         exit: Option<i32>,
-        /// The signal that ended it, where one did.
+        /// The signal that ended the process, if any.
         signal: Option<i32>,
     }
 
-    /// An HTTP exchange with a provider that went wrong.
+    /// A failed HTTP exchange with a provider.
     Http {
-        /// The status, where there was an answer.
+        /// HTTP status, if there was a response.
         status: Option<u16>,
-        /// The error type the server named in its answer.
+        /// The error type that the server named in its response.
         error_type: Option<String>,
-        /// The server's id of the request, for its support.
+        /// The server's request id, for its support.
         request_id: Option<String>,
     }
 
-    /// A server asked us to slow down.
+    /// A request by a server to slow down.
     RateLimit {
-        /// The status, where there was one.
+        /// HTTP status, if there was a response.
         status: Option<u16>,
-        /// What is limited, as the server names it (requests, tokens, a plan's window).
+        /// The limited resource as the server names it (requests, tokens, a plan's window).
         limited: Option<String>,
     }
 
@@ -50,47 +51,47 @@ contexts! {
     Provider {
         /// The provider's name (`claude-cli`, `anthropic-api`).
         name: String,
-        /// The model asked for, where one was named.
+        /// The requested model, if one was named.
         model: Option<String>,
     }
 
-    /// A deadline passed.
+    /// A deadline that passed.
     Timeout {
-        /// What had the deadline.
+        /// The operation that had the deadline.
         operation: String,
         /// The deadline, in milliseconds.
         limit_ms: u64,
     }
 
-    /// A check that Unstuck ran was red.
+    /// A check that Unstuck ran and that was red.
     Validation {
         /// The command that was run.
         command: String,
-        /// Its exit status, where it had one.
+        /// Exit code of the check, if it exited.
         exit: Option<i32>,
-        /// The meaningful tail of its output, redacted.
+        /// The meaningful tail of the output, redacted.
         output: String,
     }
 
-    /// Files outside the fence.
+    /// Changed files outside the allowed ones.
     Files {
-        /// Their paths within the workspace.
+        /// Paths within the workspace.
         files: Vec<String>,
-        /// Where the change that was taken back is kept.
+        /// The path of the patch that keeps the reverted change.
         patch: Option<String>,
     }
 
     /// A setting that cannot work.
     Config {
-        /// The file, where it came from one.
+        /// The settings file, if the setting came from one.
         path: Option<String>,
-        /// The field.
+        /// The name of the field.
         field: Option<String>,
-        /// The environment variable, where one is meant.
+        /// The environment variable, if the setting refers to one.
         variable: Option<String>,
-        /// The line, counted from 1.
+        /// Line number, counted from 1.
         line: Option<u32>,
-        /// The column, counted from 1.
+        /// Column number, counted from 1.
         column: Option<u32>,
     }
 
@@ -98,102 +99,103 @@ contexts! {
     GitOperation {
         /// The operation (`status`, `commit`, `push`, `revert`).
         operation: String,
-        /// Git's exit status.
+        /// Exit code of git.
         exit: Option<i32>,
-        /// The branch or commit it was about.
+        /// The branch or commit concerned.
         reference: Option<String>,
-        /// The remote that it was to reach.
+        /// The remote that git was to reach.
         #[serde(skip_serializing_if = "Option::is_none")]
         remote: Option<String>,
     }
 
-    /// Something that is not allowed.
+    /// A refused action.
     Permission {
         /// The command or path that was refused.
         what: String,
-        /// The very commands, where an agent could run them if a person allows it.
+        /// The exact commands, if an agent could run them once a person allows it.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         commands: Vec<String>,
-        /// A command among them never runs, whoever allows it; only the settings can change that.
+        /// `true` if one of the commands never runs, even with a person's permission; only the settings can
+        /// change that.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         never: bool,
-        /// The agent that asked for it, by its provider's name, where it is known.
+        /// The provider's name of the agent that asked, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
-        /// The key of the action that it is, where it is a declared one: it cannot be undone.
+        /// The key of the declared action, if it is one: a declared action cannot be undone.
         #[serde(skip_serializing_if = "Option::is_none")]
         action: Option<String>,
-        /// That action is a request, not a command.
+        /// `true` if that action is a request rather than a command.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         request: bool,
     }
 
-    /// An account that would not let us in.
+    /// An account that refused the login.
     Auth {
         /// The service or account.
         account: String,
-        /// The environment variable that should hold the credential, where there is one.
+        /// The environment variable that should hold the credential, if there is one.
         variable: Option<String>,
-        /// The command that logs in, where there is one.
+        /// The command that logs in, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         login: Option<String>,
-        /// The command that it would not let in, where one was run.
+        /// The command whose login was refused, if one was run.
         #[serde(skip_serializing_if = "Option::is_none")]
         command: Option<String>,
-        /// The exit status of that command.
+        /// Exit code of that command.
         #[serde(skip_serializing_if = "Option::is_none")]
         exit: Option<i32>,
     }
 
-    /// A tool that failed, seen through its exit status and output.
+    /// A tool that failed, known by its exit code and output.
     Tool {
-        /// The command, where it is known.
+        /// The command, if known.
         command: Option<String>,
-        /// Its exit status, where it had one.
+        /// Exit code, if the tool exited.
         exit: Option<i32>,
-        /// The host it talked to, where it named one.
+        /// The host it talked to, if it named one.
         host: Option<String>,
     }
 
-    /// Something that has to exist and does not.
+    /// A missing prerequisite.
     Missing {
-        /// What is missing (a table, folder, branch, channel).
+        /// The missing thing (a table, folder, branch, channel).
         what: String,
     }
 
-    /// The agent needs a person's word.
+    /// A question of the agent to a person.
     Input {
-        /// What it asked, in its own words.
+        /// The question in the agent's own words.
         asked: String,
-        /// The choices it offered, in its own words.
+        /// The choices it offered, in the agent's own words.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
     }
 
-    /// The work itself failed.
+    /// A failure of the work itself.
     Logic {
-        /// The command or step that failed, where there was one.
+        /// The command or step that failed, if there was one.
         step: Option<String>,
-        /// Its exit status, where it had one.
+        /// Exit code, if there was one.
         exit: Option<i32>,
     }
 
     /// An agent going in circles.
     NoProgress {
-        /// The pattern that was seen.
+        /// The detected pattern.
         pattern: String,
         /// The repeated action, shortened.
         evidence: String,
     }
 
-    /// Our own fault.
+    /// A bug in Unstuck.
     Internal {
-        /// The part of Unstuck it happened in.
+        /// The component of Unstuck in which it happened.
         component: String,
     }
 }
 
-/// A gate of checks that a change passes on its way out.
+/// The stage at which checks run on a change before it leaves the worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -216,31 +218,31 @@ pub enum LimitKind {
     Iterations,
     /// Tool calls.
     ToolCalls,
-    /// Turns, counted by the agent program itself.
+    /// Turns, as counted by the agent program itself.
     Turns,
 }
 
-/// A run used up its steps.
+/// A step limit that a run reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    /// Which steps.
+    /// The kind of steps.
     pub kind: LimitKind,
-    /// How many were allowed.
+    /// The number of steps allowed.
     pub limit: u32,
 }
 
-/// What a budget covers.
+/// The span of work that a budget covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetSpan {
-    /// One task.
+    /// A single task.
     #[default]
     Task,
-    /// One build.
+    /// A single build.
     Build,
-    /// One day of the project.
+    /// A day of the project.
     Day,
 }
 
@@ -248,24 +250,25 @@ pub enum BudgetSpan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetSpent {
-    /// What the budget covers.
+    /// The span that the budget covers.
     pub span: BudgetSpan,
-    /// The unit in words (`money`, `tokens`, `time`).
+    /// The unit by name (`money`, `tokens`, `time`).
     pub unit: String,
-    /// The limit itself, with what a person added to it, where it is known.
+    /// The limit including what a person added to it, if known.
     #[serde(default)]
     pub limit: Amount,
-    /// What was spent of it.
+    /// The amount spent of the limit.
     #[serde(default)]
     pub spent: Amount,
-    /// What the next call may cost.
+    /// The amount that the next call may cost.
     #[serde(default)]
     pub needed: Amount,
 }
 
 impl BudgetSpent {
-    /// How much a person adds who lets the work go on: the limit as it was set, and never less than
-    /// the next call may cost.
+    /// Returns how much to add when a person lets the work continue: the limit as it was set, and never less
+    /// than the
+    /// next call may cost.
     #[must_use]
     pub fn next_raise(&self, set: Amount) -> Amount {
         let lacking = self.spent.plus(self.needed).minus(self.limit);
@@ -273,12 +276,12 @@ impl BudgetSpent {
     }
 }
 
-/// An approach that already failed was tried again.
+/// A failed approach that was tried again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeated {
-    /// The error it failed with before, whose budget is charged, where it is known.
+    /// The signature of the error it failed with before, whose budget is charged, if known.
     pub of: Option<Signature>,
-    /// Which attempt was repeated, counted from 1.
+    /// The number of the repeated attempt, counted from 1.
     pub attempt: u32,
 }

@@ -1,4 +1,4 @@
-//! A fault: one failure, typed where it was seen.
+//! The [`Fault`] type: one failure, classified where it was detected.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,59 +10,59 @@ use super::table::{Code, Kind};
 use crate::signature::Signature;
 use crate::time::{Span, Time};
 
-/// Where the faults of setup commands are raised.
+/// The source of faults of setup commands.
 const SETUP: &str = "setup";
-/// The source of what the program of an agent refused by itself.
+/// The source of a refusal by the agent program itself.
 pub const OF_AGENT: &str = "agent";
-/// The source of a check that takes too long before any agent has worked.
+/// The source of a check that exceeds its time limit on the baseline, before any agent has worked.
 pub const SLOW_BASE: &str = "validate:base:timeout";
 /// Where files were met that change how the checks run.
 pub const CHECK_FILES: &str = "scope:checks";
 /// The source of a check that cannot pass until a person has added a line to the settings: no agent can
-/// help it.
+/// fix it.
 pub const KEPT_BASE: &str = "validate:base:kept";
-/// The source of a hook of the repository that our own wall kept from something.
+/// The source of a repository hook to which the sandbox denied access.
 pub const KEPT_HOOK: &str = "hook:kept";
-/// Where faults of checks at the base begin.
+/// The common prefix of sources of checks on the baseline.
 const BASE: &str = "validate:base";
 
-/// How the code was found.
+/// The way a fault got its code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClassifiedBy {
-    /// From structured facts: a status, an errno, an exit status, a field of an event.
+    /// From structured facts: an HTTP status, an errno, an exit code, a field of an event.
     #[default]
     Typed,
     /// By a text rule, on the output of a foreign program.
     Rule(&'static str),
 }
 
-/// One failure: its code and facts, who raised it and where, and what an operator may read.
+/// A failure: its code and context, its origin and source, and the operator's message.
 ///
-/// Decisions look at the code and the origin. The message is for operators; it never decides.
+/// Decisions depend on the code and the origin. The message is for operators; it never decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The code with its facts.
+    /// The code with its context.
     pub kind: Kind,
-    /// Who raised it.
+    /// The party that raised the fault.
     pub origin: Origin,
-    /// Where it was raised: `git.push`, `anthropic-api`, `validate:pre_commit#1`.
+    /// The place that raised the fault: `git.push`, `anthropic-api`, `validate:pre_commit#1`.
     pub source: String,
     /// Operator text, redacted. Never shown to the public.
     pub message: String,
-    /// How long the other side asked us to wait.
+    /// The wait that the remote side asked for.
     pub retry_after: Option<Span>,
-    /// When the other side said it opens again.
+    /// The time at which the remote side said its limit resets.
     pub resets_at: Option<Time>,
-    /// The failure underneath, in its own words.
+    /// The message of the underlying error.
     pub cause: Option<String>,
-    /// How the code was found.
+    /// The way the code was determined.
     pub classified_by: ClassifiedBy,
-    /// What makes it the same error as another one.
+    /// The identity of the error: equal for two occurrences of the same one.
     pub signature: Signature,
 }
 
 impl Fault {
-    /// A fault of `kind`, raised at `source`. The named constructors do the same with less typing.
+    /// Creates a fault of `kind`, raised at `source`. The named constructors do the same for one kind each.
     pub fn new(kind: Kind, source: impl Into<String>, message: impl Into<String>) -> Self {
         let (source, message) = (source.into(), message.into());
         let signature = identify(&kind, &source, &message);
@@ -79,12 +79,12 @@ impl Fault {
         }
     }
 
-    /// Its message, where it has one, for records that only people read.
+    /// Returns the message, if not empty, for records that only people read.
     pub fn words(&self) -> Option<Arc<str>> {
         (!self.message.is_empty()).then(|| Arc::from(self.message.as_str()))
     }
 
-    /// An error nobody gave a code, by who raised it.
+    /// Creates a fault from an error without a code; the origin decides the code.
     pub fn unclassified(
         origin: Origin,
         source: impl Into<String>,
@@ -100,35 +100,35 @@ impl Fault {
         Self::new(Kind::bare(code), source, message).from_origin(origin).caused_by(cause)
     }
 
-    /// The same fault, raised by `origin`.
+    /// Sets the origin.
     #[must_use]
     pub fn from_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
     }
 
-    /// The same fault with the failure underneath.
+    /// Sets the underlying error.
     #[must_use]
     pub fn caused_by(mut self, cause: impl fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
         self
     }
 
-    /// The same fault with the wait the other side asked for.
+    /// Sets the wait that the remote side asked for.
     #[must_use]
     pub fn retry_after(mut self, wait: Span) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// The same fault with the time the other side opens again.
+    /// Sets the time at which the remote side's limit resets.
     #[must_use]
     pub fn resets_at(mut self, time: Time) -> Self {
         self.resets_at = Some(time);
         self
     }
 
-    /// The same fault, found by a text rule.
+    /// Records that a text rule found the code, and sets the signature.
     #[must_use]
     pub fn by_rule(mut self, rule: &'static str, signature: Signature) -> Self {
         self.classified_by = ClassifiedBy::Rule(rule);
@@ -136,43 +136,43 @@ impl Fault {
         self
     }
 
-    /// Its code.
+    /// Returns the code.
     pub const fn code(&self) -> Code {
         self.kind.code()
     }
 
-    /// Its category.
+    /// Returns the category.
     pub const fn category(&self) -> Category {
         self.code().row().category
     }
 
-    /// Its type.
+    /// Returns the error type.
     pub const fn error_type(&self) -> ErrorType {
         self.code().row().error_type
     }
 
-    /// Its class.
+    /// Returns the retry class.
     pub const fn class(&self) -> Class {
         self.code().row().class
     }
 
-    /// Whether the program of an agent refused something by itself.
+    /// Returns whether the agent program itself refused something.
     pub fn is_of_agent(&self) -> bool {
         self.source == OF_AGENT
     }
 
-    /// Whether a setup command failed, before any agent worked.
+    /// Returns whether a setup command failed, before any agent worked.
     pub fn is_of_setup(&self) -> bool {
         self.source.split('#').next() == Some(SETUP)
     }
 
-    /// Whether something kept the work from beginning: no agent has met it.
+    /// Returns whether the fault kept the work from beginning, so that no agent has met it.
     pub fn is_before_work(&self) -> bool {
         let at_base = self.source.starts_with(BASE) && self.code() == Code::PreconditionMissing;
         self.is_of_setup() || at_base
     }
 
-    /// Whether a check took too long at the base, before any agent worked.
+    /// Returns whether a check exceeded its time limit on the baseline, before any agent worked.
     pub fn is_of_slow_base(&self) -> bool {
         self.source == SLOW_BASE
     }
@@ -187,8 +187,9 @@ impl Fault {
         matches!(&*self.source, KEPT_BASE | KEPT_HOOK)
     }
 
-    /// Whether it is met before an agent begins: what the work needs is not there. Only in a run whose
-    /// agent has done nothing yet, since some of these are met on the way as well.
+    /// Returns whether the fault occurs before an agent begins, because a prerequisite is missing. Valid only
+    /// for a
+    /// run whose agent has done nothing yet, since some of these faults occur during the work as well.
     pub fn comes_before_the_agent(&self) -> bool {
         match &self.kind {
             Kind::AuthMissing(_) | Kind::ProviderNotAvailable(_) | Kind::BudgetExhausted(_) => true,
@@ -197,7 +198,7 @@ impl Fault {
         }
     }
 
-    /// Whether Unstuck tries again by itself.
+    /// Returns whether Unstuck retries without asking a person.
     pub const fn is_retryable(&self) -> bool {
         self.class().retryable()
     }
@@ -211,7 +212,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// The same error has the same signature wherever its text can vary without meaning.
+/// Computes the signature from the parts of the fault that do not vary between occurrences of the same error.
 fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
     let code = kind.code();
     let place = source.split('#').next().unwrap_or_default();
@@ -232,9 +233,9 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
         | Kind::ValidationPrePr(context) => {
             Signature::of_output(code, place, &context.output, context.exit)
         }
-        // Every task of a build that ends this way waits for one answer.
+        // Every task of a build that ends with this fault waits for one answer.
         Kind::ValidationRedBase(context) => Signature::of_parts(code, place, &[&context.command]),
-        // What a person allows is this and nothing that only looks like it.
+        // A person's permission covers exactly this path or action, not one that only looks similar.
         Kind::PermissionFileAccess(context) if !context.what.is_empty() => {
             Signature::of_parts(code, place, &[&context.what])
         }
@@ -249,7 +250,7 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
         Kind::ProviderCrash(context) | Kind::ToolCrash(context) => {
             Signature::of_output(code, place, message, context.exit.or(context.signal))
         }
-        // What the model says of it stands below the first line, in other words each time.
+        // The model's explanation is below the first line and is worded differently each time.
         Kind::ProviderRefused(_) => {
             Signature::of_output(code, place, message.lines().next().unwrap_or_default(), None)
         }
@@ -257,7 +258,7 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
     }
 }
 
-/// The JSON form: what the table says stands beside what was stored, for readers without it.
+/// The JSON form: columns of the table are written beside the stored fields, for readers without the table.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Written<'a> {

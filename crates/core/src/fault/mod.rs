@@ -1,7 +1,7 @@
 //! Faults: every failure is one of a closed set of codes.
 //!
-//! Whoever detects a failure states its code; nothing downstream reads the message to decide.
-//! The one exception is output of foreign programs, which [`text_rules`] classifies.
+//! The code that detects a failure states its code; no caller downstream reads the message to decide. The one
+//! exception is the output of foreign programs, which [`text_rules`] classifies.
 
 mod code;
 mod context;

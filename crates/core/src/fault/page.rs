@@ -9,7 +9,8 @@ use super::{Asks, Charge, Code, Reaction, Work};
 
 macro_rules! pages {
     ($($variant:ident $tag:literal,)+) => {
-        /// The page of a code, in Markdown: what happened, what Unstuck did, what you can do.
+        /// Returns the page of a code, in Markdown: what happened, what Unstuck did, and what the operator
+        /// can do.
         pub const fn page(code: Code) -> &'static str {
             match code {
                 $(Code::$variant => include_str!(concat!("../../../../docs/errors/", $tag, ".md")),)+
@@ -84,7 +85,7 @@ pages! {
     InternalStore "INTERNAL_STORE",
 }
 
-/// The block of facts on a code's page, made from the table.
+/// Formats the table's facts about a code as the block that its page contains.
 pub fn facts(code: Code) -> String {
     let row = code.row();
     let retryable = if row.class.retryable() { "yes" } else { "no" };
@@ -159,7 +160,7 @@ const fn asks(asks: Asks) -> &'static str {
     }
 }
 
-/// Some reactions leave the run's status alone or decide it themselves.
+/// Returns the run's status for the page. Some reactions leave the status alone or decide it themselves.
 fn run_status(code: Code) -> String {
     let status = code.row().error_type.run_status().as_str();
     match code.row().reaction {
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
 
     const SECTIONS: [&str; 3] = ["## What happened", "## What Unstuck did", "## What you can do"];
-    /// A section that is shorter says nothing.
+    /// Minimum length of a section; a shorter one carries no information.
     const SECTION_BYTES_MIN: usize = 80;
 
     #[test]

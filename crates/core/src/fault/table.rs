@@ -1,8 +1,10 @@
-//! The one table: every code, its context and all that is decided about it.
+//! The fault table: every code with its context and attributes.
 //!
-//! The macro makes the enum of codes, the stored value with its typed context, the named
-//! constructors and the total functions from the same rows. A code without all its columns does
-//! not compile, and a code with another code's context cannot be written down.
+//! The macro generates the enum of codes, the stored value with its typed context, the named constructors and
+//! the
+//! total functions from the same rows. A code without all its columns does not compile, and a code with
+//! another
+//! code's context cannot be expressed.
 
 use std::fmt;
 
@@ -20,7 +22,7 @@ macro_rules! faults {
         $constructor:ident $variant:ident($context:ty) $tag:literal:
         $category:ident $error_type:ident $class:ident $reaction:ident
         [$($charge:ident)*] $asks:ident;)+) => {
-        /// A failure's code.
+        /// The code of a failure.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
         )]
@@ -28,20 +30,20 @@ macro_rules! faults {
         pub enum Code { $($(#[doc = $doc])+ #[serde(rename = $tag)] $variant,)+ }
 
         impl Code {
-            /// Every code, in the order of the table.
+            /// All codes, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The name on the wire, on pages and in file names.
+            /// Returns the name used on the wire, on pages and in file names.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $tag,)+ }
             }
 
-            /// What happened, in one sentence.
+            /// Returns one sentence that says what happened.
             pub const fn summary(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc),+).trim_ascii(),)+ }
             }
 
-            /// All that is decided about the code.
+            /// Returns the code's row of the table.
             pub const fn row(self) -> &'static Row {
                 match self {$(
                     Self::$variant => &Row {
@@ -62,19 +64,19 @@ macro_rules! faults {
             }
         }
 
-        /// A failure with the facts that belong to its code.
+        /// A failure with the context that belongs to its code.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "code", content = "context")]
         pub enum Kind { $($(#[doc = $doc])+ #[serde(rename = $tag)] $variant($context),)+ }
 
         impl Kind {
-            /// A failure of which no more than the code is known, as a script may state it.
+            /// Creates a failure of which only the code is known, as when a script states it.
             pub fn bare(code: Code) -> Self {
                 match code { $(Code::$variant => Self::$variant(<$context>::default()),)+ }
             }
 
-            /// The code alone.
+            /// Returns the code without the context.
             pub const fn code(&self) -> Code {
                 match self { $(Self::$variant(_) => Code::$variant,)+ }
             }

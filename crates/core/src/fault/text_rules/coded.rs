@@ -1,6 +1,6 @@
 //! Step 0: errors that a server or a cloud numbers or names, as its manual lists them.
 //!
-//! The number says more than the sentence beside it, so no other rule is asked where it is known.
+//! The number says more than the sentence beside it, so no other rule is consulted if it is known.
 
 mod databases;
 
@@ -18,7 +18,7 @@ const EXITED: &str = "coded.exit";
 
 pub(super) const RULES: &[&str] = &[NUMBERED, REPLY, STATEMENT, NAMED, EXITED];
 
-/// What a number or a name says that only one kind of server gives.
+/// Returns the verdict for a number or name that only one kind of server uses.
 pub(super) fn find(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     diagnosis.lines().iter().find_map(of_line)
 }
@@ -38,7 +38,7 @@ fn of_line(line: &Line<'_>) -> Option<Verdict> {
         .or_else(|| said(of_machine(text), NAMED))
 }
 
-/// What a reply to a statement or an exit status tells, where no words do.
+/// Returns the verdict for a reply to a statement or an exit code, for output whose words match no rule.
 pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let lines = || diagnosis.lines().iter();
     if let Some(code) = lines().find_map(|line| of_rsync(line.text)) {
@@ -54,7 +54,7 @@ pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
         };
         return Some(Verdict { code, rule: REPLY });
     }
-    // A database speaks in lower case behind its level.
+    // A database writes lower case after its level.
     let stated = |line: &Line<'_>| {
         let at = find_part(line.text, b"ERROR:  ").map(|at| at + b"ERROR:  ".len());
         at.and_then(|at| line.text.get(at)).is_some_and(u8::is_ascii_lowercase)
@@ -62,14 +62,14 @@ pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     if lines().any(stated) {
         return Some(Verdict { code: Code::LogicError, rule: STATEMENT });
     }
-    // A name alone, raised and not caught.
+    // A bare class name, raised and not caught.
     let raised = |line: &Line<'_>| {
         line.text.strip_prefix(b"Exception: ").is_some_and(|name| !name.contains(&b' '))
     };
     if lines().any(raised) {
         return Some(Verdict { code: Code::LogicError, rule: REPLY });
     }
-    // `Try 'tool --help' for help.`: it was called in another way than it can be.
+    // `Try 'tool --help' for help.`: the tool was called with wrong arguments.
     let helps = find_part(diagnosis.text(), b" --help' ").is_some();
     let asked = |line: &Line<'_>| {
         line.text.starts_with(b"GraphQL: ")
@@ -82,7 +82,7 @@ pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     helps.then_some(Verdict { code: Code::ToolConfig, rule: REPLY })
 }
 
-/// `AADSTS50126: …`: a login that the directory of a cloud did not take.
+/// Classifies `AADSTS50126: …`: a login that a cloud directory rejected.
 fn of_directory(text: &[u8]) -> Option<Code> {
     const MARK: &[u8] = b"AADSTS";
     let at = find_part(text, MARK)?;
@@ -93,14 +93,14 @@ fn of_directory(text: &[u8]) -> Option<Code> {
     })
 }
 
-/// `can't open /dev/tty: No such device or address`: a secret is asked for, and no one is there.
+/// Classifies `can't open /dev/tty: No such device or address`: a secret is prompted for without a terminal.
 fn of_terminal(text: &[u8]) -> Option<Code> {
     let asks =
         find_part(text, b"/dev/tty").is_some() && find_part(text, b"No such device").is_some();
     asks.then_some(Code::AuthMissing)
 }
 
-/// What the machine says in the same words to every program, wherever a line places it.
+/// Classifies messages of the operating system, which are the same for every program, anywhere in the line.
 fn of_machine(text: &[u8]) -> Option<Code> {
     const MISSING: [&[u8]; 2] =
         [b"executable file not found in $PATH", b"problem occurred starting process 'command '"];
@@ -111,13 +111,13 @@ fn of_machine(text: &[u8]) -> Option<Code> {
         () if has(&[b"fork/exec "]) && text.ends_with(b"no such file or directory") => {
             Some(Code::ToolMissing)
         }
-        // A medium that a copy reads or writes, unless a manager of services hands the number on.
+        // An I/O error of a medium that is read or written, unless a service manager passes the number on.
         () if has(&DIED) && !text.starts_with(b"Load failed") => Some(Code::ToolCrash),
         () => None,
     }
 }
 
-/// `invalid status 'Bad Gateway'`: a status that is told by its words alone.
+/// Classifies `invalid status 'Bad Gateway'`: an HTTP status given by its reason phrase alone.
 fn of_reason(text: &[u8]) -> Option<Code> {
     const MARK: &[u8] = b"status '";
     let reason = &text[find_part(text, MARK)? + MARK.len()..];
@@ -133,7 +133,7 @@ fn of_reason(text: &[u8]) -> Option<Code> {
     })
 }
 
-/// `ERROR: (gcloud.run.deploy) ABORTED: …`: the state that a call of Google's ended in.
+/// Classifies `ERROR: (gcloud.run.deploy) ABORTED: …`: the state in which a Google API call ended.
 fn of_google(text: &[u8]) -> Option<Code> {
     let said = text.strip_prefix(b"ERROR: (gcloud.")?;
     let said = said[memchr::memchr(b')', said)? + 1..].trim_ascii_start();
@@ -148,7 +148,7 @@ fn of_google(text: &[u8]) -> Option<Code> {
     })
 }
 
-/// `rsync error: … (code 12) at io.c(231)`: why it ended.
+/// Classifies `rsync error: … (code 12) at io.c(231)` by its exit code.
 fn of_rsync(text: &[u8]) -> Option<Code> {
     const MARK: &[u8] = b"(code ";
     let text = text.strip_prefix(b"rsync error: ")?;
@@ -164,7 +164,7 @@ fn of_rsync(text: &[u8]) -> Option<Code> {
     })
 }
 
-/// The names that clouds give to errors, in the ways in which their tools print them.
+/// Returns the names that clouds give to errors, in the forms in which their tools print them.
 fn names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     const MARKS: [&[u8]; 6] = [
         b"An error occurred (",
@@ -176,14 +176,14 @@ fn names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     ];
     let marked = MARKS.iter().filter_map(|mark| {
         let at = find_part(text, mark)?;
-        // `Code:` begins a line of its own.
+        // `Code:` is at the start of its own line.
         (*mark != b"Code: " || at == 0).then(|| &text[at + mark.len()..])
     });
     let bracket = text.strip_prefix(b"ERROR: ").unwrap_or(text).strip_prefix(b"(");
     marked.chain(bracket).filter_map(name)
 }
 
-/// The name that a text begins with, where it is written in capitals within: `NoSuchBucket`.
+/// Returns the mixed-case name that a text begins with: `NoSuchBucket`.
 fn name(text: &[u8]) -> Option<&[u8]> {
     let len = text.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'.').count();
     let name = &text[..len];
@@ -192,7 +192,7 @@ fn name(text: &[u8]) -> Option<&[u8]> {
     (capitals > 1 && small && name[0].is_ascii_uppercase()).then_some(name)
 }
 
-/// What the name of an error says by how it ends or by what it holds.
+/// Classifies an error name by its suffix or by the words it contains.
 fn of_cloud(name: &[u8]) -> Option<Code> {
     let name = name.strip_suffix(b"Exception").or(name.strip_suffix(b"Fault")).unwrap_or(name);
     let ends = |words: &[&[u8]]| words.iter().any(|word| name.ends_with(word));
@@ -269,7 +269,7 @@ fn of_cloud(name: &[u8]) -> Option<Code> {
     })
 }
 
-/// The number that a text begins with, and what follows it.
+/// Parses the number that a text begins with; returns it with the rest.
 fn number(text: &[u8]) -> Option<(u32, &[u8])> {
     const DIGITS_MAX: usize = 9;
     let len = text.iter().take_while(|b| b.is_ascii_digit()).count();

@@ -1,4 +1,4 @@
-//! Step 1: a finding of a compiler, a linter or a test runner is about the code.
+//! Step 1: findings of compilers, linters and test runners, which are about the code.
 
 use super::Verdict;
 use super::checks::names_client;
@@ -43,7 +43,7 @@ pub(super) const RULES: &[&str] = &[
     INSTALL_TOLD,
 ];
 
-/// A finding wins over everything but a full disk and a tool that died.
+/// Returns the verdict on a finding. It outranks everything except a full disk and a tool that crashed.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdict> {
     let verdict = |code, rule| Some(Verdict { code, rule });
     let lines = diagnosis.lines();
@@ -70,7 +70,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     let finding = lines
         .iter()
         .find(|line| is_finding(line.role) && !repeats(line, lines) && !is_traced(line))?;
-    // `<stdin>:1:OperationTimedOut: …`: a statement was sent to a server, which answers.
+    // `<stdin>:1:OperationTimedOut: …`: the response of a server to a statement sent to it.
     let given = finding.file.is_some_and(|file| file.starts_with(b"<"));
     if given && structured.is_cause() {
         return None;
@@ -94,12 +94,12 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     verdict(Code::LogicError, COMPILER)
 }
 
-/// `wait.go:48: [debug] …`: a place in the tool's own source.
+/// Returns whether a line such as `wait.go:48: [debug] …` names a place in the tool's own source.
 fn is_traced(line: &Line<'_>) -> bool {
     line.text.starts_with(b"[debug]")
 }
 
-/// Whether a line only says again, with a place in the tool's own source, what was said before.
+/// Returns whether a line only repeats an earlier one with a place in the tool's own source.
 fn repeats(finding: &Line<'_>, lines: &[Line<'_>]) -> bool {
     const BYTES_MIN: usize = 12;
     if finding.role != Role::Finding || finding.file.is_none() {
@@ -117,7 +117,7 @@ fn repeats(finding: &Line<'_>, lines: &[Line<'_>]) -> bool {
     })
 }
 
-/// Whether a status is what a test wanted or got, rather than what a server said.
+/// Returns whether a status is one that a test expected or got, rather than a server's response.
 fn is_compared(line: &Line<'_>) -> bool {
     const GOT: &[&[u8]] = &[b"got", b"received", b"was", b"actual", b"returned"];
     const ABOUT: &[&[u8]] = &[b"status", b"code", b"response"];
@@ -128,7 +128,7 @@ fn is_compared(line: &Line<'_>) -> bool {
     has(&[b"expected"]) && has(GOT) && has(ABOUT)
 }
 
-/// Whether a line is a finding or a failing test.
+/// Returns whether any line is a finding or a failing test.
 pub(super) fn is_found(diagnosis: &Diagnosis<'_>) -> bool {
     let of_code = |line: &Line<'_>| match line.role {
         Role::Test | Role::TestDetail => true,
@@ -138,13 +138,14 @@ pub(super) fn is_found(diagnosis: &Diagnosis<'_>) -> bool {
     diagnosis.lines().iter().any(of_code)
 }
 
-/// `on main.tf line 3, in resource "x" "y":`: a block of settings is wrong, unless a script that one
-/// names has failed.
+/// Returns whether the text contains `on main.tf line 3, in resource "x" "y":`: a settings block is wrong,
+/// unless
+/// a script named in it failed.
 pub(super) fn points_at_setting(text: &[u8]) -> bool {
     find_part(text, b".tf line ").is_some() && find_part(text, b" provisioner error").is_none()
 }
 
-/// Whether a line points at a place in source behind its first words: `-- Error: src/a.ext:12:4`.
+/// Returns whether a line points at a place in source after its first words: `-- Error: src/a.ext:12:4`.
 pub(super) fn points_at_source(line: &Line<'_>) -> bool {
     let is_place = |word: &[u8]| {
         let mut parts = word.split(|b| *b == b':');
@@ -160,27 +161,28 @@ pub(super) fn points_at_source(line: &Line<'_>) -> bool {
             || (counts_columns(line.text) && !names_data(line.text)))
 }
 
-/// `Line 12, Col: 5`: a place in a text that was read.
+/// Returns whether a line such as `Line 12, Col: 5` names a place in parsed text.
 fn counts_columns(text: &[u8]) -> bool {
     has_line_number(text)
         && [b" col".as_slice(), b" Col"].iter().any(|s| find_part(text, s).is_some())
 }
 
-/// Whether a line speaks of data, whose grammar is no code.
+/// Returns whether a line mentions a data format, whose syntax errors are not about code.
 fn names_data(text: &[u8]) -> bool {
     const DATA: [&[u8]; 4] = [b"json", b"yaml", b"toml", b"xml"];
     let lower = text.to_ascii_lowercase();
     DATA.iter().any(|name| find_part(&lower, name).is_some())
 }
 
-/// `ld: final link failed: No space left on device`: the machine's own sentence at the end.
+/// Returns whether a line ends with the system's message: `ld: final link failed: No space left on device`.
 fn is_out_of_room(text: &[u8]) -> bool {
     const SENTENCE: &[u8] = b": no space left on device";
     let start = text.len().saturating_sub(SENTENCE.len());
     text[start..].eq_ignore_ascii_case(SENTENCE)
 }
 
-/// An exception that only wrong code raises. Words of its message say nothing about the world.
+/// Returns the verdict on an exception that only wrong code raises. Words of its message do not indicate an
+/// outside cause.
 pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     const CLASSES: &[&[u8]] = &[
         b"SyntaxError",
@@ -243,8 +245,9 @@ pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     found
 }
 
-/// `KeyError: 'API_TOKEN'`, `key not found: "API_TOKEN" (KeyError)`: a key in capitals with an
-/// underscore is an environment variable, and a program that insists on one insists on an account.
+/// Returns whether the missing key is an environment variable: `KeyError: 'API_TOKEN'`,
+/// `key not found: "API_TOKEN" (KeyError)`. A key in capitals with an underscore is one, and a program that
+/// requires one requires an account.
 fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
     let is_variable = |key: &[u8]| {
         key.contains(&b'_')
@@ -256,7 +259,8 @@ fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
     })
 }
 
-/// `sh: 1: tool: not found`, `env: 'tool': No such file or directory`, `spawn tool ENOENT`.
+/// Returns whether a line reports a missing program: `sh: 1: tool: not found`,
+/// `env: 'tool': No such file or directory`, `spawn tool ENOENT`.
 fn is_missing_command(line: &Line<'_>) -> bool {
     const MISSING: &[u8] = b"[Errno 2] No such file or directory: ";
     let text = line.text;
@@ -295,7 +299,7 @@ fn is_missing_command(line: &Line<'_>) -> bool {
             || after(b"stdbuf: ")
             || after(b"error: cannot run ");
     }
-    // A bare name was to be run; data has an extension or a directory.
+    // A bare name is a program to run; data has an extension or a directory.
     if let Some(at) = find_part(text, MISSING) {
         let name = &text[at + MISSING.len()..];
         return single(name.strip_prefix(b"b").unwrap_or(name));
@@ -303,29 +307,29 @@ fn is_missing_command(line: &Line<'_>) -> bool {
     text.ends_with(b"ENOENT") && find_part(text, b"spawn ").is_some()
 }
 
-/// The rule of an output that asks whether what it talks to is up.
+/// The rule for output that asks whether a server is running.
 pub(super) const ASKED: &str = "said.running";
 
-/// Whether a line asks whether something is up: `could not list nodes, is the agent running?`
+/// Returns whether a line asks whether a server is running: `could not list nodes, is the agent running?`
 pub(super) fn asks_for_server(diagnosis: &Diagnosis<'_>) -> bool {
     const ENDINGS: [&[u8]; 5] = [b" running?", b" up?", b" started?", b" online?", b" reachable?"];
     let asks = |text: &[u8]| {
         text.split_inclusive(|b| *b == b'?')
             .any(|part| ENDINGS.iter().any(|end| part.ends_with(end)))
     };
-    // What may not even be installed is missing first.
+    // A server that may not even be installed counts as missing first.
     let installs = |text: &[u8]| find_part(text, b"installed").is_some();
     let asked = |line: &Line<'_>| line.file.is_none() && asks(line.text) && !installs(line.text);
     diagnosis.lines().iter().any(asked)
 }
 
-/// The rule of an output that tells how to log in.
+/// The rule for output that says how to log in.
 pub(super) const LOGIN_TOLD: &str = "said.login";
 
-/// The rule of an output that tells how to install what is missing.
+/// The rule for output that says how to install a missing program.
 pub(super) const INSTALL_TOLD: &str = "said.install";
 
-/// Whether a line tells the command to log in with: `run "tool auth login"`, `$ tool login`.
+/// Returns whether a line names the login command: `run "tool auth login"`, `$ tool login`.
 pub(super) fn tells_login(text: &[u8]) -> bool {
     text.split(|b| matches!(b, b'\'' | b'"' | b'`')).skip(1).step_by(2).any(is_login)
         || [b"run ".as_slice(), b"Run ", b"run: ", b"Use: ", b"$ "].iter().any(|opening| {
@@ -333,7 +337,8 @@ pub(super) fn tells_login(text: &[u8]) -> bool {
         })
 }
 
-/// `tool auth login --web`: a program and the word for logging in, close behind it.
+/// Returns whether a command logs in, as `tool auth login --web` does: a program followed closely by the
+/// login word.
 fn is_login(command: &[u8]) -> bool {
     const COMMANDS: &[&[u8]] = &[b"login", b"signin", b"auth", b"authenticate", b"sign-in"];
     const WORDS_MAX: usize = 4;
@@ -342,7 +347,7 @@ fn is_login(command: &[u8]) -> bool {
     words.next().is_some() && words.any(|word| COMMANDS.contains(&word))
 }
 
-/// Whether a line tells how to install what it misses on the machine: `run 'brew install tool'`.
+/// Returns whether a line says how to install a missing program: `run 'brew install tool'`.
 pub(super) fn tells_install(text: &[u8]) -> bool {
     const MANAGERS: &[&[u8]] = &[
         b"brew", b"apt", b"apt-get", b"dnf", b"yum", b"apk", b"choco", b"scoop", b"winget",
@@ -359,8 +364,9 @@ pub(super) fn tells_install(text: &[u8]) -> bool {
         })
 }
 
-/// What a program says when it does not do what it was asked, with no rule that knows it: about
-/// its settings, or about how it was called.
+/// Returns the verdict on a refusal that no other rule matches: it is about the program's settings, or about
+/// how
+/// it was called.
 pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     if diagnosis.raises() {
         return None;
@@ -370,21 +376,23 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
 }
 
-/// Whether a line denies something, tells what could not be done, or asks for something else.
+/// Returns whether a line denies something, says what could not be done, or asks for something else.
 fn refuses(text: &[u8]) -> bool {
     const SIGNS: &[&[u8]] = &[b"ailed to ", b"ou need to ", b"lease ", b"out of date", b"specify"];
     denies(text) || SIGNS.iter().any(|sign| find_part(text, sign).is_some())
 }
 
-/// What a client says about its own work is about how it was called, as long as nothing was raised.
+/// Returns the verdict on a client's message about its own work: it is about how the client was called, as
+/// long
+/// as no exception was raised.
 pub(super) fn of_client(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let said = |line: &Line<'_>| is_said(line) && names_client(line.text);
     let named = !diagnosis.raises() && diagnosis.lines().iter().any(said);
     named.then_some(Verdict { code: Code::ToolConfig, rule: CLIENT })
 }
 
-/// What a program says behind its own name, or with the option that explains how it is called:
-/// about how it was called, as long as nothing was raised or placed.
+/// Returns the verdict on a message after the program's own name, or one that mentions the help option: it is
+/// about how the program was called, as long as no exception was raised and no place in source is named.
 pub(super) fn of_program(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let lines = diagnosis.lines();
     let explains = |line: &Line<'_>| {
@@ -409,7 +417,7 @@ pub(super) fn of_program(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     told.then_some(Verdict { code: Code::ToolConfig, rule: PROGRAM })
 }
 
-/// What programs are called with and work on.
+/// Nouns for arguments and inputs of programs.
 const WORKED_ON: &[&[u8]] = &[
     b"file",
     b"files",
@@ -442,8 +450,9 @@ const WORKED_ON: &[&[u8]] = &[
     b"link",
 ];
 
-/// Words of no rule about what a program works on, with no place in any source, no stack and no
-/// program that ended: about how it was called, since code that fails says where.
+/// Returns the verdict on a message about a program's inputs that no rule matches, without a place in any
+/// source,
+/// a stack or a program that ended: it is about how the program was called, since code that fails says where.
 pub(super) fn unplaced(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     const SIGNS: &[&[u8]] =
         &[b"exit ", b"exited", b"ssert", b"ailed", b"FAILED", b"^", b"aborted", b"inding"];
@@ -466,7 +475,9 @@ pub(super) fn unplaced(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     told.then_some(Verdict { code: Code::ToolConfig, rule: UNPLACED })
 }
 
-/// What a program says behind a level, with no place in any source: about its own work.
+/// Returns the verdict on a message after a level, without a place in any source: it is about the program's
+/// own
+/// work.
 pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let said = |line: &Line<'_>| {
         line.role == Role::Said && line.file.is_none() && !has_line_number(line.text)
@@ -475,7 +486,7 @@ pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     told.then_some(Verdict { code: Code::ToolConfig, rule: TOLD })
 }
 
-/// What a program says about a file of settings. That its grammar is wrong makes it no code.
+/// Returns the verdict on a message about a settings file. A syntax error in it does not make it code.
 pub(super) fn settings(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let about = |line: &Line<'_>| match line.file {
         Some(file) => line.role == Role::Said && is_settings(file),
@@ -485,12 +496,12 @@ pub(super) fn settings(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     named.then_some(Verdict { code: Code::ToolConfig, rule: SETTINGS_FILE })
 }
 
-/// Whether a program says it, by a sentence or by the class of what it raised.
+/// Returns whether a program reports it, by a sentence or by the class of the exception it raised.
 fn says(line: &Line<'_>) -> bool {
     is_said(line) || (line.role == Role::Exception && line.file.is_none())
 }
 
-/// Whether a line speaks of a file of settings.
+/// Returns whether any line mentions a settings file.
 pub(super) fn names_settings(diagnosis: &Diagnosis<'_>) -> bool {
     let named = |line: &Line<'_>| line.text.split(|b| is_gap(*b)).any(is_settings);
     diagnosis.lines().iter().any(named)
@@ -504,7 +515,7 @@ const fn is_gap(byte: u8) -> bool {
     matches!(byte, b' ' | b'\'' | b'"' | b'`' | b':' | b'(' | b')' | b',' | b'=')
 }
 
-/// `at line 3`, `<stdin>:1`: it is about the input it was given.
+/// Returns whether a line refers to its input by position: `at line 3`, `<stdin>:1`.
 fn has_line_number(text: &[u8]) -> bool {
     let numbered = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
     find_part(text, b"ine ").is_some_and(|at| numbered(at + 4))

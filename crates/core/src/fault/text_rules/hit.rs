@@ -1,10 +1,10 @@
-//! Which of several hits counts.
+//! Ranking of hits: which of several matching rules wins.
 
 use super::{Verdict, vocabulary};
 use crate::fault::code::Class;
 use crate::fault::table::Code;
 
-/// The best hit so far.
+/// The best hit found so far; a lower rank is better.
 #[derive(Clone, Copy)]
 pub(super) struct Hit {
     rank: u8,
@@ -19,7 +19,7 @@ impl Hit {
         self.rank == u8::MAX
     }
 
-    /// Whether nothing but how it ended was found.
+    /// Returns whether no rule matched except one about how the program ended.
     pub(super) const fn is_last(self) -> bool {
         self.rank >= LAST_RANK
     }
@@ -28,33 +28,36 @@ impl Hit {
         !self.is_none() && self.code as u16 == code as u16
     }
 
-    /// Whether words that stand together may still say more: nothing was found, or only that a
-    /// program was called wrongly.
+    /// Returns whether the word-combination rules may still say more: no rule matched, or only one about a
+    /// program
+    /// that was called wrongly.
     pub(super) fn is_wide(self) -> bool {
         self.rank >= rank(Code::LogicError) || self.is_vague()
     }
 
-    /// Whether it is about how a tool was called, by words alone that a place in source outweighs.
+    /// Returns whether the hit is about how a tool was called, by words alone; a place in source outweighs
+    /// it.
     pub(super) fn is_loose(self) -> bool {
         self.is_none() || (self.code == Code::ToolConfig && self.rank == rank(Code::ToolConfig))
     }
 
-    /// Whether words that stand together, and no more, miss a program.
+    /// Returns whether only a word combination reports a missing program.
     pub(super) fn is_missing_by_words(self) -> bool {
         self.rule == vocabulary::MISSING_TOOL
     }
 
-    /// Whether it passes by itself, so that a lock or a port may be behind it.
+    /// Returns whether the hit passes without help, so that a lock or a port may be behind it.
     pub(super) const fn passes(self) -> bool {
         self.rank >= LOCK_RANK
     }
 
-    /// Whether it is a lock that another program holds.
+    /// Returns whether the hit is a lock held by another program.
     pub(super) const fn is_lock(self) -> bool {
         self.rank == LOCK_RANK
     }
 
-    /// Whether nothing tells the cause: it could not be had, or the words are those of code.
+    /// Returns whether the cause is unknown: a download failed without a reason, or the words are those of
+    /// code.
     pub(super) fn is_vague(self) -> bool {
         self.is_none()
             || matches!(
@@ -67,42 +70,42 @@ impl Hit {
             )
     }
 
-    /// Whether it passes by itself.
+    /// Returns whether retrying later can help.
     pub(super) fn is_outage(self) -> bool {
         !self.is_none() && self.code.row().class == Class::EnvError
     }
 
-    /// Whether it names a cause outside the code and the way a tool was called.
+    /// Returns whether the hit names a cause outside the code and the way a tool was called.
     pub(super) fn is_cause(self) -> bool {
         !self.is_none() && self.code.row().class != Class::CodeError
     }
 
-    /// A better hit replaces this one; of two equal ones the first stays.
+    /// Replaces this hit if the offered one ranks better; of two equal ones the first stays.
     pub(super) fn offer(&mut self, code: Code, rule: &'static str) {
         self.offer_ranked(rank(code), code, rule);
     }
 
-    /// A status 429 says more than any word beside it.
+    /// Offers a hit above all others: an HTTP status 429 says more than any word beside it.
     pub(super) fn offer_first(&mut self, code: Code, rule: &'static str) {
         self.offer_ranked(0, code, rule);
     }
 
-    /// A narrow fact that no wide phrase outweighs.
+    /// Offers a narrow fact that no wide phrase outweighs.
     pub(super) fn offer_narrow(&mut self, code: Code, rule: &'static str) {
         self.offer_ranked(1, code, rule);
     }
 
-    /// A lock that another program holds, whichever code it has.
+    /// Offers a lock held by another program, whatever its code.
     pub(super) fn offer_lock(&mut self, code: Code, rule: &'static str) {
         self.offer_ranked(LOCK_RANK, code, rule);
     }
 
-    /// Something that says less than any other hit.
+    /// Offers a hit that ranks below every other.
     pub(super) fn offer_last(&mut self, code: Code, rule: &'static str) {
         self.offer_ranked(LAST_RANK, code, rule);
     }
 
-    /// Something that any narrower hit explains.
+    /// Offers a hit that any narrower one explains.
     pub(super) fn offer_vague(&mut self, code: Code, rule: &'static str) {
         self.offer_ranked(VAGUE_RANK, code, rule);
     }
@@ -118,16 +121,16 @@ impl Hit {
     }
 }
 
-/// After everything that says more than that something could not be had.
+/// The rank below all hits that say more than that a resource could not be fetched.
 const VAGUE_RANK: u8 = 18;
 
-/// After everything else.
+/// The rank below all others.
 const LAST_RANK: u8 = 21;
 
-/// Between git's own locks and what another program waits for.
+/// The rank between git's own locks and resources that another program waits for.
 const LOCK_RANK: u8 = 11;
 
-/// What needs a person comes before what passes by itself, and the narrow before the wide.
+/// Returns the rank of a code: faults that need a person rank before transient ones, and narrow before wide.
 const fn rank(code: Code) -> u8 {
     match code {
         Code::ToolMissing => 2,
@@ -146,7 +149,7 @@ const fn rank(code: Code) -> u8 {
         Code::EnvConnection => 16,
         Code::EnvUnavailable => 17,
         Code::ToolCrash => 18,
-        // A statement or an expression that is wrong says more than "does not exist".
+        // An invalid statement or expression says more than "does not exist".
         Code::LogicError => 19,
         _ => 20,
     }

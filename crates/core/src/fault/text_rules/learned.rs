@@ -1,20 +1,23 @@
-//! What a trained model says about an output that words alone decide about.
+//! A trained model that may overrule a verdict based on words alone.
 //!
-//! The rules come first. Where only their words tell, the model may know better: it was trained on
-//! the labelled corpus by `scripts/corpus/train`, and adds up whole numbers for the words, the pairs
-//! of words and the parts of words that it finds. `docs/adr/0081-a-model-reads-what-rules-do-not.md`
-//! says why, and how well.
+//! The rules come first. Where only words decide, the model may be more accurate: it was trained on the
+//! labelled
+//! corpus by `scripts/corpus/train`, and sums integer weights for the words, the pairs of words and the parts
+//! of
+//! words that it finds. `docs/adr/0081-a-model-reads-what-rules-do-not.md` gives the reasons and the
+//! accuracy.
 
 use super::Verdict;
 use crate::fault::code::Class;
 use crate::fault::table::Code;
 use crate::signature::Diagnosis;
 
-/// The rule of a verdict that the model changed.
+/// The rule name of a verdict that the model changed.
 pub(super) const LEARNED: &str = "learned";
 
-/// Sixteen biases of two bytes, sixteen weights for each feature, and the digest of what they were
-/// trained on, which only a test reads.
+/// Sixteen biases of two bytes, sixteen weights for each feature, and the digest of the training data, which
+/// only
+/// a test reads.
 static TABLE: &[u8] = include_bytes!("learned.bin");
 
 const BITS: u32 = 14;
@@ -22,33 +25,33 @@ const FEATURES: usize = 1 << BITS;
 const COLUMNS: usize = 16;
 const HEAD_BYTES: usize = COLUMNS * 2;
 
-/// What one stands for in a score.
+/// The fixed-point value of 1.0 in a score.
 const UNIT: i32 = 512;
 
-/// What a sum of weights is multiplied with and the sixteenfold root of their number divides.
+/// Factor for a sum of weights, which is divided by sixteen times the root of their number.
 const FACTOR: i32 = 256;
 
-/// How much better another category must be than that of a rule that only knows a way to speak.
+/// Minimum lead of another category over that of a fallback rule.
 const AHEAD_OF_FALLBACK: i32 = UNIT * 2 / 5;
 
-/// The same for a rule that knows the words.
+/// Minimum lead over that of a rule that matched words.
 const AHEAD_OF_WORDS: i32 = UNIT * 3 / 5;
 
-/// How well a category must fit at least.
+/// Minimum score of a category.
 const SURE: i32 = 0;
 
-/// The selected lines are read no further than this.
+/// Maximum number of bytes read of the selected lines.
 const TEXT_BYTES_MAX: usize = 4096;
 
 const WORD_BYTES_MAX: usize = 20;
 
-/// Numbers that mean something by themselves: statuses of servers and of programs.
+/// Numbers with a meaning of their own: HTTP statuses and exit codes.
 const NUMBERS: &[&[u8]] = &[
     b"126", b"127", b"134", b"137", b"139", b"255", b"400", b"401", b"402", b"403", b"404", b"407",
     b"408", b"409", b"422", b"429", b"500", b"502", b"503", b"504",
 ];
 
-/// The categories in the order of the columns, each with the code that stands for it.
+/// The categories in the order of the columns, each with its codes; the first one is the model's verdict.
 const CATEGORIES: [&[Code]; 14] = [
     &[Code::AuthInvalid, Code::AuthExpired],
     &[Code::AuthMissing],
@@ -66,9 +69,9 @@ const CATEGORIES: [&[Code]; 14] = [
     &[Code::LogicError],
 ];
 
-/// The verdict of the rules, unless the model is surer of another category than they can be.
+/// Returns the verdict of the rules, unless the model prefers another category by a sufficient lead.
 ///
-/// It reads the lines that the signature is made of, so the same error gets the same verdict.
+/// The model reads the lines that the signature is made of, so the same error gets the same verdict.
 pub(super) fn weigh(diagnosis: &Diagnosis<'_>, verdict: Verdict) -> Verdict {
     let Some(ahead) = ahead_of(verdict.rule) else { return verdict };
     let mut features = Features::new();
@@ -86,14 +89,16 @@ pub(super) fn weigh(diagnosis: &Diagnosis<'_>, verdict: Verdict) -> Verdict {
     verdict
 }
 
-/// Whether what words call a matter for a person would be tried again without one.
+/// Returns whether the model would have a fault retried without a person that the rules assign to a person.
 fn is_put_off(rules: Code, model: Code) -> bool {
     rules.row().class == Class::NeverRetry && model.row().class != Class::NeverRetry
 }
 
-/// How much better the model must know it than this rule, or nothing where the rule is sure: it
-/// found a status, an error number, an exception, a narrow phrase, a conflict, a lock, a port, a setting that names a server, or
-/// a compiler's or a test's own finding.
+/// Returns the lead that the model needs over this rule, or `None` if the rule is certain: it found a status,
+/// an
+/// error number, an exception, a narrow phrase, a conflict, a lock, a port, a setting that names a server, or
+/// a
+/// finding of a compiler or a test.
 fn ahead_of(rule: &str) -> Option<i32> {
     use super::{GIT_LOCK, SILENT, UNKNOWN, findings, phrases, vocabulary};
     match rule {
@@ -115,7 +120,7 @@ fn ahead_of(rule: &str) -> Option<i32> {
     }
 }
 
-/// The features found so far, each once, and the sum of their weights.
+/// The features found so far, each counted once, and the sums of their weights.
 struct Features {
     found: [u64; FEATURES / 64],
     count: u32,
@@ -127,7 +132,8 @@ impl Features {
         Self { found: [0; FEATURES / 64], count: 0, sums: [0; COLUMNS] }
     }
 
-    /// Adds the words of a text, the pairs of words in a line, and four letters of a word in a row.
+    /// Adds the words of a text, the pairs of adjacent words in a line, and the four-letter windows of each
+    /// word.
     fn add(&mut self, text: &[u8]) {
         let mut previous = None;
         let mut rest = text;
@@ -159,7 +165,7 @@ impl Features {
         }
     }
 
-    /// The hash of a word whose parts are added.
+    /// Adds the parts of a word and returns its hash.
     fn word(&mut self, word: &[u8]) -> u32 {
         const SALT: u32 = 0x5bd1_e995;
         let mut framed = [b'>'; WORD_BYTES_MAX + 2];
@@ -183,13 +189,13 @@ impl Features {
         self.found[feature / 64] |= bit;
         self.count += 1;
         let at = HEAD_BYTES + feature * COLUMNS;
-        // No sum of at most 16,384 bytes overflows; unchecked, all sixteen are added at once.
+        // A sum of at most 16,384 bytes cannot overflow; unchecked, all sixteen are added at once.
         for (sum, weight) in self.sums.iter_mut().zip(&TABLE[at..at + COLUMNS]) {
             *sum = sum.wrapping_add(i32::from(weight.cast_signed()));
         }
     }
 
-    /// The sums, as if every text were equally long, and the biases.
+    /// Returns the sums normalized by text length, plus the biases.
     fn scores(&self) -> Option<[i32; COLUMNS]> {
         let root = i32::try_from((self.count << 8).isqrt()).ok().filter(|root| *root > 0)?;
         let mut scores = self.sums;
@@ -225,7 +231,7 @@ mod tests {
         assert_eq!(TABLE.len(), HEAD_BYTES + FEATURES * COLUMNS + DIGEST_BYTES);
     }
 
-    // The training script finds the same: see `features` there.
+    // The training script computes the same features: see `features` there.
     #[test]
     fn the_features_of_a_text_are_those_that_were_trained_on() {
         let mut features = Features::new();

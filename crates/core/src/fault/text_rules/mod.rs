@@ -1,11 +1,12 @@
-//! Text rules: what the output of a foreign program says about its failure.
+//! Text rules: classify the output of a foreign program that failed.
 //!
-//! The one place where a code comes from text, and only from untyped output of a process that an
-//! agent, a script or a validation ran. The rules see the selected diagnostic lines, never the
-//! whole output, and can never yield a code about Unstuck itself. Order: errors that a server or a
-//! cloud numbers or names; findings of compilers,
-//! linters and test runners; structured facts; phrases. Where words alone decide, a trained model
-//! may know better.
+//! This is the one place where a code comes from text, and only from untyped output of a process that an
+//! agent, a
+//! script or a validation ran. The rules see the selected diagnostic lines, never the whole output, and never
+//! yield a code about Unstuck itself. Order: errors that a server or a cloud numbers or names; findings of
+//! compilers, linters and test runners; structured facts; phrases. Where words alone decide, a trained model
+//! may
+//! overrule them.
 
 mod checks;
 mod coded;
@@ -23,43 +24,44 @@ use crate::signature::{self, Diagnosis, Line, Role, Signature};
 use hit::Hit;
 pub use named::{Named, named};
 
-/// The rule of an output that no other rule knows.
+/// The rule for output that no other rule matches.
 const UNKNOWN: &str = "unknown";
 
-/// The rule of a lock that another program names.
+/// The rule for a git lock that another program names.
 const GIT_LOCK: &str = "said.git-lock";
 
-/// The rule of an output without a word.
+/// The rule for output without a diagnostic line.
 const SILENT: &str = "silent";
 
-/// The rule of a cause below another one.
+/// The rule for a nested cause.
 const NESTED: &str = "cause.nested";
 
-/// Which rules count.
+/// The set of rules that apply to an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applies {
-    /// Output of a command: every rule.
+    /// Output of a command: all rules.
     Everything,
-    /// Output of a validation: only what a tool says about the surroundings in its own diagnosis,
-    /// since a test may well be about a rejected login or an outage.
+    /// Output of a validation: only a tool's own diagnosis of its environment, since a test may well be about
+    /// a
+    /// rejected login or an outage.
     ValidationOutput,
 }
 
-/// What was read from an output.
+/// The classification of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The code.
     pub code: Code,
-    /// The rule that found it.
+    /// The rule that determined the code.
     pub rule: &'static str,
-    /// The signature, at no particular place.
+    /// The signature, without a place.
     pub signature: Signature,
-    /// Whether the output tells that something failed at all. A command that ends with 1 and
-    /// diagnoses nothing only answers "no".
+    /// `true` if the output reports a failure at all. A command that exits with 1 and diagnoses nothing only
+    /// answers "no".
     pub diagnostic: bool,
 }
 
-/// Reads the output of a command that failed.
+/// Classifies the output of a command that failed.
 pub fn read(output: &[u8]) -> Reading {
     let plain = signature::plain(output);
     let diagnosis = Diagnosis::of(&plain);
@@ -72,7 +74,7 @@ pub fn read(output: &[u8]) -> Reading {
     }
 }
 
-/// The code and the rule alone, or nothing where no rule that applies has a verdict.
+/// Returns the code and the rule alone, or `None` if no rule that applies matches.
 pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)> {
     let plain = signature::plain(output);
     let diagnosis = Diagnosis::of(&plain);
@@ -85,7 +87,7 @@ pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)>
         .map(|verdict| (verdict.code, verdict.rule))
 }
 
-/// The rule's own name for a name read back from a record. Rules come and go.
+/// Returns the static name of a rule read back from a record, or `retired` for a rule that no longer exists.
 pub fn known(rule: &str) -> &'static str {
     [UNKNOWN, SILENT, GIT_LOCK, NESTED, learned::LEARNED]
         .into_iter()
@@ -111,7 +113,7 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
     nested(diagnosis).unwrap_or(verdict)
 }
 
-/// Whether a code is about more than the code and the settings.
+/// Returns whether a code is about more than the code under work and its settings.
 const fn is_cause(code: Code) -> bool {
     !matches!(code, Code::LogicError | Code::ToolConfig)
 }
@@ -181,8 +183,8 @@ fn judge_lines(diagnosis: &Diagnosis<'_>) -> Verdict {
         .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
 }
 
-/// What the deepest of nested causes says, where it is outside the code and the settings: build tools
-/// tell first what they were about to do, and below it why it failed.
+/// Returns the verdict on the deepest nested cause, if that cause is outside the code and the settings: build
+/// tools first print what they were about to do, and below it why it failed.
 fn nested(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     const MARKS: [&[u8]; 2] = [b"* What went wrong:", b"Caused by:"];
     let text = diagnosis.text();
@@ -208,7 +210,7 @@ fn nested(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     (known && is_cause(code)).then_some(Verdict { code, rule: NESTED })
 }
 
-/// What lines say that look like remarks, frames or echoes, where there are no others.
+/// Judges lines that look like remarks, frames or echoes, for output that has no others.
 fn said_aside(diagnosis: &Diagnosis<'_>) -> Verdict {
     let lines = diagnosis.unsorted();
     let mut best = Hit::NONE;
@@ -221,7 +223,7 @@ fn said_aside(diagnosis: &Diagnosis<'_>) -> Verdict {
     said.unwrap_or(Verdict { code: Code::LogicError, rule: SILENT })
 }
 
-/// A lock is git's where its file lies in a repository's own folder.
+/// Offers a git lock if the lock file is inside a repository's own `.git` folder.
 fn of_git(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     const FOLDER: &[u8] = b".git/";
     let is_lock = |at: usize| {
@@ -233,8 +235,9 @@ fn of_git(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     }
 }
 
-/// Looks for the cause in the lines that were left aside and then in all of them, where the
-/// selected ones only tell that it failed.
+/// Looks for the cause in the lines that were left aside and then in all lines, if the selected ones only
+/// report
+/// that the command failed.
 fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     if best.is_last() {
         let cause = aside_of(diagnosis);
@@ -252,7 +255,7 @@ fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
             best.offer(Code::LogicError, findings::COMPILER);
             return;
         }
-        // A warning counts as far as it tells of an outage.
+        // A warning counts only if it reports an outage.
         let said = remaining.only(|line| line.role != Role::Warning);
         phrases::find(&said, false, &mut cause);
         if !cause.is_cause() {
@@ -271,10 +274,10 @@ fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     }
 }
 
-/// What the lines say that were left aside, because others told more plainly that it failed.
+/// Returns the best hit in the lines that were left aside because others reported the failure more plainly.
 fn aside_of(diagnosis: &Diagnosis<'_>) -> Hit {
     let mut cause = Hit::NONE;
-    // Behind the name of a task a compiler's finding is prose to the reader of lines.
+    // After the name of a task, the line reader takes a compiler's finding for prose.
     let finds = |line: &Line<'_>| memchr::memmem::find(line.text, b": error ").is_some();
     if let Some(aside) = diagnosis.aside().filter(|aside| !aside.lines().iter().any(finds)) {
         structured::find(&aside, &mut cause);

@@ -1,28 +1,29 @@
-//! Names in an output: the host that a program talked to, and the variable that it wanted.
+//! Names in an output: the host a program talked to, and the environment variable it required.
 //!
-//! Only diagnostic lines are looked at, so that an address in a remark is not taken for the service
-//! that said no. A name is a fact beside the code; no rule and no signature depends on it.
+//! Only diagnostic lines are searched, so that an address in a remark is not taken for the service that
+//! refused.
+//! A name is a fact beside the code; no rule and no signature depends on it.
 
 use crate::signature::{self, Diagnosis};
 
-/// The longest host and the longest variable.
+/// Maximum lengths of a host and of a variable name.
 const HOST_BYTES_MAX: usize = 253;
 const VARIABLE_BYTES_MAX: usize = 64;
 
-/// What variables that hold something to log in with end with.
+/// Suffixes of variables that hold a credential.
 const CREDENTIALS: [&str; 7] =
     ["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_PASS", "_PAT", "_CREDENTIALS"];
 
-/// The names that an output gives.
+/// The names found in an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     /// The host.
     pub host: Option<String>,
-    /// The variable of the environment that should hold a credential.
+    /// The environment variable that should hold a credential.
     pub variable: Option<String>,
 }
 
-/// The names in the output of a command that failed.
+/// Extracts the names from the output of a command that failed.
 pub fn named(output: &[u8]) -> Named {
     let plain = signature::plain(output);
     let diagnosis = Diagnosis::of(&plain);
@@ -39,7 +40,7 @@ pub fn named(output: &[u8]) -> Named {
     named
 }
 
-/// `https://ada@api.example.com:443/charges`, or `git@example.com:` as ssh writes it.
+/// Parses the host of `https://ada@api.example.com:443/charges`, or of `git@example.com:` as ssh writes it.
 fn host(word: &str) -> Option<String> {
     let authority = match word.split_once("://") {
         Some((_, rest)) => rest.split(['/', '?', '#']).next()?,
@@ -50,13 +51,13 @@ fn host(word: &str) -> Option<String> {
         !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
     };
     let labels: Vec<&str> = host.split('.').collect();
-    // The last label of an address in digits is a number.
+    // The last label of a numeric address is a number.
     let is_name = labels.last()?.bytes().all(|b| b.is_ascii_alphabetic());
     let fits = labels.len() > 1 && host.len() <= HOST_BYTES_MAX;
     (fits && is_name && labels.iter().all(|label| plain(label))).then_some(host)
 }
 
-/// `$API_TOKEN`, `API_TOKEN:`.
+/// Parses the variable of `$API_TOKEN` or `API_TOKEN:`.
 fn variable(word: &str) -> Option<String> {
     let name = word.trim_matches(['$', ':', '.', '!', '?']);
     let written = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';

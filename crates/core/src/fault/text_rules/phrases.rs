@@ -10,18 +10,17 @@ use super::vocabulary::{self, KINDS};
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact};
 
-/// A rule: every phrase in it means the code.
+/// A rule: each of its phrases indicates the code.
 pub(super) struct Rule {
     pub(super) id: &'static str,
     pub(super) code: Code,
-    /// Whether the phrases are so narrow that no wider phrase beside them counts.
+    /// `true` if the phrases are so narrow that no wider phrase beside them counts.
     pub(super) narrow: bool,
-    /// In lower case, as words of prose: `~` stands for a path or an address, `'` for a quotation.
+    /// Phrases in lower case, as words of prose: `~` matches a path or an address, `'` a quotation.
     pub(super) phrases: &'static [&'static str],
 }
 
-/// All phrases, and behind them all words, in one automaton, built on first use from the constant
-/// tables.
+/// All phrases, followed by all words, in one automaton, built on first use from the constant tables.
 struct Phrases {
     automaton: Option<AhoCorasick>,
     rule_of: Vec<&'static Rule>,
@@ -40,7 +39,7 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
     }
 });
 
-/// The automaton that finds every one of the texts, wherever they overlap.
+/// Builds the automaton that finds all of the texts, including overlapping matches.
 pub(super) fn automaton<'a>(texts: impl Iterator<Item = &'a &'a str>) -> Option<AhoCorasick> {
     AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
@@ -49,24 +48,25 @@ pub(super) fn automaton<'a>(texts: impl Iterator<Item = &'a &'a str>) -> Option<
         .ok()
 }
 
-/// The ids of the rules.
+/// Returns the ids of the rules.
 pub(super) fn rules() -> impl Iterator<Item = &'static str> {
     vocabulary::rules().map(|rule| rule.id).chain(together::rules())
 }
 
-/// Whether no wider phrase beside those of this rule counts.
+/// Returns whether no wider phrase beside those of this rule counts.
 pub(super) fn is_narrow(id: &str) -> bool {
     vocabulary::rules().any(|rule| rule.narrow && rule.id == id)
 }
 
-/// Offers every phrase that stands in the prose. Beside an exception of the code itself only a
-/// missing login is believed: clients raise it from their constructors.
+/// Offers every phrase in the prose. Beside an exception of the code itself only a missing login counts,
+/// because
+/// clients raise it from their constructors.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
-    /// More words than a usual diagnosis has.
+    /// More words than a usual diagnosis has, to avoid reallocation.
     const WORDS: usize = 64;
     let prose = diagnosis.prose();
     let raises = diagnosis.raises();
-    // A status or an error number beside it: what was asked for is refused, not the login.
+    // With a status or an error number beside it, the request is refused and not the login.
     let refused = best.is(Code::ToolAccessDenied);
     let is_rejection = |fact: &Fact<'_>| matches!(fact, Fact::Status(400..=407 | 409..=428));
     let rejected = diagnosis.facts().iter().any(is_rejection);
@@ -91,7 +91,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         if refused && rule.code == Code::AuthInvalid && is_denial(prose, &found) {
             continue;
         }
-        // A server that answers with a status of its own blames the request.
+        // A server that responds with a 4xx status blames the request.
         if prose[..found.end()].ends_with(b"server error")
             && (rejected || is_addressee(prose, found.start()))
         {
@@ -102,7 +102,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
             let names_variable =
                 || diagnosis.facts().iter().any(|fact| matches!(fact, Fact::Name(_)));
             match rule.id {
-                // A name in capitals is a variable of the environment.
+                // A name in capitals is an environment variable.
                 "phrase.statement" if is_unset(prose, &found) && names_variable() => {
                     best.offer(Code::ToolConfig, "phrase.unset");
                 }
@@ -120,12 +120,12 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
     }
 }
 
-/// Whether the phrase tells that something is not defined.
+/// Returns whether the phrase says that a name is not defined.
 fn is_unset(prose: &[u8], found: &aho_corasick::Match) -> bool {
     prose[..found.end()].ends_with(b"is not defined")
 }
 
-/// `API_TOKEN`: a variable that holds a secret.
+/// Returns whether the fact names a variable that holds a secret, such as `API_TOKEN`.
 fn is_login_variable(fact: &Fact<'_>) -> bool {
     const WORDS: &[&[u8]] = &[
         b"TOKEN",
@@ -160,13 +160,15 @@ const fn is_in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
 }
 
-/// `connect to server: error …`, `from server: error …`: what follows is the error.
+/// Returns whether `server` is only the addressee, as in `connect to server: error …`, `from server: error
+/// …`:
+/// the error follows it.
 fn is_addressee(prose: &[u8], start: usize) -> bool {
     const BEFORE: [&[u8]; 4] = [b" to ", b" to the ", b"from ", b"from the "];
     BEFORE.iter().any(|words| prose[..start].ends_with(words))
 }
 
-/// `timeout must be a number` is about a setting called timeout.
+/// Returns whether the phrase names a setting: `timeout must be a number` is about a setting called timeout.
 fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
     const AFTER: &[&[u8]] = &[
         b" must",
@@ -196,11 +198,11 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
     ];
     const ADVICE_BYTES_MAX: usize = 24;
     if rule == "phrase.registry" {
-        // A package that is not in the registry is no trouble of the registry.
+        // A package that is missing from the registry is not a failure of the registry.
         return prose[..found.start()].ends_with(b"in the ");
     }
     if rule == vocabulary::HELD_ELSEWHERE {
-        // A version that is locked is no lock, and an account is locked until a person opens it.
+        // A locked version is not a lock, and a locked account stays locked until a person unlocks it.
         return prose[found.end()..].starts_with(b" to ")
             || prose[..found.start()].ends_with(b"account ");
     }

@@ -1,4 +1,4 @@
-//! Step 2: statuses, error numbers and names, database states and exception classes.
+//! Step 2: HTTP statuses, error numbers and names, SQL states and exception classes.
 
 use std::sync::LazyLock;
 
@@ -22,12 +22,12 @@ const STATUS_REGISTRY: &str = "status.registry";
 pub(super) const RULES: &[&str] =
     &[STATUS, ERRNO, NAME, SQL_STATE, CLASS, EXIT, SIGNAL, TRANSFER, STATUS_REGISTRY];
 
-/// Offers every structured fact that tells what failed.
+/// Offers every structured fact that indicates the cause of the failure.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     for fact in diagnosis.facts() {
         match *fact {
             Fact::Status(429) => best.offer_first(Code::ToolRateLimit, STATUS),
-            // Servers that hide what one may not see add a word about permissions to a 404.
+            // Servers that hide inaccessible resources add a word about permissions to a 404.
             Fact::Status(404) => best.offer_narrow(Code::ToolConfig, STATUS),
             Fact::Numbered(number) => offer(best, of_transfer(number), TRANSFER),
             Fact::Status(status) => offer(best, of_status(status), STATUS),
@@ -42,7 +42,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     of_registry(diagnosis, best);
 }
 
-/// A server that is down is a registry, where the lines speak of what one fetches from a registry.
+/// Reclassifies an unavailable server as a registry, if the lines mention packages or a registry.
 pub(super) fn of_registry(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     if best.is(Code::EnvUnavailable) && !best.is_lock() && mentions_registry(diagnosis) {
         best.offer(Code::EnvRegistry, STATUS_REGISTRY);
@@ -69,7 +69,7 @@ const fn of_status(status: u32) -> Option<Code> {
     })
 }
 
-/// The numbers of libcurl, which many tools hand on.
+/// Classifies libcurl's error numbers, which many tools pass on.
 const fn of_transfer(number: u32) -> Option<Code> {
     Some(match number {
         5 | 6 => Code::EnvDns,
@@ -85,7 +85,7 @@ const fn of_transfer(number: u32) -> Option<Code> {
     })
 }
 
-/// Numbers of Linux and macOS; negative ones are those of name lookup.
+/// Classifies error numbers of Linux and macOS; negative ones are those of name lookup.
 const fn of_errno(number: i32) -> Option<Code> {
     Some(match number {
         1 | 13 | 30 => Code::ToolAccessDenied,
@@ -165,16 +165,16 @@ fn of_name(name: &[u8], best: &mut Hit) {
             best.offer_narrow(Code::ToolConfig, NAME);
             return;
         }
-        // The first three numbers of a style checker are none of a server.
+        // E501 and E502 are left out: they are codes of a style checker.
         b"ENOTCACHED" | b"E500" | b"E503" | b"E504" => Code::EnvRegistry,
         _ => return of_worded_name(name, best),
     };
     best.offer(code, NAME);
 }
 
-/// `STATUS_LOGON_FAILURE`: a name that says in its words that something is not so.
+/// Classifies a name such as `STATUS_LOGON_FAILURE` by its words.
 fn of_worded_name(name: &[u8], best: &mut Hit) {
-    // `MANIFEST_UNKNOWN`, `NAME_INVALID`: what was asked for is not there.
+    // `MANIFEST_UNKNOWN`, `NAME_INVALID`: the requested resource does not exist.
     const ENDINGS: [&[u8]; 4] = [b"_UNKNOWN", b"NOT_FOUND", b"_INVALID", b"ALREADY_EXISTS"];
     let words = class_words(name);
     if words & CERTIFICATE != 0 && words & NEGATIVE != 0 {
@@ -185,7 +185,7 @@ fn of_worded_name(name: &[u8], best: &mut Hit) {
     if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         best.offer(Code::ToolConfig, NAME);
     }
-    // `DEVICE_BUSY`, `USB_ERROR_ACCESS`: the last word tells what the call came to.
+    // `DEVICE_BUSY`, `USB_ERROR_ACCESS`: the last word is the result of the call.
     let last = memchr::memrchr(b'_', name).map_or(name, |at| &name[at..]);
     let fails = memchr::memmem::find(name, b"ERR").is_some();
     match last {
@@ -197,7 +197,7 @@ fn of_worded_name(name: &[u8], best: &mut Hit) {
     of_numbered_name(name, best);
 }
 
-/// `ERR_FETCH_404`: a status at the end of a name.
+/// Classifies `ERR_FETCH_404` by the HTTP status at the end of the name.
 fn of_numbered_name(name: &[u8], best: &mut Hit) {
     let Some(at) = memchr::memrchr(b'_', name) else { return };
     match &name[at + 1..] {
@@ -227,7 +227,7 @@ fn of_sql_state(state: &[u8]) -> Option<Code> {
     })
 }
 
-/// A shell adds 128 to the signal that ended a program.
+/// Classifies an exit code. A shell adds 128 to the signal that ended a program.
 const fn of_exit(status: u32) -> Option<Code> {
     match status {
         132 | 134..=139 => Some(Code::ToolCrash),
@@ -237,7 +237,7 @@ const fn of_exit(status: u32) -> Option<Code> {
     }
 }
 
-/// A class name says what happened in its words: `ReadTimeoutError`, `rate_limit_error`.
+/// Classifies an exception class by the words of its name: `ReadTimeoutError`, `rate_limit_error`.
 fn of_class(class: &[u8]) -> Option<Code> {
     let words = class_words(class);
     let all = |wanted: u64| words & wanted == wanted;
@@ -251,7 +251,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
         {
             Code::ToolAccessDenied
         }
-        // A job that failed as often as it may.
+        // A job that reached its maximum number of failures.
         () if class.ends_with(b"BackoffLimitExceeded") => Code::LogicError,
         () if any(UNAUTHORIZED | AUTHENTICATION | CREDENTIALS) => Code::AuthInvalid,
         () if all(INVALID) && any(TOKEN | KEY | PASSWORD | SIGNATURE | GRANT) => Code::AuthInvalid,
@@ -275,7 +275,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
         () if any(UNAVAILABLE) || all(INTERNAL | SERVER) || all(BAD | GATEWAY) => {
             Code::EnvUnavailable
         }
-        // The whole name: services give it to what is no fault of the caller.
+        // Matches the whole name: services use it for failures that are not the caller's.
         () if words == INTERNAL && class.ends_with(b"InternalError") => Code::EnvUnavailable,
         () if any(LOCK) && !any(MISSING | NO) => Code::EnvUnavailable,
         () if any(SPACE) && any(INSUFFICIENT | NO | FULL) => Code::EnvDiskFull,
@@ -351,7 +351,7 @@ class_words! {
     CONFIG = 45: b"config" | b"configuration" | b"configured" | b"usage" | b"settings" | b"option",
 }
 
-/// The words by which a name in capitals tells a failure from a setting.
+/// Words by which a name in capitals is a failure and not a setting.
 const NEGATIVE: u64 = EXPIRED
     | NO
     | MISSING
@@ -366,7 +366,7 @@ const NEGATIVE: u64 = EXPIRED
     | UNAVAILABLE
     | FAILED;
 
-/// The known words of a name, split at capitals, underscores and dashes, whatever their case.
+/// Returns the known words of a name, split at capitals, underscores and dashes, ignoring case.
 fn class_words(name: &[u8]) -> u64 {
     const WORD_BYTES_MAX: usize = 16;
     let last = name.rsplit(|b| matches!(b, b'.' | b'\\' | b'/')).next().unwrap_or(name);
@@ -390,7 +390,7 @@ fn class_words(name: &[u8]) -> u64 {
     found | bit_of(&word[..len])
 }
 
-/// What is fetched from a package registry, and by what it is found there.
+/// Words for what is fetched from a package registry and for how it is found there.
 const PACKAGE_WORDS: &[&[u8]] = &[
     b"package",
     b"packages",
@@ -422,7 +422,7 @@ const PACKAGE_WORDS: &[&[u8]] = &[
     b"toolchain",
 ];
 
-/// Names of registries, and how addresses of what is fetched from one are made up.
+/// Names of registries, and typical parts of their download addresses.
 const REGISTRY_MARKS: &[&str] = &[
     "registry",
     "pypi",
@@ -483,7 +483,7 @@ const REGISTRY_MARKS: &[&str] = &[
 static REGISTRIES: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| automaton(REGISTRY_MARKS.iter()));
 
-/// A server error of a package registry.
+/// Returns whether the lines mention a package or a package registry.
 fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
     let Some(registries) = REGISTRIES.as_ref() else { return false };
     let speaks_of_package = !diagnosis.raises()

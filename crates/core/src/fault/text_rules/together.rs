@@ -1,4 +1,4 @@
-//! Words that mean something together: kinds of words, in order and close to each other.
+//! Word combinations: kinds of words that have a meaning in order and close to each other.
 
 use super::hit::Hit;
 use super::phrases::{continues, stands_alone};
@@ -8,21 +8,21 @@ use super::vocabulary::{
 };
 use crate::fault::table::Code;
 
-/// A word of the vocabulary where it stands in the prose.
+/// A vocabulary word at its position in the prose.
 pub(super) struct Word {
     start: usize,
     end: usize,
     kind: u128,
 }
 
-/// The ids of the rules.
+/// Returns the ids of the rules.
 pub(super) fn rules() -> impl Iterator<Item = &'static str> {
     TOGETHER.iter().map(|rule| rule.id)
 }
 
-/// Offers what the words of each line mean together.
+/// Offers the meaning of the word combinations in each line.
 pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
-    // What is narrow enough to be heard beside what the phrases say.
+    // Rules narrow enough to count beside a phrase that already matched.
     let (wide, passes) = (best.is_wide(), best.passes());
     let asks = best.is(Code::AuthMissing);
     let refused = best.is(Code::ToolAccessDenied);
@@ -35,7 +35,7 @@ pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
         WRONG_SECRET => wide || asks || refused || passes,
         LOGIN_FIRST => wide || rejects || refused || passes,
         LOCKED | PORT_TAKEN => passes,
-        // A cloud refuses with the same status what is used up.
+        // Clouds refuse an exhausted quota with the same status.
         PLAN_USED_UP => wide || refused,
         DAMAGED => wide || died,
         _ => wide,
@@ -60,15 +60,15 @@ pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
     }
 }
 
-/// Whether a rule speaks of what code that raises may be about itself.
+/// Returns whether a rule is about a subject that code which raises an exception may itself be about.
 fn is_of_code(rule: &Together) -> bool {
     rule.id == PLAN_USED_UP || (rule.code == Code::ToolConfig && rule.id != PORT_TAKEN)
 }
 
 impl Word {
-    /// The word of this kind that stands from `start` to `end`, if it stands there alone.
+    /// Returns the word of this kind from `start` to `end`, if it is delimited there.
     pub(super) fn alone(prose: &[u8], start: usize, end: usize, kind: u128) -> Option<Self> {
-        // `_token` ends the name of a variable.
+        // `_token` is the end of a variable's name.
         let alone = match prose[start] {
             b'_' => !continues(prose, end),
             _ => stands_alone(prose, start, end),
@@ -80,7 +80,7 @@ impl Word {
 fn offer(rule: &Together, best: &mut Hit) {
     match rule.id {
         LOCKED | HELD => best.offer_lock(rule.code, rule.id),
-        // Said only where nothing else is.
+        // Counts only if no other rule matched.
         OF_CODE if !best.is_none() => {}
         WRONG_SECRET if !best.is_wide() => best.offer_narrow(rule.code, rule.id),
         PORT_TAKEN | NOT_AS_ROOT | DAMAGED => best.offer_narrow(rule.code, rule.id),
@@ -88,7 +88,7 @@ fn offer(rule: &Together, best: &mut Hit) {
     }
 }
 
-/// Whether the kinds of the rule stand in the line in their order.
+/// Returns whether the rule's kinds occur in the line in their order.
 fn holds(prose: &[u8], line: &[Word], rule: &Together) -> bool {
     let Some((first, rest)) = rule.words.split_first() else { return false };
     line.iter().any(|word| word.kind & first != 0 && follow(prose, line, word.end, rest, rule.gap))

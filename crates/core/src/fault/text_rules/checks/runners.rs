@@ -1,15 +1,15 @@
-//! How test runners report that tests failed.
+//! Recognition of the failure reports of test runners.
 
 use memchr::memmem::find;
 
-/// Whether a test runner reports a failure anywhere in the output.
+/// Returns whether a test runner reports a failure anywhere in the output.
 pub(in super::super) fn report_failure(plain: &[u8]) -> bool {
     plain.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).any(|line| {
         !line.is_empty() && (opens(line) || closes(line) || marked(line) || counts_failures(line))
     })
 }
 
-/// Lines that begin as only those of a test runner do.
+/// Returns whether a line begins as only those of a test runner do.
 fn opens(line: &[u8]) -> bool {
     const OPENINGS: &[&[u8]] = &[
         // pytest, unittest
@@ -56,14 +56,14 @@ fn opens(line: &[u8]) -> bool {
         && !is_not_built(line)
 }
 
-/// `FAIL shop [build failed]`: no test was run.
+/// Returns whether no test was run, as in `FAIL shop [build failed]`.
 fn is_not_built(line: &[u8]) -> bool {
     line.ends_with(b"[build failed]")
         || line.ends_with(b"[setup failed]")
         || line.starts_with(b"FAILED - RETRYING")
 }
 
-/// Lines that end as only those of a test runner do.
+/// Returns whether a line ends as only those of a test runner do.
 fn closes(line: &[u8]) -> bool {
     const CLOSINGS: &[&[u8]] = &[
         b" ... FAILED",
@@ -82,7 +82,7 @@ fn closes(line: &[u8]) -> bool {
     named || CLOSINGS.iter().any(|closing| line.ends_with(closing))
 }
 
-/// Lines with a mark that only test runners draw.
+/// Returns whether a line has a mark that only test runners print.
 fn marked(line: &[u8]) -> bool {
     const MARKS: &[&[u8]] = &[
         b" stdout ----",
@@ -104,7 +104,8 @@ fn marked(line: &[u8]) -> bool {
     MARKS.iter().any(|mark| find(line, mark).is_some())
 }
 
-/// `2 failed, 1 passed in 0.1s`, `3 examples, 1 failure`, `# fail 1`, `Failures: 1`.
+/// Returns whether a line counts failures: `2 failed, 1 passed in 0.1s`, `3 examples, 1 failure`, `# fail 1`,
+/// `Failures: 1`.
 fn counts_failures(line: &[u8]) -> bool {
     const WORDS_MAX: usize = 40;
     const AFTER: &[&[u8]] = &[b"failed", b"failing", b"failure", b"failures"];
@@ -147,7 +148,7 @@ fn counts_failures(line: &[u8]) -> bool {
         (before, previous) = (previous, word);
         seen += 1;
     }
-    // Mocha and node count alone on a line.
+    // Mocha and node print the count alone on a line.
     failures && (tests || (seen == 2 && find(line, b"fail").is_some()))
 }
 

@@ -1,8 +1,8 @@
-//! The words by which a line of a check is told from a tool's own diagnosis.
+//! Words that distinguish a line of a check from a tool's own diagnosis.
 
 use memchr::memmem::find;
 
-/// Whether a line compares what was wanted with what there was.
+/// Returns whether a line compares an expected value with an actual one.
 pub(super) fn compare(text: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"expected",
@@ -42,8 +42,9 @@ pub(super) fn compare(text: &[u8]) -> bool {
         .any(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
-/// `curl: (7) …`, `/usr/bin/ld: …`, `fatal: …` of git, `E: …` of apt: the diagnosis of a program
-/// that talks to other machines, or that a build cannot do without.
+/// Returns whether a line is the diagnosis of a network client or of a program that a build depends on:
+/// `curl: (7) …`,
+/// `/usr/bin/ld: …`, `fatal: …` of git, `E: …` of apt.
 pub(in super::super) fn client(text: &[u8]) -> bool {
     const CLIENTS: &[&[u8]] = &[
         b"curl",
@@ -134,13 +135,14 @@ pub(in super::super) fn client(text: &[u8]) -> bool {
     text.get(end) == Some(&b':') && CLIENTS.contains(&name)
 }
 
-/// `https://registry.example.com/x`, `host 'db'`, `server at "db"`, `10.0.0.7:443`.
+/// Returns whether a line names an address: `https://registry.example.com/x`, `host 'db'`, `server at "db"`,
+/// `10.0.0.7:443`.
 pub(super) fn address(text: &[u8]) -> bool {
     const MARKS: &[&[u8]] = &[b"://", b"host ", b"host: ", b"host=", b"hostname ", b"server at "];
     MARKS.iter().any(|mark| find(text, mark).is_some()) || has_port(text)
 }
 
-/// `10.0.0.7:443`, `localhost:5432`.
+/// Returns whether a line contains a host with a port: `10.0.0.7:443`, `localhost:5432`.
 fn has_port(text: &[u8]) -> bool {
     memchr::memchr_iter(b':', text).any(|at| {
         let word = text[..at].rsplit(|b| matches!(b, b' ' | b'(' | b'\'' | b'"')).next();
@@ -150,14 +152,14 @@ fn has_port(text: &[u8]) -> bool {
     })
 }
 
-/// Whether a line speaks of this machine, where what is under test listens.
+/// Returns whether a line mentions this machine, where the program under test listens.
 pub(super) fn is_here(text: &[u8]) -> bool {
     const NAMES: &[&[u8]] = &[b"localhost", b"127.0.0.1", b"[::1]", b"0.0.0.0"];
     let ends = |at: usize| !text.get(at).is_some_and(u8::is_ascii_digit);
     NAMES.iter().any(|name| find(text, name).is_some_and(|at| ends(at + name.len())))
 }
 
-/// Whether an exception class belongs to a library that talks to other machines.
+/// Returns whether an exception class belongs to a network client library.
 pub(super) fn is_of_client(class: &[u8]) -> bool {
     const LIBRARIES: &[&[u8]] = &[
         b"java.net.",
@@ -184,14 +186,14 @@ pub(super) fn is_of_client(class: &[u8]) -> bool {
     LIBRARIES.iter().any(|library| class.starts_with(library))
 }
 
-/// Whether a line speaks of what is fetched from elsewhere.
+/// Returns whether a line mentions a download.
 pub(super) fn fetch(text: &[u8]) -> bool {
     const SIGNS: &[&[u8]] =
         &[b"egistry", b"from daemon", b"ownload", b"rtifact", b"mirror", b"tarball", b"ependenc"];
     SIGNS.iter().any(|sign| find(text, sign).is_some())
 }
 
-/// Whether a line tells that a compiler or a linker died, or that the machine ended a program.
+/// Returns whether a line reports that a compiler or a linker crashed, or that the system killed a program.
 pub(super) fn tell_compiler_death(text: &[u8]) -> bool {
     const SIGNS: &[&[u8]] = &[
         b"ompiler",

@@ -1,10 +1,10 @@
-//! What servers of databases answer: numbers, first words, result codes.
+//! Replies of database servers: error numbers, first words, result codes.
 
 use super::number;
 use crate::fault::table::Code;
 use crate::signature::find_part;
 
-/// `ERROR 1142 (42000) at line 5: …`: the numbers of the server and its client.
+/// Classifies `ERROR 1142 (42000) at line 5: …` by the numbers of the server and its client.
 pub(super) fn of_mysql(text: &[u8]) -> Option<Code> {
     const DUMP: &[u8] = b"Got error: ";
     let (number, rest) = if let Some(rest) = text.strip_prefix(b"ERROR ") {
@@ -52,14 +52,14 @@ pub(super) fn of_mysql(text: &[u8]) -> Option<Code> {
             Code::ToolConfig
         }
         1045 if find_part(text, DUMP).is_some() => Code::AuthInvalid,
-        // Whether a password was given, an option or the machine's own number stands behind these.
+        // These depend on whether a password was given, on an option, or on the errno at the end.
         1030 | 1045 | 1290 | 1598 => return None,
         1048..=1999 | 3000..=4999 => Code::LogicError,
         _ => return None,
     })
 }
 
-/// `(error) WRONGTYPE …`: the first word of a reply of Redis.
+/// Classifies `(error) WRONGTYPE …` by the first word of the Redis reply.
 pub(super) fn of_redis(text: &[u8]) -> Option<Code> {
     let reply = text.strip_prefix(b"(error) ")?;
     let word = reply.split(|b| *b == b' ').next()?;
@@ -77,7 +77,7 @@ pub(super) fn of_redis(text: &[u8]) -> Option<Code> {
     })
 }
 
-/// `Runtime error near line 4: … (19)`: what SQLite says about a statement, and its result code.
+/// Classifies `Runtime error near line 4: … (19)`: SQLite's message about a statement with its result code.
 pub(super) fn of_sqlite(text: &[u8]) -> Option<Code> {
     const OPENINGS: [&[u8]; 5] = [
         b"Error: in prepare, ",
@@ -112,8 +112,9 @@ pub(super) fn of_sqlite(text: &[u8]) -> Option<Code> {
     })
 }
 
-/// `ERROR:  extension "vector" is not available`: what the level of the server stands before, where it is
-/// about the server and not about the statement.
+/// Classifies `ERROR:  extension "vector" is not available`: the text after the server's level, if it is
+/// about
+/// the server and not about the statement.
 pub(super) fn of_postgres(text: &[u8]) -> Option<Code> {
     const LEVELS: [&[u8]; 3] = [b"ERROR:  ", b"FATAL:  ", b"PANIC:  "];
     const SETTINGS: [&[u8]; 15] = [
@@ -165,7 +166,7 @@ pub(super) fn of_postgres(text: &[u8]) -> Option<Code> {
     })
 }
 
-/// The number in brackets at the end.
+/// Parses the number in parentheses at the end.
 fn result_of(text: &[u8]) -> Option<u32> {
     let inner = text.trim_ascii_end().strip_suffix(b")")?;
     let at = memchr::memrchr(b'(', inner)?;

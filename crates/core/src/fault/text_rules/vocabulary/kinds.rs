@@ -1,4 +1,4 @@
-//! Kinds of words: words that mean the same to the rules about words that stand together.
+//! Kinds of words: sets of words that are equivalent for the word-combination rules.
 
 /// Declares the kinds, one bit each, with their words in lower case.
 macro_rules! kinds {
@@ -9,49 +9,49 @@ macro_rules! kinds {
 
         $($(#[$doc])* pub(in super::super) const $name: u128 = 1 << Bit::$name as u128;)+
 
-        /// Every kind with its words.
+        /// All kinds with their words.
         pub(in super::super) static KINDS: &[(u128, &[&str])] = &[$(($name, &[$($word),+]),)+];
     };
 }
 
 kinds! {
-    /// Denies what follows or what stands before.
+    /// Negations of the words before or after.
     NO: "no" "not" "cannot" "can't" "couldn't" "don't" "doesn't" "didn't" "isn't" "wasn't"
         "aren't" "hasn't" "haven't" "won't" "unable" "never" "none" "without" "nothing" "neither"
         "can not";
-    /// Says that something did not succeed.
+    /// Words for a failure.
     FAILED: "failed" "failure" "failures" "fails" "fail" "failing" "unsuccessful" "problem"
         "trouble" "couldn't";
     ERROR: "error" "errors";
-    /// Says that what was given is not right.
+    /// Words for an incorrect value.
     WRONG: "invalid" "wrong" "incorrect" "bad" "unknown" "unrecognized" "unrecognised" "illegal"
         "malformed" "undefined" "unsupported" "nonexistent" "non-existent" "no such" "not a valid"
         "mismatched" "mismatch";
-    /// What a right thing is, denied before it.
+    /// Words for a correct value, preceded by a negation.
     RIGHT: "valid" "correct" "accepted" "match" "matches" "recognized" "recognised" "verified"
         "agree" "agrees" "correspond" "work" "usable" "pass" "passes" "matched" "accept" "recognize" "recognise" "verify" "unlock"
         "be verified" "be authenticated";
-    /// `be authenticated`: it was tried.
+    /// `be authenticated`: an authentication that was attempted.
     PROVEN: "be authenticated" "be verified" "be logged in" "be signed in";
-    /// Asks to put something into a setting.
+    /// Requests to put a value into a setting.
     SETS: "set" "define" "export";
-    /// Wants something that is not there.
+    /// Words for a requirement that is not met.
     NEEDS: "required" "requires" "require" "needed" "needs" "need" "must" "mandatory" "missing"
         "lacks" "lacking" "lack" "expects" "requiring" "necessary" "absent" "empty" "unset"
         "blank";
     MISSING: "missing" "unset" "not set" "not provided" "not supplied" "absent";
-    /// Asks for something.
+    /// Requests to provide a value.
     ASKS: "please" "specify" "provide" "supply" "enter" "configure" "define" "give" "export"
         "ensure" "first";
-    /// What a thing that is there is, denied before it.
+    /// Words for a value that is present, preceded by a negation.
     THERE: "provided" "supplied" "specified" "given" "set" "found" "configured" "available"
         "present" "defined" "passed" "exist" "exists" "located" "detected" "stored" "saved"
         "known" "find" "locate" "detect" "load" "read" "obtain" "retrieve" "loaded";
-    /// What a check finds in code.
+    /// Findings of a check in code.
     ISSUES: "issue" "issues" "violation" "violations" "finding" "findings" "problems"
         "race" "races" "data race(s)" "vulnerabilities" "vulnerability" "offenses" "offense" "mistakes" "smells" "regressions";
     SEEN: "found" "detected" "reported" "introduced" "discovered";
-    /// What programs are made of.
+    /// Parts of a program.
     CODE: "graphql query" "in query" "query string" "variable" "variables" "function" "functions" "method" "methods" "symbol" "symbols"
         "identifier" "identifiers" "expression" "expressions" "statement" "statements" "macro"
         "operator" "syntax" "compile" "compilation" "compiling" "assertion" "assertions"
@@ -59,22 +59,22 @@ kinds! {
         "constructor" "subscript" "semicolon" "bracket" "brace" "parenthesis" "indentation"
         "test" "tests" "testcase" "spec" "specs" "literal" "control sequence"
         "lambda" "closure" "typecheck" "type-check" "lint" "linting" "formatting";
-    /// What has a name in a program.
+    /// Named items of a program.
     SYMBOL: "variable" "symbol" "identifier" "method" "macro" "subroutine";
-    /// What a name outside a program belongs to.
+    /// Owners of a name outside a program.
     OUTSIDE: "environment" "env" "workflow" "pipeline" "shell" "http" "request" "payment";
     BUILDS: "build" "compile" "building" "to build" "to compile" "transpile" "typecheck";
-    /// What words of code are not about.
+    /// Phrases with words of code that are not about code.
     NO_CODE: "compilation database" "test environment" "function app" "build dependencies"
         "test database" "test suite not found" "statement timeout";
     UNDEFINED: "undefined" "undeclared" "unbound" "uninitialized" "unresolved";
     FALLEN: "undeclared" "unbound" "out of bounds" "division by zero" "divide by zero"
         "zero divisor" "null pointer" "nil pointer";
-    /// What statements to a database name.
+    /// Objects named in database statements.
     SQL: "table" "column" "columns" "relation" "view" "object name" "table or view" "trigger"
         "sequence" "tables" "materialized view" "keyspace";
     FOUND: "found" "find" "available" "present" "exist" "exists" "located" "locate" "detected";
-    /// What is logged in with.
+    /// Credentials.
     SECRET: "secrets" "mfa" "two-factor code" "authentication code" "security code" "2fa code" "one-time password"
         "password" "passwords" "passphrase" "passcode" "credentials" "credential" "token"
         "tokens" "client secret" "secret access key" "bearer token" "refresh token" "session token"
@@ -83,7 +83,7 @@ kinds! {
         "service account" "otp" "2fa" "login credentials" "authentication token" "pin code"
         "mfa code" "pass code" "one-time code" "verification code" "personal access token" "authkey" "auth key" "id token" "_token" "_password" "_secret"
         "hmac" "_api_key" "_access_key" "_apikey" "_credentials";
-    /// Proving who one is.
+    /// Words for authentication.
     LOGIN: "sign-in" "log-on" "authenticate" "authentication" "authenticated" "authenticating" "login" "logon"
         "log in" "sign in" "signin" "log-in" "logged in" "signed in" "logged into" "log into" "signed into" "logged-in" "re-authenticate"
         "reauthenticate" "logging in" "signing in";
@@ -91,12 +91,12 @@ kinds! {
         "log in using" "to log in" "to login" "to sign in" "logged out" "log in at" "please log in" "please sign in" "please login" "login first" "sign in before" "log in before" "login before" "authenticate before"
         "authenticate first" "log in and" "sign in and";
     EXPIRED: "expired" "lapsed" "outdated session" "no longer valid";
-    /// The act of having something at hand.
+    /// Verbs for obtaining a value.
     GETS: "get" "obtain" "load" "find" "retrieve" "locate" "determine" "acquire" "access" "read"
         "getting" "loading" "retrieving" "finding" "reading" "obtaining";
-    /// What signs or decrypts.
+    /// Keys and identities that sign or decrypt.
     IDENTITY: "ssh key" "ssh keys" "signing key" "gpg key" "deploy key" "identity" "identities" "signing identity" "keypair" "key pair";
-    /// Where secrets lie.
+    /// Stores of secrets.
     SAFE: "password store" "credential store" "secret store" "password manager"
         "password database" "token store";
     KEY: "private key" "key" "keys" "identity" "secret";
@@ -105,29 +105,28 @@ kinds! {
     DENIED: "denied" "forbidden" "disallowed" "prohibited" "unauthorised" "accessdenied"
         "is protected" "protected branch" "is blocked" "blocked by" "restricted to" "is read only" "read only mode" "not own"
         "immutable" "write-protected" "read-only";
-    /// Rights that one has or has not.
+    /// Rights that a user may or may not have.
     RIGHTS: "permission" "permissions" "privilege" "privileges" "privileged" "capability" "capabilities" "push access" "pull access"
         "write access" "read access" "admin access" "full access" "access rights" "rights"
         "scopes" "required scope" "entitlement" "entitlements" "write permission" "authorization"
         "authorized" "authorised" "entitled" "superuser" "sufficient access" "admin role"
         "access control" "clearance" "token scope" "oauth scope" "insufficient scope" "oauth scopes";
-    /// What says who may do what.
+    /// Rules that state permissions.
     POLICY: "policy" "policies" "acl" "acls" "role" "roles";
     PERMITS: "permit" "permits" "allow" "allows" "permitted" "allowed" "grant" "grants";
-    /// Whose login it is.
+    /// Owners of a login.
     ACCOUNT: "account" "accounts";
     HAS: "have" "has" "grant" "granted" "hold" "possess" "given" "assigned" "sufficient"
         "enough";
-    /// Who is let do more than others.
+    /// Users with more rights than others.
     ROLE: "author" "allow list" "allowlist" "allow-list" "whitelist" "admin" "maintainer" "maintainers" "owner" "owners" "member" "members" "collaborator"
         "role" "roles" "contributor" "privileged user" "administrators" "moderator";
     ONLY: "only";
     ACCESS: "access";
     ANONYMOUS: "anonymous" "unauthenticated" "guest user";
-    /// Said of what that user alone may do.
+    /// Statements that only root may do it.
     ROOT_ONLY: "need root" "needs root" "requires root" "only root" "root may" "root can" "only the superuser" "only administrators";
-    /// Who may do everything.
-    /// Done as the user who may do everything.
+    /// Actions performed as root.
     AS_ROOT: "as root" "by root" "as the root user" "as superuser" "as administrator"
         "running as root" "run as root" "with root privileges" "as the superuser";
     ROOT: "as root" "be root" "are root" "is root" "root user" "root access" "root privileges"
@@ -136,15 +135,15 @@ kinds! {
         "admin rights" "admin privileges" "administrative";
     UNLESS: "unless" "only" "only be" "has to" "have to" "should" "rerun" "re-run" "run again"
         "try again" "try running";
-    /// A lock, and what is done with it.
+    /// Locks and locking.
     LOCK: "lock" "locks" "locked" "locking" "mutex" "lease" "flock" "lck";
-    /// What `lock` is not about.
+    /// Phrases with `lock` that are not about locks.
     PINNED: "lock file" "lockfile" "--locked" "--frozen" "locked to" "lockfiles";
     HOLDS: "acquire" "acquiring" "acquired" "obtain" "obtaining" "get" "getting" "take" "taking"
         "held" "hold" "holds" "holding" "wait" "waiting" "waited" "another" "already" "stale"
         "exclusive" "exclusively" "owned" "owner" "contention" "timeout" "create" "place" "grab"
         "released" "currently" "shared";
-    /// What another program has opened.
+    /// Resources that another program has open.
     TAKEN: "being modified" "being edited" "is mounted" "still mounted" "currently mounted" "being accessed" "being used by" "open in another" "opened by another"
         "opened by other" "accessed by other" "used by other" "owned by another";
     PID_FILE: "pid file" "pidfile";
@@ -164,13 +163,13 @@ kinds! {
     TOO_MANY: "too many";
     TOO_FAST: "too quickly" "too often" "too fast" "too frequently" "too rapidly";
     UPGRADE: "upgrade to" "upgrade your" "please upgrade" "upgrade for";
-    /// What there can be too many of without any limit on use.
+    /// Nouns that can be too many without any usage limit.
     UNLIMITED: "arguments" "parameters" "values" "levels" "redirects" "errors" "links" "fields"
         "columns" "positional" "options" "open files" "authentication failures" "retries"
         "characters" "nested" "attempts" "heads" "roots" "symbolic";
-    /// Room, and where it is.
+    /// Disk space.
     SPACE: "room left" "room on" "room for" "space" "inodes" "free space" "disk space" "space-percent";
-    /// What a program is given to read.
+    /// Inputs of a program.
     ARCHIVE: "compressed" "archive" "zip" "gzip" "tarball" "package" "bundle" "backup" "dump"
         "image" "input" "download" "signature";
     DISK: "disk" "partition" "filesystem" "volume" "device" "drive" "file system" "tablespace"
@@ -181,7 +180,7 @@ kinds! {
         "too little" "exhausted" "lack of" "sufficient" "short of";
     LEFT: "left" "remaining" "available" "free";
     MORE: "more" "additional" "free up";
-    /// What `space` is not about.
+    /// Phrases with `space` that are not about disk space.
     INNER: "heap" "address" "name" "swap" "color" "metaspace" "stack" "white" "key" "user"
         "trailing" "tab" "after" "before";
     MEMORY: "memory" "heap" "ram" "stack size" "malloc" "mmap" "virtual memory" "vram"
@@ -191,9 +190,9 @@ kinds! {
     BROKEN: "corrupt" "corrupted" "corruption" "damaged";
     KEPT: "database" "repository" "index" "segment" "store" "journal" "metadata" "table"
         "chunk" "superblock" "wal" "block" "snapshot" "cache" "data" "ledger" "storage";
-    /// What a program is called with.
+    /// Commands and subcommands.
     COMMAND: "cmdlet" "command" "subcommand" "sub-command" "commands" "subcommands" "verb";
-    /// What `command` is not about.
+    /// Phrases with `command` that are not about a command name.
     LINE: "command line" "command-line" "commandline" "command failed" "command exited"
         "command returned" "the command" "this command" "command execution" "command name" "build command" "cmake command";
     PROGRAM: "executable" "binary" "program" "interpreter" "interpreters" "compiler" "compilers"
@@ -212,10 +211,10 @@ kinds! {
     NO_FILE: "no such file or directory" "file not found" "cannot find the file";
     ASKS_WHETHER: "do you have" "have you" "did you" "is it" "are you sure" "make sure" "ensure"
         "check that" "check if" "verify that" "please check" "be sure";
-    /// What is installed in one of many forms.
+    /// Installable things that exist in several versions or variants.
     FORM: "version" "versions" "platform" "platforms" "board" "sdk" "model" "language" "locale"
         "environment" "distribution";
-    /// What is installed but never called.
+    /// Installable things that are never called.
     PART: "package" "packages" "module" "modules" "plugin" "plugins" "library" "libraries"
         "extension" "extensions" "dependency" "dependencies" "header" "headers" "font" "driver"
         "provider" "theme" "crate" "gem" "template" "release" "chart"
@@ -229,23 +228,23 @@ kinds! {
     CONNECTS: "establish" "establishing" "open a socket" "open socket" "create socket" "connect" "connecting" "connection" "contact" "contacting" "reach"
         "communicate" "communicating" "communication" "talk to" "connected" "connections"
         "connectivity" "handshake" "dial" "reachable" "dialing" "websocket";
-    /// What `connection` is not about.
+    /// Phrases with `connection` that are not about a connection.
     NAMED_LINK: "connection string" "connection url" "connection name" "connection uri"
         "connection parameters" "connection type" "connection id" "connection settings"
         "connection file";
-    /// What carries a conversation.
+    /// Carriers of a connection.
     LINK: "socket" "stream" "channel" "tunnel" "link" "transport" "the pipe";
     BREAKS: "hang-up" "refused" "lost" "dropped" "closed" "broken" "reset" "interrupted";
-    /// What a wrong way of connecting is about.
+    /// Subjects of a wrongly configured connection.
     TLS: "ssl" "tls" "certificate" "protocol version" "https client";
     STREAM: "premature close" "incomplete read" "no internet"
         "internet connection" "goaway" "transport is closing" "transport error"
         "no route" "link is down" "connection in progress"
         "endpoint is not connected" "no network" "network problem" "network issue"
         "network failure" "network changed" "unreachable" "peer reset" "hung up" "disconnected" "network connection";
-    /// The end of what is read, which may be a connection or a text.
+    /// The end of input, which may be a connection or a text.
     ENDED: "unexpected eof" "unexpected end of stream" "premature eof" "eof";
-    /// What has an end without any connection.
+    /// Things that have an end without any connection.
     READ: "token" "parse" "parsing" "reading" "file" "input" "line" "script" "syntax" "header"
         "looking" "expected" "expecting" "string" "literal";
     LOST: "lost" "closed" "reset" "refused" "failed" "dropped" "terminated" "interrupted"
@@ -262,7 +261,7 @@ kinds! {
         "stopped responding" "disconnected" "not online" "not up" "not connected" "starting up"
         "safe mode" "recovery mode" "in standby" "sealed" "unhealthy" "degraded" "isn't responding" "is not alive" "not reach"
         "at capacity" "outage";
-    /// What is not ready to serve yet.
+    /// Words for a server that is not ready yet.
     NOT_YET: "is not running" "isn't running" "not currently running" "not responding" "are not running" "was not running"
         "changed while" "changed as" "changed during" "modified while" "modified during"
         "vanished" "has changed since" "modified since" "already booting" "already starting" "already stopping"
@@ -272,7 +271,7 @@ kinds! {
         "still creating" "is being created" "is being deleted" "being updated" "is upgrading"
         "state pending" "state creating" "state updating" "state deleting" "is rebooting"
         "is restarting" "still booting" "not finished starting" "warming up" "is draining";
-    /// What two wait for each other in.
+    /// Deadlocks between two transactions.
     DEADLOCK: "deadlock" "deadlocked" "serialization failure";
     TEMPORARY: "temporary" "transient" "intermittent";
     FILES: "file" "files" "directory" "folder" "path";
@@ -286,12 +285,12 @@ kinds! {
         "maximum time" "time budget" "wait time" "waiting period" "deadline" "grace period";
     WITHIN: "within" "in time" "before the deadline" "before the timeout" "after waiting"
         "in the allotted" "time limit" "allotted time";
-    /// So long it was waited for.
+    /// Durations of a wait.
     AFTER_TIME: "after # seconds" "after # minutes" "after # ms" "after # milliseconds" "after # s"
         "after # hours" "after # min" "in # seconds" "within # seconds" "within # minutes" "for # seconds" "for # minutes"
         "after # m" "after # h" "in # s" "within # s" "within # m" "for # s";
     WAITS: "waiting" "waited" "wait" "polling" "hung" "stuck";
-    /// `within` where it is a place.
+    /// `within` used for a place.
     INSIDE: "not within" "within a" "within an" "within the" "inside";
     OVERDUE: "ran too long" "running too long" "taking too long" "no heartbeat" "stalled for" "no reply" "did not reply" "failed to respond" "failed to answer" "ran longer than"
         "did not answer" "not answering" "no answer" "never responded" "did not finish"
@@ -311,7 +310,7 @@ kinds! {
     RATE: "free minutes" "build minutes" "compute hours" "requests" "calls" "rate" "quota" "usage" "credits" "budget" "quotas" "tokens per"
         "bandwidth" "tier" "free tier" "monthly" "daily" "hourly" "per minute" "per hour"
         "per day" "builds" "plan" "cap" "caps" "concurrency" "concurrent";
-    /// What is paid for.
+    /// Paid plans.
     PLAN: "your plan" "current plan" "free plan" "this plan" "paid plan" "pro plan" "free tier"
         "your subscription" "your tier" "your organization's" "your account's" "your license"
         "organization's" "your workspace" "resource monitor";
@@ -319,12 +318,12 @@ kinds! {
         "your trial" "free trial" "trial period" "prepaid" "credit left";
     OVERDUE_BILL: "past due" "overdue" "ended" "declined" "expired" "required" "ran out"
         "has run out" "unpaid" "suspended";
-    /// What is measured without being used up.
+    /// Units of size, which are not used up.
     SIZED: "gb" "gib" "tb" "bundle" "kb" "mb" "kib" "mib" "bytes" "characters" "length" "depth" "size";
-    /// How much of something there may be.
+    /// Words for a maximum amount.
     LIMIT: "limit" "limits" "maximum number" "allowance";
     OVERRUN: "exceeded" "reached" "hit" "exceeds" "exceeding" "hits" "reaches";
-    /// What came in between, so that it has to be done once more.
+    /// Concurrent changes, after which the operation has to be repeated.
     CHANGED: "has been modified" "was modified" "has been changed" "been updated" "has changed";
     AGAIN: "try again" "retry" "please retry" "retry the";
     OTHER: "different";

@@ -1,4 +1,4 @@
-//! Who may do what: logins, permissions, plans.
+//! Logins, permissions and plans.
 
 use super::super::phrases::Rule;
 use crate::fault::table::Code;
@@ -33,7 +33,7 @@ pub(super) static RULES: &[Rule] = &[
             "token is either invalid or expired",
         ],
     },
-    // A safe that a person has to open first.
+    // A credential store that a person has to unlock first.
     Rule {
         id: "phrase.safe-locked",
         code: Code::AuthMissing,
@@ -68,7 +68,7 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::AuthMissing,
         narrow: false,
         phrases: &[
-            // What the clients of one cloud say in every tool that is built on them.
+            // Messages of one cloud's clients, which every tool built on them prints.
             "no valid providers in chain",
             "no valid credential sources",
             "failed to refresh cached credentials",
@@ -265,7 +265,7 @@ pub(super) static RULES: &[Rule] = &[
             "entry for host",
         ],
     },
-    // A server takes the change for what it is and refuses it all the same.
+    // The server accepts the push as valid and still refuses it.
     Rule {
         id: "phrase.push-refused",
         code: Code::ToolAccessDenied,
@@ -295,7 +295,7 @@ pub(super) static RULES: &[Rule] = &[
             "prohibited by",
         ],
     },
-    // Who it is was known; what it wanted to do was not granted.
+    // The user was authenticated, but the action was not permitted.
     Rule {
         id: "phrase.not-granted",
         code: Code::ToolAccessDenied,

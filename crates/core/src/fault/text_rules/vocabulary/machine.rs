@@ -1,12 +1,12 @@
-//! This machine and this repository: room, locks, conflicts, programs that died.
+//! The local machine and repository: disk space, locks, conflicts, crashed programs.
 
 use super::super::phrases::Rule;
 use crate::fault::table::Code;
 
-/// The rule about locks of other programs than git.
+/// The rule for locks of programs other than git.
 pub(in super::super) const HELD_ELSEWHERE: &str = "phrase.held-elsewhere";
 
-/// The rule about a tool that only says that it went wrong inside.
+/// The rule for a tool that reports only an internal error.
 pub(in super::super) const INTERNAL: &str = "phrase.internal";
 
 pub(super) static RULES: &[Rule] = &[
@@ -40,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
             "volume is full",
         ],
     },
-    // A store that stops writes names its disk as the reason.
+    // A store that stops writes gives its disk as the reason.
     Rule {
         id: "phrase.disk-watermark",
         code: Code::EnvDiskFull,
@@ -65,7 +65,7 @@ pub(super) static RULES: &[Rule] = &[
             "unable to create ' file exists",
         ],
     },
-    // Another program holds it for the moment. Only git's own locks are for Unstuck to clear.
+    // Another program holds the lock for the moment. Unstuck clears only git's own locks.
     Rule {
         id: HELD_ELSEWHERE,
         code: Code::EnvUnavailable,
@@ -193,7 +193,7 @@ pub(super) static RULES: &[Rule] = &[
             "inotify instances",
         ],
     },
-    // It went wrong inside; what went wrong may stand beside it.
+    // An internal error; the cause may be named beside it.
     Rule {
         id: INTERNAL,
         code: Code::ToolCrash,

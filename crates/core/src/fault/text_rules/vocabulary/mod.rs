@@ -1,4 +1,4 @@
-//! The phrases, by theme. Each is a thing tools in general say, never one tool's sentence alone.
+//! The phrases, by theme. Each is a wording of tools in general, never one tool's sentence alone.
 
 mod kinds;
 mod login;
@@ -18,7 +18,7 @@ pub(super) use together::{
     PLAN_USED_UP, PORT_TAKEN, TOGETHER, Together, WRONG_SECRET,
 };
 
-/// Every rule of phrases.
+/// Returns all phrase rules.
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     [login::RULES, network::RULES, machine::RULES, usage::RULES].into_iter().flatten()
 }

@@ -3,7 +3,7 @@
 use super::super::phrases::Rule;
 use crate::fault::table::Code;
 
-/// The rule about what could not be fetched, for whatever reason.
+/// The rule for a failed download of unknown cause.
 pub(in super::super) const VAGUE: &str = "phrase.unfetched";
 
 pub(super) static RULES: &[Rule] = &[
@@ -239,7 +239,7 @@ pub(super) static RULES: &[Rule] = &[
             "protocol error",
         ],
     },
-    // It passes, whichever status stands beside it.
+    // A transient failure, whichever status is beside it.
     Rule {
         id: "phrase.wait",
         code: Code::EnvUnavailable,
@@ -252,7 +252,7 @@ pub(super) static RULES: &[Rule] = &[
             "no smartcard daemon",
         ],
     },
-    // It could not be had; a status or an error number beside it tells why.
+    // A failed download; a status or an error number beside it gives the reason.
     Rule {
         id: VAGUE,
         code: Code::EnvConnection,

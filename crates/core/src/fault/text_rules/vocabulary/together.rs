@@ -1,45 +1,46 @@
-//! Words that mean a cause when they stand together in a line, by category.
+//! Word combinations that indicate a cause within a line, by category.
 //!
-//! The phrases are what many tools say word for word; here stand the ways in which the next tool
-//! may say the same.
+//! The phrases are exact wordings of many tools; the combinations cover the ways in which another tool may
+//! say the
+//! same.
 
 #[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "a table over all the kinds"))]
 use super::kinds::*;
 use crate::fault::table::Code;
 
-/// Kinds of words in their order.
+/// A rule: kinds of words in their order.
 pub(in super::super) struct Together {
     pub(in super::super) id: &'static str,
     pub(in super::super) code: Code,
-    /// One word of each, in this order.
+    /// The kinds; the line must have one word of each, in this order.
     pub(in super::super) words: &'static [u128],
-    /// How many other words may stand between two of them.
+    /// Maximum number of other words between two of them.
     pub(in super::super) gap: usize,
-    /// Kinds that may not stand in the same line.
+    /// Kinds that must not occur in the same line.
     pub(in super::super) without: u128,
 }
 
-/// The rule about what was given to log in with, which no demand for a login outweighs.
+/// The rule for a wrong credential, which no request for a login outweighs.
 pub(in super::super) const WRONG_SECRET: &str = "words.secret-wrong";
-/// The rule about a login that was forgotten, which says more than that it failed.
+/// The rule for a missing login, which says more than that the login failed.
 pub(in super::super) const LOGIN_FIRST: &str = "words.login-first";
-/// The rule about locks, which stand between git's own locks and outages.
+/// The rule for locks, which rank between git's own locks and outages.
 pub(in super::super) const LOCKED: &str = "words.locked";
-/// The rule about what another program does first, which a timeout beside it explains.
+/// The rule for a resource that another program uses first, which a timeout beside it explains.
 pub(in super::super) const HELD: &str = "words.held";
-/// The rule about ports, which no word about other processes outweighs.
+/// The rule for ports, which no word about other processes outweighs.
 pub(in super::super) const PORT_TAKEN: &str = "words.port";
-/// The rule about a setting that says where to connect to, which is no connection.
+/// The rule for a connection setting, which is not about a connection.
 pub(in super::super) const LINK_SETTING: &str = "words.link-setting";
 
-/// The rule about programs that are not there.
+/// The rule for missing programs.
 pub(in super::super) const MISSING_TOOL: &str = "words.tool-missing";
 
-/// The rule about what refuses to be run by root, which asks for no rights.
+/// The rule for programs that refuse to run as root, which does not ask for rights.
 pub(in super::super) const NOT_AS_ROOT: &str = "words.not-as-root";
-/// The rule about plans and credit, which code that raises speaks of as its own subject.
+/// The rule for plans and credit, which code that raises an exception may itself be about.
 pub(in super::super) const PLAN_USED_UP: &str = "words.quota";
-/// The rule about a damaged file that was given, which is no damage of the tool's own.
+/// The rule for a damaged input file, which is not damage of the tool itself.
 pub(in super::super) const DAMAGED: &str = "words.damaged";
 
 macro_rules! together {
@@ -56,7 +57,7 @@ macro_rules! together {
     };
 }
 
-/// The rule about words of code, which any cause outweighs.
+/// The rule for words of code, which any cause outweighs.
 pub(in super::super) const OF_CODE: &str = "words.code";
 
 pub(in super::super) static TOGETHER: &[Together] = together! {

@@ -1,12 +1,12 @@
-//! How a tool was called: commands, statements, variables, settings.
+//! Usage of a tool: commands, statements, variables, settings.
 
 use super::super::phrases::Rule;
 use crate::fault::table::Code;
 
-/// The rule about a program that another one ran.
+/// The rule for a program that another one ran.
 pub(in super::super) const EXITED: &str = "phrase.exited";
 
-/// The rule about how it ended, which says less than any word beside it.
+/// The rule for how a program ended, which says less than any word beside it.
 pub(in super::super) const ENDED: &str = "said.ended";
 
 pub(super) static RULES: &[Rule] = &[
@@ -78,7 +78,7 @@ pub(super) static RULES: &[Rule] = &[
             "module is not installed",
         ],
     },
-    // What was given is wrong, whatever the words beside it say.
+    // The given input is wrong, whatever the words beside it say.
     Rule {
         id: "phrase.given",
         code: Code::ToolConfig,
@@ -120,7 +120,7 @@ pub(super) static RULES: &[Rule] = &[
             "workloads must be installed",
             "support authentication protocol",
             "invalid source release",
-            // Without a screen no window opens.
+            // No window opens without a display.
             "connect to display",
             "open display",
             "no display name",
@@ -284,7 +284,7 @@ pub(super) static RULES: &[Rule] = &[
             "is not defined",
         ],
     },
-    // What a sanitizer or a checker of memory finds is in the code, though the program dies of it.
+    // A finding of a sanitizer or a memory checker is in the code, although the program crashes.
     Rule {
         id: "phrase.memory-misuse",
         code: Code::LogicError,
@@ -304,7 +304,7 @@ pub(super) static RULES: &[Rule] = &[
             "data race",
         ],
     },
-    // What it ran failed, and may have said why.
+    // A program that it ran failed and may have reported why.
     Rule {
         id: EXITED,
         code: Code::LogicError,
