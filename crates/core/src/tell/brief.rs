@@ -1,4 +1,4 @@
-//! Things of the engine in a few words, for boards, tables and pages.
+//! Short texts for tasks, questions, pauses and decisions, for boards, tables and pages.
 
 use crate::engine::{Count, PauseCause, Rule, TaskId, Why};
 use crate::fault::Charge;
@@ -6,16 +6,16 @@ use crate::plan::TaskSpec;
 use crate::question::QuestionKind;
 use crate::text::brief::plain_line;
 
-/// What a person calls a task.
+/// Returns the display name of a task.
 pub fn name(id: TaskId, spec: &TaskSpec) -> String {
-    // A name is written by others: one line, and nothing that moves a cursor.
+    // The name comes from outside: print it on one line and without control characters.
     match spec.called() {
         "" => format!("task {id}"),
         name => plain_line(name),
     }
 }
 
-/// What is asked of a person, in a few words.
+/// Returns a few words for what is asked of a person.
 pub const fn kind(kind: QuestionKind) -> &'static str {
     match kind {
         QuestionKind::Hands => "needs your hands",
@@ -29,7 +29,7 @@ pub const fn kind(kind: QuestionKind) -> &'static str {
     }
 }
 
-/// Why a build stands still.
+/// Returns the reason why a build is paused.
 pub const fn paused(cause: PauseCause) -> &'static str {
     match cause {
         PauseCause::Person => "paused, as you asked",
@@ -38,7 +38,7 @@ pub const fn paused(cause: PauseCause) -> &'static str {
     }
 }
 
-/// Why something was decided, in a sentence for operators.
+/// Returns the reason for a decision as a sentence for operators.
 pub fn rule(why: &Why) -> &'static str {
     match why.rule {
         Rule::RepairBudgetExhausted if is_unrepaired(why) => {
@@ -48,12 +48,12 @@ pub fn rule(why: &Why) -> &'static str {
     }
 }
 
-/// Whether there was nothing that could repair a job.
+/// Returns whether no repair was configured for a job.
 fn is_unrepaired(why: &Why) -> bool {
     why.counts.iter().any(|count| count.counter == Charge::Repair && count.limit == 0)
 }
 
-/// The counters of a decision: `3 of 3 tries for this error`.
+/// Formats the counters of a decision: `3 of 3 tries for this error`.
 pub fn counts(why: &Why) -> Vec<String> {
     let said = |counter: Charge| match counter {
         Charge::Signature => "tries for this error",
@@ -72,7 +72,7 @@ pub fn counts(why: &Why) -> Vec<String> {
             format!("{at} of {limit} {what}")
         }
     };
-    // What was never to be is not counted.
+    // A repair limit of zero is not listed, because no repair was ever planned.
     let counted =
         why.counts.iter().filter(|count| count.limit > 0 || count.counter != Charge::Repair);
     counted.map(line).collect()

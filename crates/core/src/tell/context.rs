@@ -1,4 +1,4 @@
-//! What an agent reads at the head of its next prompt, or as the result of what failed.
+//! The replanning context: the head of an agent's next prompt, or the result of the action that failed.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use crate::fault::{Class, Code, Fault, Kind, Work};
 use crate::policy::Policy;
 use crate::question::Decision;
 
-/// The replanning context of a run: none when nothing failed that calls for another way, and no
-/// person said anything. What passed by itself is no reason to leave a way that was good.
+/// Returns the replanning context of a run, or `None` if no failure calls for another approach and no person
+/// answered. A transient failure is no reason to leave an approach that worked.
 pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
     let run = state.run(run)?;
     let task = state.task(run.task)?;
@@ -31,13 +31,14 @@ pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
     }
 }
 
-/// Whether a person put right what kept the work from beginning: an agent has nothing to know of it.
+/// Returns whether a person fixed what kept the work from beginning; the agent does not need to know of it.
 fn is_put_right(task: &Task, asked: &Fault) -> bool {
     let fixed = |said: &Said| said.decision == Decision::ProvideCredentials && said.text.is_none();
     asked.is_before_work() && task.guidance.as_deref().is_some_and(fixed)
 }
 
-/// The same inside a run that goes on, as the result of what failed: the tree is as it is.
+/// Returns the same context inside a run that continues, as the result of the action that failed: the tree is
+/// unchanged.
 pub fn result(state: &State, policy: &Policy, run: RunId) -> Option<String> {
     let task = state.task(state.run(run)?.task)?;
     let about = About { state, policy, task, step: None, saved: None };
@@ -49,19 +50,19 @@ pub fn result(state: &State, policy: &Policy, run: RunId) -> Option<String> {
     Some(about.attempt(Some(failure), false))
 }
 
-/// Whom a text is for.
+/// The task and step that a text is written for.
 struct About<'a> {
     state: &'a State,
     policy: &'a Policy,
     task: &'a Task,
-    /// The step that begins; none inside one that goes on.
+    /// The step that begins; `None` inside one that continues.
     step: Option<Step>,
-    /// Where earlier work is kept.
+    /// The ref that keeps earlier work.
     saved: Option<String>,
 }
 
 impl About<'_> {
-    /// What an agent reads that works on a task.
+    /// Returns the text for an agent that works on a task.
     fn attempt(&self, failure: Option<&Fault>, answered: bool) -> String {
         let Self { state, policy, task, .. } = self;
         let setbacks = &task.setbacks;
@@ -93,14 +94,15 @@ impl About<'_> {
         })
     }
 
-    /// What failed before the approaches that count: before an answer, in an earlier build, or with
-    /// the same error in another task.
+    /// Returns the failed approaches that no longer count: before an answer, in an earlier build, or with the
+    /// same
+    /// error in another task.
     fn earlier(&self, failure: Option<&Fault>) -> Vec<&Tried> {
         let setbacks = &self.task.setbacks;
         let record = failure.and_then(|failure| self.state.signatures().get(failure.signature));
         let elsewhere = record.into_iter().flat_map(|record| &record.failed);
         let mut earlier: Vec<&Tried> = setbacks.before.iter().collect();
-        // A question of the agent's own is no failed approach.
+        // A question of the agent is not a failed approach.
         let failed = |tried: &&Tried| tried.code != Code::PreconditionInput;
         for tried in elsewhere.map(|known| &known.tried).filter(failed) {
             let same = |known: &Tried| known.approach == tried.approach;
@@ -111,7 +113,7 @@ impl About<'_> {
         earlier
     }
 
-    /// Whether the agent asked its own question before it had changed anything.
+    /// Returns whether the agent asked its question before it had changed anything.
     fn asked_before_a_change(&self, asked: &Fault) -> bool {
         let record = self.state.signatures().get(asked.signature);
         let last = record.and_then(|record| record.failed.last());
@@ -119,7 +121,7 @@ impl About<'_> {
             && last.is_some_and(|known| known.tried.approach.files_changed == 0)
     }
 
-    /// What an agent reads that repairs a job's script.
+    /// Returns the text for an agent that repairs a job's script.
     fn repair(&self, failure: &Fault) -> String {
         let Self { policy, task, .. } = self;
         let approaches = numbered(1, task.repairs.failed.iter());
@@ -142,7 +144,7 @@ impl About<'_> {
         })
     }
 
-    /// What the agent finds.
+    /// Returns the state of the working tree that the agent finds.
     fn tree<'b>(&'b self, failure: Option<&'b Fault>) -> Tree<'b> {
         let taken_back = failure.and_then(|failure| match &failure.kind {
             Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files) => {
@@ -168,8 +170,9 @@ impl About<'_> {
         }
     }
 
-    /// Whether the last attempt left changes behind, where that is known: an attempt that was cut off
-    /// since may have added some.
+    /// Returns whether the last attempt left changes behind, if known: an attempt that was cut off since then
+    /// may have
+    /// added some.
     fn changed(&self, step: Step) -> Option<bool> {
         let setbacks = &self.task.setbacks;
         let last = setbacks.tried.last().or(setbacks.before.last())?;
@@ -179,7 +182,7 @@ impl About<'_> {
     }
 }
 
-/// What a repair is about: whatever else got in its way, that is the script.
+/// Returns the fault that a repair is about: the failure of the script, whatever else interrupted the repair.
 fn breaking(task: &Task) -> Option<&Fault> {
     let failure = task.failure.as_deref()?;
     let broke = task.repairs.broke.as_deref();
@@ -210,7 +213,7 @@ fn guidance(task: &Task) -> Option<Guidance<'_>> {
     Some(Guidance { decision: guidance.decision, words })
 }
 
-/// What went wrong in words: of a red check, what it wrote.
+/// Returns the message of a fault; for a red check, with its output.
 fn words(failure: &Fault) -> Cow<'_, str> {
     let message = failure.message.as_str();
     match &failure.kind {
@@ -225,7 +228,7 @@ fn words(failure: &Fault) -> Cow<'_, str> {
     }
 }
 
-/// Where the work of the run that failed last is kept, if that run changed anything.
+/// Returns the ref that keeps the work of the run that failed last, if that run changed anything.
 fn saved(task: &Task) -> Option<String> {
     let setbacks = &task.setbacks;
     let last = setbacks.tried.last().or(setbacks.before.last())?;

@@ -1,12 +1,13 @@
-//! What an agent is told that was cut off while commands of its own were running.
+//! The text for an agent that was interrupted while commands of its own were running.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::engine::Task;
 
-/// The commands that were running when the task's agent was last heard of, and what to do about
-/// them; none where nothing was.
+/// Returns the commands that were running when the task's agent was last seen, and instructions about them;
+/// `None`
+/// if no command was running.
 pub fn cut_off(task: &Task) -> Option<String> {
     let commands: &[Arc<str>] = &task.running_commands;
     let (these, they) = match commands {

@@ -1,5 +1,5 @@
-//! What a runtime elsewhere is to do with its session now. It is read from where things stand;
-//! nothing is decided here.
+//! Directions for an external runtime about its session, derived from the current state; no decision is made
+//! here.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,42 +12,42 @@ use crate::plan::GateKey;
 use crate::policy::Policy;
 use crate::time::Time;
 
-/// What a runtime elsewhere is to do now.
+/// The instruction to an external runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "SessionDecision"))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It is its turn: the first time, or once more as the context says.
+    /// Work now: for the first time, or again as the context says.
     Retry,
-    /// Nothing before then.
+    /// Do nothing before the given time.
     Wait,
-    /// Nothing before a person has answered.
+    /// Do nothing before a person has answered.
     Ask,
-    /// Nothing any more.
+    /// Do nothing any more.
     Stop,
 }
 
-/// What a runtime elsewhere is to do now, and what it has to know for that.
+/// The instruction to an external runtime, with the data it needs to follow it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Direction {
-    /// What.
+    /// The instruction.
     pub decision: Decision,
-    /// How often this error was met, the last time included; 0 while nothing has failed.
+    /// Number of times this error occurred, the last one included; 0 while nothing has failed.
     pub attempt: u32,
-    /// How many attempts there are before a person is asked.
+    /// Number of attempts before a person is asked.
     pub of: u32,
-    /// What failed last.
+    /// The code of the last failure.
     pub code: Option<Code>,
-    /// Not before then.
+    /// Earliest time of the next attempt.
     pub until: Option<Time>,
     /// The question that a person has to answer.
     pub question: Option<QuestionId>,
-    /// What its agent has to know: a person's guidance, what failed, and that it takes another way.
+    /// The text for the agent: a person's guidance, the failure, and the request for another approach.
     pub context: Option<String>,
 }
 
-/// What the runtime of a session is to do now.
+/// Returns the instruction for the runtime of a session, or `None` if the task is not a session.
 pub fn direction(state: &State, policy: &Policy, task: TaskId) -> Option<Direction> {
     let task = state.task(task).filter(|task| task.is_session())?;
     let build = state.build(task.build)?;
@@ -92,7 +92,7 @@ pub fn direction(state: &State, policy: &Policy, task: TaskId) -> Option<Directi
     })
 }
 
-/// Where a session stands, as its runtime sees it.
+/// The state of a session as its runtime sees it.
 enum Stand {
     Over,
     Asked(QuestionId),
@@ -112,7 +112,7 @@ fn reopens(state: &State, gate: GateKey) -> Option<Time> {
     }
 }
 
-/// How often an error was met, and how often it may be.
+/// Returns how often an error occurred, and its limit.
 fn tries(state: &State, policy: &Policy, task: &Task, failure: &Fault) -> (u32, u32) {
     let limits = policy.limits(failure.code(), &task.spec.overrides);
     let (count, of) = match failure.class() {
@@ -121,7 +121,7 @@ fn tries(state: &State, policy: &Policy, task: &Task, failure: &Fault) -> (u32, 
             let most = task.counters.transient.iter().map(|transient| transient.count).max();
             (most.unwrap_or(0), limits.transient)
         }
-        // Trying again cannot help.
+        // A retry cannot help.
         Class::NeverRetry => (1, 1),
     };
     (count.max(1), of)

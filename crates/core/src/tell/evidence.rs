@@ -1,4 +1,4 @@
-//! What a question rests on, from what the engine keeps.
+//! The evidence behind a question, built from the engine's state.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::text::brief::{length, money, thousands};
 use crate::text::{failed, provider_called};
 use crate::time::Span;
 
-/// How many failing tests are named.
+/// Maximum number of failing tests named.
 const FAILING_TESTS_MAX: usize = 20;
 
-/// What an open question rests on.
+/// Returns the evidence behind an open question.
 pub fn evidence(state: &State, question: &Question) -> Evidence {
     let task = question.tasks.first().and_then(|id| state.task(*id));
     let mut evidence = Evidence {
@@ -30,7 +30,7 @@ pub fn evidence(state: &State, question: &Question) -> Evidence {
     };
     if let Some(fault) = &question.fault {
         facts(&mut evidence, fault);
-        // A repeated approach or a circle says nothing of the check that is still red.
+        // A repeated approach or a loop says nothing about the check that is still red.
         let check = task.and_then(|task| task.check_failure.as_deref());
         if let (None, Some(check)) = (&evidence.command, check) {
             facts(&mut evidence, check);
@@ -65,7 +65,7 @@ fn asked_by(task: &Task, agent: Option<String>) -> AskedBy {
     AskedBy { task: brief::name(task.id, &task.spec), agent }
 }
 
-/// The facts of one fault, each in its field.
+/// Copies the facts of a fault into the fields of the evidence.
 fn facts(evidence: &mut Evidence, fault: &Fault) {
     match &fault.kind {
         Kind::ValidationPreCommit(of)
@@ -116,7 +116,7 @@ fn facts(evidence: &mut Evidence, fault: &Fault) {
             evidence.exit = of.exit;
             evidence.output = last_lines(&fault.message);
         }
-        // The agent's own words are the question itself.
+        // The question itself consists of the agent's own words.
         Kind::PreconditionInput(of) if !of.asked.is_empty() => {}
         Kind::LogicRepeatedApproach(_) => {}
         _ => evidence.output = last_lines(&fault.message),
@@ -149,7 +149,7 @@ fn given(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The amounts in the unit that has no room; none where the limit is not known.
+/// Returns the amounts in the exhausted unit, or `None` if the limit is not known.
 pub(super) fn budget(of: &BudgetSpent) -> Option<BudgetFacts> {
     (!of.limit.is_zero()).then(|| BudgetFacts {
         limit: in_its_unit(of, of.limit),
@@ -158,7 +158,7 @@ pub(super) fn budget(of: &BudgetSpent) -> Option<BudgetFacts> {
     })
 }
 
-/// What a person adds to a budget who lets the work go on or raises the limit.
+/// Returns how much a person adds to a budget by letting the work continue or by raising the limit.
 pub(super) fn raises(of: &BudgetSpent, raised_before: Amount) -> Option<RaiseFacts> {
     let more = of.next_raise(of.limit.minus(raised_before));
     let raised = |more: Amount| RaisedLimit {
@@ -169,7 +169,7 @@ pub(super) fn raises(of: &BudgetSpent, raised_before: Amount) -> Option<RaiseFac
         .then(|| RaiseFacts { go_on: raised(more), raise: raised(more.times(RAISE_TIMES)) })
 }
 
-/// An amount in the unit that has no room.
+/// Formats an amount in the exhausted unit.
 fn in_its_unit(of: &BudgetSpent, amount: Amount) -> String {
     match of.unit.as_str() {
         "tokens" => format!("{} tokens", thousands(amount.tokens)),
@@ -178,7 +178,7 @@ fn in_its_unit(of: &BudgetSpent, amount: Amount) -> String {
     }
 }
 
-/// How often the error was met since a person last answered.
+/// Returns how often the error occurred since a person last answered.
 fn failures(state: &State, question: &Question) -> Option<u32> {
     let Subject::Error(signature) = question.subject else { return None };
     let count = state.signatures().count(signature);
@@ -198,12 +198,12 @@ fn approaches(attempts: &[Tried]) -> Vec<ApproachFacts> {
     (1..).zip(attempts).map(facts).collect()
 }
 
-/// What the last approach changed, or the work that holds files which need a person's yes.
+/// Returns the change of the last approach, or the work with files that need a person's permission.
 fn diff(question: &Question, task: Option<&Task>) -> Option<DiffFacts> {
     let asked_first = question.code() == Some(Code::PermissionFileAccess);
     let proposed = question.why.rule == Rule::RepairProposed;
     let work = task.and_then(|task| task.approach.as_ref()).filter(|_| asked_first || proposed);
-    // Of a repair that is proposed, its own change; those before it did not help.
+    // A proposed repair shows its own change; the earlier ones did not help.
     let tried = question.attempts.last().map(|tried| &tried.approach).filter(|_| !proposed);
     let last = tried.or(work)?;
     (last.files_changed > 0).then(|| DiffFacts {
@@ -215,7 +215,7 @@ fn diff(question: &Question, task: Option<&Task>) -> Option<DiffFacts> {
     })
 }
 
-/// The command that shows the whole change.
+/// Returns the command that shows the whole change.
 pub(super) fn whole_change(question: &Question) -> String {
     let branch = question.fault.as_ref().and_then(|fault| fault.cause.as_deref());
     match branch.filter(|_| question.why.rule == Rule::RepairProposed) {

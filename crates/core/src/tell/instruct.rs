@@ -1,10 +1,10 @@
-//! What an agent is asked to do after a failure or an answer, by code and by decision.
+//! The instructions to an agent after a failure or an answer, by code and by decision.
 
 use super::replan::{Replan, Tree};
 use crate::fault::{Code, Reaction, Work};
 use crate::question::Decision;
 
-/// What a person's choice means for the next attempt.
+/// Returns what a person's choice means for the next attempt.
 pub(super) const fn meaning(decision: Decision) -> &'static str {
     match decision {
         Decision::ProvideCredentials => "They say it is fixed: check that first, then go on.",
@@ -32,7 +32,7 @@ pub(super) const fn meaning(decision: Decision) -> &'static str {
     }
 }
 
-/// What is now asked of the agent.
+/// Returns the instruction to the agent.
 pub(super) fn instruction(context: &Replan<'_>) -> String {
     let Replan { failure, work, attempt, of, tree, guidance, .. } = context;
     let checked = !matches!(tree, Tree::Elsewhere);
@@ -52,13 +52,14 @@ pub(super) fn instruction(context: &Replan<'_>) -> String {
     }
 }
 
-/// What is asked of an agent after this failure: at which attempt it is, and of how many.
+/// Returns the instruction after this failure, for attempt `attempt` of `of`.
 pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
     told(code, work, attempt, attempt >= of, true)
 }
 
-/// What is asked while nothing has failed since a person answered: whether the work is checked here, and
-/// whether approaches are listed that failed before.
+/// Returns the instruction while nothing has failed since a person answered. `checked` says whether Unstuck
+/// checks
+/// the work, `tried` whether failed approaches are listed.
 fn after_answer(
     decision: Decision,
     code: Code,
@@ -80,7 +81,7 @@ fn after_answer(
     }
 }
 
-/// What is asked, with what holds for work that is `checked` here.
+/// Returns the instruction, with the rules for work that Unstuck checks if `checked`.
 fn told(code: Code, work: Work, attempt: u32, last: bool, checked: bool) -> String {
     let last = if last {
         "\nThis is the last attempt. If you see no way that is really different, say so plainly \
@@ -102,7 +103,7 @@ fn told(code: Code, work: Work, attempt: u32, last: bool, checked: bool) -> Stri
     }
 }
 
-/// Whether what holds for a code has to do with the fence and the checks around agents of ours.
+/// Returns whether the hint for a code concerns the file scope and the checks around Unstuck's own agents.
 const fn is_about_our_checks(code: Code) -> bool {
     matches!(
         code,
@@ -115,7 +116,7 @@ const fn is_about_our_checks(code: Code) -> bool {
     )
 }
 
-/// What holds for one code whatever the approach.
+/// Returns the hint for a code that holds for every approach.
 const fn hint(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::ProviderOutputLimit => {
@@ -152,26 +153,26 @@ const fn hint(code: Code) -> Option<&'static str> {
     })
 }
 
-/// Where a person gave guidance.
+/// The instruction after a person's guidance.
 const GUIDED: &str = "\
 Follow the person's words. Where they keep an approach, keep it and change only what they name; where \
 they want another one, take another one. The work is checked anew, also where it is the same as before.";
 
-/// Where a person wants less, and something was tried.
+/// The instruction for a simpler version, if approaches were tried.
 const SIMPLER: &str = "\
 Build the smallest version that meets the heart of the goal, in another way than those listed above, \
 and say what you left out.";
 
-/// Where a person fixed or allowed something.
+/// The instruction after a person fixed or allowed something.
 const GO_ON: &str = "\
 Go on with the task from where it stands. What stopped you is settled: you may do the same again.";
 
-/// Where only an earlier build failed.
+/// The instruction if only an earlier build failed.
 const REBUILD: &str = "\
 An earlier build tried this task in the ways listed above, and none of them passed. Find out why before \
 you begin, and do not start with one of them again unless what stood in its way is gone.";
 
-/// Where a person's words are older than the failure.
+/// The addition if the guidance is older than the failure.
 const WITHIN: &str = "The guidance above still holds: choose a way that follows it.";
 
 const DIFFERENT: &str = "\
@@ -191,7 +192,7 @@ fundamentally different approach.
 4. Then build on what it showed, in a way that none of the approaches above used. If the goal is too \
 big for one go, do its most important part first and finish that.";
 
-/// It is said where the work is checked here.
+/// The warning for work that Unstuck checks.
 const REFUSED: &str = "An approach that repeats a failed one is refused before it is checked.";
 
 const REPAIR: &str = "Repair the script so that it does what the goal says.";

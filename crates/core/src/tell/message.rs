@@ -1,7 +1,8 @@
-//! Messages: what is sent to somebody who is not watching.
+//! Messages: notifications for a person who is not watching.
 //!
-//! What we say in them passes the linter; titles and names stand in quotation marks, as they are.
-//! They know nothing of a fault's own message. Where there is a code, the title begins with its category.
+//! Unstuck's own words in them pass the linter; titles and names are quoted verbatim. They do not contain a
+//! fault's
+//! own message. If there is a code, the title begins with its category.
 
 use std::fmt::Write as _;
 
@@ -16,65 +17,65 @@ use crate::question::{QuestionOption, QuestionText};
 use crate::text::{VALUE_CHARS_MAX, capital, count, failed, noun, quoted, title};
 use crate::time::Time;
 
-/// The longest body: a channel may cut it further.
+/// Maximum length of the body in bytes; a channel may cut it further.
 pub const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
 
-/// How much of a project's name is in the ids of its messages.
+/// Maximum number of characters of a project's name in the ids of its messages.
 const SLUG_CHARS_MAX: usize = 40;
 
-/// What is sent.
+/// A notification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// The same whenever the same thing is told again.
+    /// Delivery id; the same whenever the same event is reported again.
     pub id: String,
-    /// The project.
+    /// The name of the project.
     pub project: String,
-    /// When it happened.
+    /// The time of the event.
     pub at: Time,
-    /// Who hears of it.
+    /// The level from which recipients get the message.
     pub level: Level,
-    /// The build it is about.
+    /// The build concerned.
     pub build: Option<BuildId>,
-    /// The question it is about.
+    /// The question concerned.
     pub question: Option<QuestionId>,
-    /// Where its fault comes from.
+    /// The category of the fault.
     pub category: Option<Category>,
-    /// Its fault.
+    /// The code of the fault.
     pub code: Option<Code>,
-    /// One line.
+    /// The title, on a single line.
     pub title: String,
-    /// What there is to say.
+    /// The text below the title.
     pub body: String,
-    /// What a person can choose.
+    /// The options of the question.
     pub options: Vec<QuestionOption>,
-    /// Where they can, without a token. Each is for whoever gets the message.
+    /// Links to answer with, without a token. Each is for the recipient of the message.
     pub links: Vec<AnswerLink>,
 }
 
-/// An address that lets somebody answer.
+/// An address at which a person can answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnswerLink {
-    /// What it leads to: the inbox, or one of the choices.
+    /// The target of the link: the inbox, or one of the options.
     pub label: String,
-    /// The address.
+    /// The URL.
     pub url: String,
 }
 
-/// How far a build has come.
+/// The progress of a build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Tasks that are done.
+    /// Number of tasks that are done.
     pub done: u32,
-    /// Tasks that ended without being done.
+    /// Number of tasks that ended without being done.
     pub not_done: u32,
-    /// Tasks that wait for a person.
+    /// Number of tasks that wait for a person.
     pub waiting: u32,
-    /// Questions that are open.
+    /// Number of open questions.
     pub questions: u32,
 }
 
 impl Message {
-    /// A person is asked.
+    /// Creates the message that a person is asked.
     pub fn asked(
         project: &str,
         news: &News,
@@ -85,7 +86,7 @@ impl Message {
         let mut body = text.problem.clone();
         body.push_str("\n\nYou can choose:");
         for option in &text.options {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(body, "\n- {}: {}", option.label, option.description);
         }
         body.push_str("\n\nOpen the inbox to answer.");
@@ -95,21 +96,21 @@ impl Message {
         message
     }
 
-    /// A task failed for good.
+    /// Creates the message that a task failed for good.
     pub fn task_failed(project: &str, news: &News, name: &str, work: Work, code: Code) -> Self {
         let body = narrate(&Narration::Failed { title: name, code }, work);
         let what = format!("A {} has failed", noun(work));
         Self::new(project, news, &what, Some(code), body)
     }
 
-    /// A build cannot go on at all.
+    /// Creates the message that a build ended with a failure.
     pub fn build_failed(project: &str, news: &News, code: Code) -> Self {
         let why = failed(code, false);
         let body = format!("I had to end the build, because {why}. What is done is safe.");
         Self::new(project, news, "The build has failed", Some(code), body)
     }
 
-    /// All that is left of a build waits for a person.
+    /// Creates the message that all remaining work of a build waits for a person.
     pub fn build_waits(project: &str, news: &News, tally: Tally) -> Self {
         let open = count(tally.questions.max(1), "open question", "open questions");
         let body = format!(
@@ -119,20 +120,20 @@ impl Message {
         Self::new(project, news, "The build waits for you", None, body)
     }
 
-    /// A person paused a build.
+    /// Creates the message that a person paused a build.
     pub fn build_paused(project: &str, news: &News) -> Self {
         let body = narrate(&Narration::PausedByPerson, Work::Task);
         Self::new(project, news, "The build is paused", None, body)
     }
 
-    /// A build came to its end.
+    /// Creates the message that a build ended.
     pub fn build_completed(project: &str, news: &News, tally: Tally) -> Self {
         let Tally { done, not_done: left_out, waiting, .. } = tally;
         let body = narrate(&Narration::BuildDone { done, left_out, waiting }, Work::Task);
         Self::new(project, news, "The build is over", None, body)
     }
 
-    /// Work left the house; none for actions that are no such thing.
+    /// Creates the message that work was pushed or a pull request opened; `None` for other actions.
     pub fn shipped(project: &str, news: &News, kind: MutationKind, name: &str) -> Option<Self> {
         let name = title(name, Work::Task);
         let body = match kind {
@@ -145,7 +146,8 @@ impl Message {
         Some(Self::new(project, news, "Work was pushed", None, body))
     }
 
-    /// More than anybody wants to hear one by one: `last` is the newest of them.
+    /// Creates the message that stands for `number` messages that could not be sent in time; `last` is the
+    /// newest.
     pub fn more(project: &str, last: &News, number: u32) -> Self {
         let things = count(number, "other message", "other messages");
         let body = format!(
@@ -157,7 +159,7 @@ impl Message {
         message
     }
 
-    /// One that says nothing but that messages arrive; `number` tells one try from another.
+    /// Creates a test message; `number` distinguishes tests from each other.
     pub fn test(project: &str, number: u64, at: Time) -> Self {
         let body = "This is a test. When you can read it, messages reach you here.".to_owned();
         Self {
@@ -176,21 +178,21 @@ impl Message {
         }
     }
 
-    /// It is about this build.
+    /// Sets the build that the message is about.
     #[must_use]
     pub fn about(mut self, build: Option<BuildId>) -> Self {
         self.build = build;
         self
     }
 
-    /// It can be answered here.
+    /// Sets the links to answer with.
     #[must_use]
     pub fn linked(mut self, links: Vec<AnswerLink>) -> Self {
         self.links = links;
         self
     }
 
-    /// What there is to say, and where to answer.
+    /// Returns the body followed by the links.
     pub fn words(&self) -> String {
         let mut words = self.body.clone();
         for (number, link) in self.links.iter().enumerate() {
@@ -200,7 +202,7 @@ impl Message {
         words
     }
 
-    /// All of it in one text.
+    /// Returns the title and the words as one text.
     pub fn text(&self) -> String {
         format!("{}\n\n{}", self.title, self.words())
     }
@@ -225,19 +227,20 @@ impl Message {
     }
 }
 
-/// Two projects may have the same name; that they say something at the same place of their journals
-/// in the same millisecond as well is not to be expected.
+/// Returns the delivery id. Two projects may have the same name; events at the same position of both journals
+/// in
+/// the same millisecond are not to be expected.
 fn delivery_id(project: &str, news: &News) -> String {
     format!("{}-{}-{}", slug(project), news.seq, news.at.as_millis())
 }
 
-/// A name that fits into a header and an address.
+/// Returns a form of a name that fits into a header and an address.
 fn slug(name: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_' | '.');
     name.chars().take(SLUG_CHARS_MAX).map(|sign| if plain(sign) { sign } else { '-' }).collect()
 }
 
-/// `[TIMEOUT] Your answer is needed in “shop”`.
+/// Formats the title: `[TIMEOUT] Your answer is needed in “shop”`.
 fn headline(what: &str, project: &str, category: Option<Category>) -> String {
     let category = category
         .map_or_else(String::new, |category| format!("[{}] ", category.as_str().to_uppercase()));

@@ -1,4 +1,4 @@
-//! Narration: one plain sentence for each thing a person sees happen.
+//! Narration: a plain sentence for each event that a person sees.
 
 use super::telling::telling_line;
 use crate::engine::{NOTE_CHARS_MAX, RedCheck};
@@ -10,7 +10,7 @@ use crate::text::{
 };
 use crate::time::Span;
 
-/// Something a person sees happen. Titles may hold anything; a span counts from now.
+/// An event that a person sees. Titles may contain any text; a span counts from now.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     missing_docs,
@@ -19,36 +19,37 @@ use crate::time::Span;
 pub enum Narration<'a> {
     /// Work on a task begins.
     Started { title: &'a str },
-    /// The agent's own remark about what it does.
+    /// The agent's own remark about its work.
     Remark { title: &'a str, words: &'a str },
-    /// Something that the worker says in whole sentences.
+    /// A note of the worker, in whole sentences.
     Noted { words: &'a str },
-    /// A new attempt with the approach of this number, of so many and a last one; `code` is how the
-    /// one before it failed.
+    /// A new attempt with approach `attempt` of `of`, with a last one to follow; `code` is the failure of the
+    /// one
+    /// before it.
     Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
     /// A job's script is being repaired.
     Repairing { title: &'a str, attempt: u32, of: u32, code: Code },
     /// The conversation was shortened.
     Shortened { title: &'a str },
-    /// Work waits at a gate that all work on the account shares.
+    /// Work waits at a gate shared by all work on the account.
     Waiting { code: Code, resumes_in: Option<Span> },
     /// The gate is open again.
     GateOpen,
-    /// The same thing is tried again after a short break.
+    /// The same operation is retried after a short delay.
     BackingOff { title: &'a str, code: Code, wait: Span, fault: Option<&'a Fault> },
-    /// A task waits for a person; `code` is none for an unknown outcome.
+    /// A task waits for a person; `code` is `None` for an unknown outcome.
     Parked { title: &'a str, code: Option<Code>, dependants: u32 },
-    /// A task waits for a question that is already open.
+    /// A task joined a question that is already open.
     Joined { title: &'a str },
-    /// A person answered.
+    /// A person answered a question.
     Answered { title: &'a str, decision: Decision, words: Option<&'a str>, tasks: u32 },
-    /// A person did not allow an action, and the work goes on without it.
+    /// A person denied an action, and the work continues without it.
     WithoutAction { title: &'a str },
-    /// A person answered a question that held the whole build.
+    /// A person answered a question that paused the whole build.
     BuildAnswered { decision: Decision },
     /// A question is no longer needed.
     Withdrawn { title: &'a str },
-    /// A task goes on.
+    /// A task continues.
     Resumed { title: &'a str },
     /// A task is done.
     Done { title: &'a str, attempts: u32 },
@@ -58,17 +59,17 @@ pub enum Narration<'a> {
     Nudged { title: &'a str },
     /// A check is red before any agent has worked.
     RedBase { red: &'a RedCheck },
-    /// A task is left out by a person's choice.
+    /// A task is skipped by a person's choice.
     LeftOut { title: &'a str },
-    /// A task is left out because it needs another one.
+    /// A task is skipped because it needs another one.
     Skipped { title: &'a str, needs: &'a str },
     /// A task failed for good.
     Failed { title: &'a str, code: Code },
     /// A person cancelled a task.
     Cancelled { title: &'a str },
-    /// It is being found out whether an action happened.
+    /// A probe checks whether an action happened.
     Reconciling { title: &'a str },
-    /// It is known whether an action happened.
+    /// The outcome of an action is known.
     Reconciled { title: &'a str, happened: bool },
     /// The build is paused because too many questions are open.
     BuildPaused { open: u32 },
@@ -76,15 +77,15 @@ pub enum Narration<'a> {
     PausedByPerson,
     /// A budget has no room left.
     BudgetSpent { span: BudgetSpan },
-    /// Rest until the next window.
+    /// The work sleeps until the next budget window.
     Sleeping { wakes_in: Span },
-    /// The rest is over.
+    /// The sleep is over.
     Waking,
-    /// Unstuck or the machine went down, and work goes on.
+    /// Unstuck or the machine crashed, and work continues.
     CrashedAndResumed { title: &'a str },
-    /// Unstuck was ended and started again, and work goes on.
+    /// Unstuck was stopped and started again, and work continues.
     TakenUpAgain { title: &'a str },
-    /// Changes outside the fence were taken back.
+    /// Changes outside the allowed files were reverted.
     TakenBack { title: &'a str, files: u32 },
     /// Files were taken back that change how the checks run.
     CheckFilesTakenBack { title: &'a str, files: u32 },
@@ -92,13 +93,13 @@ pub enum Narration<'a> {
     PushedAgain { title: &'a str },
     /// A push arrived although git reported a failure.
     PushArrived { title: &'a str },
-    /// The finished work could not be pushed, for what git wrote; it stays where it is.
+    /// The finished work could not be pushed because of git's `output`; it stays in the worktree.
     NotSent { title: &'a str, output: Option<&'a str> },
     /// The build is over.
     BuildDone { done: u32, left_out: u32, waiting: u32 },
 }
 
-/// The sentence for it. Titles stand in it as they are, in quotation marks.
+/// Returns the sentence for an event. Titles are quoted verbatim.
 #[expect(clippy::too_many_lines, reason = "a table: one sentence for each thing")]
 pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
     use Narration as N;
@@ -229,8 +230,9 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
     }
 }
 
-/// The command and the failed tests are shown as they are. Where no test is named, the line of the
-/// output that says most is.
+/// Formats the command and the failed tests verbatim. If no test is named, it shows the most informative line
+/// of
+/// the output.
 fn red_base(red: &RedCheck) -> String {
     let command = &red.command;
     let failing = match &red.tests[..] {
@@ -357,7 +359,7 @@ fn build_done(done: u32, left_out: u32, waiting: u32, work: Work) -> String {
     format!("The build is over with {}.", join(&parts))
 }
 
-/// `a, b and c`.
+/// Joins parts as `a, b and c`.
 fn join(parts: &[String]) -> String {
     match parts {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! What a person sees happen, one plain sentence at a time.
+//! Narration of recorded events, one plain sentence at a time.
 
 use super::narrate::{Narration, narrate};
 use crate::engine::{
@@ -10,7 +10,8 @@ use crate::plan::MutationKind;
 use crate::policy::Policy;
 use crate::question::Decision;
 
-/// The sentence for an event that has been applied to `state`; none where a person need not know.
+/// Returns the sentence for an event that has been applied to `state`, or `None` if people need not know of
+/// it.
 pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<String> {
     let work =
         task_of(&recorded.event).and_then(|id| state.task(id)).map_or(Work::Task, Task::work);
@@ -85,7 +86,7 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::TaskFailed { task, code } => Narration::Failed { title: title(*task), code: *code },
         Event::TaskCancelled { task } => Narration::Cancelled { title: title(*task) },
         Event::TaskReconciling { task, .. } if rule == Some(Rule::ProbeFirst) => {
-            // What became of a push is said when it is known.
+            // The outcome of a push is reported once it is known.
             if state.task(*task).and_then(|task| open_action(state, task))
                 == Some(MutationKind::Push)
             {
@@ -140,7 +141,7 @@ fn build_done(build: &Build) -> Narration<'static> {
     }
 }
 
-/// An action of which it was unknown whether it happened.
+/// Returns the sentence for an action whose outcome was unknown.
 fn reconciled<'a>(
     state: &'a State,
     policy: &Policy,
@@ -151,7 +152,7 @@ fn reconciled<'a>(
     let (title, happened) = (task.spec.called(), to == Reconciled::Applied);
     match (mutation.spec.kind, happened) {
         (MutationKind::Push, true) => Some(Narration::PushArrived { title }),
-        // That it is tried again is told once; the last failure is told as a warning.
+        // The retry is reported once; the last failure is reported as a warning.
         (MutationKind::Push, false) => {
             let first = task.counters.git == 1 && policy.retry.git > 0;
             first.then_some(Narration::PushedAgain { title })
@@ -160,14 +161,14 @@ fn reconciled<'a>(
     }
 }
 
-/// The kind of the action of a task that may have happened.
+/// Returns the kind of the task's action that may have happened.
 fn open_action(state: &State, task: &Task) -> Option<MutationKind> {
     let mutations = task.ledger.iter().filter_map(|id| state.mutation(*id));
     let mut open = mutations.filter(|mutation| mutation.state.is_open());
     open.next().map(|mutation| mutation.spec.kind)
 }
 
-/// The task an event is about, where it is about one.
+/// Returns the task that an event is about, if any.
 const fn task_of(event: &Event) -> Option<TaskId> {
     match event {
         Event::RunStarted { task, .. }

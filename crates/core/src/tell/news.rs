@@ -1,8 +1,8 @@
-//! Which events are news: what somebody who is not watching wants to hear of.
+//! News: the events that a person who is not watching wants to be notified of.
 //!
-//! One cause is one piece of news. A task that joins an open question, a wait that ends by itself
-//! (a closed gate, a break, the rest until the next day) and a pause that comes with its question
-//! are none.
+//! Each cause is one piece of news. A task that joins an open question, a wait that ends without help (a
+//! closed
+//! gate, a backoff, the sleep until the next day) and a pause that comes with its question are not news.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,59 +12,59 @@ use crate::engine::{
 use crate::fault::Code;
 use crate::time::Time;
 
-/// How much somebody wants to hear; each level includes those before it.
+/// The amount of news a recipient wants; each level includes those before it.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Only what waits for their answer.
+    /// Only questions that wait for the recipient's answer.
     #[default]
     Questions,
-    /// What failed or stands still, too.
+    /// Also failures and paused work.
     Failures,
-    /// What went well, too.
+    /// Also successes.
     All,
 }
 
-/// Something worth telling, by its place in the journal.
+/// An event worth reporting, by its position in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct News {
-    /// The position of its event.
+    /// The journal position of the event.
     pub seq: u64,
-    /// When it happened.
+    /// The time of the event.
     pub at: Time,
-    /// What happened.
+    /// The event.
     pub what: Happened,
 }
 
-/// What happened.
+/// The kind of a news event, with its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happened {
-    /// A person is asked.
+    /// A question was asked.
     Asked(QuestionId),
     /// A task failed for good.
     TaskFailed(TaskId, Code),
-    /// A build cannot go on at all.
+    /// A build ended with a failure.
     BuildFailed(BuildId, Code),
-    /// All that is left of a build waits for a person.
+    /// All remaining work of a build waits for a person.
     BuildWaits(BuildId),
     /// A person paused a build.
     BuildPaused(BuildId),
-    /// A build came to its end.
+    /// A build ended.
     BuildCompleted(BuildId),
-    /// An action happened; whether it shipped anything depends on its kind.
+    /// An action happened; its kind decides whether work was shipped.
     Acted(MutationId),
 }
 
-/// What is worth telling about an event.
+/// Returns the news that an event is, if any.
 pub fn news(recorded: &Recorded) -> Option<News> {
     let what = match &recorded.event {
         Event::QuestionAsked { question } => Happened::Asked(question.id),
         Event::TaskFailed { task, code } => Happened::TaskFailed(*task, *code),
         Event::BuildFailed { build, fault } => Happened::BuildFailed(*build, fault.code()),
         Event::BuildWaiting { build } => Happened::BuildWaits(*build),
-        // The other pauses come with a question, which says it.
+        // The other pauses come with a question, which reports them.
         Event::BuildPaused { build, cause: PauseCause::Person, .. } => {
             Happened::BuildPaused(*build)
         }
@@ -79,14 +79,14 @@ pub fn news(recorded: &Recorded) -> Option<News> {
 }
 
 impl News {
-    /// Who hears of it.
+    /// Returns the level from which recipients are notified.
     pub const fn level(&self) -> Level {
         match self.what {
             Happened::Asked(_) => Level::Questions,
             Happened::TaskFailed(..) | Happened::BuildFailed(..) | Happened::BuildWaits(_) => {
                 Level::Failures
             }
-            // Whoever paused it knows.
+            // The person who paused the build knows of it.
             Happened::BuildPaused(_) | Happened::BuildCompleted(_) | Happened::Acted(_) => {
                 Level::All
             }

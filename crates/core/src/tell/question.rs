@@ -1,4 +1,4 @@
-//! What a person reads when they are asked.
+//! The texts of a question to a person, built from the engine's state.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,12 +15,12 @@ use crate::time::{Span, Time};
 
 use super::evidence::{budget, raises, whole_change};
 
-/// The public text of an open question. What we say ourselves in it passes the linter.
+/// Returns the public text of an open question. Unstuck's own words in it pass the linter.
 pub fn question_text(state: &State, question: &Question, now: Time) -> QuestionText {
     told(state, question, now, text)
 }
 
-/// What an operator reads beside it: the rule, the counters and the redacted message.
+/// Returns the operator's text beside it: the rule, the counters and the redacted message.
 pub fn operator_text(state: &State, question: &Question, now: Time) -> String {
     let message = match (&question.fault, question.subject) {
         (Some(fault), _) => fault.message.clone(),
@@ -85,13 +85,13 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
     tell(&asked)
 }
 
-/// What a person told the agent last.
+/// Returns the person's last guidance to the agent.
 fn answered_before<'a>(tasks: &[&'a Task]) -> Option<&'a str> {
     let guidance = tasks.first()?.guidance.as_deref()?;
     guidance.text.as_deref().filter(|_| guidance.decision == Decision::ProvideGuidance)
 }
 
-/// How much a person has added to the budget before.
+/// Returns how much a person has already added to the budget.
 fn raised_before(state: &State, question: &Question, span: BudgetSpan) -> Amount {
     let task = question.tasks.first().and_then(|id| state.task(*id));
     let build = match question.subject {
@@ -104,7 +104,7 @@ fn raised_before(state: &State, question: &Question, span: BudgetSpan) -> Amount
     }
 }
 
-/// Why it is asked now, with the numbers that were really seen.
+/// Returns the reason for asking now, with the numbers that were actually observed.
 fn reason(state: &State, question: &Question, now: Time) -> Reason {
     let count = |charge: Charge| {
         question.why.counts.iter().find(|count| count.counter == charge).map_or(0, |c| c.at)
@@ -139,9 +139,11 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
     }
 }
 
-/// How many different approaches were among the failures: the same change is the same approach. None
-/// (0) where that is not known: an attempt did nothing that could be told apart, or not all of them
-/// are kept. One that was checked once more is kept only once.
+/// Returns the number of different approaches among the failures; equal changes are the same approach.
+/// Returns 0 if
+/// unknown: an attempt left nothing to distinguish it by, or not all of them are kept. An approach that was
+/// checked
+/// again is kept only once.
 fn ways(state: &State, question: &Question, tried: u32) -> u32 {
     let digests = question.attempts.iter().map(|tried| tried.approach.digest);
     let Some(digests) = digests.collect::<Option<Vec<_>>>() else { return 0 };
@@ -158,13 +160,13 @@ fn ways(state: &State, question: &Question, tried: u32) -> u32 {
     if came_again || count(digests.len()) >= tried { count(different.len()) } else { 0 }
 }
 
-/// How often what ran the first of its tasks was killed.
+/// Returns how often the process that ran the first of the tasks was killed.
 fn crashes(state: &State, question: &Question) -> u32 {
     let task = question.tasks.first().and_then(|task| state.task(*task));
     task.map_or(0, |task| task.counters.crashes)
 }
 
-/// How long a job has been failing.
+/// Returns how long a job has been failing, as a reason.
 fn keeps_failing(state: &State, question: &Question, now: Time) -> Reason {
     let task = question.tasks.first().and_then(|task| state.task(*task));
     let failing = task.and_then(|task| task.failing);
@@ -174,7 +176,7 @@ fn keeps_failing(state: &State, question: &Question, now: Time) -> Reason {
     }
 }
 
-/// How long the error has been around: from its first sight to the question.
+/// Returns the age of the error: from its first occurrence to the question.
 fn waited(state: &State, question: &Question, now: Time) -> Span {
     let Subject::Error(signature) = question.subject else { return Span::ZERO };
     let first = state.signatures().get(signature).map_or(question.asked_at, |r| r.first_seen);
@@ -195,13 +197,13 @@ fn budget_span(fault: Option<&Fault>) -> BudgetSpan {
     }
 }
 
-/// How many other tasks would be left out with these.
+/// Returns the number of other tasks that would be skipped with these.
 fn dependants(state: &State, tasks: &[TaskId]) -> u32 {
     let waiting = with_dependants(state, tasks.to_vec());
     u32::try_from(waiting.len() - tasks.len()).unwrap_or(u32::MAX)
 }
 
-/// What becomes of the work of the same build that does not wait for this answer.
+/// Returns the state of the build's work that does not wait for this answer.
 fn other_work(state: &State, question: &Question) -> OtherWork {
     let first = question.tasks.first().and_then(|id| state.task(*id));
     let Some(build) = first.and_then(|task| state.build(task.build)) else {
@@ -210,7 +212,7 @@ fn other_work(state: &State, question: &Question) -> OtherWork {
     match build.state {
         BuildState::Paused { .. } => return OtherWork::Paused,
         BuildState::Sleeping { .. } => return OtherWork::Rests,
-        // In the user's own tree nothing else begins before this has come to its end.
+        // In the user's own working tree no other task begins before this one has ended.
         _ if state.tree_taken_by(build).is_some_and(|task| question.tasks.contains(&task.id)) => {
             return OtherWork::None;
         }
@@ -235,7 +237,7 @@ fn other_work(state: &State, question: &Question) -> OtherWork {
     if build.tasks.iter().any(goes_on) { OtherWork::GoesOn } else { OtherWork::None }
 }
 
-/// These tasks, and all that need one of them.
+/// Returns these tasks and all that depend on them.
 fn with_dependants(state: &State, mut seen: Vec<TaskId>) -> Vec<TaskId> {
     let mut next = 0;
     while let Some(task) = seen.get(next).and_then(|id| state.task(*id)) {
@@ -267,12 +269,12 @@ struct Hints<'a> {
 }
 
 impl<'a> Hints<'a> {
-    /// About a thing by its name.
+    /// Returns the hints for a named thing.
     fn what(name: &'a str) -> Self {
         Self { what: given(name).map(Cow::Borrowed), ..Self::default() }
     }
 
-    /// About a login.
+    /// Returns the hints for a login.
     fn login(auth: &'a Auth) -> Self {
         let behind = agent_service(&auth.account);
         let service = behind.map(|(_, service)| Cow::Borrowed(service));
@@ -286,10 +288,10 @@ impl<'a> Hints<'a> {
     }
 }
 
-/// What the fault's own facts say about whom and what it is about.
+/// Returns the account, program and subject that the fault's context names.
 fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
     if let Subject::Action(id) = question.subject {
-        // The command itself says more than the name that somebody gave it.
+        // The command itself says more than the key it was declared under.
         let call = question.action.as_ref().and_then(|action| action.call.as_deref());
         let key = || state.mutation(id).map(|of| of.spec.key.as_str());
         return call.or_else(key).map_or_else(Hints::default, Hints::what);
@@ -304,13 +306,13 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
             let command = c.command.as_deref().unwrap_or_default();
             Hints { account: account(host, None), ..Hints::what(command) }
         }
-        // A command that names what it did not find says more than its own name.
+        // A command that names the missing program says more than its own name.
         Some(Kind::ToolMissing(of)) => {
             let command = of.command.as_deref().unwrap_or_default();
             Hints::what(missing_program(message).unwrap_or(command))
         }
         Some(Kind::ToolConfig(of)) => Hints::what(of.command.as_deref().unwrap_or_default()),
-        // We measured the room ourselves.
+        // Unstuck measured the disk space itself.
         Some(Kind::EnvDiskFull(of)) if of.command.is_none() => Hints::what(message),
         Some(Kind::ProviderNotAvailable(c)) => {
             Hints { account: account(&c.name, None), ..Hints::default() }
@@ -364,13 +366,13 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
     }
 }
 
-/// The files of a change, by their names.
+/// Returns the hints for changed files, by their names.
 fn files(of: &Files) -> Hints<'_> {
     let names = of.files.join(", ");
     Hints { what: (!names.is_empty()).then_some(Cow::Owned(names)), ..Hints::default() }
 }
 
-/// The command that is to be allowed, and how dangerous it is.
+/// Returns the hints for a command to be allowed, with its risk.
 fn command(of: &Permission) -> Hints<'_> {
     let risk = match of.action {
         _ if of.never => Risk::Never,
@@ -381,7 +383,7 @@ fn command(of: &Permission) -> Hints<'_> {
     Hints { risk, action_key: of.action.as_deref(), ..Hints::what(&of.what) }
 }
 
-/// Whose login it is: by its own name, or by that of the service at its host or in its variable.
+/// Returns the owner of a login: by its own name, or by that of the service at its host or in its variable.
 fn account<'a>(name: &'a str, variable: Option<&str>) -> Option<Cow<'a, str>> {
     let at_host = || service_at(name).map(Cow::Owned);
     let of_variable = || variable.and_then(service_of).map(Cow::Owned);

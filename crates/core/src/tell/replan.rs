@@ -1,11 +1,15 @@
-//! What an agent reads after a failure or an answer: the head of its next prompt, or the result of
-//! its tool.
+//! The text for an agent after a failure or an answer: the head of its next prompt, or the result of its
+//! tool.
 //!
-//! Order: a person's guidance, what failed, the goal, every approach so far, the failure, what the
-//! latest check said, the tree it finds, and what is now asked of it. While nothing has failed since
-//! a person answered, the answer rules: nothing calls an approach failed or forbids it. It is technical on purpose and bounded in every part.
-//! Foreign text (messages, summaries) is quoted line by line with a bar in front, so that no output
-//! can pass for an instruction of ours.
+//! Order: a person's guidance, the headline, the goal, every approach so far, the failure, the output of the
+//! latest
+//! check, the state of the tree, and the instruction. While nothing has failed since a person answered, the
+//! answer
+//! decides: no line calls an approach failed or forbids it. The text is technical on purpose and bounded in
+//! every
+//! part. Foreign text (messages, summaries) is quoted line by line with a bar in front, so that no output can
+//! pass
+//! for an instruction.
 
 use std::fmt::Write as _;
 
@@ -15,117 +19,117 @@ use crate::fault::{Code, Work};
 use crate::question::Decision;
 use crate::text::bounded::{cut, cut_plain, one_line, quoted, tail};
 
-/// The whole text is never longer. The limits of its parts add up to less, bars and labels
-/// included, so that the instruction at its end is never cut off.
+/// Maximum length of the whole text. The limits of its parts add up to less, bars and labels included, so
+/// that the
+/// instruction at its end is never cut off.
 pub const REPLAN_BYTES_MAX: usize = 64 * 1_024;
 
-/// A person's words are kept verbatim up to this length.
+/// Maximum length up to which a person's words are kept verbatim.
 const GUIDANCE_BYTES_MAX: usize = 8 * 1_024;
 const GOAL_BYTES_MAX: usize = 6 * 1_024;
 const SUMMARY_BYTES_MAX: usize = 240;
 const FILE_NAME_BYTES_MAX: usize = 120;
 const PATCH_BYTES_MAX: usize = 240;
 const FILES_NAMED_MAX: usize = 6;
-/// Older approaches are counted, not listed.
+/// Maximum number of approaches listed; older ones are only counted.
 const APPROACHES_MAX: usize = 8;
-/// Of those before an answer or in an earlier build, fewer are enough.
+/// Maximum number of approaches listed from before an answer or from an earlier build.
 const EARLIER_MAX: usize = 4;
 
-/// Everything the replanning context is made from.
+/// The input of the replanning context.
 #[derive(Clone, Copy, Debug)]
 pub struct Replan<'a> {
-    /// A task is planned anew; a job's script is repaired.
+    /// The kind of work: a task is planned anew, a job's script is repaired.
     pub work: Work,
-    /// A person's answer, where one was given.
+    /// A person's answer, if one was given.
     pub guidance: Option<Guidance<'a>>,
-    /// Nothing has failed since that answer, so it decides what happens to the approaches.
+    /// `true` if nothing has failed since that answer, so that it decides about the approaches.
     pub answered: bool,
     /// The number of the approach that failed last, counted from 1.
     pub failed: u32,
-    /// Of a task, the number of the approach that begins now. Of a job, the number of the repair.
+    /// The number of the approach that begins now; of a job, the number of the repair.
     pub attempt: u32,
-    /// How many there are for this error. A task has one last approach beyond them.
+    /// Number of attempts for this error. A task has one last approach beyond them.
     pub of: u32,
-    /// The goal as it was given.
+    /// The goal, verbatim.
     pub goal: &'a str,
-    /// Every approach so far, oldest first.
+    /// All approaches so far, oldest first.
     pub approaches: &'a [TriedApproach<'a>],
-    /// Those before them: until a person answered, in another task, or in an earlier build.
+    /// Earlier approaches: until a person answered, in another task, or in an earlier build.
     pub earlier: &'a [TriedApproach<'a>],
-    /// How a job's script itself failed, where the last failure is that of a repair.
+    /// The failure of a job's script itself, if the last failure is that of a repair.
     pub broke: Option<ReplanFailure<'a>>,
-    /// How the last one failed, or what the person was asked about; none where only an earlier
-    /// build failed.
+    /// The last failure, or the one the person was asked about; `None` if only an earlier build failed.
     pub failure: Option<ReplanFailure<'a>>,
-    /// What the latest red check said, where that is not the failure itself.
+    /// The latest red check, if it is not the failure itself.
     pub red: Option<ReplanFailure<'a>>,
-    /// What the next attempt finds.
+    /// The state of the working tree at the start of the next attempt.
     pub tree: Tree<'a>,
 }
 
 /// A person's answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Guidance<'a> {
-    /// What was chosen.
+    /// The chosen decision.
     pub decision: Decision,
-    /// What was written; may be empty.
+    /// The person's words; may be empty.
     pub words: &'a str,
 }
 
-/// One approach that failed.
+/// A failed approach.
 #[derive(Clone, Copy, Debug)]
 pub struct TriedApproach<'a> {
-    /// Its number, counted from 1.
+    /// The number of the approach, counted from 1.
     pub number: u32,
-    /// What it did.
+    /// The summary and changes of the approach.
     pub approach: &'a Approach,
-    /// How it failed.
+    /// The code of its failure.
     pub code: Code,
 }
 
 /// The failure that leads to a new attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplanFailure<'a> {
-    /// Its code; the type follows from it.
+    /// The code; the error type follows from it.
     pub code: Code,
-    /// Where it happened: `validate:pre_commit#1`, `git.merge`.
+    /// The place of the failure: `validate:pre_commit#1`, `git.merge`.
     pub source: &'a str,
     /// The message or output, redacted.
     pub message: &'a str,
 }
 
-/// What the next attempt finds in its worktree.
+/// The state of the worktree at the start of the next attempt.
 #[derive(Clone, Copy, Debug)]
 pub enum Tree<'a> {
     /// The base: no attempt of this build has changed anything in it.
     Base,
     /// The tree as the last attempt left it.
     Kept {
-        /// Whether it holds changes; not known of an attempt that left no trace.
+        /// `Some(true)` if it contains changes; `None` for an attempt that left no trace.
         changed: Option<bool>,
     },
     /// The tree of the base; the earlier work is saved.
     Reset {
-        /// Where the earlier work is saved, where it changed anything.
+        /// The ref of the saved work, if it changed anything.
         patch: Option<&'a str>,
     },
-    /// The project as it is checked out, for a repair. Those that were used are in it.
+    /// The project as it is checked out, for a repair. It contains the repairs that were used.
     CheckedOut {
-        /// Where what was taken back of the last repair is saved.
+        /// The patch with the reverted part of the last repair.
         patch: Option<&'a str>,
     },
-    /// The same tree, without the changes that were outside the fence.
+    /// The same tree, without the changes outside the allowed files.
     TakenBack {
-        /// Where what was taken back is saved.
+        /// The patch with the reverted changes.
         patch: Option<&'a str>,
         /// Whether they must not be made again.
         for_good: bool,
     },
-    /// Whatever a runtime elsewhere has: it is not ours to reset.
+    /// The tree of an external runtime, which Unstuck cannot reset.
     Elsewhere,
 }
 
-/// The replanning context.
+/// Builds the replanning context.
 pub fn replan(context: &Replan<'_>) -> String {
     let mut text = String::new();
     guidance(&mut text, context.guidance);
@@ -157,7 +161,7 @@ fn section(text: &mut String, name: &str, body: &str) {
     let _ = write!(text, "{name}\n{body}\n\n");
 }
 
-/// First, because a person's word outranks everything the agent would think of by itself.
+/// Appends a person's guidance. It comes first because it outranks the agent's own plans.
 fn guidance(text: &mut String, guidance: Option<Guidance<'_>>) {
     let Some(Guidance { decision, words }) = guidance else { return };
     let chosen = format!("They chose: {decision}. {}", meaning(decision));
@@ -192,7 +196,7 @@ fn headline(text: &mut String, context: &Replan<'_>) {
     };
 }
 
-/// `approach 2 of 3`, or that it is the last one: when those are used up, there is one more.
+/// Formats `approach 2 of 3`, or says that it is the last one: after the limit there is one more.
 fn approach_number(number: u32, of: u32) -> String {
     if number > of {
         format!("approach {number}, the last one before a person is asked")
@@ -203,7 +207,7 @@ fn approach_number(number: u32, of: u32) -> String {
 
 fn approaches(text: &mut String, context: &Replan<'_>) {
     let earlier = match context.guidance.filter(|_| context.answered) {
-        // What was fixed or allowed since says nothing against an approach.
+        // A fix or a permission given since then says nothing against an approach.
         Some(said) if !said.decision.is_about_the_approach() => return,
         Some(_) => "APPROACHES BEFORE THE ANSWER (the person knows of them)",
         None if context.failure.is_none() => "APPROACHES THAT FAILED IN AN EARLIER BUILD",
@@ -231,7 +235,7 @@ fn listed(text: &mut String, name: &str, approaches: &[TriedApproach<'_>], max: 
     section(text, name, body.trim_end());
 }
 
-/// `2. “moved the check” · changed 3 files (a.rs, b.rs) · ran 4 commands · failed: LOGIC_ERROR`
+/// Formats `2. “moved the check” · changed 3 files (a.rs, b.rs) · ran 4 commands · failed: LOGIC_ERROR`.
 fn line(tried: &TriedApproach<'_>) -> String {
     let Approach { summary, files, files_changed, commands, .. } = tried.approach;
     let mut line = format!("{}. ", tried.number);
@@ -274,7 +278,7 @@ fn failure(text: &mut String, name: &str, failure: &ReplanFailure<'_>) {
 }
 
 fn tree(tree: Tree<'_>, answered: bool) -> Option<String> {
-    // A person may want just that.
+    // A person may want exactly that change.
     let unchanged = if answered { "" } else { ", but do not apply it as it is" };
     let saved = |patch: Option<&str>, what: &str| match patch {
         Some(patch) => format!(

@@ -1,6 +1,6 @@
-//! The one line of an output that says most about why a check failed.
+//! Selection of the line of an output that says most about why a check failed.
 
-/// How lines begin that runners write after what failed.
+/// Prefixes of lines that runners print after the failure.
 const AFTERWARDS: &[&str] = &[
     "make:",
     "make[",
@@ -13,11 +13,11 @@ const AFTERWARDS: &[&str] = &[
     "error: Recipe",
     "note: run with",
 ];
-/// What a line holds that says what is wrong.
+/// Words of a line that reports a failure.
 const WRONG: &[&str] =
     &["error", "assert", "expected", "panicked", "exception", "mismatch", "not ok", "fail"];
 
-/// The last line that says what is wrong, or else the last one that is not only said afterwards.
+/// Returns the last line that reports a failure, or else the last one that is not a trailer.
 pub(super) fn telling_line(output: &str) -> Option<&str> {
     let lines = output.lines().map(str::trim).rev();
     let mut telling = lines.filter(|line| {

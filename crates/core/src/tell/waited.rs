@@ -1,4 +1,4 @@
-//! What an agent reads when Unstuck waited on behalf of its own command.
+//! The text for an agent when Unstuck waited on behalf of its own command.
 
 use crate::fault::Code;
 use crate::text::bounded::{quoted, tail};
@@ -7,15 +7,15 @@ use crate::time::Span;
 /// A wait on behalf of an agent's own command.
 #[derive(Clone, Copy, Debug)]
 pub struct Waited<'a> {
-    /// How long Unstuck waited.
+    /// The duration of the wait.
     pub span: Span,
-    /// Why.
+    /// The code of the fault that caused the wait.
     pub code: Code,
     /// The message or output, redacted.
     pub message: &'a str,
 }
 
-/// The result of an agent's own command that Unstuck waited for: it is never repeated by us.
+/// Returns the result of an agent's own command that Unstuck waited for; Unstuck never repeats the command.
 pub fn waited(waited: &Waited<'_>) -> String {
     let seconds = waited.span.as_millis().div_ceil(1_000);
     format!(

@@ -1,7 +1,8 @@
-//! What a person is to do, in a few words after “waiting for you to”.
+//! A person's next action, in a few words after “waiting for you to”.
 //!
-//! For whoever runs the project: hosts and variables are named as they are. What everybody may read
-//! is the question itself.
+//! The text is for the operator of the project: hosts and variables are named verbatim. The public text is
+//! the
+//! question itself.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use crate::engine::Rule;
 use crate::fault::{Auth, Fault, Kind};
 use crate::question::QuestionKind;
 
-/// What is wanted of a person who is asked a question of this kind, by this rule, about this fault.
+/// Returns the action expected of a person for a question of this kind, by this rule, about this fault.
 pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'static, str> {
     match kind {
         QuestionKind::Hands if rule == Rule::RepairProposed => "look at a repair".into(),
@@ -52,7 +53,7 @@ fn hands(kind: Option<&Kind>) -> Cow<'static, str> {
     }
 }
 
-/// `renew the login for api.example.com (SHOP_TOKEN)`.
+/// Formats `renew the login for api.example.com (SHOP_TOKEN)`.
 fn login(what: &'static str, auth: &Auth) -> Cow<'static, str> {
     if let (Some(login), None) = (&auth.login, &auth.variable) {
         return format!("run `{login}`").into();

@@ -1,4 +1,4 @@
-//! What is sent begins with its category, and what we say in it is plain.
+//! Messages begin with their category, and Unstuck's own words in them are plain.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn asked(project: &str, title: &str, code: Option<Code>) -> Message {
     Message::asked(project, &news(Happened::Asked(id)), id, code, &text(&asked))
 }
 
-/// Every form, with the given names and code.
+/// Returns every form, with the given names and code.
 fn all(project: &str, title: &str, code: Code) -> Vec<Message> {
     let (build, task) = (crate::engine::BuildId(1), crate::engine::TaskId(2));
     let tally = Tally { done: 3, not_done: 1, waiting: 2, questions: 2 };
@@ -45,7 +45,7 @@ fn all(project: &str, title: &str, code: Code) -> Vec<Message> {
     all
 }
 
-/// Without the category, which is for sorting and not for reading.
+/// Returns the words without the category, which is for sorting and not for reading.
 fn words(message: &Message) -> [&str; 2] {
     let mark = message
         .category
@@ -62,7 +62,7 @@ fn plain(message: &Message) {
     assert!(message.id.is_ascii() && !message.id.contains(' '), "{}", message.id);
 }
 
-// T4.26: whatever is told about a code begins with its category and names both.
+// T4.26: every message about a code begins with its category and names both.
 #[test]
 fn a_message_begins_with_its_category() {
     for &code in Code::ALL {

@@ -1,4 +1,4 @@
-//! Live sentences, messages, and what an agent reads after a failure.
+//! Tests of narration, messages and replanning texts.
 
 mod messages;
 mod narration;

@@ -1,4 +1,4 @@
-//! Everything a person sees live is one plain sentence.
+//! Every live event is narrated as a plain sentence.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::tell::{Narration as N, narrate};
 use crate::text::{lint, our_words};
 use crate::time::Span;
 
-/// Every form, with the given title and code.
+/// Returns every form, with the given title and code.
 fn all(title: &str, code: Code) -> Vec<N<'_>> {
     let mut all = vec![
         N::Started { title },

@@ -1,4 +1,4 @@
-//! What an agent reads after a failure.
+//! Tests of the text for an agent after a failure.
 
 use proptest::prelude::*;
 
@@ -199,7 +199,7 @@ proptest! {
     }
 }
 
-// TX3: what was fixed or allowed is no failed approach
+// TX3: a fixed or allowed fault is not a failed approach
 #[test]
 fn after_a_fix_or_a_leave_no_line_calls_an_approach_failed() {
     for decision in [
@@ -231,7 +231,7 @@ fn after_a_fix_or_a_leave_no_line_calls_an_approach_failed() {
     }
 }
 
-// T2.3, TX3: their words decide, also where they keep the approach
+// T2.3, TX3: the person's words decide, also if they keep the approach
 #[test]
 fn after_guidance_the_persons_words_decide_about_the_approach() {
     let guidance = Guidance {
@@ -260,13 +260,13 @@ fn after_guidance_the_persons_words_decide_about_the_approach() {
         assert!(!text.contains(line), "{line:?} in\n{text}");
     }
     insta::assert_snapshot!(text);
-    // When it fails after all, another way is looked for inside what they said.
+    // If it fails after all, another approach is chosen within the guidance.
     let text = replan(&Replan { answered: false, ..guided });
     assert!(text.contains("fundamentally different"), "{text}");
     assert!(text.contains("The guidance above still holds"), "{text}");
 }
 
-// TX3: after a question of the agent's own nothing has failed
+// TX3: after a question of the agent nothing has failed
 #[test]
 fn a_simpler_version_speaks_of_approaches_only_where_some_are_listed() {
     let guidance = Guidance { decision: Decision::SimplerVersion, words: "" };
