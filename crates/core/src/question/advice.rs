@@ -1,11 +1,11 @@
-//! The choice that is recommended for a kind of question and a code, and why.
+//! The recommended option for a kind of question and a code, with its reason.
 
 use super::{Asked, Decision, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::text::{VALUE_CHARS_MAX, name_in_sentence, quoted};
 
-/// The recommended choice and the words for it. A fact is not recommended, nor is one of the
-/// agent's own choices.
+/// Returns the recommended option and its words. A fact is not recommended, nor is one of the agent's own
+/// options.
 pub(super) fn advice(asked: &Asked<'_>) -> (Option<Decision>, String) {
     match asked.kind {
         QuestionKind::Happened => (None, look_first(asked)),
@@ -26,7 +26,7 @@ pub(super) fn advice(asked: &Asked<'_>) -> (Option<Decision>, String) {
     }
 }
 
-/// The advice, with the command that shows the change first.
+/// Prefixes the advice with the command that shows the change.
 fn with_the_change(said: &str, whole: Option<&str>) -> String {
     match whole.and_then(|whole| quoted(whole, VALUE_CHARS_MAX)) {
         Some(whole) => format!("To see the change, run {whole}. {said}"),
@@ -34,7 +34,7 @@ fn with_the_change(said: &str, whole: Option<&str>) -> String {
     }
 }
 
-/// What to do before a person says whether something happened.
+/// Returns what to look at before a person says whether an action happened.
 fn look_first(asked: &Asked<'_>) -> String {
     let place = asked.look_at.and_then(|place| quoted(place, VALUE_CHARS_MAX));
     match place {
@@ -47,7 +47,7 @@ fn look_first(asked: &Asked<'_>) -> String {
     }
 }
 
-/// What a person's hands can do, with the names of what is missing where they are known.
+/// Returns what a person can do by hand, naming what is missing if known.
 fn by_hand(asked: &Asked<'_>) -> String {
     if let Some(what) = credential(asked) {
         return format!("Please {what}, then tell me to try again.");
@@ -81,7 +81,7 @@ fn by_hand(asked: &Asked<'_>) -> String {
     hands(asked.code).to_owned()
 }
 
-/// How to put a credential in place: the login to run, the variable to set.
+/// Returns how to provide a credential: the login to run, the variable to set.
 fn credential(asked: &Asked<'_>) -> Option<String> {
     let worth = match asked.code? {
         Code::AuthInvalid => "a key that is accepted",
@@ -102,7 +102,7 @@ fn credential(asked: &Asked<'_>) -> Option<String> {
     }
 }
 
-/// What a person's hands can do where it is known whose login or right it is about.
+/// Returns what a person can do by hand if the account of the login or permission is known.
 fn at_account(code: Code, account: &str) -> Option<String> {
     Some(match code {
         Code::AuthInvalid => format!("put in a key or password that {account} takes"),
@@ -148,7 +148,7 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
     }
 }
 
-/// What may well pass by itself.
+/// Returns the advice for a failure that may well be transient.
 const fn passing(code: Option<Code>) -> (Decision, &'static str) {
     let said = match code {
         Some(
@@ -170,7 +170,7 @@ const fn passing(code: Option<Code>) -> (Decision, &'static str) {
     (Decision::TryAgain, said)
 }
 
-/// What can be done about a script that fails.
+/// Returns the advice for a script that fails.
 const fn script(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
     match (code, reason) {
         (Some(Code::ToolMissing), Reason::RepairBudgetExhausted { repairs: 0 }) => (
@@ -184,7 +184,7 @@ const fn script(code: Option<Code>, reason: Reason) -> (Decision, &'static str) 
     }
 }
 
-/// What a person's hands can do about it.
+/// Returns what a person can do by hand about a code.
 const fn hands(code: Option<Code>) -> &'static str {
     let Some(code) = code else {
         return "Please put right what is in the way, then tell me to try again.";

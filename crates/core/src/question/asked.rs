@@ -4,116 +4,114 @@ use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, RaiseFacts, Rea
 use crate::fault::{Class, Code, Work};
 use crate::time::Span;
 
-/// Everything a question's text may depend on.
+/// All facts that a question's text may depend on.
 ///
-/// Titles, names, commands and an agent's words may be anything: they are shown as they are, in
-/// quotation marks.
+/// Titles, names, commands and an agent's words may contain any text: they are quoted verbatim.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// What is asked of the person.
+    /// The kind of question.
     pub kind: QuestionKind,
-    /// The code of the last fault; *happened* and *paused* have none.
+    /// The code of the last fault; `None` for *happened* and *paused*.
     pub code: Option<Code>,
-    /// Tasks or jobs.
+    /// The kind of work that waits: tasks or jobs.
     pub work: Work,
-    /// Titles of the tasks that wait; the first is named in the text.
+    /// Titles of the waiting tasks; the text names the first one.
     pub titles: &'a [&'a str],
-    /// How many tasks wait, the named ones among them.
+    /// Number of waiting tasks, the named ones included.
     pub tasks: u32,
-    /// How many other tasks need them.
+    /// Number of other tasks that depend on them.
     pub dependants: u32,
-    /// What becomes of all other work while a person is waited for.
+    /// The state of all other work while the question is open.
     pub other_work: OtherWork,
-    /// The attempts that really ran, oldest first.
+    /// The attempts that actually ran, oldest first.
     pub attempts: &'a [TriedAttempt<'a>],
-    /// Why it is asked now.
+    /// The reason for asking now.
     pub reason: Reason,
-    /// The account or service it is about.
+    /// The account or service concerned.
     pub account: Option<&'a str>,
-    /// The program that uses the account, where it is another one than its service.
+    /// The program that uses the account, if it is not the service's own.
     pub program: Option<&'a str>,
-    /// The thing it is about: the check that fails, what is missing or refused, the action whose
-    /// outcome is unknown.
+    /// The subject: the check that fails, the missing or refused thing, the action whose outcome is unknown.
     pub what: Option<&'a str>,
-    /// What came back of an action whose outcome is unknown.
+    /// The output of an action whose outcome is unknown.
     pub came_back: Option<&'a str>,
-    /// Where a person can see whether an action happened.
+    /// The place where a person can see whether an action happened.
     pub look_at: Option<&'a str>,
     /// The environment variable that should hold the credential.
     pub variable: Option<&'a str>,
     /// The command that logs in.
     pub login: Option<&'a str>,
-    /// The budget that has no room left.
+    /// The exhausted budget.
     pub budget: Option<&'a BudgetFacts>,
-    /// How much a person adds to it by letting the work go on.
+    /// The amount a person adds to it by letting the work continue.
     pub raise: Option<&'a RaiseFacts>,
-    /// How the setup command ended, where it is what did not let the work begin.
+    /// The result of the setup command, if its failure kept the work from beginning.
     pub setup_ended: Option<&'a str>,
-    /// How a check ended that took too long before the work began.
+    /// The result of a check that exceeded its time limit before the work began.
     pub check_ended: Option<&'a str>,
-    /// What our own fence kept a check or a hook from, as a sentence; `what` is then the line of the
+    /// The access that the sandbox denied to a check or a hook, as a sentence; `what` is then the line of the
     /// settings that allows it.
     pub kept: Option<&'a str>,
     /// Why a change needs a person's yes, as a sentence.
     pub why: Option<&'a str>,
     /// The command that shows the whole change, where it is about one.
     pub whole_change: Option<&'a str>,
-    /// What the agent itself asked.
+    /// The question of the agent itself.
     pub agent_question: Option<&'a str>,
-    /// What the person answered it before.
+    /// The person's previous answer to it.
     pub answered_before: Option<&'a str>,
-    /// The choices that the agent offered.
+    /// The options that the agent offered.
     pub agent_options: &'a [String],
-    /// How dangerous it is what a person is to allow.
+    /// The risk of what a person is to allow.
     pub risk: Risk,
     /// The key of the action that a person is to allow.
     pub action_key: Option<&'a str>,
-    /// Whether the policy lets a person allow this for good.
+    /// `true` if the policy lets a person allow this permanently.
     pub always_allow: bool,
-    /// What happens by itself when nobody answers, where the operator configured that.
+    /// The default answer after a timeout, if the operator configured one.
     pub default: Option<DefaultAnswer>,
 }
 
-/// What becomes of the work that does not wait for an answer.
+/// The state of the work that does not wait for an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherWork {
-    /// It goes on.
+    /// The other work continues.
     #[default]
     GoesOn,
-    /// There is none that could go on now.
+    /// No other work can continue now.
     None,
     /// The build is paused.
     Paused,
-    /// The build rests until its next budget window.
+    /// The build sleeps until its next budget window.
     Rests,
 }
 
-/// An answer the operator configured for a question nobody answers in time.
+/// The answer that the operator configured for a question without an answer in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DefaultAnswer {
-    /// What is then chosen.
+    /// The decision then taken.
     pub decision: Decision,
-    /// How long a person has.
+    /// The time a person has to answer.
     pub within: Span,
 }
 
-/// One attempt that ran.
+/// An attempt that ran.
 #[derive(Clone, Copy, Debug)]
 pub struct TriedAttempt<'a> {
-    /// Its number, counted from 1.
+    /// The number of the attempt, counted from 1.
     pub number: u32,
-    /// What it did, in the agent's words; may be empty.
+    /// The agent's summary of its work; may be empty.
     pub summary: &'a str,
-    /// How many files it changed.
+    /// Number of files it changed.
     pub files_changed: u32,
-    /// How many commands it ran.
+    /// Number of commands it ran.
     pub commands: u32,
-    /// How it failed.
+    /// The code of its failure.
     pub code: Code,
 }
 
 impl<'a> Asked<'a> {
-    /// A question about one task of which no more is known; set the other fields as needed.
+    /// Creates a question about one task with no further facts; set the other fields as needed.
     pub const fn new(kind: QuestionKind, code: Option<Code>, reason: Reason) -> Self {
         Self {
             kind,
@@ -149,12 +147,12 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whether the question holds the whole build, not single tasks.
+    /// Returns whether the question pauses the whole build, not single tasks.
     pub(super) fn holds_build(&self) -> bool {
         self.kind == QuestionKind::Paused && self.reason.holds_build()
     }
 
-    /// What the choices depend on.
+    /// Returns the facts that the options depend on.
     pub fn options_context(&self) -> OptionsContext<'a> {
         OptionsContext {
             work: self.work,
@@ -173,14 +171,14 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whether it is about files of the project that the work has changed.
+    /// Returns whether the question is about project files that the work has changed.
     pub(super) fn is_about_edits(&self) -> bool {
         self.kind == QuestionKind::Ok
             && self.code == Some(Code::PermissionFileAccess)
             && self.risk == Risk::Usual
     }
 
-    /// Whether it may well pass by itself: a service, the network or the machine stood in the way.
+    /// Returns whether the fault may well be transient: a service, the network or the machine failed.
     pub(super) fn is_passing(&self) -> bool {
         self.code.is_some_and(|code| code.row().class == Class::EnvError)
     }

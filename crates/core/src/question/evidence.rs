@@ -1,8 +1,10 @@
-//! What a question rests on: the command and its output, what was tried, what changed.
+//! The evidence behind a question: the command and its output, the attempts, the change.
 //!
-//! The words of a question stay plain; this stands below them, as it was seen, for those who want
-//! to judge by themselves. Each thing has a field of its own, the same in the terminal, on the
-//! page, in the API and for agents.
+//! The words of a question stay plain; the evidence is shown below them, verbatim, for people who want to
+//! judge
+//! for themselves. Each fact has a field of its own, the same in the terminal, on the page, in the API and
+//! for
+//! agents.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +12,12 @@ use crate::fault::Code;
 use crate::text::bounded::printable;
 use crate::time::Time;
 
-/// How many lines of an output are shown.
+/// Maximum number of output lines shown.
 pub const OUTPUT_LINES_MAX: usize = 20;
-/// How much of an output is shown.
+/// Maximum number of output bytes shown.
 pub const OUTPUT_BYTES_MAX: usize = 4 * 1_024;
 
-/// What a question rests on. What does not apply is left out.
+/// The evidence behind a question. Fields that do not apply are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -26,22 +28,22 @@ pub struct Evidence {
     /// The request that is to be allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// The exit status of that command.
+    /// Exit code of that command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// The last lines of what it printed, redacted.
+    /// The last lines of its output, redacted.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// The tests that failed, where the output names them.
+    /// The failed tests, if the output names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failing_tests: Vec<String>,
-    /// The files it is about.
+    /// The files concerned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// The host it is about.
+    /// The host concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Who wants it.
+    /// The task and agent that asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<AskedBy>,
     /// The environment variable that should hold a credential.
@@ -50,72 +52,72 @@ pub struct Evidence {
     /// The command that logs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
-    /// The action of which it is not known whether it happened.
+    /// The action whose outcome is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionEvidence>,
     /// The budget that has no room for the next call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetFacts>,
-    /// How often it failed since a person last answered, in all approaches together.
+    /// Number of failures since a person last answered, over all approaches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<u32>,
-    /// The approaches that were really tried, oldest first.
+    /// The approaches that were actually tried, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approaches: Vec<ApproachFacts>,
-    /// What the last approach changed.
+    /// The change of the last approach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<DiffFacts>,
 }
 
-/// Who wants something.
+/// The task and agent that asked for something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskedBy {
     /// The title of the task.
     pub task: String,
-    /// The agent that works on it, where it is known.
+    /// The agent that works on the task, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
-/// An action of which it is not known whether it happened.
+/// An action whose outcome is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ActionEvidence {
-    /// Its key.
+    /// The idempotency key.
     pub key: String,
     /// The command or request in one line, redacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub sent_at: Time,
-    /// What came back; nothing where the process that sent it was gone before anything did.
+    /// The output of the call; `None` if the process that sent it was gone before any output arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came_back: Option<String>,
-    /// The command or address that looks it up. Without one it cannot be checked again.
+    /// The command or address that looks up the outcome. Without one it cannot be checked again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
-    /// What the latest look-up said.
+    /// The output of the latest lookup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_said: Option<String>,
-    /// When it was last looked up.
+    /// The time of the latest lookup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probed_at: Option<Time>,
-    /// The place where it would show.
+    /// The place where the effect would be visible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look_at: Option<String>,
 }
 
-/// A budget without room for the next call, in words with their units.
+/// A budget without room for the next call, as texts with units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetFacts {
     /// The limit.
     pub limit: String,
-    /// What was spent of it.
+    /// The amount spent of the limit.
     pub spent: String,
-    /// What the next call may cost.
+    /// The amount that the next call may cost.
     pub needed: String,
 }
 
@@ -123,56 +125,56 @@ pub struct BudgetFacts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApproachFacts {
-    /// Its number, counted from 1.
+    /// The number of the approach, counted from 1.
     pub number: u32,
-    /// What it did, in the agent's words or as it was seen.
+    /// The actions of the approach, in the agent's words or as observed.
     pub did: String,
-    /// How many files it changed.
+    /// Number of files it changed.
     pub files_changed: u32,
-    /// How many commands it ran.
+    /// Number of commands it ran.
     pub commands: u32,
-    /// How it ended.
+    /// The code of its failure.
     pub code: Code,
-    /// The same in words.
+    /// The failure in words.
     pub ended: String,
 }
 
-/// A change as numbers, with the way to the whole.
+/// A change as numbers, with the command that shows all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffFacts {
-    /// How many files it changes.
+    /// Number of changed files.
     pub files_changed: u32,
-    /// Some of them.
+    /// Some of the changed files.
     pub files: Vec<String>,
-    /// How many lines it adds.
+    /// Number of added lines.
     pub lines_added: u32,
-    /// How many lines it removes.
+    /// Number of removed lines.
     pub lines_removed: u32,
-    /// The command that shows the whole.
+    /// The command that shows the whole change.
     pub whole: String,
 }
 
-/// One thing of the evidence as it is shown, the same on every surface.
+/// An entry of the evidence as displayed, the same on every surface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceEntry {
-    /// What it is.
+    /// The label of the entry.
     pub label: &'static str,
-    /// It, line by line; none where it is a time.
+    /// The content line by line; empty if the entry is a time.
     pub lines: Vec<String>,
-    /// The time that it is.
+    /// The time, if the entry is one.
     pub at: Option<Time>,
-    /// Whether it is the words of a program, shown letter by letter.
+    /// `true` if the content is program output, shown letter by letter.
     pub verbatim: bool,
 }
 
 impl Evidence {
-    /// Whether there is nothing to show.
+    /// Returns whether there is no evidence to show.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What there is to show, in the order it is read.
+    /// Returns the entries in reading order.
     pub fn entries(&self) -> Vec<EvidenceEntry> {
         let mut entries = Vec::new();
         if let Some(action) = &self.action {
@@ -195,7 +197,7 @@ impl Evidence {
         entries
     }
 
-    /// Each approach with how it ended, and how often it failed in all where that is more.
+    /// Returns each approach with its failure, and the total number of failures if that is larger.
     fn approach_lines(&self) -> Vec<String> {
         let line = |tried: &ApproachFacts| {
             let did = if tried.did.is_empty() { "began" } else { tried.did.as_str() };
@@ -266,7 +268,7 @@ impl DiffFacts {
         stat.chain(self.files.iter().cloned()).chain(more).chain([whole]).collect()
     }
 
-    /// `2 files changed, 14 lines added, 3 removed`.
+    /// Formats `2 files changed, 14 lines added, 3 removed`.
     pub fn stat(&self) -> String {
         let files = if self.files_changed == 1 { "file" } else { "files" };
         let lines = if self.lines_added == 1 { "line" } else { "lines" };
@@ -277,7 +279,7 @@ impl DiffFacts {
     }
 }
 
-/// The last lines of an output, within its limits.
+/// Returns the last lines of an output, within its limits.
 pub fn last_lines(output: &str) -> String {
     let output = printable(output);
     let output = output.trim_end();

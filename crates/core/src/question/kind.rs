@@ -1,4 +1,4 @@
-//! The kinds of question and the choices each offers.
+//! The kinds of question and the decisions each offers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,46 +7,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::Asks;
 
-/// What is asked of a person.
+/// The kind of question to a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// Do something only a person can: renew a key, install a program, make room.
+    /// Do something only a person can: renew a key, install a program, free disk space.
     Hands,
     /// Allow something.
     Ok,
-    /// Decide how to go on.
+    /// Decide how to continue.
     Choice,
     /// Say whether an action whose outcome is unknown happened.
     Happened,
-    /// Our own fault: try again or leave it.
+    /// A bug in Unstuck: retry or skip.
     Ours,
-    /// A limit was reached: go on or stop.
+    /// A limit was reached: continue or stop.
     Paused,
     /// A check fails as it did before the work: say whether that belongs to the work.
     RedBase,
-    /// Something that passes by itself has not passed for long, or what runs the work was killed: try
-    /// again or leave it.
+    /// A transient failure has lasted long, or the process that runs the work was killed: retry or skip.
     Passing,
 }
 
-/// A person's choice.
+/// A person's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// "I have fixed it, try again."
     ProvideCredentials,
-    /// Leave this part out.
+    /// Skip this part.
     SkipFeature,
-    /// Allow it this time.
+    /// Allow it once.
     AllowOnce,
     /// Allow it from now on.
     AlwaysAllow,
     /// Do not allow it.
     Deny,
-    /// Go on with the guidance given.
+    /// Continue with the guidance given.
     ProvideGuidance,
     /// Do a simpler version.
     SimplerVersion,
@@ -54,13 +53,13 @@ pub enum Decision {
     ItHappened,
     /// The action did not happen; do it again.
     ItDidNot,
-    /// Leave the action out.
+    /// Skip the action.
     Skip,
-    /// Try again: where it stopped, or from a clean start after a fault of ours.
+    /// Retry: from where it stopped, or from a clean start after a bug in Unstuck.
     TryAgain,
-    /// Go on as before.
+    /// Continue as before.
     Continue,
-    /// Raise the limit and go on.
+    /// Raise the limit and continue.
     RaiseLimit,
     /// Stop here.
     Stop,
@@ -71,7 +70,7 @@ pub enum Decision {
 }
 
 impl QuestionKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: &[Self] = &[
         Self::Hands,
         Self::Ok,
@@ -83,8 +82,8 @@ impl QuestionKind {
         Self::Passing,
     ];
 
-    /// Every decision that can be taken on such a question; which of them are offered depends on
-    /// the case.
+    /// Returns all decisions that can be taken on such a question; the case decides which of them are
+    /// offered.
     pub const fn decisions(self) -> &'static [Decision] {
         match self {
             Self::Hands => &[Decision::ProvideCredentials, Decision::SkipFeature],
@@ -107,7 +106,7 @@ impl QuestionKind {
         }
     }
 
-    /// The kind of question a code leads to; none where nobody is asked.
+    /// Returns the kind of question that a code leads to, or `None` if no question is asked.
     pub const fn of(asks: Asks) -> Option<Self> {
         match asks {
             Asks::Nobody => None,
@@ -122,7 +121,7 @@ impl QuestionKind {
 }
 
 impl Decision {
-    /// Every decision.
+    /// All decisions.
     pub const ALL: &[Self] = &[
         Self::ProvideCredentials,
         Self::SkipFeature,
@@ -142,7 +141,7 @@ impl Decision {
         Self::Belongs,
     ];
 
-    /// The name on the wire.
+    /// Returns the name used on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ProvideCredentials => "provide_credentials",
@@ -164,17 +163,17 @@ impl Decision {
         }
     }
 
-    /// Whether it says how to go about the work, and not only that it can go on.
+    /// Returns whether the decision says how to do the work, and not only that it may continue.
     pub const fn is_about_the_approach(self) -> bool {
         matches!(self, Self::ProvideGuidance | Self::SimplerVersion)
     }
 
-    /// Whether it asks for another way than those that failed.
+    /// Returns whether the decision asks for another approach than those that failed.
     pub const fn asks_for_another_way(self) -> bool {
         matches!(self, Self::SimplerVersion)
     }
 
-    /// Whether it leaves the work out: the question then counts as skipped, not as resolved.
+    /// Returns whether the decision skips the work: the question then counts as skipped, not as resolved.
     pub const fn leaves_out(self) -> bool {
         match self {
             Self::SkipFeature | Self::Skip | Self::Deny => true,
@@ -201,7 +200,7 @@ impl fmt::Display for Decision {
     }
 }
 
-/// A word that is no decision.
+/// A word that is not a decision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a choice")]
 pub struct UnknownDecision(pub String);

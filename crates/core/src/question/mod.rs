@@ -1,7 +1,8 @@
-//! Questions: what a person is asked, and what they can choose.
+//! Questions: their kinds, texts, options and evidence.
 //!
-//! Our words are made by rules from typed facts and pass the linter of [`crate::text`]; the words
-//! of others stand in them in quotation marks. What a question rests on is its [`Evidence`].
+//! Unstuck's own words are made by rules from typed facts and pass the linter of [`crate::text`]; foreign
+//! words are
+//! quoted in them. The facts behind a question are its [`Evidence`].
 
 mod advice;
 mod asked;

@@ -1,4 +1,4 @@
-//! What a person can choose, with what each choice leads to.
+//! The options of a question, with the consequence of each.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,85 +6,84 @@ use super::{Decision, OtherWork, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Work};
 use crate::text::{VALUE_CHARS_MAX, said, tasks, title, verbatim};
 
-/// How many of an agent's own choices are offered.
+/// Maximum number of an agent's own options that are offered.
 const AGENT_OPTIONS_MAX: usize = 6;
 
-/// How many times the amount of going on a raised limit adds.
+/// Factor by which raising the limit adds more than continuing does.
 pub const RAISE_TIMES: u32 = 3;
 
-/// One choice.
+/// An option of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionOption {
-    /// The choice on the wire.
+    /// The decision on the wire.
     pub value: Decision,
-    /// The words on the button.
+    /// The text of the button.
     pub label: String,
-    /// What it leads to.
+    /// The consequence of the option.
     pub description: String,
-    /// The guidance that goes with this choice; without any, `provide_guidance` is the person's own
-    /// words.
+    /// The guidance that goes with this option; without it, `provide_guidance` takes the person's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
 }
 
-/// What the choices depend on besides the kind of question.
+/// The facts that the options depend on besides the kind of question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionsContext<'a> {
-    /// Tasks or jobs.
+    /// The kind of work: tasks or jobs.
     pub work: Work,
-    /// The title of the first task that waits; may be empty.
+    /// The title of the first waiting task; may be empty.
     pub title: &'a str,
-    /// How many tasks wait for this answer.
+    /// Number of tasks that wait for this answer.
     pub tasks: u32,
-    /// How many other tasks need them and would be skipped with them.
+    /// Number of other tasks that depend on them and would be skipped with them.
     pub dependants: u32,
-    /// What becomes of all other work.
+    /// The state of all other work.
     pub other_work: OtherWork,
-    /// Whether the policy lets a person allow this for good.
+    /// `true` if the policy lets a person allow this permanently.
     pub always_allow: bool,
-    /// Why it is asked.
+    /// The reason for asking.
     pub reason: Reason,
-    /// Whether it may well pass by itself.
+    /// `true` if the fault may well be transient.
     pub passing: bool,
-    /// How dangerous it is what a person is to allow.
+    /// The risk of what a person is to allow.
     pub risk: Risk,
-    /// The thing it is about.
+    /// The subject of the question.
     pub what: Option<&'a str>,
-    /// The choices that the agent offered.
+    /// The options that the agent offered.
     pub agent_options: &'a [String],
-    /// Whether it is about files of the project that the work has changed.
+    /// `true` if the question is about project files that the work has changed.
     pub edits: bool,
-    /// How much a person adds to a budget by letting the work go on.
+    /// The amount a person adds to a budget by letting the work continue.
     pub raise: Option<&'a RaiseFacts>,
 }
 
-/// What becomes of a budget's limit when a person raises it, in words with their units.
+/// The possible raises of a budget's limit, as texts with units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaiseFacts {
-    /// When the work goes on.
+    /// The limit if the work continues.
     pub go_on: RaisedLimit,
-    /// When the limit is raised for good.
+    /// The limit if it is raised permanently.
     pub raise: RaisedLimit,
 }
 
-/// A limit with what is added to it, in words with their units.
+/// A raised limit, as texts with units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaisedLimit {
-    /// What is added.
+    /// The added amount.
     pub more: String,
     /// The new limit.
     pub in_all: String,
 }
 
 impl RaisedLimit {
-    /// `$0.15 more ($0.20 in all)`.
+    /// Formats `$0.15 more ($0.20 in all)`.
     fn line(&self) -> String {
         format!("{} more ({} in all)", self.more, self.in_all)
     }
 }
 
-/// The choices for a kind of question, in the order they are offered.
+/// Returns the options for a kind of question, in the order in which they are offered.
 pub fn options(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<QuestionOption> {
     let choice = |&value: &Decision| QuestionOption {
         value,
@@ -95,12 +94,12 @@ pub fn options(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<Question
     context.prepared().into_iter().chain(context.offered(kind).iter().map(choice)).collect()
 }
 
-/// What the choice to go on without a change of files says to the agent.
+/// Returns the guidance to the agent for the option to continue without a change of files.
 pub fn leave_as_it_was(what: &str) -> String {
     format!("Leave {what} as it was. Reach the goal without it.")
 }
 
-/// The words on the button, without the number of tasks.
+/// Returns the text of the button, without the number of tasks.
 pub(super) const fn label(decision: Decision) -> &'static str {
     match decision {
         Decision::ProvideCredentials => "I have fixed it, try again",
@@ -123,7 +122,7 @@ pub(super) const fn label(decision: Decision) -> &'static str {
 }
 
 impl OptionsContext<'_> {
-    /// The decisions that fit the case, in the order they are offered.
+    /// Returns the decisions that fit the case, in the order in which they are offered.
     fn offered(&self, kind: QuestionKind) -> &'static [Decision] {
         use Decision as D;
         match kind {
@@ -144,8 +143,9 @@ impl OptionsContext<'_> {
         }
     }
 
-    /// How work that is stuck can go on. A script has no simpler version, and a hint helps it only
-    /// where something repairs it.
+    /// Returns the decisions by which stuck work can continue. A script has no simpler version, and a hint
+    /// helps it
+    /// only if a repair is configured.
     const fn ways_on(&self) -> &'static [Decision] {
         use Decision as D;
         let repairs = !matches!(self.reason, Reason::RepairBudgetExhausted { repairs: 0 });
@@ -160,8 +160,8 @@ impl OptionsContext<'_> {
         }
     }
 
-    /// The choices that come with their words: those of the agent, or the safe way around what is
-    /// dangerous.
+    /// Returns the options that come with guidance: those of the agent, or the safe way around a dangerous
+    /// command.
     fn prepared(&self) -> Vec<QuestionOption> {
         if let (Risk::Destructive | Risk::Never, Some(what)) = (self.risk, self.what) {
             let guidance = format!(
@@ -235,7 +235,7 @@ impl OptionsContext<'_> {
         }
     }
 
-    /// ` for 3 tasks`; nothing when there is only one.
+    /// Formats ` for 3 tasks`; empty for a single task.
     fn scope(&self) -> String {
         match self.tasks {
             0 | 1 => String::new(),
@@ -243,7 +243,7 @@ impl OptionsContext<'_> {
         }
     }
 
-    /// ` All other work goes on.`; nothing where that is not so.
+    /// Returns ` All other work goes on.`, or an empty string if it does not.
     const fn rest(&self) -> &'static str {
         match self.other_work {
             OtherWork::GoesOn => " All other work goes on.",
@@ -251,7 +251,7 @@ impl OptionsContext<'_> {
         }
     }
 
-    /// `“Payment webhook” and 2 tasks that need it`.
+    /// Formats `“Payment webhook” and 2 tasks that need it`.
     fn left_out(&self) -> String {
         let (these, them) = match self.tasks {
             0 | 1 => (title(self.title, self.work), "it"),

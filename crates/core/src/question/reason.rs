@@ -1,79 +1,79 @@
-//! Why a question is asked now and not before.
+//! The reason for asking a question at this moment.
 
 use serde::{Deserialize, Serialize};
 
 use crate::fault::BudgetSpan;
 use crate::time::Span;
 
-/// The rule that led to a question, with the numbers it really saw.
+/// The rule that led to a question, with the numbers it observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// Trying again cannot help, so it is asked at once.
+    /// A retry cannot help, so the question is asked immediately.
     FirstOccurrence,
     /// Every approach for this error failed.
     AttemptsUsedUp {
-        /// Failures that were counted, the first one among them.
+        /// Number of counted failures, the first one included.
         tried: u32,
-        /// How many different approaches were among them.
+        /// Number of different approaches among them.
         ways: u32,
     },
     /// Repeating the same operation did not help.
     MaxRetriesExceeded {
-        /// Repetitions that really ran, without the first try.
+        /// Number of repetitions that actually ran, without the first try.
         retries: u32,
     },
     /// Waiting did not help.
     WaitedTooLong {
-        /// How long the wait was.
+        /// The duration of the wait.
         span: Span,
     },
     /// The job was repaired as often as allowed.
     RepairBudgetExhausted {
-        /// Repairs that really ran.
+        /// Number of repairs that actually ran.
         repairs: u32,
     },
     /// A repair of the job is ready, and a person decides whether it is used.
     RepairProposed,
     /// Shortening the conversation did not help.
     ShortenedTooOften {
-        /// How often it was shortened.
+        /// Number of compactions.
         times: u32,
     },
-    /// The one repetition that makes sense did not help.
+    /// The single useful repetition did not help.
     RetriedOnce,
     /// Many different errors in a row within one task.
     TooManyDifferentErrors,
-    /// What runs the work was killed several times in a row.
+    /// The process that runs the work was killed several times in a row.
     TooManyCrashes {
-        /// How often.
+        /// Number of crashes.
         times: u32,
     },
-    /// A job keeps failing for a passing reason, and goes on trying.
+    /// A job keeps failing for a transient reason, and continues to retry.
     KeepsFailing {
-        /// Firings in a row that gave up.
+        /// Number of consecutive firings that gave up.
         firings: u32,
-        /// How long it has been failing.
+        /// The time it has been failing.
         span: Span,
     },
     /// Too many questions are open at once.
     TooManyQuestions {
-        /// How many are open.
+        /// Number of open questions.
         open: u32,
     },
     /// A budget has no room for the next step.
     BudgetSpent {
-        /// What the budget covers.
+        /// The span that the budget covers.
         span: BudgetSpan,
     },
-    /// Nobody can tell whether an action happened.
+    /// The outcome of an action cannot be determined.
     OutcomeUnknown,
     /// The agent itself asked.
     AgentAsked,
 }
 
 impl Reason {
-    /// Whether it stops the whole build, not single tasks.
+    /// Returns whether the reason stops the whole build, not single tasks.
     pub(super) fn holds_build(self) -> bool {
         match self {
             Self::TooManyQuestions { .. } => true,
@@ -82,7 +82,7 @@ impl Reason {
         }
     }
 
-    /// Whether the same trouble was met more than once before it was asked.
+    /// Returns whether the same fault occurred more than once before the question.
     pub(super) const fn is_repeated(self) -> bool {
         match self {
             Self::AttemptsUsedUp { tried, .. } => tried > 1,
@@ -103,7 +103,7 @@ impl Reason {
         }
     }
 
-    /// The reason in an operator's words.
+    /// Returns the reason in an operator's words.
     pub fn operator(self) -> String {
         match self {
             Self::FirstOccurrence => "Not retryable".to_owned(),

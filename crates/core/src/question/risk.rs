@@ -1,13 +1,13 @@
-//! How dangerous it is what a person is to allow.
+//! The risk of a command or file that a person is to allow.
 
-/// Programs that remove, overwrite or end something, or act for somebody else.
+/// Programs that remove, overwrite or end something, or act as another user.
 const DANGEROUS: &[&str] = &[
     "dd", "dropdb", "fdisk", "kill", "killall", "mkfs", "parted", "pkill", "rm", "rmdir", "shred",
     "shutdown", "reboot", "su", "sudo", "truncate", "unlink", "wipefs",
 ];
-/// Programs that change rights, which can be put back where it is about few files of the project.
+/// Programs that change permissions, which can be restored if only a few files of the project are affected.
 const RIGHTS: &[&str] = &["chgrp", "chmod", "chown"];
-/// What other programs are told to do when they remove or overwrite something, or reach outside.
+/// Arguments with which other programs remove or overwrite something, or reach outside.
 const TOLD: &[&str] = &[
     "--delete",
     "--force",
@@ -28,33 +28,33 @@ const TOLD: &[&str] = &[
     "uninstall",
 ];
 
-/// How dangerous it is what a person is to allow.
+/// The risk of what a person is to allow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Risk {
-    /// Nothing speaks against it but that it is not on the list.
+    /// No known danger; it is only missing from the allowlist.
     #[default]
     Usual,
     /// A command that removes or overwrites something, or reaches outside.
     Destructive,
-    /// A declared command that cannot be undone, whatever it does.
+    /// A declared command that cannot be undone, whatever its effect.
     Irreversible,
     /// A declared request that cannot be undone.
     IrreversibleRequest,
-    /// A command that never runs, whoever allows it.
+    /// A command that never runs, even with a person's permission.
     Never,
-    /// A file outside of the project.
+    /// A file outside the project.
     Outside,
-    /// A file of the project that the agent's own program guards by itself.
+    /// A project file that the agent program itself protects.
     Guarded,
 }
 
 impl Risk {
-    /// Whether it is a declared action, which cannot be undone.
+    /// Returns whether it is a declared action, which cannot be undone.
     pub const fn is_action(self) -> bool {
         matches!(self, Self::Irreversible | Self::IrreversibleRequest)
     }
 
-    /// The risk of a command. What cannot be judged from its words counts as usual.
+    /// Returns the risk of a command. A command that cannot be judged by its words counts as usual.
     pub fn of_command(command: &str) -> Self {
         let dangerous = words_of(command).any(|word| {
             let name = program_in(word).to_ascii_lowercase();
@@ -71,14 +71,14 @@ impl Risk {
         }
     }
 
-    /// The risk of touching a file.
+    /// Returns the risk of touching a file.
     pub fn of_path(path: &str) -> Self {
         let outside = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
         if outside { Self::Outside } else { Self::Usual }
     }
 }
 
-/// Whether rights of whole folders, or of files outside of the project, are changed.
+/// Returns whether the command changes permissions of whole folders, or of files outside the project.
 fn changes_many_rights(command: &str) -> bool {
     let mut words = words_of(command).skip_while(|word| !RIGHTS.contains(&program_in(word)));
     words.next().is_some()
@@ -94,7 +94,7 @@ fn words_of(command: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// The name of a program without its folder.
+/// Returns the name of a program without its folder.
 fn program_in(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }

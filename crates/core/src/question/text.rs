@@ -1,7 +1,8 @@
-//! A question's words: what I was doing, what is in the way, what I tried, what you can choose.
+//! The text of a question: the work, the obstacle, the attempts and the options.
 //!
-//! Made by rules from [`Asked`]. The words of others stand in it in quotation marks, as they are; a
-//! fault's message is for the evidence and the operator's text.
+//! Rules make it from [`Asked`]. Foreign words are quoted verbatim; a fault's message is for the evidence and
+//! the
+//! operator's text.
 
 use std::fmt::Write as _;
 
@@ -17,53 +18,52 @@ use crate::text::{
     obstacle, quoted, span, tasks, title,
 };
 
-/// An operator text is cut at this length; the whole message is in the log.
+/// Maximum length of an operator text in bytes; the whole message is in the log.
 pub const OPERATOR_TEXT_BYTES_MAX: usize = 4 * 1_024;
 
-/// What a person is told when the fault is ours.
+/// The sentence for a bug in Unstuck.
 const OURS: &str = "Internal error. Please contact support.";
 
-/// What a person is told about a repair that is not used by itself.
+/// The sentence for a repair that is not applied automatically.
 const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put it to use: your own \
                             files are as they were.";
 
-/// What holds for every path outside of the project.
+/// The sentence for any path outside the project.
 const OUTSIDE: &str =
     "Nothing outside of the project can be changed from here, even with your yes.";
 
-/// What holds for a file of the project that the agent's own program guards.
+/// The sentence for a project file that the agent program itself protects.
 const GUARDED: &str = "It guards such files by itself, so your yes cannot change that from here.";
 
-/// What is said of a command that no answer can allow.
+/// The sentence for a command that no answer can allow.
 const NEVER: &str = "That never runs here, even if you allow it, unless the settings take it off the \
                      list.";
 
-/// A question's public words.
+/// The public text of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionText {
-    /// What I was doing, what is in the way, what I tried.
+    /// The work, the obstacle and the attempts.
     pub problem: String,
-    /// The choice that is recommended: the first one with this value. None where only the person
-    /// can know.
+    /// The recommended decision: the first option with this value. `None` if only the person can know.
     pub recommended: Option<Decision>,
-    /// Why it is recommended, or what to do first.
+    /// The reason for the recommendation, or what to do first.
     pub recommended_text: String,
-    /// The choices and what each leads to.
+    /// The options with their consequences.
     pub options: Vec<QuestionOption>,
-    /// What was tried: one entry per attempt, oldest first.
+    /// The attempts, one entry each, oldest first.
     pub attempts: Vec<String>,
 }
 
 impl QuestionText {
-    /// Whether the choice at this position is the recommended one.
+    /// Returns whether the option at this position is the recommended one.
     pub fn recommends(&self, at: usize) -> bool {
         self.recommended.is_some()
             && self.options.iter().position(|option| Some(option.value) == self.recommended)
                 == Some(at)
     }
 
-    /// The choice that was taken: the one with these words, or else the one without any.
+    /// Returns the option that was taken: the one with this guidance, or else the one without any.
     pub fn chosen(&self, decision: Decision, guidance: Option<&str>) -> Option<&QuestionOption> {
         let mut fitting = self.options.iter().filter(|option| option.value == decision);
         let same = |option: &&QuestionOption| {
@@ -74,7 +74,7 @@ impl QuestionText {
     }
 }
 
-/// The public words of a question. What we say ourselves passes the linter.
+/// Builds the public text of a question. Unstuck's own words in it pass the linter.
 pub fn text(asked: &Asked<'_>) -> QuestionText {
     let (recommended, recommended_text) = advice(asked);
     QuestionText {
@@ -86,7 +86,7 @@ pub fn text(asked: &Asked<'_>) -> QuestionText {
     }
 }
 
-/// The operator's words for a question: reason, code, type and the fault's own message.
+/// Builds the operator's text of a question: reason, code, type and the fault's own message.
 pub fn operator_text(asked: &Asked<'_>, message: &str) -> String {
     let mut text = asked.reason.operator();
     if let Some(code) = asked.code {
@@ -131,7 +131,7 @@ impl Problem<'_> {
         match (asked.kind, asked.code) {
             (QuestionKind::Happened, _) => Some(self.unknown_outcome()),
             (QuestionKind::Paused, _) => Some(self.limit()),
-            // "Internal error" has said it; the details are for the operator.
+            // "Internal error" is already in the text; the details are for the operator.
             (_, None | Some(Code::InternalError | Code::InternalStore)) => None,
             _ if asked.reason == Reason::RepairProposed => Some(REPAIR_READY.to_owned()),
             (_, Some(code)) => {
@@ -167,7 +167,7 @@ impl Problem<'_> {
         }
     }
 
-    /// What the person told an agent that asks again.
+    /// Returns the person's previous answer to an agent that asks again.
     fn told_before(&self) -> String {
         let Some(before) = self.asked.answered_before else { return String::new() };
         let Some(said) = quoted(before, QUESTION_CHARS_MAX) else { return String::new() };
@@ -175,7 +175,7 @@ impl Problem<'_> {
         format!(" You told it before: {said}{stop}")
     }
 
-    /// What an action is that no rule allows, with the key that it was declared under.
+    /// Describes an action that no rule allows, with the key it was declared under.
     fn irreversible(&self) -> String {
         let asked = self.asked;
         let does = match asked.risk {
@@ -198,7 +198,7 @@ impl Problem<'_> {
         format!("The AI helper wants to change something outside of the project{what}. {OUTSIDE}")
     }
 
-    /// What the agent's own program refused, whatever the rules here say.
+    /// Describes a refusal by the agent program itself, whatever the rules here say.
     fn guarded(&self) -> String {
         let program = self.asked.program.unwrap_or("the program of the AI helper");
         let what = self.asked.what.and_then(|what| quoted(what, VALUE_CHARS_MAX));
@@ -245,7 +245,7 @@ impl Problem<'_> {
         }
     }
 
-    /// What waits and what goes on, so that nobody has to guess.
+    /// Says which work waits and which continues, so that the reader need not guess.
     fn meanwhile(&self) -> String {
         let asked = self.asked;
         if asked.holds_build() {
@@ -303,12 +303,12 @@ fn doing(asked: &Asked<'_>) -> String {
     }
 }
 
-/// The first task that waits, by its title.
+/// Returns the title of the first waiting task.
 fn named(asked: &Asked<'_>) -> String {
     title(asked.titles.first().copied().unwrap_or_default(), asked.work)
 }
 
-/// Whether other work may meet the same trouble: it is about a service, an account or the machine.
+/// Returns whether other work may meet the same fault: it is about a service, an account or the machine.
 const fn reaches_further(code: Code) -> bool {
     let row = code.row();
     match row.error_type {

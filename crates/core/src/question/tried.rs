@@ -1,10 +1,10 @@
-//! What was tried before a question, with the numbers that really ran.
+//! The attempts before a question, with the numbers that actually ran.
 
 use super::{Asked, QuestionKind, Reason, TriedAttempt};
 use crate::fault::{Code, Work};
 use crate::text::{VALUE_CHARS_MAX, count, failed, quoted, said, span};
 
-/// Why it came to a question. (T1.4: a first occurrence says nothing about further attempts.)
+/// Returns why the question is asked. (T1.4: a first occurrence says nothing about further attempts.)
 pub(super) fn tried(asked: &Asked<'_>) -> Option<String> {
     Some(match asked.reason {
         Reason::FirstOccurrence => return at_once(asked).map(str::to_owned),
@@ -64,7 +64,7 @@ fn attempts_used_up(tried: u32, ways: u32) -> String {
     }
 }
 
-/// `once`, `three times in a row`.
+/// Formats `once`, `three times in a row`.
 fn in_a_row(number: u32) -> String {
     match number {
         0 | 1 => "once".to_owned(),
@@ -80,7 +80,7 @@ fn times(number: u32) -> String {
     }
 }
 
-/// Why it is asked without another try.
+/// Returns why the question is asked without a retry.
 fn at_once(asked: &Asked<'_>) -> Option<&'static str> {
     match asked.kind {
         QuestionKind::Hands | QuestionKind::Choice
@@ -93,9 +93,9 @@ fn at_once(asked: &Asked<'_>) -> Option<&'static str> {
     }
 }
 
-/// One line for each attempt, oldest first.
+/// Returns a line for each attempt, oldest first.
 pub(super) fn attempts(asked: &Asked<'_>) -> Vec<String> {
-    // Only attempts at one and the same error may be said to have failed the same way.
+    // Only attempts at the same error can be said to have failed the same way.
     let same_error = matches!(asked.reason, Reason::AttemptsUsedUp { .. });
     let line = |(at, attempt): (usize, &TriedAttempt<'_>)| {
         let again =
@@ -105,7 +105,7 @@ pub(super) fn attempts(asked: &Asked<'_>) -> Vec<String> {
     asked.attempts.iter().enumerate().map(line).collect()
 }
 
-/// `Approach 2 changed three files and the same check failed.`
+/// Formats `Approach 2 changed three files and the same check failed.`
 fn attempt_line(work: Work, attempt: &TriedAttempt<'_>, again: bool) -> String {
     let number = attempt.number;
     let tried = match work {

@@ -1,4 +1,4 @@
-//! Everything that the rules can say passes the linter, and says what it must.
+//! Every text that the rules can produce passes the linter, and contains the required facts.
 
 use std::collections::HashSet;
 
@@ -108,7 +108,7 @@ fn every_text_passes_the_linter() {
     }
 }
 
-/// A question as a person reads it.
+/// Returns a question as displayed to a person.
 fn card(asked: &Asked<'_>) -> String {
     use std::fmt::Write as _;
     let text = text(asked);
@@ -124,7 +124,7 @@ fn card(asked: &Asked<'_>) -> String {
     card
 }
 
-/// Four attempts at one error: with a plain summary, a technical one, and none.
+/// Four attempts at the same error: with a plain summary, a technical one, and none.
 const ATTEMPTS: [TriedAttempt<'static>; 4] = [
     TriedAttempt {
         number: 1,
@@ -399,7 +399,7 @@ fn every_code_has_its_own_words() {
     insta::assert_snapshot!(natural.collect::<String>());
 }
 
-/// The reason a code most often comes to a question for.
+/// Returns the reason for which a code most often leads to a question.
 fn usual(code: Code) -> Reason {
     use crate::fault::Reaction as R;
     match code.row().reaction {

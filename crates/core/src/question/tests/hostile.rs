@@ -1,4 +1,4 @@
-//! Titles and words from outside may hold anything; the question stays whole and bounded.
+//! Titles and words from outside may contain any text; the question stays whole and bounded.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::{plain, words};
 use crate::fault::Code;
 use crate::question::{Asked, QuestionKind, Reason, TriedAttempt, text};
 
-/// A question's problem is never longer, whatever is put into it.
+/// Maximum length of a question's problem, for any input.
 const PROBLEM_BYTES_MAX: usize = 8_192;
 
 fn hostile() -> impl Strategy<Value = String> {

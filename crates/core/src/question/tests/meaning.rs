@@ -1,4 +1,4 @@
-//! What questions must say, and what they must not.
+//! Required and forbidden contents of questions.
 
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::{
@@ -57,7 +57,7 @@ fn a_choice_says_how_many_tasks_it_applies_to() {
 
 #[test]
 fn a_first_occurrence_says_nothing_about_attempts() {
-    // T1.4, T3.15: a refused key asks at once, with the one attempt that ran.
+    // T1.4, T3.15: a refused key is asked about immediately, with the one attempt that ran.
     let attempts = [TriedAttempt {
         number: 1,
         summary: "",

@@ -1,5 +1,4 @@
-//! Questions: that what we say in them is plain, that they say what they must, and that the words
-//! of others stand in them as they are.
+//! Questions: Unstuck's own words are plain, the required facts are present, and foreign words are verbatim.
 
 mod breadth;
 mod hostile;
@@ -14,10 +13,10 @@ fn plain(text: &str) {
     assert!(findings.is_empty(), "{text:?}\n{findings:?}");
 }
 
-/// Everything that we ourselves say in a question.
+/// Returns all of Unstuck's own words in a question.
 fn words(text: QuestionText) -> impl Iterator<Item = String> {
     let options = text.options.into_iter().flat_map(|option| {
-        // A choice with words of its own is the agent's.
+        // An option with guidance is worded by the agent.
         let ours = option.guidance.is_none().then_some(option.label);
         ours.into_iter().chain([option.description])
     });
