@@ -1,50 +1,51 @@
-//! What an irreversible action calls, in full.
+//! The full call of an irreversible action.
 //!
-//! It is kept with the intent, so that whoever goes on after a crash calls the same and no more. No
-//! secret is in it: secrets are named by the environment variable they are expected in.
+//! It is kept with the intent, so that the process that continues after a crash makes the same call and no
+//! other. It
+//! contains no secret: secrets are named by the environment variable they are expected in.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Span;
 
-/// How long a call may take unless it says otherwise.
+/// Default timeout of a call.
 const TIMEOUT: Span = Span::from_mins(1);
 
-/// What is called.
+/// The call of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Call {
-    /// A pull request is opened.
+    /// Opens a pull request.
     PullRequest(PullRequest),
-    /// A request is sent.
+    /// Sends a request.
     Http(HttpCall),
-    /// A command is run.
+    /// Runs a command.
     Command(CommandCall),
 }
 
-/// A pull request at GitHub, or at whoever speaks like it.
+/// A pull request at GitHub, or at a service with the same API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PullRequest {
     /// Owner and name: `ada/shop`.
     pub repository: String,
-    /// The branch it comes from; the build's own without one.
+    /// The source branch; the build's own if `None`.
     pub head: Option<String>,
-    /// The branch it goes to.
+    /// The target branch.
     pub base: String,
-    /// Its title.
+    /// The title of the pull request.
     pub title: String,
-    /// What it says.
+    /// The description of the pull request.
     pub body: String,
-    /// Whether it is only a draft.
+    /// `true` to open it as a draft.
     pub draft: bool,
-    /// The address of the service, where it is not GitHub's own.
+    /// Base URL of the service, if it is not GitHub's own.
     pub base_url: Option<String>,
-    /// The variable that holds the token.
+    /// The environment variable that holds the token.
     pub token_variable: String,
-    /// How long it may take.
+    /// Timeout of the call.
     pub timeout_ms: Span,
 }
 
@@ -64,25 +65,25 @@ impl Default for PullRequest {
     }
 }
 
-/// A request. Our key goes with it as `Idempotency-Key`.
+/// An HTTP request. The idempotency key is sent as `Idempotency-Key`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HttpCall {
-    /// Its method.
+    /// The HTTP method.
     pub method: String,
-    /// Where it goes.
+    /// The target URL.
     pub url: String,
-    /// Its headers.
+    /// Headers without secrets.
     pub headers: Vec<(String, String)>,
-    /// Headers that hold a secret.
+    /// Headers that contain a secret.
     pub secrets: Vec<SecretHeader>,
-    /// What it says.
+    /// The request body.
     pub body: Option<String>,
-    /// What is asked to find out whether it happened: it did when there is something, and it did not
-    /// when there is nothing (404 or 410).
+    /// The URL of the lookup: the action happened if it returns a resource, and did not if there is none (404
+    /// or 410).
     pub look_up_url: Option<String>,
-    /// How long it may take.
+    /// Timeout of the request.
     pub timeout_ms: Span,
 }
 
@@ -100,31 +101,31 @@ impl Default for HttpCall {
     }
 }
 
-/// A header whose value is not kept anywhere.
+/// A header whose value is never stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SecretHeader {
-    /// Its name.
+    /// The name of the header.
     pub name: String,
-    /// What stands before the secret: `Bearer `.
+    /// The prefix of the secret: `Bearer `.
     pub before: String,
-    /// The variable that holds the secret.
+    /// The environment variable that holds the secret.
     pub variable: String,
 }
 
-/// A command, run in the task's worktree. It finds our key in `UNSTUCK_IDEMPOTENCY_KEY`.
+/// A command, run in the task's worktree. The idempotency key is in `UNSTUCK_IDEMPOTENCY_KEY`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CommandCall {
-    /// The program.
+    /// The program to run.
     pub program: String,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<String>,
-    /// Variables that it gets beside what every command gets.
+    /// Names of environment variables passed to it besides the common ones.
     pub variables: Vec<String>,
-    /// How long it may take.
+    /// Timeout of the command.
     pub timeout_ms: Span,
 }
 
@@ -140,7 +141,7 @@ impl Default for CommandCall {
 }
 
 impl Call {
-    /// The call in one line for people.
+    /// Formats the call as one line for people.
     pub fn line(&self) -> String {
         match self {
             Self::PullRequest(wanted) => {
@@ -151,7 +152,7 @@ impl Call {
         }
     }
 
-    /// The place where it would show.
+    /// Returns the place where the effect would be visible.
     pub fn place(&self) -> Option<String> {
         match self {
             Self::PullRequest(PullRequest { repository, base_url: None, .. }) => {
@@ -165,9 +166,9 @@ impl Call {
         }
     }
 
-    /// Recognises the same call again.
+    /// Returns a digest by which the same call is recognized again.
     pub fn digest(&self) -> u64 {
-        // None of these types can fail to be written, and fields are written in their order.
+        // Serialization of these types cannot fail, and fields are written in declaration order.
         let written = serde_json::to_vec(self).unwrap_or_default();
         let mut first = [0; 8];
         first.copy_from_slice(&blake3::hash(&written).as_bytes()[..8]);
@@ -175,7 +176,7 @@ impl Call {
     }
 }
 
-/// A program with its arguments as it would be typed, words with blanks in quotes.
+/// Formats a program with its arguments as it would be typed; words with blanks are quoted.
 pub fn line_of(program: &str, arguments: &[String]) -> String {
     let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
     let quoted = words.map(|word| {
@@ -190,7 +191,7 @@ pub fn line_of(program: &str, arguments: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The first web address in a line, without what is asked of it.
+/// Returns the first web address in a line, without its query.
 pub(super) fn address_in(line: &str) -> Option<String> {
     let start = ["https://", "http://"].iter().filter_map(|scheme| line.find(scheme)).min()?;
     let address = line[start..].split(|c: char| c.is_whitespace() || "'\"?#".contains(c)).next()?;
@@ -226,7 +227,7 @@ mod tests {
         for (call, kind, probe) in table {
             let spec = MutationSpec::calling("key", call.clone());
             assert_eq!((spec.kind, spec.probe), (kind, probe), "{call:?}");
-            // An absent effect may still appear for as long as the call may take.
+            // An absent effect may still appear until the timeout of the call has passed.
             assert_eq!(spec.settle_ms, TIMEOUT, "{call:?}");
         }
     }

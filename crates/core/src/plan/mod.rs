@@ -1,4 +1,4 @@
-//! Plans: what there is to do, and in which order it may be done.
+//! Plans: the tasks of a build and the order in which they may run.
 
 mod call;
 pub mod file;

@@ -1,4 +1,4 @@
-//! A plan: tasks whose order is known to be possible.
+//! A plan: tasks with a valid order.
 
 use std::collections::BTreeMap;
 
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use super::TaskSpec;
 
-/// Tasks with their dependencies resolved; there is no cycle among them.
+/// Tasks with their dependencies resolved; the dependencies have no cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     tasks: Vec<TaskSpec>,
-    /// For each task the positions of the tasks it needs.
+    /// For each task, the positions of the tasks it depends on.
     needs: Vec<Vec<u32>>,
 }
 
-/// Why tasks make no plan.
+/// The reason why tasks do not form a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Nothing to do.
+    /// There is no task.
     #[error("there is no task in the plan")]
     Empty,
-    /// Two tasks have one name.
+    /// Two tasks have the same name.
     #[error("two tasks are named {0:?}; give one of them another name")]
     Twice(String),
-    /// A task needs one that does not exist.
+    /// A task depends on one that does not exist.
     #[error("task {task:?} needs {missing:?}, which is not in the plan")]
     Unknown {
-        /// The task.
+        /// The dependent task.
         task: String,
-        /// What it needs.
+        /// The name of the missing task.
         missing: String,
     },
-    /// Tasks need each other.
+    /// Tasks depend on each other.
     #[error("these tasks wait for each other: {}", .0.join(" → "))]
     Cycle(Vec<String>),
 }
 
 impl Plan {
-    /// The plan of `tasks`, or why there is none.
+    /// Creates the plan of `tasks`.
     pub fn new(tasks: Vec<TaskSpec>) -> Result<Self, PlanError> {
         if tasks.is_empty() {
             return Err(PlanError::Empty);
@@ -71,33 +71,33 @@ impl Plan {
         }
     }
 
-    /// The tasks with the positions of those each one needs.
+    /// Iterates over the tasks with the positions of their dependencies.
     pub fn iter(&self) -> impl Iterator<Item = (&TaskSpec, &[u32])> {
         self.tasks.iter().zip(self.needs.iter().map(Vec::as_slice))
     }
 
-    /// The one task of a session, where its work is done by a runtime elsewhere.
+    /// Returns the task of a session, whose work is done by an external runtime.
     pub fn session(&self) -> Option<&TaskSpec> {
         self.tasks.iter().find(|task| task.session.is_some())
     }
 
-    /// Whether it stands for what a client of the MCP server works on.
+    /// Returns whether the plan stands for the work of a client of the MCP server.
     pub fn is_of_a_client(&self) -> bool {
         self.tasks.iter().any(|task| task.client)
     }
 
-    /// How many tasks there are.
+    /// Returns the number of tasks.
     pub const fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// A plan always holds at least one task.
+    /// Returns whether the plan is empty; a valid plan has at least one task.
     pub const fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 }
 
-/// A round of tasks that need each other, first named again at its end.
+/// Returns a cycle of dependent tasks; the first one is repeated at the end.
 pub(super) fn cycle(needs: &[Vec<u32>]) -> Option<Vec<u32>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

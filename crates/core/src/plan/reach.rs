@@ -1,26 +1,29 @@
-//! Where in the project a scope reaches, and whether two scopes meet.
+//! The parts of the project that a scope reaches, and whether two scopes overlap.
 //!
-//! Globs are not compared with each other: what stands before the first wildcard is, so scopes may
-//! count as meeting that never would, and never the other way round.
+//! Globs are compared by their literal prefix only, so scopes may count as overlapping that do not, and never
+//! the
+//! other way round.
 
 use serde::{Deserialize, Serialize};
 
 use super::ScopeSpec;
 
-/// A scope with more parts than this reaches, for our purpose, into the folders at the root that
-/// hold them: comparing stays cheap however long a list somebody writes.
+/// Maximum number of parts; a scope with more is widened to the folders at the root that contain them, so
+/// that
+/// comparing stays cheap for any list.
 const PARTS_MAX: usize = 64;
 
-/// The parts of the project that a scope reaches into.
+/// The parts of the project that a scope reaches.
 ///
-/// Each ends with a slash, is no part of another one, and they are sorted: so two reaches are
-/// compared in one walk over both.
+/// Each ends with a slash, is not part of another one, and they are sorted: so two reaches are compared in
+/// one pass
+/// over both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Reach(Vec<String>);
 
 impl Reach {
-    /// Where a scope reaches; nothing when it names nothing that is allowed.
+    /// Returns the reach of a scope, or `None` if it allows nothing by name.
     pub fn of(scope: &ScopeSpec) -> Option<Self> {
         if scope.allowed.is_empty() {
             return None;
@@ -33,14 +36,14 @@ impl Reach {
         Some(Self(if roots.len() <= PARTS_MAX { roots } else { vec![String::new()] }))
     }
 
-    /// Whether both reach into one part.
+    /// Returns whether both reach into a common part.
     pub fn meets(&self, other: &Self) -> bool {
         let (mut own, mut others) = (self.0.iter().peekable(), other.0.iter().peekable());
         while let (Some(part), Some(theirs)) = (own.peek(), others.peek()) {
             if part.starts_with(theirs.as_str()) || theirs.starts_with(part.as_str()) {
                 return true;
             }
-            // What is below a part follows it directly, so the smaller one has met all it can.
+            // Parts below another one follow it directly, so the smaller one cannot overlap any later part.
             let passed = if part < theirs { &mut own } else { &mut others };
             passed.next();
         }
@@ -48,7 +51,7 @@ impl Reach {
     }
 }
 
-/// The folder or file below which everything lies that a glob covers.
+/// Returns the folder or file that contains all paths that a glob covers.
 fn part(glob: &str) -> String {
     let wild = glob.find(['*', '?', '[', '{', '\\', '!']);
     let literal = match wild {
@@ -59,7 +62,7 @@ fn part(glob: &str) -> String {
     for name in literal.split('/') {
         match name {
             "" | "." => {}
-            // Where that leads is not looked up here.
+            // The target of `..` is not resolved here.
             ".." => return String::new(),
             name => {
                 part.push_str(name);
@@ -74,7 +77,7 @@ fn at_root(part: &str) -> String {
     part.split_inclusive('/').next().unwrap_or_default().to_owned()
 }
 
-/// The parts that lie in no other one.
+/// Returns the parts that are not contained in another one.
 fn outermost(mut parts: Vec<String>) -> Vec<String> {
     parts.sort_unstable();
     parts.dedup_by(|next, kept| next.starts_with(kept.as_str()));

@@ -1,4 +1,4 @@
-//! One unit of work, as the outside describes it.
+//! The specification of a unit of work, as the outside describes it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::fault::Work;
 use crate::policy::Overrides;
 use crate::time::Span;
 
-/// One account at one provider: a hash over both, so that no credential is stored.
+/// An account at a provider: a hash over both, so that no credential is stored.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -26,97 +26,97 @@ impl fmt::Display for GateKey {
     }
 }
 
-/// One unit of work: an agent's task, or a script that is kept alive.
+/// A unit of work: an agent's task, or a script that is kept alive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TaskSpec {
-    /// Its name within the plan.
+    /// Unique name within the plan.
     pub name: String,
-    /// What a person calls it.
+    /// The display name.
     pub title: String,
-    /// What is to be reached, in the words it was given.
+    /// The goal, verbatim.
     pub goal: String,
-    /// What else its agent is told, as it was written.
+    /// Further text for the agent, verbatim.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub brief: String,
     /// Names of the tasks that have to be done first.
     pub depends_on: Vec<String>,
-    /// Higher goes first.
+    /// Priority; higher goes first.
     pub priority: i32,
-    /// The account its agent works with; all work on one account waits together.
+    /// The account that its agent works with; all work on an account shares its gate.
     pub gate: GateKey,
-    /// Where its limits differ from the project's.
+    /// Limits that differ from the project's.
     pub overrides: Overrides,
-    /// What it may change.
+    /// The files it may change.
     #[serde(skip_serializing_if = "ScopeSpec::is_empty")]
     pub scope: ScopeSpec,
-    /// It runs beside no other task of its build.
+    /// `true` if it runs beside no other task of its build.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub serialize: bool,
-    /// Its own checks before a commit, where it has some instead of the project's.
+    /// Checks before a commit, if it has some instead of the project's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validate: Option<Vec<String>>,
-    /// Who works on it, where that is not whom the settings name.
+    /// The provider, if it differs from the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model, where it is not the one of the settings.
+    /// The model, if it differs from the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The file it was written in, from the root of the project.
+    /// The task file, relative to the root of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The settings that were given for its build on the command line, by their paths.
+    /// Settings given for its build on the command line, by their paths.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
-    /// What is done with the result once it is checked: merge, push, pull request, actions.
+    /// Actions on the checked result: merge, push, pull request, declared actions.
     pub mutations: Vec<Arc<MutationSpec>>,
-    /// The phase that it belongs to, where it says so.
+    /// The phase it belongs to, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<WorkPhase>,
     /// Set for a script that is kept alive.
     pub job: Option<JobSpec>,
-    /// Set where a runtime elsewhere does the work and tells what comes of it.
+    /// Set if an external runtime does the work and reports the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionSpec>,
-    /// Set where it stands for what a client of the MCP server works on.
+    /// Set if it stands for the work of a client of the MCP server.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub client: bool,
 }
 
 impl TaskSpec {
-    /// Which of the two kinds of work it is.
+    /// Returns the kind of work.
     pub const fn work(&self) -> Work {
         if self.job.is_some() { Work::Job } else { Work::Task }
     }
 
-    /// What a person calls it: its title, or its name; empty where it has neither.
+    /// Returns the display name: the title, or the name; empty if it has neither.
     pub fn called(&self) -> &str {
         let names = [self.title.as_str(), self.name.as_str()];
         names.into_iter().find(|name| !name.trim().is_empty()).unwrap_or_default()
     }
 
-    /// Whether its result is brought onto the build's branch, where one comes after the other.
+    /// Returns whether its result is merged onto the build's branch, which happens one task at a time.
     pub fn merges(&self) -> bool {
         self.mutations.iter().any(|mutation| mutation.kind == MutationKind::Merge)
     }
 }
 
-/// A phase of planned work: first it reads, then it decides, then it acts.
+/// A phase of planned work: first read, then decide, then act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WorkPhase {
-    /// It only reads.
+    /// Only reading.
     Read,
-    /// It decides what is to be done.
+    /// Deciding what is to be done.
     Decide,
-    /// It may do what cannot be taken back.
+    /// Acting, which may include irreversible actions.
     Act,
 }
 
 impl WorkPhase {
-    /// The name as it is written.
+    /// Returns the name of the phase.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -126,7 +126,7 @@ impl WorkPhase {
     }
 }
 
-/// A word that names no phase.
+/// A word that is not a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a phase is read, decide or act")]
 pub struct UnknownPhase;
@@ -140,55 +140,56 @@ impl FromStr for WorkPhase {
     }
 }
 
-/// What a task may change, as globs from the root of the project. Where it allows nothing by name,
-/// the project's settings say what it may change.
+/// The files a task may change, as globs from the root of the project. If `allowed` is empty, the project's
+/// settings
+/// decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ScopeSpec {
-    /// What it may change.
+    /// Files it may change.
     pub allowed: Vec<String>,
-    /// What it must not change, whatever else is allowed.
+    /// Files it must not change, whatever else is allowed.
     pub forbidden: Vec<String>,
 }
 
 impl ScopeSpec {
-    /// Whether it says nothing.
+    /// Returns whether the scope is empty.
     pub const fn is_empty(&self) -> bool {
         self.allowed.is_empty() && self.forbidden.is_empty()
     }
 }
 
-/// How a script is kept alive.
+/// The options of a script that is kept alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct JobSpec {
-    /// A repair is only ever proposed, never used by itself.
+    /// `true` if a repair is only ever proposed, never applied automatically.
     pub propose_only: bool,
-    /// A repair may be used even after an action of this firing was applied.
+    /// `true` if a repair may be applied even after an action of this firing was applied.
     pub repair_after_mutation: bool,
-    /// Its schedule fires it again and again.
+    /// `true` if a schedule fires it repeatedly.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub scheduled: bool,
-    /// It is a single action that somebody wanted done once, and no script.
+    /// `true` if it is a single action to be performed once, and not a script.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_action: bool,
 }
 
-/// Work that a runtime elsewhere does: it has no worktree, no branch and no checks of ours.
+/// Work of an external runtime: it has no worktree, no branch and no checks of Unstuck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionSpec {}
 
-/// A request of a program elsewhere, as it is recognised when it comes again.
+/// A request of an external program, as it is recognized when it is repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Request {
-    /// Its `Idempotency-Key`.
+    /// The `Idempotency-Key` of the request.
     pub key: Arc<str>,
-    /// Recognises what it said: the same key with something else is refused.
+    /// A digest of the request: the same key with another content is refused.
     pub said: u64,
 }
 
@@ -197,36 +198,37 @@ pub struct Request {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MutationSpec {
-    /// Its name within its occurrence; the same key is never performed twice.
+    /// The idempotency key within its occurrence; the same key is never performed twice.
     pub key: String,
-    /// What kind of action it is.
+    /// The kind of action.
     pub kind: MutationKind,
-    /// Recognises the arguments: the same key with other arguments is refused.
+    /// A digest of the arguments: the same key with other arguments is refused.
     pub arguments: u64,
-    /// Whether the other side recognises a repeated call by itself.
+    /// `true` if the remote side recognizes a repeated call itself.
     pub idempotent: bool,
-    /// Whether it can be found out later if the action happened.
+    /// `true` if a probe can determine later whether the action happened.
     pub probe: bool,
-    /// The command that finds it out, where one does. It is kept with the action, because whoever
-    /// sent it may be gone by then.
+    /// The probe command, if there is one. It is kept with the action, because the process that sent it may
+    /// be gone
+    /// by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look_up: Option<ProbeCommand>,
-    /// The command in one line for people, redacted, where the command itself is not kept.
+    /// The command as one line for people, redacted, if the command itself is not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// What is called, where the action is not about git.
+    /// The call, if the action is not a git operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<Call>>,
-    /// How long after the call an absent effect may still appear.
+    /// The time after the call during which an absent effect may still appear.
     pub settle_ms: Span,
-    /// The key holds for the whole project, not for one task or firing.
+    /// `true` if the key holds for the whole project, not for one task or firing.
     pub permanent: bool,
-    /// Left out unless the action with this key was applied.
+    /// The key of the action without which this one is skipped.
     pub requires: Option<String>,
 }
 
 impl MutationSpec {
-    /// The action that is this call, under this key.
+    /// Creates the action for a call under this key.
     pub fn calling(key: impl Into<String>, call: Call) -> Self {
         let (kind, probe, settle_ms) = match &call {
             Call::PullRequest(wanted) => (MutationKind::PullRequest, true, wanted.timeout_ms),
@@ -245,13 +247,13 @@ impl MutationSpec {
         }
     }
 
-    /// The same action, looked up by a command.
+    /// Sets the command that probes the outcome.
     #[must_use]
     pub fn looked_up_by(self, command: ProbeCommand) -> Self {
         Self { probe: true, look_up: Some(command), ..self }
     }
 
-    /// What is done, in one line for people.
+    /// Formats the action as one line for people.
     pub fn shown(&self) -> Option<String> {
         if let Some(call) = &self.call {
             return Some(call.line());
@@ -265,7 +267,7 @@ impl MutationSpec {
         }
     }
 
-    /// The command or address that looks it up, in one line for people.
+    /// Formats the probe's command or address as one line for people.
     pub fn shown_probe(&self) -> Option<String> {
         if !self.probe {
             return None;
@@ -287,7 +289,7 @@ impl MutationSpec {
         }
     }
 
-    /// The place where it would show.
+    /// Returns the place where the effect would be visible.
     pub fn look_at(&self) -> Option<String> {
         match self.call.as_deref() {
             Some(call) => call.place(),
@@ -296,18 +298,18 @@ impl MutationSpec {
     }
 }
 
-/// A command that finds out whether an action happened. It did when the command ends with 0, and
-/// its standard output is then what came back; it did not when it ends with 1. However else it ends,
-/// it cannot tell.
+/// A command that determines whether an action happened. Exit code 0 says that it did, and standard output is
+/// then
+/// the result; exit code 1 says that it did not. Any other end leaves the outcome unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ProbeCommand {
-    /// The program.
+    /// The program to run.
     pub program: String,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<String>,
-    /// How long it may take.
+    /// Timeout of the command.
     pub timeout_ms: Span,
 }
 
@@ -318,7 +320,7 @@ impl Default for ProbeCommand {
 }
 
 impl MutationKind {
-    /// Whether it is about the very commits of one attempt, so that another attempt has its own.
+    /// Returns whether the action concerns the commits of one attempt, so that another attempt has its own.
     pub const fn belongs_to_the_attempt(self) -> bool {
         match self {
             Self::Merge | Self::Push => true,
@@ -331,7 +333,7 @@ impl MutationKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MutationKind {
-    /// Bringing the task's commits onto the build's branch.
+    /// Merging the task's commits onto the build's branch.
     #[serde(rename = "git.merge")]
     Merge,
     /// Pushing a branch.
@@ -340,10 +342,10 @@ pub enum MutationKind {
     /// Opening a pull request.
     #[serde(rename = "github.pr")]
     PullRequest,
-    /// A call to a service.
+    /// A request to a service.
     #[serde(rename = "http")]
     Http,
-    /// A command of the user's.
+    /// A command of the user.
     #[default]
     #[serde(rename = "command")]
     Command,

@@ -1,4 +1,4 @@
-//! What a task may spend, as people write it.
+//! Parsing of the budget of a task.
 
 use super::front::Keys;
 use super::problem::Wrong;
@@ -11,12 +11,12 @@ const MONEY: &str = "write an amount such as \"$2.50\" or 2.5";
 const TOKENS: &str = "write a whole number such as 200_000";
 const TIME: &str = "write a number with s, m, h or d, such as 90s or 2h";
 
-/// Digits after the point: millionths.
+/// Digits after the decimal point: millionths.
 const MONEY_DIGITS: usize = 6;
-/// More money than this is a mistyped number.
+/// Maximum amount; more money is a mistyped number.
 const MONEY_MICROS_MAX: u64 = 1_000_000_000 * 1_000_000;
 
-/// Reads the value of `budget`: an amount of money, or keys for money, tokens and time.
+/// Parses the value of `budget`: an amount of money, or keys for money, tokens and time.
 pub(super) fn read(node: &Node, keys: &mut Keys) -> Option<Amount> {
     let mut amount = Amount::ZERO;
     match &node.value {
@@ -45,7 +45,7 @@ fn part(amount: &mut Amount, key: &Node, value: &Node, keys: &mut Keys) {
     }
 }
 
-/// A budget of nothing would stop the task before it starts, so it is a mistake like any other.
+/// Sets an amount. Zero is a mistake like any other, because it would stop the task before it starts.
 fn set(to: &mut u64, read: Option<u64>, keys: &mut Keys, node: &Node, wanted: &'static str) {
     match read.filter(|amount| *amount > 0) {
         Some(amount) => *to = amount,

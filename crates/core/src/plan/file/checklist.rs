@@ -1,4 +1,4 @@
-//! A plan file: a list whose items with a box are the tasks.
+//! A plan file: a list whose items with a checkbox are the tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,12 +12,12 @@ use super::section::Sections;
 use super::task::{BRIEF_BYTES_MAX, Body, Draft};
 use crate::plan::TaskSpec;
 
-/// What is written into the box of an item that came to its end.
+/// The mark written into the checkbox of a finished item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// `[x]`: it is done.
+    /// `[x]`: the item is done.
     Done,
-    /// `[-]`: nothing had to be changed. Such an item is no task any more.
+    /// `[-]`: no change was needed. Such an item is no longer a task.
     NotNeeded,
 }
 
@@ -30,8 +30,8 @@ impl Mark {
     }
 }
 
-/// The same text with the box of one item marked, and those of the items in it, which are part of it;
-/// not a byte else is changed. Nothing when the text is no plan, or no open item of it has this name.
+/// Returns the text with the checkbox of an item marked, and those of its nested items, which are part of it;
+/// no other byte is changed. Returns `None` if the text is not a plan, or has no open item of this name.
 ///
 /// ```
 /// use unstuck_core::plan::file::{Mark, tick};
@@ -60,12 +60,13 @@ pub fn tick(text: &str, item: &str, mark: Mark) -> Option<String> {
     Some(ticked)
 }
 
-/// Whether a text without front matter is a plan: it has boxes, and no section that only a task has.
+/// Returns whether a text without front matter is a plan: it has checkboxes, and no section that only a task
+/// has.
 pub(super) fn is_plan(outline: &Outline) -> bool {
     outline.items.iter().any(|item| item.check.is_some()) && !Sections::of(outline).of_a_task
 }
 
-/// The tasks of a plan: its open items.
+/// Returns the tasks of a plan: its open items.
 pub(super) fn read(path: &str, body: &Body<'_>, outline: &Outline) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut before: Option<(usize, String)> = None;
@@ -83,20 +84,22 @@ pub(super) fn read(path: &str, body: &Body<'_>, outline: &Outline) -> Vec<Draft>
     drafts
 }
 
-/// An item with a box.
+/// An item with a checkbox.
 struct Boxed<'a> {
     item: &'a Item,
-    /// Where the box stands.
+    /// The range of the checkbox.
     check: Range<usize>,
     ticked: bool,
-    /// What it says.
+    /// The text of the item.
     leaf: Option<&'a Leaf>,
     name: String,
 }
 
-/// All items with a box that stand in no open one: what stands in an open item is part of it. An item
-/// keeps its name when another one is ticked, so all are counted where several say the same, those of
-/// the outermost lists first.
+/// Returns all items with a checkbox that are not nested in an open one: items in an open item are part of
+/// it. An
+/// item keeps its name when another one is ticked, so equal texts are numbered over all items, those of the
+/// outermost
+/// lists first.
 fn boxes(outline: &Outline) -> Vec<Boxed<'_>> {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
@@ -113,7 +116,7 @@ fn boxes(outline: &Outline) -> Vec<Boxed<'_>> {
         }
         names.insert(item.range.start, name);
     }
-    // Where the open item ends that was met last.
+    // The end of the open item found last.
     let mut open_until = 0;
     let boxed = outline.items.iter().filter_map(|item| {
         let (check, ticked) = item.check.clone()?;
@@ -129,7 +132,7 @@ fn boxes(outline: &Outline) -> Vec<Boxed<'_>> {
     boxed.collect()
 }
 
-/// The first text of an item that is its own and not that of a list in it.
+/// Returns the first block of an item that is its own and not that of a nested list.
 fn says<'a>(outline: &'a Outline, item: &Item) -> Option<&'a Leaf> {
     let at = outline.leaves.partition_point(|leaf| leaf.range.start < item.range.start);
     let leaf = outline.leaves.get(at)?;
@@ -162,7 +165,7 @@ fn draft(path: &str, body: &Body<'_>, boxed: &Boxed<'_>) -> Draft {
     Draft { spec, line, needs: Vec::new(), problems }
 }
 
-/// The text of an item as if it stood at the margin.
+/// Returns the text of an item without its indentation.
 fn unindented(text: &str) -> String {
     let text = text.trim();
     let blank = |line: &&str| !line.trim().is_empty();

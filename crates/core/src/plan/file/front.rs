@@ -8,10 +8,10 @@ use crate::nearest::nearest;
 use crate::plan::WorkPhase;
 use crate::policy::Amount;
 
-/// Front matter is a few lines; what is longer belongs into the text.
+/// Maximum size of front matter; longer text belongs into the body.
 pub(super) const FRONT_BYTES_MAX: usize = 16 * 1024;
 
-/// Every key there is.
+/// All known keys.
 pub(super) const KEYS: [&str; 10] = [
     "id",
     "title",
@@ -25,7 +25,7 @@ pub(super) const KEYS: [&str; 10] = [
     "phase",
 ];
 
-/// What others call our keys.
+/// Common synonyms of the keys.
 const CALLED: [(&str, &str); 5] = [
     ("dependencies", "depends_on"),
     ("needs", "depends_on"),
@@ -40,12 +40,12 @@ const NUMBER: &str = "write a whole number; the highest goes first";
 const PHASE: &str = "write read, decide or act";
 const YES_OR_NO: &str = "write true or false";
 
-/// What front matter says, and what is wrong with it.
+/// The parsed front matter with its problems.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     pub(super) id: Option<String>,
     pub(super) title: Option<String>,
-    /// With the line of each.
+    /// Names of dependencies, with the line of each.
     pub(super) depends_on: Vec<(String, u32)>,
     pub(super) priority: i32,
     pub(super) serialize: bool,
@@ -57,7 +57,7 @@ pub(super) struct Keys {
     pub(super) problems: Vec<(u32, Wrong)>,
 }
 
-/// A file's front matter and where its text begins; without front matter, its text is all of it.
+/// Returns a file's front matter and the start of its text; without front matter, the text is the whole file.
 pub(super) fn split(text: &str) -> Result<(Option<&str>, usize), Wrong> {
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
@@ -73,7 +73,7 @@ pub(super) fn split(text: &str) -> Result<(Option<&str>, usize), Wrong> {
     Err(Wrong::Unclosed)
 }
 
-/// Reads front matter that begins in the second line of its file.
+/// Parses front matter that begins in the second line of its file.
 pub(super) fn read(front: &str) -> Keys {
     let mut keys = Keys::default();
     if front.len() > FRONT_BYTES_MAX {
@@ -158,7 +158,7 @@ impl Keys {
         }
     }
 
-    /// Names, where one line may hold several with commas between them.
+    /// Parses names; a line may contain several, separated by commas.
     fn names(&mut self, node: &Node) -> Vec<(String, u32)> {
         let lines = self.texts("depends_on", node).unwrap_or_default();
         let names = lines.iter().flat_map(|(names, line)| {

@@ -1,11 +1,11 @@
-//! A goal in a sentence or a paragraph: one task.
+//! A goal in a sentence or a paragraph, as a single task.
 
 use super::name;
 use super::problem::Wrong;
 use super::task::BRIEF_BYTES_MAX;
 use crate::plan::TaskSpec;
 
-/// The task that is to reach what `text` says.
+/// Creates the task for the goal `text`.
 pub fn goal(text: &str) -> Result<TaskSpec, Wrong> {
     let text = text.trim();
     let Some(first) = text.lines().next() else { return Err(Wrong::Empty) };

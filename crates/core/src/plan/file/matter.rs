@@ -1,4 +1,4 @@
-//! Front matter of other files than tasks: keys with their lines, for whoever knows what they mean.
+//! Front matter of files other than tasks: keys with their lines, for a caller that knows their meaning.
 
 use super::front::{FRONT_BYTES_MAX, split};
 use super::problem::Wrong;
@@ -9,14 +9,15 @@ pub use super::yaml::{Node, Value};
 /// A file with front matter.
 #[derive(Debug)]
 pub struct Matter<'t> {
-    /// Its keys and their values, in the order they are written. Their lines are those of the front
-    /// matter, which begins in the second line of the file.
+    /// The keys and their values in source order. Their lines are those of the front matter, which begins in
+    /// the
+    /// second line of the file.
     pub keys: Vec<(Node, Node)>,
-    /// What stands below.
+    /// The text below the front matter.
     pub text: &'t str,
 }
 
-/// Reads a file's front matter, or says what is wrong and in which line.
+/// Parses a file's front matter, or returns the problem and its line.
 pub fn matter(text: &str) -> Result<Matter<'_>, (u32, Wrong)> {
     let (front, at) = split(text).map_err(|wrong| (1, wrong))?;
     let keys = match front {

@@ -1,8 +1,9 @@
-//! Tasks as people write them down: task files, plan files, and a goal in a sentence.
+//! Tasks as people write them: task files, plan files, and a goal in a sentence.
 //!
-//! From text to [`TaskSpec`](super::TaskSpec); no file is opened here. What cannot be understood is
-//! a [`Problem`] with its line and what would be right, and all problems of all files are told at
-//! once. How the files look is in `docs/design/tasks.md`.
+//! Parses text into [`TaskSpec`](super::TaskSpec); no file is opened here. A mistake is a [`Problem`] with
+//! its line
+//! and a hint, and all problems of all files are reported at once. `docs/design/tasks.md` describes the
+//! format.
 
 mod budget;
 mod checklist;

@@ -1,13 +1,13 @@
 //! Names of tasks: from files, from sentences, and back to words.
 
-/// The longest name of a task.
+/// Maximum length of a task's name.
 pub(super) const NAME_CHARS_MAX: usize = 100;
-/// The longest name that is made of a sentence.
+/// Maximum length of a name made from a sentence.
 const SLUG_CHARS_MAX: usize = 48;
-/// The longest title.
+/// Maximum length of a title.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// Whether a task may be named so.
+/// Returns whether `name` is a valid name of a task.
 pub(super) fn is_name(name: &str) -> bool {
     let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     name.starts_with(char::is_alphanumeric)
@@ -15,12 +15,12 @@ pub(super) fn is_name(name: &str) -> bool {
         && name.chars().count() <= NAME_CHARS_MAX
 }
 
-/// A file's name without its folder.
+/// Returns a file's name without its folder.
 pub(super) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// A file's name without its folder and its ending.
+/// Returns a file's name without its folder and extension.
 fn stem(path: &str) -> &str {
     let name = file_name(path);
     match name.rsplit_once('.') {
@@ -29,13 +29,13 @@ fn stem(path: &str) -> &str {
     }
 }
 
-/// The name that a task has from its file.
+/// Returns the name that a task gets from its file.
 pub(super) fn from_file(path: &str) -> String {
     let stem = stem(path);
     if is_name(stem) { stem.to_owned() } else { slug(stem) }
 }
 
-/// A name made of a sentence.
+/// Makes a name from a sentence.
 pub(super) fn slug(sentence: &str) -> String {
     let mut slug = String::new();
     let mut letters = 0;
@@ -53,7 +53,7 @@ pub(super) fn slug(sentence: &str) -> String {
     if slug.is_empty() { "task".to_owned() } else { slug }
 }
 
-/// A name as a person would say it: `001-add-timeouts` is `Add timeouts`.
+/// Converts a name to words: `001-add-timeouts` becomes `Add timeouts`.
 pub(super) fn in_words(name: &str) -> String {
     let rest = number(name).map_or(name, |(_, rest)| if rest.is_empty() { name } else { rest });
     let words: Vec<&str> = rest.split(['-', '_', '.', ' ']).filter(|w| !w.is_empty()).collect();
@@ -64,8 +64,8 @@ pub(super) fn in_words(name: &str) -> String {
     letters
 }
 
-/// The number that a name begins with, perhaps after a key, and what follows it: `TASK-001-add`
-/// has 1 and `add`.
+/// Returns the number that a name begins with, perhaps after a key, and the rest: `TASK-001-add` has 1 and
+/// `add`.
 pub(super) fn number(name: &str) -> Option<(u64, &str)> {
     let digits = match name.split_once(['-', '_']) {
         Some((key, rest)) if is_key(key) => rest,
@@ -79,13 +79,13 @@ pub(super) fn number(name: &str) -> Option<(u64, &str)> {
     }
 }
 
-/// What trackers put before a number: `TASK-1`, `SHOP-1`.
+/// Returns whether a word is a tracker's prefix: `TASK-1`, `SHOP-1`.
 fn is_key(word: &str) -> bool {
     word.eq_ignore_ascii_case("task")
         || (!word.is_empty() && word.bytes().all(|letter| letter.is_ascii_uppercase()))
 }
 
-/// A title: one line, not too long.
+/// Makes a title: a single line, shortened.
 pub(super) fn title(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(TITLE_CHARS_MAX) {

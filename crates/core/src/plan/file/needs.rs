@@ -1,4 +1,4 @@
-//! Finding the task that somebody means: by its whole name, its beginning or its number.
+//! Lookup of a task by its whole name, its beginning or its number.
 
 use std::collections::BTreeMap;
 
@@ -6,37 +6,37 @@ use super::name::{file_name, number};
 use super::problem::{Wrong, shown};
 use crate::nearest::nearest;
 
-/// As many are named when a name could be more than one task.
+/// Maximum number of tasks listed for an ambiguous name.
 const FITS_MAX: usize = 3;
-/// Looking for the name that was meant compares with all of them, so it is not done for ever.
+/// Maximum number of suggestions, because each compares with all names.
 const SUGGESTIONS_MAX: u32 = 20;
-/// Longer names are not mistyped ones, and comparing takes the square of their length.
+/// Maximum length of a name considered mistyped: comparing takes time quadratic in the length.
 const MISTYPED_CHARS_MAX: usize = 64;
 
-/// A task that is not among those that are read: of an earlier build, or in a file that was not named.
+/// A task that is not among those being read: of an earlier build, or in a file that was not named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Its name.
+    /// The name of the task.
     pub name: String,
-    /// How it stands.
+    /// The state of its work.
     pub standing: Standing,
 }
 
-/// How a task stands that others may need.
+/// The state of the work of a task that others may depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is done, and its work is where a new build begins.
+    /// The task is done, and its work is part of the base of a new build.
     There,
-    /// Its work is not there.
+    /// The work is not part of the base.
     NotThere {
-        /// Why: "which is not done".
+        /// The reason: "which is not done".
         why: String,
-        /// What brings it.
+        /// The action that would add it.
         way: String,
     },
 }
 
-/// Those that are needed and not among those that are read, by name.
+/// The known tasks that are not among those being read, by name.
 pub(super) struct Others<'a> {
     all: &'a [Elsewhere],
     index: Index<'a>,
@@ -47,7 +47,9 @@ impl<'a> Others<'a> {
         Self { all, index: Index::of(names) }
     }
 
-    /// Whether what is needed is there; what is wrong otherwise. What is known nowhere is wrong as it was.
+    /// Checks that a dependency is part of the base; returns the problem otherwise. A name that is known
+    /// nowhere keeps
+    /// the problem `unknown`.
     pub(super) fn settle(&mut self, said: &str, unknown: Wrong) -> Result<(), Wrong> {
         let Ok(at) = self.index.find(said) else { return Err(unknown) };
         match &self.all[at] {
@@ -60,7 +62,7 @@ impl<'a> Others<'a> {
     }
 }
 
-/// All tasks by what they may be called.
+/// All tasks by name and by number.
 pub(super) struct Index<'a> {
     names: &'a [String],
     by_name: BTreeMap<String, usize>,
@@ -81,7 +83,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// The task that is meant.
+    /// Finds the task that a name refers to.
     pub(super) fn find(&mut self, said: &str) -> Result<usize, Wrong> {
         let lower = said.to_lowercase();
         let lower = lower.strip_suffix(".md").map_or(lower.as_str(), file_name);
@@ -107,7 +109,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Tasks whose name begins with these whole words.
+    /// Returns the tasks whose name begins with these whole words.
     fn beginning_with(&self, words: &str) -> Vec<usize> {
         let mut fits = Vec::new();
         for end in ['-', '_', '.'] {

@@ -1,31 +1,31 @@
-//! The structure of a Markdown text: its headings, paragraphs and code, and the items of its lists.
+//! The structure of a Markdown text: headings, paragraphs, code, and list items.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// A text without what surrounds it.
+/// A block of text without its markup.
 #[derive(Debug)]
 pub(super) struct Leaf {
     pub(super) kind: Kind,
     pub(super) range: Range<usize>,
-    /// How many lists it stands in.
+    /// Number of lists that contain it.
     pub(super) depth: usize,
-    /// Its words, without marks.
+    /// The text without markup.
     pub(super) text: String,
-    /// Where its first line ends in them, if there are more.
+    /// The end of the first line within the text, if there are more lines.
     first_line_end: Option<usize>,
 }
 
 impl Leaf {
-    /// The words of its first line.
+    /// Returns the first line.
     pub(super) fn first_line(&self) -> &str {
         let end = self.first_line_end.unwrap_or(self.text.len());
         self.text.get(..end).unwrap_or(&self.text)
     }
 }
 
-/// What a text is.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Heading(u8),
@@ -33,28 +33,28 @@ pub(super) enum Kind {
     Code,
 }
 
-/// An item of a list.
+/// A list item.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) range: Range<usize>,
-    /// Its box, and whether that is ticked.
+    /// The range of the checkbox, and whether it is ticked.
     pub(super) check: Option<(Range<usize>, bool)>,
-    /// Which list it belongs to.
+    /// The list it belongs to.
     pub(super) list: usize,
-    /// Whether the items of its list are numbered.
+    /// `true` if its list is numbered.
     pub(super) numbered: bool,
-    /// How many lists it stands in.
+    /// Number of lists that contain it.
     pub(super) depth: usize,
 }
 
-/// The structure of a text. What is quoted is left out.
+/// The structure of a text. Block quotes are left out.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     pub(super) leaves: Vec<Leaf>,
-    /// All items, also those of lists in others, in the order of the text.
+    /// All items, nested ones included, in the order of the text.
     pub(super) items: Vec<Item>,
     lists: Vec<bool>,
-    /// The items that are open, outermost first.
+    /// The open items, outermost first.
     around: Vec<usize>,
     list: usize,
     quotes: usize,
@@ -150,7 +150,8 @@ impl Outline {
         }
     }
 
-    /// A text of its own begins here, where nothing said so: the items of a list may stand close.
+    /// Begins a block if none is open, since the items of a tight list have no paragraph; otherwise extends
+    /// it.
     fn stand_in(&mut self, range: Range<usize>) {
         if !self.open {
             return self.begin(Kind::Text, range);

@@ -1,4 +1,4 @@
-//! What is wrong in a file of tasks: where, what, and what would be right.
+//! Problems in a task file: the place, the mistake and a hint.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use super::read::{ALL_BYTES_MAX, FILE_BYTES_MAX, TASKS_MAX};
 use super::task::BRIEF_BYTES_MAX;
 use crate::fault::Code;
 
-/// How much of what was written is shown again.
+/// Maximum number of characters of the input repeated in a message.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// One mistake in one file.
+/// A mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file, as it was named.
     pub file: String,
-    /// The line, counted from 1.
+    /// Line number, counted from 1.
     pub line: Option<u32>,
-    /// What is wrong.
+    /// The mistake.
     pub wrong: Wrong,
 }
 
 impl Problem {
-    /// What kind of mistake it is.
+    /// Returns the fault code of the mistake.
     pub const fn code(&self) -> Code {
         match self.wrong {
             Wrong::NotText | Wrong::Unclosed | Wrong::Yaml(_) => Code::ConfigParseError,
@@ -30,7 +30,7 @@ impl Problem {
         }
     }
 
-    /// What would be right, where that can be said.
+    /// Returns how to fix it, if that can be said.
     pub fn hint(&self) -> Option<String> {
         self.wrong.hint()
     }
@@ -46,10 +46,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What can be wrong.
+/// The kinds of mistake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// The file holds something else than text.
+    /// The file is not text.
     #[error("this is not text in UTF-8")]
     NotText,
     /// The file is too large.
@@ -58,7 +58,7 @@ pub enum Wrong {
     /// All files together are too large.
     #[error("all files together have more than {ALL_BYTES_MAX} bytes")]
     TooLargeTogether,
-    /// One task is too long.
+    /// A task is too long.
     #[error("the task has {0} bytes, and {BRIEF_BYTES_MAX} are the most")]
     TooLong(usize),
     /// There are too many tasks.
@@ -67,95 +67,95 @@ pub enum Wrong {
     /// Every item of every plan is ticked.
     #[error("there is nothing left to do: every item is ticked")]
     NothingToDo,
-    /// Nothing is written in the file.
+    /// The file is empty.
     #[error("nothing says what is to be done")]
     Empty,
-    /// The section is there and nothing is in it.
+    /// The goal section is empty.
     #[error("the goal is empty")]
     NoGoal,
-    /// An item of a plan without words.
+    /// An item of a plan has no words.
     #[error("this item says nothing")]
     EmptyItem,
-    /// The front matter does not end.
+    /// The front matter has no end.
     #[error("the front matter that begins here does not end")]
     Unclosed,
     /// The front matter is too large.
     #[error("the front matter has {0} bytes, and {FRONT_BYTES_MAX} are the most")]
     FrontTooLarge(usize),
-    /// The front matter cannot be read.
+    /// The front matter is not valid YAML.
     #[error("the front matter cannot be read: {0}")]
     Yaml(String),
-    /// The front matter is something else than keys and values.
+    /// The front matter is not a mapping.
     #[error("the front matter is no list of keys and values")]
     NoKeys,
-    /// Aliases would be a way to write very large values.
+    /// An alias, which would allow very large values.
     #[error("an alias is not understood here")]
     Alias,
     /// A key that does not exist.
     #[error("there is no key `{key}`")]
     UnknownKey {
-        /// As it is written.
+        /// The key, verbatim.
         key: String,
-        /// The one that was meant, perhaps.
+        /// The most similar known key.
         nearest: Option<&'static str>,
     },
-    /// A key that is there twice.
+    /// A key that occurs twice.
     #[error("`{0}` is given twice")]
     KeyTwice(String),
     /// A value that does not fit its key.
     #[error("`{key}` cannot be {found}")]
     Value {
-        /// The key.
+        /// The name of the key.
         key: &'static str,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What would fit.
+        /// The expected form.
         wanted: &'static str,
     },
-    /// A line of a scope that names nothing.
+    /// A line of a scope that is not a glob.
     #[error("this names no file or folder: {0}")]
     NoGlob(String),
-    /// A glob that leads out of the project.
+    /// A glob that leads outside the project.
     #[error("`{0}` leads out of the project")]
     Outside(String),
-    /// A name that cannot be one.
+    /// An invalid name.
     #[error("`{0}` cannot be the name of a task")]
     BadName(String),
-    /// Two tasks have one name.
+    /// Two tasks have the same name.
     #[error("a task is named `{name}` here and in {other}")]
     Twice {
-        /// The name.
+        /// The shared name.
         name: String,
         /// The other file, with its line.
         other: String,
     },
-    /// What is needed does not exist.
+    /// A dependency that does not exist.
     #[error("it needs `{name}`, and there is no such task")]
     UnknownNeed {
-        /// What is needed.
+        /// The name of the dependency.
         name: String,
-        /// The one that was meant, perhaps.
+        /// The most similar known name.
         nearest: Option<String>,
     },
-    /// What is needed is no task of this build, and its work is not there.
+    /// A dependency that is not a task of this build and whose work is not part of the base.
     #[error("it needs `{name}`, {why}")]
     NotThere {
-        /// What is needed.
+        /// The name of the dependency.
         name: String,
-        /// Why it is not there: "which is not done".
+        /// The reason: "which is not done".
         why: String,
-        /// What brings it.
+        /// The action that would add it.
         way: String,
     },
-    /// What is needed could be more than one task.
+    /// A dependency that matches several tasks.
     #[error("it needs `{name}`, which could be {}", .fits.join(" or "))]
     Ambiguous {
-        /// What is needed.
+        /// The name of the dependency.
         name: String,
-        /// Some of the tasks it could be.
+        /// Some of the matching tasks.
         fits: Vec<String>,
     },
-    /// Tasks need each other.
+    /// Tasks depend on each other.
     #[error("these tasks wait for each other: {}", .0.join(" → "))]
     Cycle(Vec<String>),
 }
@@ -165,7 +165,7 @@ impl Wrong {
         Self::Value { key, found: shown(found), wanted }
     }
 
-    /// What would be right, where that can be said.
+    /// Returns how to fix it, if that can be said.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NotText => "save the file as UTF-8".to_owned(),
@@ -201,7 +201,7 @@ impl Wrong {
     }
 }
 
-/// Something that was written, on one line and not too long.
+/// Returns the first line of the input, shortened.
 pub(super) fn shown(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     match line.char_indices().nth(SHOWN_CHARS_MAX) {

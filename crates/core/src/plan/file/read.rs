@@ -1,4 +1,4 @@
-//! Many files at once: their tasks, or all that is wrong with them.
+//! Reading several files at once: their tasks, or all problems in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,24 +11,24 @@ use super::task::{self, Body, Draft};
 use crate::plan::TaskSpec;
 use crate::plan::order::cycle;
 
-/// The largest file: a plan of ten thousand lines is smaller.
+/// Maximum size of a file; a plan of ten thousand lines is smaller.
 pub const FILE_BYTES_MAX: usize = 1024 * 1024;
-/// The most bytes of all files together: what a build is told stays in memory and in its journal.
+/// Maximum size of all files together: the text of a build stays in memory and in its journal.
 pub const ALL_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// The most tasks of one build.
+/// Maximum number of tasks of a build.
 pub const TASKS_MAX: usize = 10_000;
 
-/// A file that somebody has read.
+/// A file that the caller has read.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// Its path from the root of the project.
+    /// The path from the root of the project.
     pub path: &'a str,
-    /// What it holds.
+    /// The content of the file.
     pub text: &'a str,
 }
 
 impl<'a> Source<'a> {
-    /// A file of these bytes, or that it is no text.
+    /// Creates a source from bytes, or a problem if they are not UTF-8.
     pub fn from_bytes(path: &'a str, bytes: &'a [u8]) -> Result<Self, Problem> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self { path, text }),
@@ -42,14 +42,16 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The tasks of all files in the order of the files, each with the full names of those it needs: they
-/// make a [`Plan`](crate::plan::Plan). Or everything that is wrong, in the order of files and lines.
+/// Reads the tasks of all files in the order of the files, each with the full names of its dependencies: they
+/// make a
+/// [`Plan`](crate::plan::Plan). Otherwise returns all problems, in the order of files and lines.
 pub fn read(files: &[Source<'_>]) -> Result<Vec<TaskSpec>, Vec<Problem>> {
     read_beside(files, &[])
 }
 
-/// The same where tasks are known that are not in these files: what is done and there needs no task of
-/// this build.
+/// Like [`read`], with known tasks that are not in these files: a dependency that is done and merged needs no
+/// task
+/// of this build.
 pub fn read_beside(
     files: &[Source<'_>],
     elsewhere: &[Elsewhere],
@@ -77,12 +79,12 @@ pub fn read_beside(
     wrong.or(files, drafts)
 }
 
-/// The names of the tasks in a file.
+/// Returns the names of the tasks in a file.
 pub fn names(file: &Source<'_>) -> Vec<String> {
     one(file).into_iter().map(|draft| draft.spec.name).collect()
 }
 
-/// The tasks of one file. One that cannot be read is a task by its name: others may need it.
+/// Reads the tasks of a file. An unreadable file becomes a task by its name, because others may depend on it.
 fn one(file: &Source<'_>) -> Vec<Draft> {
     let failed = |line, wrong| {
         let mut draft = Draft::named(file.path);
@@ -106,12 +108,12 @@ fn one(file: &Source<'_>) -> Vec<Draft> {
     }
 }
 
-/// A text without the mark that some editors put before it.
+/// Returns the text without the byte order mark that some editors write.
 pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// What shows only when all tasks are there: names, needs and their order.
+/// Checks what requires all tasks: names, dependencies and their order.
 fn together(
     files: &[Source<'_>],
     drafts: &mut [(usize, Draft)],
@@ -133,7 +135,7 @@ fn together(
     let mut index = Index::of(&names);
     let mut needs: Vec<Vec<u32>> = vec![Vec::new(); drafts.len()];
     for (at, (file, draft)) in drafts.iter_mut().enumerate() {
-        // The items of a numbered list know whom they need.
+        // The items of a numbered list already have their dependencies.
         let listed = draft.spec.depends_on.iter().filter_map(|name| first.get(name.as_str()));
         let mut found: BTreeSet<usize> = listed.copied().collect();
         for (said, line) in &draft.needs {
@@ -158,7 +160,7 @@ fn together(
     }
 }
 
-/// What is wrong, by the place of its file.
+/// The problems found, by the position of their file.
 #[derive(Default)]
 struct Problems(Vec<(usize, Option<u32>, Wrong)>);
 

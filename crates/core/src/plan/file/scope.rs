@@ -1,25 +1,25 @@
-//! What a task may change and what not, from the sections of its file.
+//! The files a task may and may not change, from the sections of its file.
 //!
-//! Globs stand in backticks or bare, in lists, in lines after a label, or in a block of code. What
-//! stands in a list of globs and is none is refused: a fence that somebody wrote down and nobody
-//! holds is worse than none.
+//! Globs are in backticks or bare, in lists, in lines after a label, or in a code block. An entry of a list
+//! of globs
+//! that is not a glob is refused: a written restriction that is not enforced is worse than none.
 
 use super::outline::{Kind, Leaf};
 use super::problem::{Wrong, shown};
 use super::section::{Section, Side};
 use crate::plan::ScopeSpec;
 
-/// What stands between two globs of one line.
+/// Separators between two globs on a line.
 const BETWEEN: [&str; 8] = ["", ",", ";", "and", "or", "&", ", and", ", or"];
 
-/// What a scope says, and what is wrong with it and where.
+/// The parsed scope, with its problems and their positions.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     pub(super) spec: ScopeSpec,
     pub(super) problems: Vec<(usize, Wrong)>,
 }
 
-/// Reads the sections of a scope.
+/// Parses the sections of a scope.
 pub(super) fn read(body: &str, leaves: &[(Section, &Leaf)]) -> Scope {
     let mut scope = Scope::default();
     let (mut last, mut side) = (None, None);
@@ -64,7 +64,7 @@ impl Scope {
         }
     }
 
-    /// An item of a scope without sides that is a glob and nothing else.
+    /// Adds an item of a scope without sides that consists of a single glob.
     fn add_lone(&mut self, line: &str, at: usize) {
         let quoted = line.strip_prefix('`').and_then(|line| line.strip_suffix('`'));
         let quoted = quoted.filter(|glob| !glob.contains('`'));
@@ -99,7 +99,7 @@ impl Scope {
     }
 }
 
-/// The lines of a text with where they begin, without blanks and the box of an item.
+/// Iterates over the lines of a block with their start, without surrounding blanks and the item's checkbox.
 fn lines<'a>(body: &'a str, leaf: &Leaf) -> impl Iterator<Item = (&'a str, usize)> {
     let mut at = leaf.range.start;
     let text = body.get(leaf.range.clone()).unwrap_or_default();
@@ -112,7 +112,7 @@ fn lines<'a>(body: &'a str, leaf: &Leaf) -> impl Iterator<Item = (&'a str, usize
     })
 }
 
-/// The side that a line names before a colon, or as a whole, and what follows.
+/// Returns the side that a line names before a colon or as a whole, and the rest.
 fn labelled(line: &str) -> (Option<Side>, &str) {
     let (head, rest) = line.split_once(':').unwrap_or((line, ""));
     let name = head.trim_matches(['*', '_', ' ']);
@@ -122,7 +122,7 @@ fn labelled(line: &str) -> (Option<Side>, &str) {
     }
 }
 
-/// The globs in backticks, up to where the line goes on with words.
+/// Returns the globs in backticks, up to where the line continues with words.
 fn in_backticks(line: &str) -> Vec<&str> {
     let parts: Vec<&str> = line.split('`').collect();
     let mut globs = Vec::new();
@@ -133,7 +133,7 @@ fn in_backticks(line: &str) -> Vec<&str> {
         }
         globs.push(*glob);
     }
-    // The last backtick has to be closed by another one.
+    // The last backtick must be closed.
     if parts.len().is_multiple_of(2) && globs.len() * 2 == parts.len() {
         globs.pop();
     }
@@ -145,7 +145,7 @@ fn is_path(word: &str) -> bool {
     inner.contains(['/', '*']) || inner.trim_start_matches('.').contains('.')
 }
 
-/// What people write where nothing is.
+/// Returns whether a word stands for an empty entry.
 pub(super) fn is_nothing(word: &str) -> bool {
     let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
     word.is_empty()

@@ -1,25 +1,26 @@
-//! The sections of a task file: which text belongs to the goal, the scope and the needs.
+//! The sections of a task file: maps each text to the goal, the scope or the needs.
 //!
-//! People give their headings any level and any case, so a section ends where another one that is
-//! known begins, or where a heading is no deeper than its own.
+//! Headings may have any level and any case, so a section ends at the next known one, or at a heading that is
+//! no
+//! deeper than its own.
 
 use std::ops::Range;
 
 use super::outline::{Kind, Leaf, Outline};
 
-/// A section that means something.
+/// A known section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Goal,
     Scope,
     Side(Side),
     Needs,
-    /// Only a task has it, and it is for the agent to read.
+    /// A section that only a task has, for the agent to read.
     Brief,
     Other,
 }
 
-/// One side of a scope.
+/// A side of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Allowed,
@@ -27,7 +28,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// The side that a heading or label names.
+    /// Returns the side that a heading or label names.
     pub(super) fn named(label: &str) -> Option<Self> {
         let label = plain(label);
         let words = label.split(' ').count();
@@ -50,7 +51,7 @@ pub(super) struct Goal {
     pub(super) empty: bool,
 }
 
-/// What a task file is made of.
+/// The parts of a task file.
 #[derive(Debug, Default)]
 pub(super) struct Sections<'a> {
     pub(super) title: Option<&'a str>,
@@ -59,7 +60,7 @@ pub(super) struct Sections<'a> {
     pub(super) first: Option<&'a Leaf>,
     pub(super) scope: Vec<(Section, &'a Leaf)>,
     pub(super) needs: Vec<&'a Leaf>,
-    /// Whether it has a section that only a task has.
+    /// `true` if there is a section that only a task has.
     pub(super) of_a_task: bool,
 }
 
@@ -132,7 +133,7 @@ fn named(title: &str, now: Section) -> Option<Section> {
     }
 }
 
-/// A heading as it is compared: `2. **Goal:**` is `goal`.
+/// Normalizes a heading for comparison: `2. **Goal:**` becomes `goal`.
 fn plain(title: &str) -> String {
     let mark = |letter: char| !letter.is_alphabetic();
     let words = title.trim_matches(mark).split_whitespace();

@@ -1,4 +1,4 @@
-//! A task file: from text to a task.
+//! Parsing of a task file.
 
 use super::front::Keys;
 use super::name;
@@ -9,22 +9,22 @@ use super::section::Sections;
 use crate::plan::TaskSpec;
 use crate::policy::Overrides;
 
-/// The longest text of one task: it goes into every prompt of it.
+/// Maximum length of a task's text, because it is part of every prompt of the task.
 pub(super) const BRIEF_BYTES_MAX: usize = 128 * 1024;
 
-/// A task as it was read, before the tasks it needs are found among all others.
+/// A parsed task, before its dependencies are resolved among all tasks.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) spec: TaskSpec,
-    /// Where it begins.
+    /// The line of its beginning.
     pub(super) line: u32,
-    /// What it needs, as it is written, with the line of each.
+    /// The dependencies as written, with the line of each.
     pub(super) needs: Vec<(String, u32)>,
     pub(super) problems: Vec<(u32, Wrong)>,
 }
 
 impl Draft {
-    /// A task of which no more than its name is known.
+    /// Creates a task of which only the name is known.
     pub(super) fn named(path: &str) -> Self {
         let spec = TaskSpec {
             name: name::from_file(path),
@@ -38,9 +38,9 @@ impl Draft {
 /// A text within a file, with its lines.
 pub(super) struct Body<'a> {
     pub(super) text: &'a str,
-    /// The line it begins at.
+    /// The line number of its beginning.
     first_line: u32,
-    /// Where each line of it ends.
+    /// The end of each line.
     ends: Vec<usize>,
 }
 
@@ -52,14 +52,14 @@ impl<'a> Body<'a> {
         Self { text, first_line: u32::try_from(before + 1).unwrap_or(u32::MAX), ends }
     }
 
-    /// The line in the file of a place in the text.
+    /// Returns the line number in the file of a position in the text.
     pub(super) fn line(&self, at: usize) -> u32 {
         let lines = self.ends.partition_point(|end| *end < at);
         self.first_line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX))
     }
 }
 
-/// Reads a task file.
+/// Parses a task file.
 pub(super) fn read(path: &str, keys: Keys, body: &Body<'_>, outline: &Outline) -> Draft {
     let sections = Sections::of(outline);
     let scope = scope::read(body.text, &sections.scope);
@@ -98,7 +98,7 @@ pub(super) fn read(path: &str, keys: Keys, body: &Body<'_>, outline: &Outline) -
     Draft { spec, line: 1, needs, problems }
 }
 
-/// The goal: its section, or the first paragraph, or whatever else is there.
+/// Returns the goal: its section, or the first paragraph, or any other text.
 fn goal(
     body: &Body<'_>,
     sections: &Sections<'_>,
@@ -117,7 +117,7 @@ fn goal(
     found.map(str::to_owned).ok_or((body.line(0), Wrong::Empty))
 }
 
-/// A title without what it says about itself: `Task 12: Add timeouts` is `Add timeouts`.
+/// Strips the kind from a title: `Task 12: Add timeouts` becomes `Add timeouts`.
 fn without_kind(title: &str) -> &str {
     let title = title.trim();
     let Some((kind, rest)) = title.split_once([':', '—', '–']) else { return title };
@@ -127,7 +127,7 @@ fn without_kind(title: &str) -> &str {
     if task && number(&kind[4..]) && !rest.trim().is_empty() { rest.trim() } else { title }
 }
 
-/// The tasks that an item of the section names. What reads like a sentence is for the agent.
+/// Returns the tasks that an item of the section names. An item that reads like a sentence is for the agent.
 fn named_in(body: &Body<'_>, leaf: &Leaf) -> Vec<(String, u32)> {
     let line = body.line(leaf.range.start);
     let raw = body.text.get(leaf.range.clone()).unwrap_or_default();

@@ -1,39 +1,40 @@
 //! Front matter as values with their lines.
 //!
-//! Values stay as they are written: an `id` of `001` is no number. Aliases are refused, so a value is
-//! never larger than its text; the parser bounds how deep values may lie in each other.
+//! Values keep their text: an `id` of `001` is not a number. Aliases are refused, so a value is never larger
+//! than its
+//! text; the parser limits the nesting depth.
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
 
 use super::problem::Wrong;
 
-/// How deep values may lie in each other. Keys, a key's own keys and a list are as deep as it gets.
+/// Maximum nesting depth. Valid front matter has at most keys, a key's own keys and a list.
 const DEPTH_MAX: usize = 8;
 
 /// A value and the line it begins at.
 #[derive(Debug)]
 pub struct Node {
-    /// What stands there.
+    /// The value.
     pub value: Value,
-    /// Counted from 1, in the front matter.
+    /// Line number within the front matter, counted from 1.
     pub line: u32,
 }
 
-/// A value.
+/// A parsed value.
 #[derive(Debug)]
 pub enum Value {
-    /// Nothing.
+    /// An empty value.
     Nothing,
-    /// Text, as it is written.
+    /// Text, verbatim.
     Text(String),
-    /// Values one after the other.
+    /// A sequence of values.
     List(Vec<Node>),
-    /// Values under their keys.
+    /// A mapping of keys to values.
     Keys(Vec<(Node, Node)>),
 }
 
 impl Node {
-    /// The text, where it is one.
+    /// Returns the text, if the value is one.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -41,7 +42,7 @@ impl Node {
         }
     }
 
-    /// What stands there, in words.
+    /// Returns a short description of the value.
     pub(super) fn shown(&self) -> &str {
         match &self.value {
             Value::Text(text) => text,
@@ -52,7 +53,7 @@ impl Node {
     }
 }
 
-/// Reads one value, or says what is wrong and in which line, counted from 1.
+/// Parses a value, or returns the problem and its line, counted from 1.
 pub(super) fn read(text: &str) -> Result<Node, (u32, Wrong)> {
     let options = granit_parser::options! {
         disallow_directives: true,
@@ -88,7 +89,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The line as everything else counts it: a return without a new line begins none.
+    /// Returns the line number as the rest of the code counts it: a carriage return without a newline begins
+    /// no line.
     fn line(&self, marker: &Marker) -> u32 {
         let before = marker.byte_offset().and_then(|at| self.text.as_bytes().get(..at));
         let lines = before.map_or(marker.line().saturating_sub(1), |before| {
@@ -97,8 +99,7 @@ impl<'a> Reader<'a> {
         u32::try_from(lines).unwrap_or(u32::MAX - 1) + 1
     }
 
-    /// The value that begins with an event. Values lie in each other no deeper than the parser
-    /// allows.
+    /// Parses the value that begins with an event. The parser limits the depth of this recursion.
     fn node(&mut self, begun: Event<'a>, line: u32) -> Result<Node, (u32, Wrong)> {
         let value = match begun {
             Event::Scalar(text, style, ..) => scalar(text.into_owned(), style),

@@ -1,4 +1,4 @@
-//! Files as people write them, and what becomes of them.
+//! Tests of files as people write them.
 
 mod plans;
 mod tasks;
@@ -17,7 +17,7 @@ fn one(path: &str, text: &str) -> TaskSpec {
     tasks.remove(0)
 }
 
-/// What is wrong, as a person would read it.
+/// Returns the problems as a person would read them.
 fn told(given: &[(&str, &str)]) -> String {
     let problems = files(given).unwrap_err();
     let line = |problem: &Problem| match problem.hint() {

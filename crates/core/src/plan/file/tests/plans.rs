@@ -101,7 +101,7 @@ fn an_open_item_in_a_ticked_one_is_a_task() {
     assert!(ticked.starts_with("- [x] Phase 1\n  - [x] left over\n"), "{ticked}");
 }
 
-/// An item that needed no change has a mark of its own, and is no task of the next run.
+/// An item that needed no change has a mark of its own, and is not a task of the next run.
 #[test]
 fn an_item_that_needed_no_change_is_marked_so() {
     let marked = tick("- [ ] a\n- [ ] b\n", "a", Mark::NotNeeded).unwrap();
@@ -148,7 +148,7 @@ proptest! {
         let Ok(tasks) = files(&[("x.md", &text)]) else { return Ok(()) };
         let task = &tasks[pick.index(tasks.len())];
         let Some(ticked) = tick(&text, &task.name, Mark::Done) else {
-            // No box is one, so the file is a task.
+            // There is no checkbox, so the file is a task.
             prop_assert_eq!(&task.name, "x");
             return Ok(());
         };

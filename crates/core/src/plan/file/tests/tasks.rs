@@ -182,7 +182,7 @@ fn what_is_done_and_there_needs_no_task_of_this_build() {
         "tasks/002-roof.md:2: it needs `001-base`, which is not done"
     );
     assert_eq!(problems[0].hint().unwrap(), "`unstuck run tasks/001-base.md` does it");
-    // What stands nowhere is unknown.
+    // A name that occurs nowhere is unknown.
     let problems = read_beside(&[roof], &[]).unwrap_err();
     assert!(matches!(problems[0].wrong, Wrong::UnknownNeed { .. }), "{problems:?}");
     assert_eq!(names(&roof), ["002-roof"]);

@@ -1,4 +1,4 @@
-//! What is wrong, and that nothing is too much.
+//! Problems in files, and the limits of their size.
 
 use proptest::prelude::{prop_assert, proptest};
 
