@@ -1,24 +1,23 @@
-//! Foreign bytes become plain lines: bounded, without colour, control characters and log prefixes.
+//! Conversion of foreign bytes to plain lines: bounded, without colors, control characters and log prefixes.
 //!
-//! Nothing is judged here. Whatever the bytes are, the work is linear in what is kept, and what is
-//! kept is bounded.
+//! No line is judged here. For any input, the work is linear in the kept bytes, and their number is bounded.
 
 use std::borrow::Cow;
 
-/// The beginning of an output that is read. Tools state the first cause there.
+/// Number of bytes read from the beginning of an output, where tools state the first cause.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 
-/// The end of an output that is read. Tools sum up there.
+/// Number of bytes read from the end of an output, where tools summarize.
 pub const TAIL_BYTES_MAX: usize = 192 * 1024;
 
-/// A line is read no further than this: a longer one is data, not a message.
+/// Maximum number of bytes read of a line; a longer one is data, not a message.
 pub const LINE_BYTES_MAX: usize = 4 * 1024;
 
 const ESCAPE: u8 = 0x1b;
 
-/// The readable text of an output: head and tail, no escape sequences, typographic marks as ASCII.
+/// Returns the readable text of an output: head and tail, no escape sequences, typographic marks as ASCII.
 ///
-/// Most outputs are plain ASCII and come back as they are.
+/// Most outputs are plain ASCII and are returned unchanged.
 pub(crate) fn plain(output: &[u8]) -> Cow<'_, [u8]> {
     let output = bounded(output);
     if output.is_ascii() && memchr::memchr3(ESCAPE, b'\r', 0, &output).is_none() {
@@ -27,7 +26,7 @@ pub(crate) fn plain(output: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(scrubbed(&output))
 }
 
-/// Only the head and the tail of a huge output are worth reading.
+/// Returns the head and the tail of a huge output.
 fn bounded(output: &[u8]) -> Cow<'_, [u8]> {
     if output.len() <= HEAD_BYTES_MAX + TAIL_BYTES_MAX {
         return Cow::Borrowed(output);
@@ -46,7 +45,7 @@ fn scrubbed(output: &[u8]) -> Vec<u8> {
         let taken = match byte {
             ESCAPE => escape_len(rest),
             b'\r' if rest.get(1) == Some(&b'\n') => 1,
-            // A carriage return starts the line anew on a terminal: what follows is another line.
+            // A carriage return restarts the line on a terminal: a new line follows.
             b'\r' => {
                 text.push(b'\n');
                 1
@@ -72,12 +71,12 @@ fn plain_run(text: &[u8]) -> usize {
     text.iter().position(|b| !(0x20..=0x7e).contains(b)).unwrap_or(text.len())
 }
 
-/// The length of an escape sequence: colours, cursor movement, window titles, hyperlinks.
+/// Returns the length of an escape sequence: colors, cursor movement, window titles, hyperlinks.
 fn escape_len(text: &[u8]) -> usize {
     match text.get(1) {
         Some(b'[') => {
             let parameters = text[2..].iter().take_while(|b| (0x20..=0x3f).contains(*b)).count();
-            // An unfinished sequence ends where the line ends, so that no text is swallowed.
+            // An unfinished sequence ends at the end of the line, so that no text is swallowed.
             let last = usize::from(text.get(2 + parameters).is_some_and(|b| *b >= 0x40));
             2 + parameters + last
         }
@@ -98,7 +97,7 @@ fn escape_len(text: &[u8]) -> usize {
     }
 }
 
-/// Writes the ASCII twin of a typographic mark, or the character itself; returns its length.
+/// Writes the ASCII equivalent of a typographic mark, or the character itself; returns its length.
 fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
     let (ascii, len): (&[u8], usize) = match text {
         // Single, double and angled quotation marks.
@@ -117,10 +116,10 @@ fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
         | [0xe2, 0x96, 0xb8, ..] => (b"", 3),
         // Box drawing: frames around messages, and source gutters.
         [0xe2, 0x94 | 0x95, _, ..] => (b"|", 3),
-        // The signs of test runners and linters: crosses, a bullet, a tick, a pointer.
+        // The marks of test runners and linters: crosses, a bullet, a tick, a pointer.
         [0xe2, 0x9c, 0x95..=0x98, ..] => (b"X ", 3),
         [0xc3, 0x97, ..] => (b"x ", 2),
-        // Crosses, stops and bombs that tools draw before what failed.
+        // Crosses, stops and bombs that tools print before a failure.
         [0xe2, 0x9d, 0x8c, ..] | [0xe2, 0xa8, 0xaf, ..] | [0xe2, 0x9b, 0x94, ..] => (b"x ", 3),
         [0xf0, 0x9f, 0x92, 0xa3 | 0xa5, ..] => (b"x ", 4),
         [0xe2, 0x97, 0x8f, ..] => (b"* ", 3),
@@ -134,7 +133,7 @@ fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
     len.min(text.len())
 }
 
-/// A line without what a log collector, a CI system or a container runtime put before it.
+/// Strips the prefixes of log collectors, CI systems and container runtimes from a line.
 pub(crate) fn unprefixed(line: &[u8]) -> &[u8] {
     let mut rest = line;
     // A line can pass through several collectors.
@@ -187,7 +186,7 @@ fn without_prefix(line: &[u8]) -> &[u8] {
     }
 }
 
-/// `2026-11-15T03:32:29.076Z text`, `2026/11/15 03:32:29 text`, `03:32:29,123 text`.
+/// Strips a timestamp: `2026-11-15T03:32:29.076Z text`, `2026/11/15 03:32:29 text`, `03:32:29,123 text`.
 fn after_timestamp(line: &[u8]) -> &[u8] {
     let stamp = |b: &u8| {
         b.is_ascii_digit() || matches!(b, b'-' | b':' | b'.' | b',' | b'/' | b'T' | b'Z' | b'+')
@@ -211,7 +210,7 @@ fn after_timestamp(line: &[u8]) -> &[u8] {
     }
 }
 
-/// `0.345 text` of image builders, when they repeat the step that failed.
+/// Strips the seconds that image builders print when they repeat the failed step: `0.345 text`.
 fn after_seconds(line: &[u8]) -> Option<&[u8]> {
     let digits = line.iter().take(5).take_while(|b| b.is_ascii_digit()).count();
     match &line[digits..] {
@@ -220,7 +219,7 @@ fn after_seconds(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// `#12 0.345 text` of image builders.
+/// Strips the step of image builders: `#12 0.345 text`.
 fn after_build_step(line: &[u8]) -> &[u8] {
     let digits = line[1..].iter().take_while(|b| b.is_ascii_digit()).count();
     match &line[1 + digits..] {
@@ -235,7 +234,7 @@ fn after_build_step(line: &[u8]) -> &[u8] {
     }
 }
 
-/// `E1115 03:32:29.123456   12345 file.go:123] text`.
+/// Strips a klog prefix: `E1115 03:32:29.123456   12345 file.go:123] text`.
 fn after_klog(line: &[u8]) -> &[u8] {
     match memchr::memchr(b']', line) {
         Some(end) if end < 80 && line.get(end + 1) == Some(&b' ') => &line[end + 2..],
@@ -243,7 +242,7 @@ fn after_klog(line: &[u8]) -> &[u8] {
     }
 }
 
-/// `Nov 15 03:32:29 host program[123]: text`.
+/// Strips a syslog prefix: `Nov 15 03:32:29 host program[123]: text`.
 fn after_syslog(line: &[u8]) -> &[u8] {
     let is_time = line.get(4..15).is_some_and(|part| {
         part[5] == b':' && part[8] == b':' && part[1].is_ascii_digit() && part[3].is_ascii_digit()

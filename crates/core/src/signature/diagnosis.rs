@@ -8,7 +8,7 @@ use super::role::{self, Line, Role};
 use super::select::{Selection, remaining, select, unsorted};
 use crate::fault::Code;
 
-/// What an output says about its failure.
+/// The diagnostic content of an output.
 pub(crate) struct Diagnosis<'a> {
     selection: Selection<'a>,
     masked: Masked<'a>,
@@ -30,7 +30,7 @@ impl<'a> Diagnosis<'a> {
         Self { selection, masked }
     }
 
-    /// The same output as if only the lines that `keep` takes were diagnostic.
+    /// Returns the diagnosis restricted to the lines that `keep` accepts.
     pub(crate) fn only(&self, keep: impl Fn(&Line<'a>) -> bool) -> Self {
         let kept = |lines: &[Line<'a>]| lines.iter().filter(|line| keep(line)).copied().collect();
         let lines = kept(&self.selection.lines);
@@ -38,7 +38,7 @@ impl<'a> Diagnosis<'a> {
         Self::made_of(Selection { lines, aside, text: b"", ..self.selection })
     }
 
-    /// The lines that were left aside because others say more, read like selected ones.
+    /// Returns a diagnosis of the lines that were left aside because others say more.
     pub(crate) fn aside(&self) -> Option<Self> {
         if self.selection.aside.is_empty() {
             return None;
@@ -52,12 +52,12 @@ impl<'a> Diagnosis<'a> {
         Some(Self { selection, masked })
     }
 
-    /// Everything that was printed.
+    /// Returns the whole output.
     pub(crate) fn text(&self) -> &'a [u8] {
         self.selection.text
     }
 
-    /// Everything that was printed, as far as it is no remark, read like selected lines.
+    /// Returns a diagnosis of the whole output, except remarks.
     pub(crate) fn remaining(&self) -> Self {
         let lines = remaining(self.selection.text);
         let mut masked = Masked::new(true);
@@ -67,8 +67,8 @@ impl<'a> Diagnosis<'a> {
         Self { selection: Selection { lines, aside: Vec::new(), ..self.selection }, masked }
     }
 
-    /// The last lines of everything that was printed, whatever they look like, without what they
-    /// are framed and numbered with.
+    /// Returns a diagnosis of the last lines of the output, whatever their role, without frames and numbers
+    /// around them.
     pub(crate) fn unsorted(&self) -> Self {
         let mut masked = Masked::new(true);
         let lines = unsorted(self.selection.text);
@@ -79,35 +79,35 @@ impl<'a> Diagnosis<'a> {
         Self { selection, masked }
     }
 
-    /// The selected lines.
+    /// Returns the selected lines.
     pub(crate) fn lines(&self) -> &[Line<'a>] {
         &self.selection.lines
     }
 
-    /// Their prose: lower case, outside quotes, one line each.
+    /// Returns the prose of the lines: lower case, outside quotes, one line each.
     pub(crate) fn prose(&self) -> &[u8] {
         &self.masked.prose
     }
 
-    /// Their structured facts.
+    /// Returns the structured facts of the lines.
     pub(crate) fn facts(&self) -> &[Fact<'a>] {
         &self.masked.facts
     }
 
-    /// The file that the first finding points at, where it stands on a line of its own.
+    /// Returns the file that the first finding points at on a line of its own.
     pub(crate) fn place(&self) -> Option<&'a [u8]> {
         self.selection.place
     }
 
-    /// Whether the failure was raised in code: by an exception, with a stack, or by a statement.
+    /// Returns whether the failure was raised in code: by an exception, with a stack, or by a statement.
     pub(crate) fn raises(&self) -> bool {
-        // A database speaks in lower case behind its level; other tools begin a sentence there.
+        // A database writes lower case after its level; other tools begin a sentence there.
         let of_database =
             |text: &[u8]| matches!(text.strip_prefix(b"ERROR:  "), Some([b'a'..=b'z', ..]));
         let statement = |line: &Line<'a>| {
             of_database(line.text) || line.file.is_some_and(|file| file.ends_with(b".sql"))
         };
-        // A class in front, and no stack: so a tool names what went wrong.
+        // A leading class without a stack is a tool's way to name the failure.
         let thrown =
             |line: &Line<'a>| line.role == Role::Exception && !role::is_exception(line.text);
         self.selection.stack
@@ -115,17 +115,17 @@ impl<'a> Diagnosis<'a> {
             || self.lines().iter().any(statement)
     }
 
-    /// Whether any line tells that something failed.
+    /// Returns whether any line reports a failure.
     pub(crate) fn tells_failure(&self) -> bool {
         self.selection.diagnostic
     }
 
-    /// Whether there is not a word.
+    /// Returns whether there is no line at all.
     pub(crate) fn is_silent(&self) -> bool {
         self.selection.lines.is_empty()
     }
 
-    /// The signature: the set of masked lines, or for silence the exit status.
+    /// Returns the signature: a hash of the set of masked lines, or of the exit code for silent output.
     pub(crate) fn signature(&self, code: Code, place: &str, exit: Option<i32>) -> Signature {
         if self.is_silent() {
             let exit = exit.map(|status| status.to_string()).unwrap_or_default();
@@ -134,7 +134,8 @@ impl<'a> Diagnosis<'a> {
         Signature::of_bytes(code, place, [self.lines_as_set().as_ref()].into_iter())
     }
 
-    /// The masked lines in order, each once: tools that work in parallel report in any order.
+    /// Returns the masked lines sorted and deduplicated, because tools that work in parallel report in any
+    /// order.
     fn lines_as_set(&self) -> Cow<'_, [u8]> {
         let text = &self.masked.text;
         if memchr::memchr(b'\n', text).is_none_or(|first| first + 1 == text.len()) {
@@ -146,7 +147,7 @@ impl<'a> Diagnosis<'a> {
         Cow::Owned(lines.concat())
     }
 
-    /// The masked lines, for tests and tools of this repository.
+    /// Returns the masked lines, for the trained model, tests and tools of this repository.
     pub(crate) fn masked(&self) -> &[u8] {
         &self.masked.text
     }

@@ -1,7 +1,8 @@
-//! Signatures: how the same error is recognised again.
+//! Signatures: the identity by which the same error is recognized again.
 //!
-//! The budget of tries belongs to the error, so "the same error" must not depend on paths, line
-//! numbers, ids or times, and must depend on what identifies it.
+//! The retry budget belongs to the error, so "the same error" must not depend on paths, line numbers, ids or
+//! times,
+//! and must depend on what identifies it.
 
 mod clean;
 mod diagnosis;
@@ -29,11 +30,12 @@ pub(crate) use words::{denies, find_part};
 
 use crate::fault::Code;
 
-/// The version of selection, masking and hashing. A stored signature is comparable only with
-/// signatures of the same version.
+/// The version of selection, masking and hashing. A stored signature is comparable only with signatures of
+/// the same
+/// version.
 pub const VERSION: u32 = 1;
 
-/// What makes two failures the same error: the code and a hash over what identifies it.
+/// The identity of an error: its code and a hash over its identifying parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signature {
     /// The code.
@@ -41,28 +43,28 @@ pub struct Signature {
     hash: u64,
 }
 
-/// The diagnostic lines of an output as they are hashed: selected and masked, one per line.
+/// Returns the diagnostic lines of an output as they are hashed: selected and masked, one per line.
 pub fn masked_lines(output: &[u8]) -> String {
     let plain = plain(output);
     String::from_utf8_lossy(Diagnosis::of(&plain).masked()).into_owned()
 }
 
-/// The readable text of an output: bounded, without colours and control characters.
+/// Returns the readable text of an output: bounded, without colors and control characters.
 pub(crate) fn plain_text(output: &[u8]) -> String {
     String::from_utf8_lossy(&plain(output)).into_owned()
 }
 
-/// The hash keeps its first 48 bits: twelve hexadecimal digits.
+/// Number of leading bits of the hash that are kept: twelve hexadecimal digits.
 const HASH_BITS: u32 = 48;
 
 impl Signature {
-    /// The signature of a failure known by its output. Silent output is known by its exit status.
+    /// Computes the signature of a failure known by its output. Silent output is identified by its exit code.
     pub fn of_output(code: Code, place: &str, output: &str, exit: Option<i32>) -> Self {
         let plain = plain(output.as_bytes());
         Diagnosis::of(&plain).signature(code, place, exit)
     }
 
-    /// The signature of a failure known by exact parts, in order.
+    /// Computes the signature of a failure known by exact parts, in order.
     pub fn of_parts(code: Code, place: &str, parts: &[&str]) -> Self {
         Self::of_bytes(code, place, parts.iter().map(|part| part.as_bytes()))
     }
@@ -79,7 +81,7 @@ impl Signature {
         Self { code, hash: u64::from_be_bytes(first) >> (64 - HASH_BITS) }
     }
 
-    /// The full key, as stored and shown: `project:CODE:hash`.
+    /// Returns the full key, as stored and shown: `project:CODE:hash`.
     pub fn key(self, project: &str) -> String {
         format!("{project}:{self}")
     }
@@ -91,7 +93,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// A text that is no signature.
+/// A text that is not a signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a signature; it looks like LOGIC_ERROR:0123456789ab")]
 pub struct NotASignature(String);

@@ -1,22 +1,22 @@
-//! Where a diagnostic points: `src/a.rs:3:5:`, `a.ts(3,5):`, `run.sh: line 3:`.
+//! Locations at the beginning of a diagnostic: `src/a.rs:3:5:`, `a.ts(3,5):`, `run.sh: line 3:`.
 //!
-//! The place varies without meaning, so it is cut off; only its kind of file is remembered.
+//! The place varies without meaning, so it is cut off; only its kind of file is kept.
 
 /// A line after its leading location.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<'a> {
-    /// What follows the location, or the whole line.
+    /// The text after the location, or the whole line.
     pub(crate) rest: &'a [u8],
     /// The file that the location names.
     pub(crate) file: Option<&'a [u8]>,
-    /// Whether an interpreter names the statement it is running, which is no finding about it.
+    /// `true` if an interpreter names the statement it is running, which is not a finding about it.
     pub(crate) running: bool,
 }
 
-/// Stands for the file of a location that names a line of the input only.
+/// The file of a location that names only a line of the input.
 const INPUT: &[u8] = b"<input>";
 
-/// The longest path that is looked at as a location.
+/// Maximum length of a path that is considered a location.
 const FILE_BYTES_MAX: usize = 512;
 
 /// Cuts off a leading location.
@@ -86,19 +86,19 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
     }
 }
 
-/// `src/a.py Imports are not sorted.`: after a level, a file and a sentence about it.
+/// Cuts off a file before a sentence about it, as after a level: `src/a.py Imports are not sorted.`
 pub(crate) fn cut_file(line: &[u8]) -> Placed<'_> {
     let end = memchr::memchr(b' ', line).unwrap_or(line.len());
     let (file, rest) = (&line[..end], line[end..].trim_ascii_start());
     let sentence = matches!(rest, [b'A'..=b'Z', b'a'..=b'z', ..]);
-    // Without a directory it may be a test: `CartTest.adds  Time elapsed: 0.1 s`.
+    // A name without a directory may be a test: `CartTest.adds  Time elapsed: 0.1 s`.
     if sentence && memchr::memchr(b'/', file).is_some() && is_file(file) {
         return Placed { rest, file: Some(file), running: false };
     }
     Placed { rest: line, file: None, running: false }
 }
 
-/// A location right at the beginning, with no program before it.
+/// Cuts off a location at the very beginning, with no program before it.
 fn cut_once(line: &[u8]) -> Placed<'_> {
     let file = line.iter().take(FILE_BYTES_MAX).position(|b| matches!(b, b':' | b'(' | b' '));
     match file {
@@ -107,7 +107,7 @@ fn cut_once(line: &[u8]) -> Placed<'_> {
     }
 }
 
-/// Whether a file is run or imported under its own name.
+/// Returns whether a file is run or imported under its own name.
 pub(crate) fn is_source(file: &[u8]) -> bool {
     const EXTENSIONS: &[&[u8]] = &[
         b"py", b"rb", b"pl", b"js", b"mjs", b"cjs", b"jsx", b"ts", b"mts", b"tsx", b"vue", b"sh",
@@ -122,20 +122,20 @@ fn opens_with_level(text: &[u8]) -> bool {
         .any(|level| text.starts_with(level))
 }
 
-/// Shell scripts and SQL are run statement by statement.
+/// Returns whether a file is a shell script or SQL, which run statement by statement.
 fn is_script(file: &[u8]) -> bool {
     const EXTENSIONS: &[&[u8]] = &[b"sh", b"bash", b"zsh", b"sql", b"ps1", b"bats"];
     memchr::memrchr(b'.', file).is_some_and(|dot| EXTENSIONS.contains(&&file[dot + 1..]))
 }
 
-/// A program that may name the line it runs; the words for a number that counts something else
-/// are none.
+/// Returns whether a word is a program that may name the line it runs; words that introduce another number
+/// are not.
 fn is_shell(word: &[u8]) -> bool {
     const NUMBERED: &[&[u8]] = &[b"status", b"code", b"errno", b"error", b"exit", b"signal"];
     is_program(word) && !NUMBERED.contains(&word)
 }
 
-/// A program's name; it may end with a version: `lua5.4`.
+/// Returns whether a word is a program's name; it may end with a version: `lua5.4`.
 fn is_program(word: &[u8]) -> bool {
     let versioned =
         |at: usize| word[at] == b'.' && word.get(at + 1).is_some_and(u8::is_ascii_digit);
@@ -143,7 +143,7 @@ fn is_program(word: &[u8]) -> bool {
     word.len() <= 16 && (0..word.len()).all(|at| named(&word[at]) || versioned(at))
 }
 
-/// `C:` in front of a path is no separator.
+/// Returns the length of a drive such as `C:`, whose colon is not a separator.
 fn drive_len(line: &[u8]) -> usize {
     match line {
         [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic() => 2,
@@ -151,7 +151,7 @@ fn drive_len(line: &[u8]) -> usize {
     }
 }
 
-/// `:3:5: text`, `:3: text`, `:3:5 - text`, `:3:in 'f': text`.
+/// Returns the text after `:3:5: text`, `:3: text`, `:3:5 - text`, `:3:in 'f': text`.
 fn after_numbers(tail: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     while let [b':' | b'-' | b'.' | b',', b'0'..=b'9', ..] = &tail[at..] {
@@ -167,7 +167,7 @@ fn after_numbers(tail: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// `3:5 text`, `3:5-24`: a number alone may count anything.
+/// Returns the text after `3:5 text`, `3:5-24`; a single number may count anything.
 fn after_column(tail: &[u8]) -> Option<&[u8]> {
     match &tail[digits(tail)..] {
         numbers @ [b':', b'0'..=b'9', ..] => after_numbers(numbers),
@@ -175,7 +175,7 @@ fn after_column(tail: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Ruby names the method after the line: `:in 'call': text`.
+/// Skips the method that Ruby names after the line: `:in 'call': text`.
 fn after_method(rest: &[u8]) -> &[u8] {
     if !rest.starts_with(b"in ") && !rest.starts_with(b"in `") {
         return rest;
@@ -186,7 +186,7 @@ fn after_method(rest: &[u8]) -> &[u8] {
     }
 }
 
-/// `(3,5): text`, `(3): text`.
+/// Returns the text after `(3,5): text`, `(3): text`.
 fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
     let inside = tail[1..]
         .iter()
@@ -198,7 +198,7 @@ fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// `line 3 column 5 - text`, `Line 3, column 5: text`.
+/// Returns the text after `line 3 column 5 - text`, `Line 3, column 5: text`.
 fn after_line_and_column(line: &[u8]) -> Option<&[u8]> {
     let rest = line.strip_prefix(b"line ").or_else(|| line.strip_prefix(b"Line "))?;
     let rest = after_digits(rest)?;
@@ -213,19 +213,19 @@ fn after_digits(text: &[u8]) -> Option<&[u8]> {
     (len > 0).then(|| &text[len..])
 }
 
-/// `::$.items[0]: text` of validators.
+/// Returns the text after the document path of validators: `::$.items[0]: text`.
 fn after_document_path(tail: &[u8]) -> Option<&[u8]> {
     let end = memchr::memmem::find(tail, b": ")?;
     Some(&tail[end + 2..])
 }
 
-/// `:(.text+0xa): text` of linkers.
+/// Returns the text after the section of linkers: `:(.text+0xa): text`.
 fn after_section(tail: &[u8]) -> Option<&[u8]> {
     let end = memchr::memmem::find(&tail[..tail.len().min(80)], b"): ")?;
     Some(&tail[end + 3..])
 }
 
-/// `(.text+0x17): text`: an object without the name of its source.
+/// Returns the text after the section of an object without a source name: `(.text+0x17): text`.
 fn after_bare_section(line: &[u8]) -> Option<&[u8]> {
     if !line.starts_with(b"(.") {
         return None;
@@ -233,13 +233,13 @@ fn after_bare_section(line: &[u8]) -> Option<&[u8]> {
     after_section(line)
 }
 
-/// `:[3,5] text` of Maven.
+/// Returns the text after Maven's position: `:[3,5] text`.
 fn after_bracket(tail: &[u8]) -> Option<&[u8]> {
     let end = memchr::memchr(b']', &tail[..tail.len().min(24)])?;
     Some(tail[end + 1..].trim_ascii_start())
 }
 
-/// `3: text`.
+/// Returns the text after `3: text`.
 fn after_line_number(tail: &[u8]) -> Option<&[u8]> {
     match &tail[digits(tail)..] {
         [b':' | b',', b' ', rest @ ..] => Some(rest),
@@ -252,7 +252,7 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
-/// Whether a word names a file: it has a directory or an extension, or stands for the input.
+/// Returns whether a word names a file: it has a directory or an extension, or denotes the input.
 pub(crate) fn is_file(word: &[u8]) -> bool {
     if word.first() == Some(&b'<') {
         return word.last() == Some(&b'>');
@@ -272,16 +272,16 @@ pub(crate) fn is_file(word: &[u8]) -> bool {
     }
 }
 
-/// `Makefile`, `Dockerfile`, `Caddyfile`: what a tool is to do, under a name of its own.
+/// Returns whether a name is a build file with a fixed name: `Makefile`, `Dockerfile`, `Caddyfile`.
 pub(super) fn is_recipe(name: &[u8]) -> bool {
     name.len() > 5 && name[0].is_ascii_uppercase() && name.ends_with(b"file")
 }
 
-/// What ends a host name rather than a file name.
+/// Suffixes of a host name rather than a file name.
 const HOST_ENDINGS: &[&[u8]] =
     &[b"com", b"org", b"net", b"io", b"local", b"internal", b"invalid", b"dev", b"cloud"];
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(crate) fn base(path: &[u8]) -> &[u8] {
     let trimmed = match path {
         [inner @ .., b'/' | b'\\'] if !inner.is_empty() => inner,

@@ -1,8 +1,8 @@
-//! Which files hold settings of a tool rather than code or data.
+//! Recognition of files that hold settings of a tool rather than code or data.
 
 use super::place::{base, is_recipe};
 
-/// Whether a file holds settings of a tool rather than code.
+/// Returns whether a file holds settings of a tool rather than code.
 pub(crate) fn is_settings(file: &[u8]) -> bool {
     const EXTENSIONS: &[&[u8]] = &[
         b"toml",
@@ -69,7 +69,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         || (matches!(extension, b"json" | b"xml") && is_setup(stem))
 }
 
-/// A document may hold anything; only its name says that it holds settings.
+/// Returns whether a document holds settings, which only its name can tell.
 fn is_setup(stem: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"package",

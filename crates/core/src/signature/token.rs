@@ -1,8 +1,8 @@
-//! What a token is, by its shape: a number, a path, an address, something random, or a word.
+//! The shape of a token: a number, a path, an address, a random string, or a word.
 
 use super::place;
 
-/// A token's shape, which decides what of it identifies the error.
+/// The shape of a token, which decides which part of it identifies the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Prose or an identifier: kept.
@@ -13,7 +13,7 @@ pub(crate) enum Shape {
     Random,
     /// A path: its base name is kept.
     Path,
-    /// A location: masked whole.
+    /// A location: masked as a whole.
     Location,
     /// A web address: host, port and path are kept.
     Url,
@@ -23,7 +23,7 @@ pub(crate) enum Shape {
     HostPort,
 }
 
-/// Reads a token's shape.
+/// Returns the shape of a token.
 pub(crate) fn shape(token: &[u8]) -> Shape {
     let first = token[0];
     let has_digit = token.iter().any(u8::is_ascii_digit);
@@ -31,7 +31,7 @@ pub(crate) fn shape(token: &[u8]) -> Shape {
         && let Some(at) = memchr::memchr(b'*', token)
         && token[at..].starts_with(b"***")
     {
-        // A secret that was blotted out.
+        // A redacted secret.
         return Shape::Random;
     }
     if has_digit {
@@ -70,14 +70,16 @@ fn slashed(token: &[u8]) -> Shape {
     }
 }
 
-/// `github.com/a/b`: a module or an image, not a file.
+/// Returns whether a token is a module or an image rather than a file: `github.com/a/b`.
 fn is_hosted(token: &[u8]) -> bool {
     let head = token.split(|b| *b == b'/').next().unwrap_or(token);
     let dot = memchr::memrchr(b'.', head);
     dot.is_some_and(|dot| dot > 0 && head.len() - dot > 2 && head[0].is_ascii_alphanumeric())
 }
 
-/// `a.rs:3` is a location, `db:5432` is a peer, `psql:a.sql:3` is a location after a program.
+/// Returns the shape of a token with a colon: `a.rs:3` is a location, `db:5432` is a peer, `psql:a.sql:3` is
+/// a
+/// location after a program.
 fn with_colon(token: &[u8], at: usize) -> Shape {
     let (head, tail) = (&token[..at], &token[at + 1..]);
     if let Some(next) = memchr::memchr(b':', tail)
@@ -95,7 +97,7 @@ fn with_colon(token: &[u8], at: usize) -> Shape {
     if tail.iter().all(u8::is_ascii_digit) { Shape::HostPort } else { Shape::Word }
 }
 
-/// `127.0.0.1`, `10.0.0.1:8080`, `::1`, `fe80::1`.
+/// Returns whether a token is a network address: `127.0.0.1`, `10.0.0.1:8080`, `::1`, `fe80::1`.
 pub(crate) fn is_ip(token: &[u8]) -> bool {
     let host = match memchr::memchr(b':', token) {
         Some(at) if memchr::memchr(b'.', &token[..at]).is_some() => &token[..at],
@@ -117,7 +119,9 @@ fn is_ip6(token: &[u8]) -> bool {
         && token.iter().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'))
 }
 
-/// `12`, `-3.5`, `1,234`, `12ms`, `64KiB`, `50%`, `v1.2.3-rc1`, `12:30:05`, `2026-11-15`, `3x4`.
+/// Returns whether a token is a number: `12`, `-3.5`, `1,234`, `12ms`, `64KiB`, `50%`, `v1.2.3-rc1`,
+/// `12:30:05`,
+/// `2026-11-15`, `3x4`.
 fn is_number(token: &[u8]) -> bool {
     let body = token.strip_prefix(b"v").unwrap_or(token);
     let numeric = |b: &u8| {
@@ -154,7 +158,9 @@ fn is_unit(suffix: &[u8]) -> bool {
     UNITS.contains(&suffix)
 }
 
-/// Hashes, UUIDs, addresses, request ids, temporary names: letters and digits mixed at random.
+/// Returns whether a token mixes letters and digits at random: hashes, UUIDs, addresses, request ids,
+/// temporary
+/// names.
 pub(crate) fn is_random(token: &[u8]) -> bool {
     if token.len() < 6 {
         return false;
@@ -174,7 +180,7 @@ fn is_hash(body: &[u8]) -> bool {
         && (body.len() >= 12 || body.iter().all(|b| !b.is_ascii_uppercase()))
 }
 
-/// `8F2A:3B11:1D2C3E`: groups of hexadecimal digits.
+/// Returns whether a token is groups of hexadecimal digits: `8F2A:3B11:1D2C3E`.
 fn is_groups(token: &[u8]) -> bool {
     memchr::memchr_iter(b':', token).count() >= 3
         && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b':')
@@ -188,8 +194,9 @@ fn is_uuid(body: &[u8]) -> bool {
         })
 }
 
-/// A directory made for one run: some part of its name is a number, hexadecimal, or mixes digits
-/// into letters.
+/// Returns whether a name is that of a directory made for a single run: some part of it is a number,
+/// hexadecimal, or
+/// mixes digits into letters.
 pub(crate) fn is_made_up(name: &[u8]) -> bool {
     const LEN_MIN: usize = 4;
     name.split(|b| !b.is_ascii_alphanumeric()).any(|part| {
@@ -201,7 +208,7 @@ pub(crate) fn is_made_up(name: &[u8]) -> bool {
     })
 }
 
-/// A run of letters and digits changes between them too often for a name.
+/// Returns whether letters and digits alternate too often for a name.
 fn is_scrambled(body: &[u8]) -> bool {
     const LEN_MIN: usize = 10;
     const CHANGES_MIN: usize = 4;
@@ -213,7 +220,7 @@ fn is_scrambled(body: &[u8]) -> bool {
         let pairs = || run.windows(2);
         let digits = pairs().filter(|p| p[0].is_ascii_digit() != p[1].is_ascii_digit()).count();
         let kinds = pairs().filter(|p| kind(p[0]) != kind(p[1])).count();
-        // Written by hand, even `Utf8DecoderStream` changes in fewer than two places of five.
+        // In handwritten names, even `Utf8DecoderStream`, fewer than two in five pairs change.
         digits >= CHANGES_MIN || kinds * 5 >= run.len() * 2
     })
 }

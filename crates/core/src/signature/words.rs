@@ -1,24 +1,23 @@
-//! The words by which a line is recognised as a diagnosis, looked up without allocation.
+//! The words by which a line is recognized as a diagnosis, looked up without allocation.
 //!
-//! A word says only that a line is worth keeping. What the failure *is* is decided by the text
-//! rules, on the lines that were kept.
+//! A word only marks a line as worth keeping. The text rules decide what the failure *is*, on the kept lines.
 
-/// What a word suggests about the line it stands in. A word can suggest several things.
+/// The hints that a word gives about its line, as bits; a word can have several.
 pub(crate) type Hint = u8;
 
-/// Names the failure itself: `error`, `fatal`, `panic`.
+/// A name of the failure itself: `error`, `fatal`, `panic`.
 pub(crate) const ERROR: Hint = 1;
-/// Says that something failed.
+/// A word for a failure.
 pub(crate) const FAIL: Hint = 1 << 1;
-/// Denies, misses or contradicts something.
+/// A negation, absence or contradiction.
 pub(crate) const NEGATION: Hint = 1 << 2;
-/// Names a cause that the text rules can tell apart, so that the line matters beside others.
+/// A cause that the text rules distinguish, so that the line matters beside others.
 pub(crate) const ACUTE: Hint = 1 << 3;
-/// Begins advice or a remark.
+/// The beginning of advice or a remark.
 pub(crate) const NOTE: Hint = 1 << 4;
-/// Begins a warning.
+/// The beginning of a warning.
 pub(crate) const WARNING: Hint = 1 << 5;
-/// Begins a line about progress.
+/// The beginning of a progress line.
 pub(crate) const PROGRESS: Hint = 1 << 6;
 
 const WORDS: &[(Hint, &[&str])] = &[
@@ -265,7 +264,7 @@ struct Table {
     hints: [Hint; SLOTS],
 }
 
-/// Built by the compiler; open addressing.
+/// The hash table with open addressing, built at compile time.
 static TABLE: Table = table();
 
 const fn table() -> Table {
@@ -289,7 +288,7 @@ const fn table() -> Table {
     made
 }
 
-/// The word in lower case as one number. Words are letters, `'` and `-`, which survive the folding.
+/// Packs a word in lower case into a number. Words are letters, `'` and `-`, which survive the folding.
 const fn packed(word: &[u8]) -> u128 {
     let mut value = 0;
     let mut at = 0;
@@ -306,7 +305,7 @@ const fn slot_of(word: u128) -> usize {
     (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % SLOTS
 }
 
-/// What a word suggests; nothing for an unknown word.
+/// Returns the hints of a word; 0 for an unknown word.
 pub(crate) fn hint(word: &[u8]) -> Hint {
     if word.len() < 2 || word.len() > WORD_BYTES_MAX {
         return 0;
@@ -322,7 +321,7 @@ pub(crate) fn hint(word: &[u8]) -> Hint {
     0
 }
 
-/// What all the words of a line suggest together. Words inside identifiers and paths do not count.
+/// Returns the union of the hints of a line's words. Words inside identifiers and paths do not count.
 pub(crate) fn hints(line: &[u8]) -> Hint {
     let mut found = 0;
     let mut at = 0;
@@ -353,23 +352,23 @@ pub(crate) fn hints(line: &[u8]) -> Hint {
     found
 }
 
-/// Whether a word names a cause or a failure, even in front of a bracket: `Unauthorized(401)`.
+/// Returns whether a word names a cause or a failure, even before a bracket: `Unauthorized(401)`.
 pub(crate) fn is_telling(word: &[u8]) -> bool {
     hint(word) & (ACUTE | FAIL | ERROR) != 0
 }
 
-/// Where a part stands in a line. Lines are short: building a searcher costs more than it saves.
+/// Returns the position of a part in a line. Lines are short: building a searcher costs more than it saves.
 pub(crate) fn find_part(line: &[u8], part: &[u8]) -> Option<usize> {
     let first = *part.first()?;
     memchr::memchr_iter(first, line).find(|at| line[*at..].starts_with(part))
 }
 
-/// Whether a line denies or misses something.
+/// Returns whether a line denies or misses something.
 pub(crate) fn denies(line: &[u8]) -> bool {
     hints(line) & NEGATION != 0
 }
 
-/// What a byte may be part of: a word, an identifier. Looked up: it is asked of every byte.
+/// The class of each byte: part of a word, part of an identifier. A table, because every byte is looked up.
 static BYTES: [u8; 256] = bytes();
 const LETTER: u8 = 1;
 const GLUE: u8 = 2;

@@ -1,7 +1,8 @@
-//! Masks what varies without meaning and keeps what identifies, in one pass over a line.
+//! Masking: replaces parts that vary without meaning and keeps those that identify, in one pass over a line.
 //!
-//! The same pass writes the prose of the line (lower case, outside quotes, objects replaced by a
-//! placeholder) and notes the structured facts, for the text rules.
+//! The same pass writes the prose of the line (lower case, outside quotes, objects replaced by a placeholder)
+//! and
+//! records the structured facts, for the text rules.
 
 mod number;
 mod object;
@@ -18,13 +19,13 @@ use words::{
     speaks_of_line, unsuggested, word_before_path,
 };
 
-/// Stands for a path, an address or an identifier in prose.
+/// The placeholder for a path, an address or an identifier in prose.
 pub(crate) const OBJECT: u8 = b'~';
 
-/// Stands for quoted words in prose.
+/// The placeholder for quoted words in prose.
 pub(crate) const QUOTED: u8 = b'\'';
 
-/// Ports from here on are given out at random.
+/// The lowest port that is assigned at random.
 const EPHEMERAL_PORT_MIN: u32 = 32_768;
 
 /// A structured fact on a kept line.
@@ -34,27 +35,27 @@ pub(crate) enum Fact<'a> {
     Status(u32),
     /// A system error number. Name lookup has negative ones.
     Errno(i32),
-    /// How a process ended.
+    /// The exit code of a process.
     Exit(u32),
     /// The signal that ended a process.
     Signal(u32),
     /// A name in capitals: `ECONNREFUSED`, `SIGSEGV`, `PERMISSION_DENIED`.
     Name(&'a [u8]),
-    /// The number that a program gives its error in front of the text: `curl: (7) …`.
+    /// The number that a program gives its error before the text: `curl: (7) …`.
     Numbered(u32),
-    /// A five-character code of a database.
+    /// A five-character SQL state.
     SqlState(&'a [u8]),
     /// A class or error type in class position.
     Class(&'a [u8]),
 }
 
-/// What came of the lines: their masked text, their prose and their facts.
+/// The result of masking: masked text, prose and facts of the lines.
 pub(crate) struct Masked<'a> {
-    /// The masked lines, each ended by a newline.
+    /// The masked lines, each terminated by a newline.
     pub(crate) text: Vec<u8>,
-    /// The prose of the lines, each ended by a newline.
+    /// The prose of the lines, each terminated by a newline.
     pub(crate) prose: Vec<u8>,
-    /// Whether the prose is wanted: a finding speaks for itself.
+    /// `true` if the prose is needed; it is not for a finding.
     wants_prose: bool,
     /// The facts, in order.
     pub(crate) facts: Vec<Fact<'a>>,
@@ -63,11 +64,11 @@ pub(crate) struct Masked<'a> {
 struct Pass<'a, 'm> {
     line: &'a [u8],
     at: usize,
-    /// Where the open quotation ends, and whether its content is the tool's own speech.
+    /// The end of the open quotation, and whether its content is the tool's own message.
     quote: Option<(usize, bool)>,
-    /// Where the call that is being read ends: its arguments are no prose.
+    /// The end of the call being read, whose arguments are not prose.
     call_end: usize,
-    /// Whether the line speaks of a line number.
+    /// `true` if the line mentions a line number.
     numbered: bool,
     previous: &'a [u8],
     before: &'a [u8],
@@ -75,7 +76,7 @@ struct Pass<'a, 'm> {
 }
 
 impl<'a> Masked<'a> {
-    /// Nothing yet, with room for a usual diagnosis.
+    /// Creates an empty result with capacity for a usual diagnosis.
     pub(crate) fn new(wants_prose: bool) -> Self {
         const BYTES: usize = 512;
         Self {
@@ -123,7 +124,7 @@ impl<'a> Pass<'a, '_> {
                 b'"' | b'`' | b'\'' if self.quote.is_none() => self.open_quote(),
                 b'{' if self.sorted_set() => {}
                 b'=' if self.skip_given_value() => {}
-                // `"status":402`: what follows a key stands for itself.
+                // `"status":402`: a value after a key is written on its own.
                 b':' if self.at > 0 && self.line[self.at - 1] == b'"' => {
                     self.write(byte);
                     self.at += 1;
@@ -152,7 +153,7 @@ impl<'a> Pass<'a, '_> {
         self.at += 1;
     }
 
-    /// Whether what is read now counts as prose.
+    /// Returns whether the current token counts as prose.
     fn speaks(&self) -> bool {
         self.out.wants_prose
             && self.at >= self.call_end
@@ -198,7 +199,7 @@ impl<'a> Pass<'a, '_> {
             self.speak(token, end);
             return;
         }
-        // What imports something is where it happened.
+        // The importing file is only the place.
         if self.previous == b"from" && place::is_source(token) {
             self.write(b'#');
             self.prose(OBJECT);
@@ -250,7 +251,7 @@ impl<'a> Pass<'a, '_> {
         {
             self.write(b'#');
         } else if has_digit {
-            // A number in a name identifies; a version behind it does not.
+            // A number in a name identifies; a version after it does not.
             self.without_versions(token, usize::MAX);
         } else {
             self.out.text.extend_from_slice(token);
@@ -276,7 +277,7 @@ impl<'a> Pass<'a, '_> {
         self.remember(token);
     }
 
-    /// Facts that are words.
+    /// Records facts that are words.
     fn note_word(&mut self, token: &'a [u8], end: usize) {
         let next = self.line.get(end).copied();
         let start = end - token.len();
@@ -285,7 +286,7 @@ impl<'a> Pass<'a, '_> {
         let after_code = self.previous.eq_ignore_ascii_case(b"code");
         let last = memchr::memrchr(b':', token).map_or(token, |at| &token[at + 1..]);
         if token[0].is_ascii_uppercase() && last.len() >= 4 && is_capitals(last) {
-            // `Errno::EACCES` names what happened in its last part.
+            // The last part of `Errno::EACCES` names the error.
             self.out.facts.push(Fact::Name(last));
         } else if (matches!(next, Some(b':' | b'(') | None) && class_suffix(token))
             || ((in_brackets || after_code) && is_camel(last))
@@ -299,7 +300,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// `request ID 8F2A`: what follows names one request only.
+    /// Returns whether the next token names a single request: `request ID 8F2A`.
     fn names_request(&self) -> bool {
         is_word(self.previous, b"id") || is_id_key(self.previous)
     }

@@ -4,7 +4,7 @@ use super::words::{introduces_status, is_reason, is_sql_state, is_word, small};
 use super::{EPHEMERAL_PORT_MIN, Fact, Pass};
 
 impl<'a> Pass<'a, '_> {
-    /// A plain number is masked; a status, an exit status, an error number or a port is kept.
+    /// Writes a number. A plain one is masked; a status, an exit code, an error number or a port is kept.
     pub(super) fn number(&mut self, token: &'a [u8], end: usize) {
         let kept = self.meaning(token, end);
         if kept {
@@ -75,7 +75,7 @@ impl<'a> Pass<'a, '_> {
                 && !after.first().is_some_and(u8::is_ascii_alphabetic))
     }
 
-    /// `curl: (7) text`: in brackets, right after the program's name.
+    /// Returns whether a number is in parentheses directly after the program's name: `curl: (7) text`.
     pub(super) fn is_own_number(&self, start: usize, end: usize) -> bool {
         self.line[end..].starts_with(b") ")
             && self.line[..start].ends_with(b": (")
@@ -83,7 +83,7 @@ impl<'a> Pass<'a, '_> {
                 | (memchr::memchr(b' ', self.line) == Some(start - 2))
     }
 
-    /// `ERROR 1045 (28000): …`.
+    /// Returns whether a SQL state is in parentheses: `ERROR 1045 (28000): …`.
     pub(super) fn is_bracketed_state(&self, token: &[u8], end: usize) -> bool {
         token.len() == 5
             && end > 5

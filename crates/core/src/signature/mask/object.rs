@@ -45,7 +45,8 @@ impl<'a> Pass<'a, '_> {
         self.remember(b"");
     }
 
-    /// `found in /home/u/app`, `working copy '/home/u/app'`: where it happened, not what is wrong.
+    /// Returns whether a path is where the failure happened, not what is wrong: `found in /home/u/app`,
+    /// `working copy '/home/u/app'`.
     fn is_surroundings(&self, path: &[u8]) -> bool {
         const BEFORE: &[&[u8]] = &[b"at", b"of", b"copy", b"checkout", b"workspace", b"under"];
         let is = |word: &[u8]| is_word(self.previous, word);
@@ -54,12 +55,12 @@ impl<'a> Pass<'a, '_> {
             && (is(b"in") || (bare && (self.is_bracketed() || BEFORE.iter().any(|word| is(word)))))
     }
 
-    /// `(text)`: what was just read stands alone in round brackets.
+    /// Returns whether the token just read is alone in parentheses: `(text)`.
     fn is_bracketed(&self) -> bool {
         self.line.get(self.at) == Some(&b')') && self.out.text.last() == Some(&b'(')
     }
 
-    /// A base name identifies; long numbers in it do not.
+    /// Writes a base name, which identifies; long numbers in it are masked.
     pub(super) fn file_name(&mut self, name: &[u8]) {
         const DIGITS_MIN: usize = 2;
         let bare = !name.contains(&b'.');
@@ -87,7 +88,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// `scheme://user@host:port/path?query`: host, low port and path identify.
+    /// Writes `scheme://user@host:port/path?query`: host, low port and path identify.
     pub(super) fn url(&mut self, token: &'a [u8]) {
         let at = memchr::memmem::find(token, b"://").map_or(0, |at| at + 3);
         let scheme = &token[..at];
@@ -136,8 +137,9 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// `a.gv: syntax error in line 3`, `Error: a.gv: …`: a file in front of all that is said about
-    /// its line. Where another file stands before the line, that one is the place.
+    /// Returns whether a file comes before the message about its line: `a.gv: syntax error in line 3`,
+    /// `Error: a.gv: …`.
+    /// If another file precedes the line number, that one is the place.
     fn opens_line(&self, end: usize) -> bool {
         let first = self.previous.is_empty() || is_word(self.previous, b"error");
         let said = &self.line[end..];
@@ -148,7 +150,7 @@ impl<'a> Pass<'a, '_> {
         !place::is_file(before)
     }
 
-    /// `… at a.pl line 3`, `… in a.php on line 3`, `'a.yml': line 3`.
+    /// Returns whether a line number follows: `… at a.pl line 3`, `… in a.php on line 3`, `'a.yml': line 3`.
     pub(super) fn is_placed(&self, end: usize) -> bool {
         let rest = &self.line[end..];
         // `line 3 of a.yml`.
@@ -174,14 +176,14 @@ impl<'a> Pass<'a, '_> {
     }
 }
 
-/// `zlib/1.3.1`: the name before its version, with the slash.
+/// Returns the name before its version, with the slash: `zlib/1.3.1`.
 fn versioned(token: &[u8]) -> Option<&[u8]> {
     let at = memchr::memchr(b'/', token)?;
     let named = token[0].is_ascii_alphabetic();
     (named && token.get(at + 1).is_some_and(u8::is_ascii_digit)).then_some(&token[..=at])
 }
 
-/// The length of a number or a version at the beginning, and whether it is a version.
+/// Returns the length of a number or a version at the beginning, and whether it is a version.
 fn version_len(text: &[u8]) -> (usize, bool) {
     let mut len = 0;
     let mut dotted = false;
@@ -198,14 +200,14 @@ fn version_len(text: &[u8]) -> (usize, bool) {
     (len, dotted)
 }
 
-/// Names such as `tmpAb3xY`, `ccZk1Q.o`: upper case follows lower case more than once.
+/// Returns whether a name is temporary, such as `tmpAb3xY`, `ccZk1Q.o`.
 fn is_temporary(name: &[u8]) -> bool {
     let body = name.split(|b| *b == b'.').next().unwrap_or(name);
     let opens = body.starts_with(b"tmp") || body.starts_with(b"cc") || body.starts_with(b".tmp");
     opens && body.len() >= 7 && body.iter().any(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
 }
 
-/// `username/password`, `create/acquire`: two words of a sentence rather than a path.
+/// Splits two words of a sentence that are not a path: `username/password`, `create/acquire`.
 fn alternatives(token: &[u8]) -> Option<(&[u8], &[u8])> {
     const WORDS: &[&[u8]] = &[
         b"username",

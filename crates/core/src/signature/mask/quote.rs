@@ -1,4 +1,4 @@
-//! Quotations: where they end, what they are about, and whether the tool itself speaks in them.
+//! Quotations: their end, their subject, and whether they contain the tool's own message.
 
 use super::{Fact, Pass, QUOTED};
 use crate::signature::denies;
@@ -12,7 +12,7 @@ impl Pass<'_, '_> {
             let speech = (self.is_value()
                 && (is_speech_key(self.previous) || self.is_message(close)))
                 || self.is_sentence(close);
-            // `id: 'nobody'` is said by a program of that name.
+            // `id: '…'` without a digit is a message of the program `id`.
             let has_digit = || self.line[self.at..close].iter().any(u8::is_ascii_digit);
             if self.is_value() && is_id_key(self.previous) && has_digit() {
                 self.write(b'#');
@@ -31,20 +31,20 @@ impl Pass<'_, '_> {
         self.at += 1;
     }
 
-    /// Whether a value stands here: `key: …` or `key=…`.
+    /// Returns whether a value begins here: `key: …` or `key=…`.
     pub(super) fn is_value(&self) -> bool {
         let before = self.line[..self.at].trim_ascii_end();
         matches!(before.last(), Some(b':' | b'='))
     }
 
-    /// Whether the quotation up to `close` is the whole message: several words after a colon.
+    /// Returns whether the quotation up to `close` is the whole message: several words after a colon.
     pub(super) fn is_message(&self, close: usize) -> bool {
         const WORDS_MIN: usize = 2;
         let quoted = &self.line[self.at + 1..close];
         close + 1 == self.line.len() && memchr::memchr_iter(b' ', quoted).count() >= WORDS_MIN
     }
 
-    /// Whether the quotation up to `close` is a whole sentence: what one program hands on of
+    /// Returns whether the quotation up to `close` is a whole sentence, which one program passes on from
     /// another.
     fn is_sentence(&self, close: usize) -> bool {
         const GAPS_MIN: usize = 4;
@@ -54,7 +54,7 @@ impl Pass<'_, '_> {
             && denies(quoted)
     }
 
-    /// `input_value={'a': 1}, input_type=dict`: what was given varies, up to the next key.
+    /// Skips a given value, which varies, up to the next key: `input_value={'a': 1}, input_type=dict`.
     pub(super) fn skip_given_value(&mut self) -> bool {
         if !self.previous.ends_with(b"_value") {
             return false;
@@ -72,7 +72,7 @@ impl Pass<'_, '_> {
         true
     }
 
-    /// `{'b', 'a'}` has no order of its own.
+    /// Writes the items of a set such as `{'b', 'a'}` sorted, because a set has no order.
     pub(super) fn sorted_set(&mut self) -> bool {
         let line = self.line;
         let rest = &line[self.at + 1..];
@@ -99,7 +99,7 @@ impl Pass<'_, '_> {
     }
 }
 
-/// Where the quotation opened at `open` ends. A mark inside a word is an apostrophe.
+/// Returns the end of the quotation opened at `open`. A mark inside a word is an apostrophe.
 fn closing(line: &[u8], open: usize, mark: u8) -> Option<usize> {
     if open > 0 && line[open - 1].is_ascii_alphanumeric() {
         return None;
@@ -115,7 +115,7 @@ fn closing(line: &[u8], open: usize, mark: u8) -> Option<usize> {
     }
 }
 
-/// Keys whose value is what the tool wants to say.
+/// Returns whether the value of a key is the tool's message.
 fn is_speech_key(key: &[u8]) -> bool {
     const KEYS: &[&[u8]] = &[
         b"message",
@@ -136,7 +136,7 @@ fn is_speech_key(key: &[u8]) -> bool {
     KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
 }
 
-/// Keys whose value names one request only.
+/// Returns whether the value of a key names a single request.
 pub(super) fn is_id_key(key: &[u8]) -> bool {
     const KEYS: &[&[u8]] = &[
         b"request_id",
@@ -156,7 +156,7 @@ pub(super) fn is_id_key(key: &[u8]) -> bool {
     KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
 }
 
-/// Keys whose value is an error type.
+/// Returns whether the value of a key is an error type.
 fn is_code_key(key: &[u8]) -> bool {
     const KEYS: &[&[u8]] =
         &[b"code", b"type", b"reason", b"error", b"status", b"errorcode", b"name"];

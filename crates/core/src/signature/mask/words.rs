@@ -1,6 +1,6 @@
-//! What the words around a token mean to it.
+//! The meaning that surrounding words give to a token.
 
-/// The words after which a three-digit number is an HTTP status.
+/// Returns whether a three-digit number after this word is an HTTP status.
 pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"http",
@@ -15,7 +15,7 @@ pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
         b"received",
         b"got",
         b"https",
-        // The reason may stand first: `Bad Gateway 502`.
+        // The reason phrase may come first: `Bad Gateway 502`.
         b"gateway",
         b"unavailable",
         b"unauthorized",
@@ -32,7 +32,7 @@ pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
     plain && (!is_word(previous, b"error") || !after.first().is_some_and(u8::is_ascii_lowercase))
 }
 
-/// The words that follow a status in prose.
+/// Returns whether the text begins with the reason phrase of a status.
 pub(super) fn is_reason(after: &[u8]) -> bool {
     const REASONS: &[&[u8]] = &[
         b"Unauthorized",
@@ -60,7 +60,7 @@ pub(super) fn is_reason(after: &[u8]) -> bool {
     })
 }
 
-/// Two digits or letters of class, three of subclass; at least two digits.
+/// Returns whether a token is a SQL state: two characters of class, three of subclass.
 pub(super) fn is_sql_state(token: &[u8]) -> bool {
     token.len() == 5
         && token[0].is_ascii_digit()
@@ -81,12 +81,13 @@ pub(super) fn small(digits: &[u8]) -> Option<u32> {
         .try_fold(0, |value, b| b.is_ascii_digit().then(|| value * 10 + u32::from(b - b'0')))
 }
 
-/// `ECONNREFUSED`, `EAI_AGAIN`, `E401`, `PERMISSION_DENIED`.
+/// Returns whether a token is an error name in capitals: `ECONNREFUSED`, `EAI_AGAIN`, `E401`,
+/// `PERMISSION_DENIED`.
 pub(super) fn is_capitals(token: &[u8]) -> bool {
     token.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
 }
 
-/// `AccessDenied`, `NotFound`.
+/// Returns whether a token is an error name in camel case: `AccessDenied`, `NotFound`.
 pub(super) fn is_camel(token: &[u8]) -> bool {
     token.first().is_some_and(u8::is_ascii_uppercase)
         && token.len() >= 6
@@ -94,7 +95,7 @@ pub(super) fn is_camel(token: &[u8]) -> bool {
         && token.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Whether `line 3` stands in the line, or `(3:5)` at its end.
+/// Returns whether the line contains `line 3`, or `(3:5)` at its end.
 pub(super) fn speaks_of_line(line: &[u8]) -> bool {
     if ends_with_place(line) {
         return true;
@@ -106,7 +107,7 @@ pub(super) fn speaks_of_line(line: &[u8]) -> bool {
             .any(|at| line[at..].strip_prefix(b"line").is_some_and(numbered))
 }
 
-/// Whether a file that the line names can be what is missing or denied, rather than the place.
+/// Returns whether a file that the line names can be what is missing or denied, rather than the place.
 pub(super) fn speaks_of_missing(line: &[u8]) -> bool {
     const SIGNS: &[&[u8]] = &[
         b"o such file",
@@ -127,7 +128,7 @@ pub(super) fn speaks_of_missing(line: &[u8]) -> bool {
     SIGNS.iter().any(|sign| memchr::memmem::find(line, sign).is_some())
 }
 
-/// `text (3:5)`: line and column, as parsers of JavaScript give them.
+/// Returns whether a line ends with line and column, as parsers of JavaScript write them: `text (3:5)`.
 pub(super) fn ends_with_place(line: &[u8]) -> bool {
     let Some(inner) = line.strip_suffix(b")") else { return false };
     let column = inner.iter().rev().take_while(|b| b.is_ascii_digit()).count();
@@ -136,7 +137,7 @@ pub(super) fn ends_with_place(line: &[u8]) -> bool {
     column > 0 && row > 0 && inner[..inner.len() - row].ends_with(b"(")
 }
 
-/// A line without the guess at its end: what is similar depends on names that do not matter.
+/// Strips the suggestion at the end of a line: it depends on names that do not matter.
 pub(super) fn unsuggested(line: &[u8]) -> &[u8] {
     if !matches!(line.last(), Some(b'?' | b')')) {
         return line;
@@ -154,7 +155,7 @@ pub(super) fn unsuggested(line: &[u8]) -> &[u8] {
     }
 }
 
-/// `refused:../crypto/a.c`: where the word before a path ends.
+/// Returns the end of the word before a path: `refused:../crypto/a.c`.
 pub(super) fn word_before_path(token: &[u8]) -> Option<usize> {
     let at = memchr::memchr(b':', token)?;
     let opens =
@@ -162,7 +163,7 @@ pub(super) fn word_before_path(token: &[u8]) -> Option<usize> {
     (at > 1 && opens && token[..at].iter().all(u8::is_ascii_alphabetic)).then_some(at)
 }
 
-/// The length of plain arguments right behind a name: `(integer, text)`. `file(s)` is no call.
+/// Returns the length of plain arguments directly after a name: `(integer, text)`. `file(s)` is not a call.
 pub(super) fn call_len(after: &[u8]) -> Option<usize> {
     const BYTES_MAX: usize = 60;
     let inner = after.strip_prefix(b"(")?;
@@ -191,12 +192,12 @@ const fn delimits(byte: u8) -> bool {
     )
 }
 
-/// Whether a byte stands for itself between tokens. Looked up: it is asked of every byte.
+/// Returns whether a byte is a delimiter between tokens. Uses a table, because every byte is looked up.
 pub(super) fn is_delimiter(byte: u8) -> bool {
     DELIMITERS[usize::from(byte)]
 }
 
-/// Whether a byte ends a token.
+/// Returns whether a byte ends a token.
 pub(super) fn ends_token(byte: u8) -> bool {
     ENDS[usize::from(byte)]
 }

@@ -1,11 +1,11 @@
-//! Failing tests: the name, without the file it is in, the time it took and the message.
+//! Failing tests: the name, without its file, its duration and the message.
 
 use super::Role;
 use super::place;
 use super::shape::contains;
 use super::spoken::{is_summary, spoken};
 
-/// A failing test by name. A file alone is a location, and a count sums up.
+/// Returns a failing test by name. A file alone is a location, and a count is a summary.
 pub(super) fn failing(text: &[u8]) -> (Role, &[u8]) {
     let rest = match memchr::memchr2(b' ', b'\t', text) {
         Some(at) => text[at + 1..].trim_ascii_start(),
@@ -19,8 +19,8 @@ pub(super) fn failing(text: &[u8]) -> (Role, &[u8]) {
     (Role::Test, name)
 }
 
-/// `tests/a.py::test_x - assert …`, `a.ts > cart > adds`, `test_x (tests.test_a.Case.test_x)`: the
-/// name without the file it is in, and without the message, which is cut to the terminal's width.
+/// Returns the test's name without its file, and without the message, which is cut to the terminal's width:
+/// `tests/a.py::test_x - assert …`, `a.ts > cart > adds`, `test_x (tests.test_a.Case.test_x)`.
 fn failing_name(rest: &[u8]) -> &[u8] {
     let name = &rest[..memchr::memmem::find(rest, b" - ").unwrap_or(rest.len())];
     if let Some(at) = memchr::memmem::find(name, b"::") {
@@ -42,7 +42,8 @@ fn failing_name(rest: &[u8]) -> &[u8] {
     }
 }
 
-/// A heavy cross stands before a failing test; a light one also before any other bad news.
+/// Returns the role of a line after a cross: a heavy one marks a failing test, a light one also any other
+/// failure.
 pub(super) fn crossed(text: &[u8], heavy: bool) -> (Role, &[u8]) {
     if is_summary(text)
         || [b"error".as_slice(), b"failed"].iter().any(|w| text.eq_ignore_ascii_case(w))
@@ -63,14 +64,14 @@ pub(super) fn crossed(text: &[u8], heavy: bool) -> (Role, &[u8]) {
     }
 }
 
-/// `Pull the changes first.`: the name of a test has no full stop.
+/// Returns whether a text is a sentence, since the name of a test has no full stop: `Pull the changes first.`
 fn is_sentence(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_uppercase)
         && text.ends_with(b".")
         && text.iter().filter(|b| **b == b' ').nth(1).is_some()
 }
 
-/// `adds numbers (5 ms)`, `cart > adds 3ms`: the name before the time.
+/// Returns the name before the duration: `adds numbers (5 ms)`, `cart > adds 3ms`.
 fn timed(text: &[u8]) -> Option<&[u8]> {
     let body = text.strip_suffix(b")").unwrap_or(text);
     let body = body.strip_suffix(b"ms").or_else(|| body.strip_suffix(b"s"))?.trim_ascii_end();
@@ -80,14 +81,14 @@ fn timed(text: &[u8]) -> Option<&[u8]> {
     (digits > 0 && !name.is_empty()).then_some(name)
 }
 
-/// `3 - the name`.
+/// Strips the ordinal: `3 - the name`.
 pub(super) fn after_ordinal(text: &[u8]) -> &[u8] {
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let rest = text[digits..].trim_ascii_start();
     rest.strip_prefix(b"- ").unwrap_or(rest)
 }
 
-/// `test a::b ... FAILED`.
+/// Returns the role of a result line: `test a::b ... FAILED`.
 pub(super) fn tested(rest: &[u8]) -> Option<(Role, &[u8])> {
     if let Some(name) = rest.strip_suffix(b" ... FAILED") {
         return Some((Role::Test, name));

@@ -1,10 +1,10 @@
-//! Lines after a location: findings, and what an interpreter says about the statement it runs.
+//! Lines after a location: findings, and an interpreter's messages about the statement it runs.
 
 use super::super::words::{self, ACUTE, ERROR, FAIL, NEGATION, NOTE, PROGRESS, WARNING};
 use super::Role;
 use super::shape::{class_suffix, closing_class, contains, first_word, is_code, is_of_driver};
 
-/// After a location stands a level, a code, a class or the finding itself.
+/// Returns the role of the text after a location: a level, a code, a class or the finding itself.
 pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
     let word = first_word(rest);
     let after = &rest[word.len()..];
@@ -28,7 +28,7 @@ pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
     if after.is_empty() && class_suffix(word) {
         return (Role::Echo, rest);
     }
-    // `a.go:6:2: example.com/x: Get "https://…": …`: what is imported could not be fetched.
+    // `a.go:6:2: example.com/x: Get "https://…": …`: an import could not be fetched.
     if contains(rest, b": Get \"http") {
         return (Role::Said, rest);
     }
@@ -53,14 +53,16 @@ pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
     (Role::Weak, rest)
 }
 
-/// `multiple definition of 'f'; /tmp/b.o:b.c:(.text+0x0): first defined here`, without the other
+/// Returns `multiple definition of 'f'; /tmp/b.o:b.c:(.text+0x0): first defined here` without the other
 /// place.
 fn defined_twice(rest: &[u8]) -> Option<&[u8]> {
     let named = rest.starts_with(b"multiple definition of ");
     named.then(|| rest.split(|b| *b == b';').next().unwrap_or(rest))
 }
 
-/// What an interpreter says about the statement it runs concerns the command, not the code.
+/// Returns the role of an interpreter's message about the statement it runs, which concerns the command and
+/// not the
+/// code.
 pub(super) fn while_running(rest: &[u8]) -> Role {
     let hint = words::hint(first_word(rest));
     match hint {
@@ -72,7 +74,7 @@ pub(super) fn while_running(rest: &[u8]) -> Role {
     }
 }
 
-/// `6670 Segmentation fault      ./app`.
+/// Returns whether a shell reports how a process died: `6670 Segmentation fault      ./app`.
 fn is_death(rest: &[u8]) -> bool {
     const WAYS: &[&[u8]] = &[
         b"Aborted",

@@ -4,7 +4,7 @@ use super::Role;
 use super::shape::{contains, first_word, is_code, is_exception, starts_with_any};
 use super::spoken::spoken;
 
-/// Lines that begin with a mark: gutters, rulers, bullets, diffs, prompts.
+/// Returns the role of a line that begins with a mark.
 pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
     let found = match first {
         b'0'..=b'9' => return by_number(text),
@@ -30,7 +30,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
                 (Role::Plain, rest) => (Role::Progress, rest),
                 found => found,
             },
-            // A compiler passes on what its linker ran out of.
+            // A compiler passes on its linker's message about the full disk.
             [b'=', b' ', ..] if text.ends_with(b"No space left on device") => (Role::Said, text),
             [b'=', b' ', ..] => (Role::Note, text),
             [b'=', b'=', b' ', b'[', ..] => (Role::Echo, text),
@@ -75,7 +75,9 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
     Some(found)
 }
 
-/// `12 | source`, `12:5  error  text  rule`, `1) a test`, `3 errors generated.`
+/// Returns the role of a line that begins with a number: `12 | source`, `12:5  error  text  rule`, `1) a
+/// test`,
+/// `3 errors generated.`
 fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let rest = &text[digits..];
@@ -94,7 +96,7 @@ fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
                 .map(|said| (Role::Finding, said.trim_ascii_start()))
                 .or_else(|| said.starts_with(b"warning").then_some((Role::Warning, said)))
         }
-        // The name stands below: `1) Failure:`.
+        // The name is below: `1) Failure:`.
         [b')', b' ', rest @ ..] if matches!(rest, b"Failure:" | b"Error:") => {
             Some((Role::TestFollows, rest))
         }
@@ -115,13 +117,13 @@ fn is_advice(text: &[u8]) -> bool {
     starts_with_any(text, &[b"Use ", b"Run ", b"Try "])
 }
 
-/// `=====> text`: what stands behind a drawn arrow.
+/// Returns the role of the text after a drawn arrow: `=====> text`.
 fn arrow(text: &[u8]) -> (Role, &[u8]) {
     let marks = text.iter().take_while(|b| matches!(b, b'=' | b'>' | b' ')).count();
     spoken(&text[marks..])
 }
 
-/// What follows the number in `3 errors`, `1 failed`, `2 problems (2 errors)`.
+/// Returns whether a count follows the number: `3 errors`, `1 failed`, `2 problems (2 errors)`.
 pub(super) fn is_count(after: &[u8]) -> bool {
     const COUNTED: &[&[u8]] = &[
         b"error",
@@ -152,7 +154,7 @@ pub(super) fn is_count(after: &[u8]) -> bool {
     starts_with_any(after, COUNTED)
 }
 
-/// Behind a gutter: a label after the marks, the text of a framed message, or echoed source.
+/// Returns the role of the text behind a gutter: a label after the marks, a framed message, or echoed source.
 fn gutter(rest: &[u8]) -> (Role, &[u8]) {
     let text = rest.trim_ascii();
     if let Some(cause) = text.strip_prefix(b"->") {
@@ -163,7 +165,7 @@ fn gutter(rest: &[u8]) -> (Role, &[u8]) {
         };
     }
     if text.starts_with(b"- Error -") {
-        // The title of a drawn panel; what it holds is the message.
+        // The title of a drawn panel, which contains the message.
         return (Role::Said, &text[2..7]);
     }
     if text.contains(&b'^') {
@@ -178,7 +180,7 @@ fn gutter(rest: &[u8]) -> (Role, &[u8]) {
     (Role::Echo, text)
 }
 
-/// The label after `^^^^` marks; a mark alone says nothing.
+/// Returns the label after `^^^^` marks; a mark alone carries no message.
 fn caret(text: &[u8]) -> (Role, &[u8]) {
     let is_mark =
         |b: &u8| matches!(b, b'^' | b'~' | b'-' | b' ' | b'|' | b'+' | b'_' | b'.' | b'/');
@@ -195,7 +197,7 @@ fn caret(text: &[u8]) -> (Role, &[u8]) {
     (Role::Label, label)
 }
 
-/// `--- FAIL: TestName (0.00s)`, `---- tests::name stdout ----`.
+/// Returns the test of `--- FAIL: TestName (0.00s)`; `---- tests::name stdout ----` is an echo.
 fn dashed(rest: &[u8]) -> (Role, &[u8]) {
     match rest.strip_prefix(b"FAIL: ") {
         Some(name) => (Role::Test, name.split(|b| *b == b' ').next().unwrap_or(name)),
@@ -203,7 +205,7 @@ fn dashed(rest: &[u8]) -> (Role, &[u8]) {
     }
 }
 
-/// `> Could not resolve all files`: the cause of what was said above. Anything else is an echo.
+/// Returns the cause of the line above: `> Could not resolve all files`. Anything else is an echo.
 fn caused(text: &[u8]) -> (Role, &[u8]) {
     match spoken(text) {
         (Role::Weak | Role::Acute | Role::Said | Role::Exception, said)
@@ -215,7 +217,7 @@ fn caused(text: &[u8]) -> (Role, &[u8]) {
     }
 }
 
-/// An item of a list counts only when it denies something; else it is a diff.
+/// Returns the role of a list item, which counts only if it denies something; otherwise it is a diff.
 fn item(text: &[u8]) -> (Role, &[u8]) {
     match spoken(text) {
         (Role::Plain | Role::Progress | Role::Note, text) => (Role::Echo, text),
@@ -223,7 +225,7 @@ fn item(text: &[u8]) -> (Role, &[u8]) {
     }
 }
 
-/// `===== 1 failed in 0.6s =====`, `_____ test_name _____`.
+/// Recognizes a ruler: `===== 1 failed in 0.6s =====`, `_____ test_name _____`.
 fn ruler(text: &[u8]) -> Option<(Role, &[u8])> {
     let mark = text[0];
     let long = text.len() >= 3 && text[..3].iter().all(|b| *b == mark);

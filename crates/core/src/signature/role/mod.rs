@@ -1,4 +1,4 @@
-//! What a line of output is: echo, progress, advice, or a diagnosis and of what kind.
+//! The role of a line in an output: echo, progress, advice, or a diagnosis of some kind.
 //!
 //! Judged by shape first and by words second, since a path or a test name may contain any word.
 
@@ -20,22 +20,22 @@ use marks::by_mark;
 use openings::by_opening;
 use spoken::spoken;
 
-/// The part a line plays in an output.
+/// The role of a line in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Nothing on it.
+    /// An empty line.
     Blank,
     /// Echoed source, a gutter, a ruler, a location.
     Echo,
     /// A stack frame; deeper lines below belong to it.
     Frame,
-    /// A program tells what it is doing.
+    /// A progress report of a program.
     Progress,
     /// Advice or a remark.
     Note,
-    /// A warning: it did not fail because of this.
+    /// A warning, which is not the cause of the failure.
     Warning,
-    /// It sums up what was said before.
+    /// A summary of earlier lines.
     Summary,
     /// An ordinary line.
     Plain,
@@ -43,17 +43,17 @@ pub(crate) enum Role {
     Weak,
     /// An ordinary line that names a cause the text rules know.
     Acute,
-    /// A program says that it failed.
+    /// A program's report that it failed.
     Said,
     /// A finding of a compiler or linter, with its location or its code.
     Finding,
-    /// An exception, its class first.
+    /// An exception that begins with its class.
     Exception,
     /// A failing test, by name.
     Test,
-    /// What a test runner says about the failing test above.
+    /// A detail about the failing test above.
     TestDetail,
-    /// A shell tells how a program died; the program may have told why.
+    /// A shell's report of how a program died; the program may have reported why.
     Death,
     /// The text beside the marks under echoed source.
     Label,
@@ -63,22 +63,22 @@ pub(crate) enum Role {
     TestFollows,
     /// The statement of what went wrong is on the next line.
     StatementFollows,
-    /// What follows, indented, are the causes.
+    /// The indented lines below are the causes.
     CausesFollow,
 }
 
 impl Role {
-    /// Whether a line of this kind alone tells that something failed.
+    /// Returns whether a line of this role alone reports a failure.
     pub(crate) const fn is_strong(self) -> bool {
         matches!(self, Self::Said | Self::Finding | Self::Exception | Self::Test)
     }
 
-    /// Whether a line of this kind denies something or names a cause, and no more.
+    /// Returns whether a line of this role only denies something or names a cause.
     pub(crate) const fn is_denial(self) -> bool {
         matches!(self, Self::Weak | Self::Acute)
     }
 
-    /// How much a line of this kind says, when there are too many lines.
+    /// Returns how informative a line of this role is, for when there are too many lines.
     pub(crate) const fn weight(self) -> u8 {
         match self {
             Self::Test => 5,
@@ -91,22 +91,22 @@ impl Role {
     }
 }
 
-/// A line with its part and without its decoration.
+/// A line with its role and without its decoration.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a> {
-    /// What it is.
+    /// The role of the line.
     pub(crate) role: Role,
-    /// What it says, without gutter, location or marks.
+    /// The text without gutter, location or marks.
     pub(crate) text: &'a [u8],
     /// The file that its location names.
     pub(crate) file: Option<&'a [u8]>,
-    /// How far it is indented, in bytes.
+    /// Indentation in bytes.
     pub(crate) indent: usize,
-    /// Whether it stands in a drawn frame or behind a gutter.
+    /// `true` if it is in a drawn frame or behind a gutter.
     pub(crate) framed: bool,
 }
 
-/// Reads one line.
+/// Classifies a line.
 pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     let text = raw.trim_ascii();
     let indent = if text.is_empty() {
@@ -140,7 +140,7 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     }
     let Placed { rest, file, running } = placed;
     let (role, text) = match file {
-        // `ERROR in ./a.js 3:5`: what is wrong there stands below.
+        // `ERROR in ./a.js 3:5`: the message is below.
         Some(_) if rest.is_empty() && said.len() < text.len() => (Role::StatementFollows, rest),
         Some(_) if running => (while_running(rest), rest),
         Some(_) => located(rest),
@@ -149,7 +149,7 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     Line { role, text, file, indent, framed: false }
 }
 
-/// `[web] src/a.ts(3,5): …`: without the name of what printed the line.
+/// Strips the name of the program that printed the line: `[web] src/a.ts(3,5): …`.
 fn unnamed(text: &[u8]) -> Option<&[u8]> {
     const NAME_BYTES_MAX: usize = 24;
     let end = memchr::memchr(b']', &text[..text.len().min(NAME_BYTES_MAX)])?;
@@ -169,7 +169,8 @@ fn unmarked(first: u8, text: &[u8]) -> Option<&[u8]> {
     (first == b'%' || place::cut(rest).file.is_some()).then_some(rest)
 }
 
-/// `-- NAMING ERROR ------------ src/a.elm`: a title, a ruler and the file; the rest stands below.
+/// Returns the file of a title line with a ruler: `-- NAMING ERROR ------------ src/a.elm`; the rest is
+/// below.
 fn titled(first: u8, text: &[u8]) -> Option<&[u8]> {
     if !matches!(first, b'-' | b'E') || text.len() < 20 {
         return None;
@@ -180,7 +181,7 @@ fn titled(first: u8, text: &[u8]) -> Option<&[u8]> {
     (title && !file.contains(&b' ') && place::is_file(file)).then_some(file)
 }
 
-/// Source that is echoed through a logger: `[error] > 3 | let x`, `[error]     |     ^`.
+/// Returns source that is echoed through a logger: `[error] > 3 | let x`, `[error]     |     ^`.
 fn echoed_at_level(text: &[u8]) -> Option<&[u8]> {
     let source = text.strip_prefix(b"[error] ")?.trim_ascii_start();
     match by_mark(*source.first()?, source, 0) {
@@ -189,7 +190,7 @@ fn echoed_at_level(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// A line without the level in front of a location: `[ERROR] /src/A.java:[3,5] text`.
+/// Strips the level before a location: `[ERROR] /src/A.java:[3,5] text`.
 fn unlevelled(text: &[u8]) -> &[u8] {
     const LEVELS: &[&[u8]] = &[
         b"[ERROR] ",
@@ -214,7 +215,7 @@ fn unlevelled(text: &[u8]) -> &[u8] {
     if named && place::is_file(&rest[..file]) { rest } else { text }
 }
 
-/// The role of a line inside a drawn frame.
+/// Returns the role of a line inside a drawn frame.
 pub(crate) fn in_frame(text: &[u8]) -> (Role, &[u8]) {
     let skip = text.iter().take_while(|b| matches!(b, b'-' | b'>' | b' ' | b'|')).count();
     spoken(&text[skip..])

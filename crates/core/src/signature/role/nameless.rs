@@ -1,9 +1,10 @@
-//! Messages that do not name what they are about: the name stands below, or is marked in the source.
+//! Messages that do not name their subject: the name is below, or is marked in the source.
 
 use super::super::words::{self, ACUTE, NEGATION};
 use super::shape::contains;
 
-/// `Undefined variable.`, `collection not found`: something is missing, and no word says what.
+/// Returns whether a message reports something missing without naming it: `Undefined variable.`,
+/// `collection not found`.
 pub(crate) fn lacks_name(text: &[u8]) -> bool {
     const BYTES_MAX: usize = 48;
     const MISSING: &[&[u8]] = &[
@@ -22,8 +23,8 @@ pub(crate) fn lacks_name(text: &[u8]) -> bool {
         && MISSING.iter().any(|missing| contains(text, missing))
 }
 
-/// `Error on command line; for help try 'x -h'`: it failed, and no word tells it from any other
-/// failure.
+/// Returns whether a message reports a failure without distinguishing it from any other:
+/// `Error on command line; for help try 'x -h'`.
 pub(crate) fn says_nothing(text: &[u8]) -> bool {
     const BYTES_MAX: usize = 60;
     let said = text.split(|b| matches!(b, b';' | b'(' | b'!')).next().unwrap_or(text);
@@ -32,7 +33,7 @@ pub(crate) fn says_nothing(text: &[u8]) -> bool {
         && words::hints(said) & (NEGATION | ACUTE) == 0
 }
 
-/// Plain words after a level, none of which can be a name.
+/// Returns whether a text is plain words after a level, none of which can be a name.
 fn is_sentence(text: &[u8]) -> bool {
     let said = [b"error: ".as_slice(), b"Error: ", b"ERROR: "]
         .iter()
@@ -42,7 +43,8 @@ fn is_sentence(text: &[u8]) -> bool {
     said.split(|b| *b == b' ').all(is_prose)
 }
 
-/// A word of a sentence: letters, small behind the first one, perhaps with an apostrophe.
+/// Returns whether a word is part of a sentence: letters, lower case after the first, perhaps with an
+/// apostrophe.
 fn is_prose(word: &[u8]) -> bool {
     let small = |b: &u8| b.is_ascii_lowercase() || *b == b'\'';
     match word {
@@ -54,7 +56,7 @@ fn is_prose(word: &[u8]) -> bool {
     }
 }
 
-/// The part of an echoed line that the carets on the next line mark.
+/// Returns the part of an echoed line that the carets on the next line mark.
 pub(crate) fn marked<'a>(source: &'a [u8], marks: &[u8]) -> Option<&'a [u8]> {
     const MARKS_MIN: usize = 2;
     let first = memchr::memchr(b'^', marks)?;
@@ -66,7 +68,8 @@ pub(crate) fn marked<'a>(source: &'a [u8], marks: &[u8]) -> Option<&'a [u8]> {
     source.get(first..=last).map(<[u8]>::trim_ascii)
 }
 
-/// `ValidationError: 2 validation errors for Order`: an exception that only counts what is below.
+/// Returns whether an exception only counts the lines below: `ValidationError: 2 validation errors for
+/// Order`.
 pub(crate) fn counts_errors(text: &[u8]) -> bool {
     const WORDS_MAX: usize = 3;
     let Some(at) = memchr::memmem::find(text, b": ") else { return false };

@@ -1,10 +1,10 @@
-//! Lines known by how they begin, whatever they say.
+//! Lines recognized by their beginning, whatever their words.
 
 use super::Role;
 use super::failing::{after_ordinal, crossed, failing, tested};
 use super::shape::{contains, is_exception};
 
-/// Lines known by how they begin, whatever they say.
+/// Returns the role of a line that is recognized by its beginning.
 pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
     let starts = |with: &[u8]| text.starts_with(with);
     let found = match first {
@@ -80,20 +80,20 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
     Some(found)
 }
 
-/// `tests/test_a.py`, `test_a.py::test_x - …`: after the level stands a test or its file.
+/// Returns whether a test or its file follows the level: `tests/test_a.py`, `test_a.py::test_x - …`.
 fn names_test(rest: &[u8]) -> bool {
     let name = rest.trim_ascii_start().split(|b| *b == b' ').next().unwrap_or(rest);
-    // Behind the level of a log stands a module: `ERROR shop::cart: text`.
+    // After the level of a log comes a module: `ERROR shop::cart: text`.
     (contains(name, b"::") && !name.ends_with(b":")) || name.ends_with(b".py")
 }
 
-/// The name in `title: name(arguments`.
+/// Returns the name in `title: name(arguments`.
 fn called(text: &[u8]) -> &[u8] {
     let name = memchr::memmem::find(text, b": ").map_or(text, |at| &text[at + 2..]);
     name.split(|b| *b == b'(').next().unwrap_or(name)
 }
 
-/// The headings over stacks, and the lines that end an entry of one.
+/// Returns whether a line is the heading of a stack, or ends an entry of one.
 fn opens_stack(first: u8, text: &[u8]) -> bool {
     const HEADINGS: &[&[u8]] = &[
         b"stack backtrace:",
@@ -129,7 +129,7 @@ fn is_file_only(text: &[u8]) -> bool {
     text.first() == Some(&b'/') && !text.contains(&b' ')
 }
 
-/// A frame of JavaScript, Java, C# or a Rust backtrace.
+/// Returns whether a line is a frame of JavaScript, Java, C# or a Rust backtrace.
 fn is_frame(after: &[u8], indent: usize) -> bool {
     indent > 0
         && (after.contains(&b'(')
@@ -138,7 +138,7 @@ fn is_frame(after: &[u8], indent: usize) -> bool {
             || !after.contains(&b' '))
 }
 
-/// Older toolchains put the message between quotes on the same line.
+/// Returns the message of a panic. Older toolchains put it between quotes on the same line.
 fn panicked(text: &[u8]) -> (Role, &[u8]) {
     let Some(at) = memchr::memmem::find(text, b"panicked at '") else {
         return (Role::MessageFollows, text);

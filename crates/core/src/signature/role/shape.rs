@@ -3,27 +3,27 @@
 use super::super::words::find_part;
 use super::Role;
 
-/// Whether a text can be what ends a stack of frames: a class with any name, and its message.
+/// Returns whether a text can end a stack of frames: a class with any name, and its message.
 pub(crate) fn is_raised(text: &[u8]) -> bool {
     let word = first_word(text);
     let named = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
     word.len() > 2 && word.iter().all(named) && matches!(&text[word.len()..], [] | [b':', b' ', ..])
 }
 
-/// Whether a text begins with an exception class.
+/// Returns whether a text begins with an exception class.
 pub(crate) fn is_exception(text: &[u8]) -> bool {
     let word = first_word(text);
     classed(word, &text[word.len()..]).is_some()
 }
 
-/// An exception class at the beginning, followed by its message or by nothing.
+/// Returns the role of an exception class at the beginning, followed by its message or by nothing.
 pub(super) fn classed(word: &[u8], after: &[u8]) -> Option<Role> {
     let class = word;
     let closes = matches!(after, [] | [b':', ..] | [b' ', b'(' | b'[' | b'-', ..]);
     (closes && class_suffix(class)).then_some(Role::Exception)
 }
 
-/// The exception class in brackets that ends a text: `divided by 0 (ZeroDivisionError)`.
+/// Returns the exception class in parentheses that ends a text: `divided by 0 (ZeroDivisionError)`.
 pub(super) fn closing_class(text: &[u8]) -> Option<&[u8]> {
     let inner = text.strip_suffix(b")")?;
     let class = &inner[memchr::memrchr(b'(', inner)? + 1..];
@@ -31,7 +31,7 @@ pub(super) fn closing_class(text: &[u8]) -> Option<&[u8]> {
     (!class.contains(&b' ') && (scoped || class_suffix(class))).then_some(class)
 }
 
-/// Whether a word is the name of an exception class: dotted, the last part in capitals.
+/// Returns whether a word is the name of an exception class: dotted, the last part capitalized.
 pub(crate) fn class_suffix(word: &[u8]) -> bool {
     const ENDINGS: &[&[u8]] = &[
         b"Error",
@@ -74,9 +74,10 @@ pub(crate) fn class_suffix(word: &[u8]) -> bool {
         && last.iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// A finding's code: `E0425`, `F401`, `TS2304`, `CS0103`, `SC2086`, `invalid-syntax`.
+/// Returns whether a word is a finding's code: `E0425`, `F401`, `TS2304`, `CS0103`, `SC2086`,
+/// `invalid-syntax`.
 pub(super) fn is_code(word: &[u8]) -> bool {
-    // Database clients, build drivers and servers number what is no finding about code.
+    // Database clients, build drivers and servers number errors that are not findings about code.
     const OTHERS: &[&[u8]] =
         &[b"P", b"MSB", b"NU", b"NETSDK", b"ORA", b"GH", b"AADSTS", b"HTTP", b"SHA"];
     let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
@@ -88,8 +89,8 @@ pub(super) fn is_code(word: &[u8]) -> bool {
         || word == b"invalid-syntax"
 }
 
-/// `error MSB3021: Unable to copy`: what a build driver says about the machine, at a place in its
-/// own files.
+/// Returns whether a build driver reports on the machine, at a place in its own files:
+/// `error MSB3021: Unable to copy`.
 pub(super) fn is_of_driver(after_level: &[u8]) -> bool {
     const DRIVERS: &[&[u8]] = &[b"MSB", b"NU", b"NETSDK"];
     let word = first_word(after_level.trim_ascii_start());
@@ -97,7 +98,7 @@ pub(super) fn is_of_driver(after_level: &[u8]) -> bool {
     DRIVERS.contains(&&word[..letters]) && word[letters..].iter().all(u8::is_ascii_digit)
 }
 
-/// The first word: up to a space, a colon that ends a word, or a bracket.
+/// Returns the first word: up to a space, a colon that ends a word, or a bracket.
 pub(super) fn first_word(text: &[u8]) -> &[u8] {
     let mut end = 0;
     while end < text.len() {
@@ -112,7 +113,9 @@ pub(super) fn first_word(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-/// Compares the first byte before anything else: most lists do not apply to most lines.
+/// Returns whether a text starts with any of these. Compares the first byte first, because most lists do not
+/// apply to
+/// most lines.
 pub(super) fn starts_with_any(text: &[u8], openings: &[&[u8]]) -> bool {
     let Some(first) = text.first() else { return false };
     openings.iter().any(|opening| opening.first() == Some(first) && text.starts_with(opening))

@@ -1,11 +1,11 @@
-//! Lines without a mark or a location: known by their first word, then by all their words.
+//! Lines without a mark or a location: classified by their first word, then by all their words.
 
 use super::super::words::{self, ACUTE, ERROR, FAIL, NEGATION, NOTE, PROGRESS, WARNING};
 use super::marks::is_count;
 use super::shape::{classed, contains, first_word, is_code, starts_with_any};
 use super::{Role, place};
 
-/// A line without a location.
+/// Returns the role of a line without a location.
 pub(super) fn spoken(text: &[u8]) -> (Role, &[u8]) {
     let opening = text.strip_prefix(b"[").unwrap_or(text);
     let word = first_word(opening);
@@ -16,7 +16,7 @@ pub(super) fn spoken(text: &[u8]) -> (Role, &[u8]) {
         return (if retried { Role::Acute } else { Role::Warning }, text);
     }
     if hint & NOTE != 0 && opens_remark(word, after) {
-        // `hint: … (401 Unauthorized)`: some tools put what the server said into the advice.
+        // `hint: … (401 Unauthorized)`: some tools put the server's response into the advice.
         let answered = contains(text, b" Unauthorized") || contains(text, b" Forbidden");
         return (if answered { Role::Acute } else { Role::Note }, text);
     }
@@ -49,7 +49,7 @@ pub(super) fn spoken(text: &[u8]) -> (Role, &[u8]) {
     by_words(text, word, after, hint)
 }
 
-/// `… at run.pl line 3.`: Perl's own way to raise.
+/// Returns whether a line ends as Perl's exceptions do: `… at run.pl line 3.`
 fn is_died(text: &[u8]) -> bool {
     let ends = text.strip_suffix(b".").unwrap_or(text);
     if !ends.last().is_some_and(u8::is_ascii_digit) {
@@ -72,7 +72,7 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
         return (Role::Summary, text);
     }
     if hint & PROGRESS != 0 && found & (ERROR | FAIL | ACUTE) == 0 {
-        // `Get "http://x": no such host`: what it was doing when it could not.
+        // `Get "http://x": no such host`: the operation that failed.
         return (if bad { Role::Weak } else { Role::Progress }, text);
     }
     let program = after.starts_with(b": ") && is_program(word);
@@ -88,23 +88,24 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     if found & ERROR != 0
         && let Some(said) = after_error(text)
     {
-        // `runtime error: file a.xsl line 3`: only the place; what is wrong there stands below.
+        // `runtime error: file a.xsl line 3`: only the place; the message is below.
         let places = said.starts_with(b"file ") && contains(said, b" line ");
         return (if places { Role::StatementFollows } else { Role::Said }, text);
     }
     let role = match found {
         found if found & ACUTE != 0 => Role::Acute,
         _ if bad || program => Role::Weak,
-        // The reason of a status, where a line was broken before it.
+        // The reason phrase of a status, if the line was broken before it.
         _ if contains(text, b"Too Many Requests") => Role::Acute,
-        // `[2/5] Building application...`: it goes on.
+        // `[2/5] Building application...`: the work continues.
         _ if text.ends_with(b"...") => Role::Progress,
         _ => Role::Plain,
     };
     (role, text)
 }
 
-/// `help: …`, `Usage: …`, `INFO …`, `Run 'x' for more`; but not `Info about x was not found`.
+/// Returns whether a word opens a remark: `help: …`, `Usage: …`, `INFO …`, `Run 'x' for more`; but not
+/// `Info about x was not found`.
 fn opens_remark(word: &[u8], after: &[u8]) -> bool {
     match after.first() {
         None | Some(b':' | b']' | b'=') => true,
@@ -116,7 +117,7 @@ fn opens_remark(word: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// What follows the first colon, where the word before it is `error`: `parse error: …`,
+/// Returns the text after the first colon, if the word before it is `error`: `parse error: …`,
 /// `jq: error (at <stdin>:1): …`.
 fn after_error(text: &[u8]) -> Option<&[u8]> {
     const HEAD_BYTES_MAX: usize = 80;
@@ -126,19 +127,19 @@ fn after_error(text: &[u8]) -> Option<&[u8]> {
     (words::hint(last) & ERROR != 0).then(|| text[colon + 1..].trim_ascii_start())
 }
 
-/// A program's name before a colon: lower case, or a path.
+/// Returns whether a word before a colon is a program's name: lower case, or a path.
 fn is_program(word: &[u8]) -> bool {
     let name = place::base(word);
     name.first().is_some_and(u8::is_ascii_lowercase) && name.len() <= 40
 }
 
-/// What a level word introduces: `error: text`, `error[E1]: text`, `[ERROR] text`.
+/// Returns the message after a level word: `error: text`, `error[E1]: text`, `[ERROR] text`.
 fn message(after: &[u8]) -> &[u8] {
     let skip = after.iter().take_while(|b| matches!(b, b':' | b' ' | b']' | b'!' | b'\t')).count();
     &after[skip..]
 }
 
-/// `error: text` after a program's name, without the level.
+/// Strips the level after a program's name: `error: text`.
 fn unlevelled(said: &[u8]) -> &[u8] {
     let word = first_word(said);
     match words::hint(word) & ERROR {
@@ -147,7 +148,7 @@ fn unlevelled(said: &[u8]) -> &[u8] {
     }
 }
 
-/// How sentences begin that only say that there were failures.
+/// Prefixes of sentences that only report that there were failures.
 const SUMMARIES: &[&[u8]] = &[
     b"aborting due to",
     b"could not compile",
@@ -189,7 +190,7 @@ const SUMMARIES: &[&[u8]] = &[
     b"Configuring incomplete",
 ];
 
-/// The first bytes of those sentences: most lines begin otherwise.
+/// The first bytes of those sentences; most lines begin with another.
 static OPENS_SUMMARY: [bool; 256] = {
     let mut table = [false; 256];
     let mut at = 0;
@@ -200,7 +201,7 @@ static OPENS_SUMMARY: [bool; 256] = {
     table
 };
 
-/// Whether a sentence only says that there were failures.
+/// Returns whether a sentence only reports that there were failures.
 pub(super) fn is_summary(said: &[u8]) -> bool {
     let Some(first) = said.first() else { return false };
     if first.is_ascii_digit() {

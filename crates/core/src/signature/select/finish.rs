@@ -1,9 +1,9 @@
-//! The choice at the end of the output: what stays, and what stands in where nothing tells.
+//! The final selection at the end of the output, with fallbacks if no line reports a failure.
 
 use super::{Choice, LINES_MAX, Line, Role, Selection, role};
 
 impl<'a> Choice<'a> {
-    /// Warnings count where the output says that it failed because of them, or says nothing else.
+    /// Promotes warnings if the output blames them for the failure, or contains nothing else.
     fn blame_warnings(&mut self) {
         if self.warnings.is_empty() {
             return;
@@ -16,13 +16,13 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// The lines that carry the diagnosis.
+    /// Returns the lines that carry the diagnosis.
     pub(super) fn done(mut self, text: &'a [u8]) -> Selection<'a> {
         let only_cause = |line: &Line<'a>| matches!(line.role, Role::Acute | Role::Death);
         let nothing = |line: &Line<'a>| line.role == Role::Said && role::says_nothing(line.text);
         let helps = !self.weak.is_empty();
         if self.strong.iter().all(|line| only_cause(line) || (helps && nothing(line))) {
-            // Lines that only name a cause stand beside those that only deny something.
+            // Lines that only name a cause are kept beside those that only deny something.
             self.strong.append(&mut self.weak);
         } else {
             self.strong.retain(|line| line.role != Role::Death);
@@ -34,7 +34,7 @@ impl<'a> Choice<'a> {
         if self.strong.is_empty() {
             self.strong.extend(self.summary);
         }
-        // A warning alone identifies what was said; that it failed is told by nothing.
+        // A warning alone identifies the output, but does not report a failure.
         let diagnostic = !self.strong.is_empty();
         self.blame_warnings();
         if self.strong.is_empty() {
@@ -44,7 +44,7 @@ impl<'a> Choice<'a> {
             lines: self.strong,
             aside: self.weak,
             diagnostic,
-            // What a program throws is shown with its place too, and is no finding.
+            // A thrown exception is shown with its place too, and is not a finding.
             place: self.place.filter(|_| !self.stack),
             stack: self.stack,
             text,

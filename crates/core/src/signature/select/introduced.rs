@@ -1,22 +1,23 @@
-//! Lines that belong to the line above them: what it announces, lists or counts.
+//! Lines that belong to the line above them, which announces, lists or counts them.
 
 use super::{Choice, LINES_MAX, Line, Role, role};
 
-/// How many lines below an introducing line belong to it.
+/// Maximum number of lines that belong to an introducing line.
 const FOLLOWERS_MAX: usize = 4;
 
-/// An introducing line: how many lines may still follow it, how far it is indented, and whether it
-/// only denies something.
+/// An introducing line: the number of lines that may still follow, its indentation, and whether it only
+/// denies
+/// something.
 #[derive(Clone, Copy)]
 pub(super) struct Introduction {
     pub(super) followers: usize,
     pub(super) indent: usize,
     pub(super) weak: bool,
-    /// Whether it only counts what stands below, at any depth.
+    /// `true` if it only counts the lines below, at any depth.
     pub(super) counts: bool,
 }
 
-/// `1: the connection was refused`: a cause behind its number. A frame of a stack is one word.
+/// Returns the cause after its number: `1: the connection was refused`. A stack frame is a single word.
 fn numbered_cause<'a>(line: &Line<'a>) -> Option<&'a [u8]> {
     let digits = line.text.iter().take_while(|b| b.is_ascii_digit()).count();
     let cause = line.text[digits..].strip_prefix(b": ")?;
@@ -40,7 +41,7 @@ impl<'a> Choice<'a> {
             return true;
         }
         let apart = matches!(line.role, Role::Blank | Role::Echo | Role::Frame | Role::Label);
-        // Right below, a sentence need not be indented to belong.
+        // A sentence directly below belongs to it without indentation.
         let next = followers == FOLLOWERS_MAX && !weak && line.indent == indent;
         let sentence = matches!(line.role, Role::Weak | Role::Acute);
         let belongs = (line.indent > indent && !apart) || (next && sentence);
@@ -57,7 +58,7 @@ impl<'a> Choice<'a> {
         belongs
     }
 
-    /// Takes a line of what was counted; remarks between do not end it.
+    /// Takes a counted line; remarks in between do not end the list.
     fn counted(&mut self, line: &Line<'a>) -> bool {
         match line.role {
             Role::Blank | Role::Frame => self.introduction.followers = 0,
@@ -70,8 +71,9 @@ impl<'a> Choice<'a> {
         self.introduction.followers > 0
     }
 
-    /// A line that ends with a colon, is a code alone or lacks the name it is about introduces what
-    /// stands indented below: `error: [GHC-88464]`.
+    /// Marks a line as introducing the indented lines below if it ends with a colon, is a bare code or lacks
+    /// the name of
+    /// its subject: `error: [GHC-88464]`.
     pub(super) fn announce(&mut self, line: &Line<'a>, weak: bool) {
         let code = || memchr::memmem::find(line.text, b": [").is_some_and(|at| at < 8);
         self.nameless =

@@ -1,7 +1,8 @@
-//! Which lines carry the diagnosis.
+//! Selection of the lines that carry the diagnosis.
 //!
-//! Outputs of the same error differ more in *which lines* are there than in the words on them, so
-//! the choice comes before any masking.
+//! Outputs of the same error differ more in *which lines* are there than in the words on them, so selection
+//! comes
+//! before any masking.
 
 mod finish;
 mod introduced;
@@ -11,82 +12,82 @@ use super::place;
 use super::role::{self, Line, Role};
 use introduced::Introduction;
 
-/// More lines than this say nothing new.
+/// Maximum number of selected lines; more say nothing new.
 pub(crate) const LINES_MAX: usize = 8;
 
-/// Of so many candidates those that say most are taken.
+/// Maximum number of candidates, of which the most informative are selected.
 const CANDIDATES_MAX: usize = 32;
 
-/// With no line that tells a failure, the last plain ones stand for it.
+/// Number of last plain lines selected if no line reports a failure.
 const LAST_LINES: usize = 3;
 
 /// The diagnostic lines of an output, in the order of appearance.
 pub(crate) struct Selection<'a> {
     /// The lines.
     pub(crate) lines: Vec<Line<'a>>,
-    /// Lines that only deny something, where others say more.
+    /// Lines that only deny something, if others say more.
     pub(crate) aside: Vec<Line<'a>>,
-    /// Whether any of them tells that something failed.
+    /// `true` if any of them reports a failure.
     pub(crate) diagnostic: bool,
-    /// Whether stack frames were printed: the failure was raised in code.
+    /// `true` if stack frames were printed: the failure was raised in code.
     pub(crate) stack: bool,
     /// The file that a finding points at on a line of its own: ` --> src/a.rs:3:5`.
     pub(crate) place: Option<&'a [u8]>,
-    /// Everything that was printed.
+    /// The whole output.
     pub(crate) text: &'a [u8],
 }
 
-/// What the lines below a line belong to.
+/// The block to which the following lines belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     Open,
     Failure,
-    /// A remark that is indented so far.
+    /// A remark with this indentation.
     Aside(usize),
     Stack(usize),
 }
 
-/// What the last lines were, as far as the next one depends on it.
+/// The kind of the last lines, as far as the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     Anything,
     /// Lines about a failing test.
     Details,
-    /// Frames of a traceback, which its exception ends.
+    /// Frames of a traceback, which ends with its exception.
     Traceback,
     /// A failure in a drawn frame that is still open.
     Frame,
-    /// The place of what was thrown, which its source follows.
+    /// The place of a thrown exception, which is followed by its source.
     Place,
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is what one earlier line said, on its own")]
 struct Choice<'a> {
     strong: Vec<Line<'a>>,
-    /// Taken when nothing is strong.
+    /// Lines selected if none is strong.
     weak: Vec<Line<'a>>,
     summary: Option<Line<'a>>,
-    /// Taken when the output blames its warnings, or has nothing else.
+    /// Warnings, selected if the output blames them or contains nothing else.
     warnings: Vec<Line<'a>>,
-    /// The source that was echoed last, as it stood.
+    /// The last echoed source line, verbatim.
     source: &'a [u8],
-    /// Whether the last failure does not say what it is about.
+    /// `true` if the last failure does not name its subject.
     nameless: bool,
     last: [Option<Line<'a>>; LAST_LINES],
     block: Block,
-    /// Whether what stands aside is a remark, so that no denial in it counts.
+    /// `true` if the block aside is a remark, so that no denial in it counts.
     remarks: bool,
     after: After,
     introduction: Introduction,
-    /// The role of the next line, when it is known to be the message.
+    /// The role of the next line, if it is known to be the message.
     message: Option<Role>,
     stack: bool,
-    /// Whether the fields of a thrown object are being listed.
+    /// `true` while the fields of a thrown object are being listed.
     inspected: bool,
     place: Option<&'a [u8]>,
 }
 
-/// Chooses the diagnostic lines of a plain text.
+/// Selects the diagnostic lines of a plain text.
 pub(crate) fn select(text: &[u8]) -> Selection<'_> {
     let mut choice = Choice {
         strong: Vec::with_capacity(LINES_MAX),
@@ -114,7 +115,7 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
     choice.done(text)
 }
 
-/// `web-1  | text`: without the name of the step or the container that printed the line.
+/// Strips the name of the step or container that printed the line: `web-1  | text`.
 fn unlabelled(raw: &[u8]) -> &[u8] {
     const NAME_BYTES_MAX: usize = 40;
     let Some(at) = memchr::memmem::find(&raw[..raw.len().min(NAME_BYTES_MAX)], b" | ") else {
@@ -128,13 +129,13 @@ fn unlabelled(raw: &[u8]) -> &[u8] {
     if is_name { &raw[at + 3..] } else { raw }
 }
 
-/// The last lines of a plain text that may name a cause, whatever they are.
+/// Returns the last lines of a plain text that may name a cause, whatever their role.
 pub(crate) fn remaining(text: &[u8]) -> Vec<Line<'_>> {
     const REMAINING_MAX: usize = 24;
     let mut lines: Vec<Line<'_>> = Vec::with_capacity(REMAINING_MAX);
     for raw in text.rsplit(|b| *b == b'\n') {
         let raw = unprefixed(raw);
-        // Behind a mark of its own stands what another program said.
+        // The output of another program follows a mark.
         let said = raw.trim_ascii_start();
         let said = said.strip_prefix(b"# ").or_else(|| said.strip_prefix(b"> "));
         let raw = unlabelled(said.unwrap_or(raw));
@@ -151,7 +152,7 @@ pub(crate) fn remaining(text: &[u8]) -> Vec<Line<'_>> {
     lines
 }
 
-/// The last lines of a plain text as they are, each as one that denies something.
+/// Returns the last lines of a plain text, each as a line that denies something.
 pub(crate) fn unsorted(text: &[u8]) -> Vec<Line<'_>> {
     let frames = |b: &u8| !matches!(b, b'|' | b'-' | b' ' | b':') && !b.is_ascii_digit();
     let bare = |raw: &'_ [u8]| {
@@ -215,7 +216,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// What is marked under echoed source names what a message without a name is about.
+    /// Keeps the source that carets mark, if the message does not name its subject.
     fn mark(&mut self, raw: &'a [u8], line: &Line<'a>) {
         if self.nameless
             && let Some(text) = role::marked(self.source, raw)
@@ -225,7 +226,7 @@ impl<'a> Choice<'a> {
         self.source = raw;
     }
 
-    /// Reads a line. What ends a traceback is an exception, whatever its name.
+    /// Reads a line. The line that ends a traceback is an exception, whatever its name.
     fn read(&mut self, raw: &'a [u8]) -> Line<'a> {
         let mut line = role::read(raw);
         let between = matches!(line.role, Role::Frame | Role::Echo | Role::Blank);
@@ -239,7 +240,7 @@ impl<'a> Choice<'a> {
         line
     }
 
-    /// Notes what the lines below will belong to.
+    /// Records the block to which the following lines belong.
     fn enter(&mut self, line: &Line<'a>) {
         self.block = match line.role {
             Role::Blank => match self.block {
@@ -247,7 +248,7 @@ impl<'a> Choice<'a> {
                 _ => Block::Open,
             },
             Role::Frame => Block::Stack(line.indent),
-            // A remark ends where another line begins no deeper.
+            // A remark ends at a line that is not indented deeper.
             Role::Plain => match self.block {
                 Block::Aside(indent) if line.indent <= indent => Block::Open,
                 block => block,
@@ -308,8 +309,9 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Notes the file of a location that stands on a line of its own: before the failure, or below
-    /// it as ` --> src/a.rs:3:5` or `,-[src/a.rs:3:5]`.
+    /// Records the file of a location on a line of its own: before the failure, or below it as ` -->
+    /// src/a.rs:3:5` or
+    /// `,-[src/a.rs:3:5]`.
     fn point(&mut self, line: &Line<'a>) {
         const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
         if self.place.is_some() {
@@ -330,8 +332,8 @@ impl<'a> Choice<'a> {
         };
     }
 
-    /// Of the lines about a failing test the first tells what was expected, and an exception what
-    /// was raised; the rest are values.
+    /// Keeps the first line about a failing test, which says what was expected, and exceptions; the rest are
+    /// values.
     fn detail(&mut self, line: Line<'a>) {
         let first = self.after != After::Details && !line.text.starts_with(b"File \"");
         if first || role::is_exception(line.text) {
@@ -340,7 +342,7 @@ impl<'a> Choice<'a> {
         self.after = After::Details;
     }
 
-    /// Of an error that is shown with all its fields, the code and the causes count.
+    /// Keeps the code and the causes of an error that is printed with all its fields.
     fn in_object(&mut self, raw: &'a [u8]) {
         if raw.first() == Some(&b'}') {
             self.inspected = false;
@@ -353,7 +355,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Inside a frame only sentences count, not the source they quote.
+    /// Keeps sentences inside a drawn frame, but not the source they quote.
     fn in_frame(&mut self, line: Line<'a>) {
         let (role, text) = role::in_frame(line.text);
         if matches!(role, Role::Weak | Role::Acute | Role::Said | Role::Exception) {
@@ -361,7 +363,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Keeps a line once. When there are too many, a line that says less makes room.
+    /// Keeps a line once. If there are too many, a less informative line is removed.
     fn keep(&mut self, line: Line<'a>) {
         if line.text.is_empty() || self.strong.iter().any(|kept| kept.text == line.text) {
             return;
