@@ -276,8 +276,7 @@ pub struct Row {
 
 impl Code {
     /// Returns the automatic reaction to this code. Only logic faults of a job differ from the table's
-    /// column: a
-    /// script cannot choose another approach, so an agent repairs it.
+    /// column: a script cannot choose another approach, so an agent repairs it.
     pub const fn reaction(self, work: Work) -> Reaction {
         match (work, self.row().reaction) {
             (Work::Job, Reaction::Replan | Reaction::ReplanHarder | Reaction::TakeBackReplan) => {

@@ -1,8 +1,7 @@
 //! The typed context of each fault: the facts its detector knew.
 //!
 //! A context holds facts only. Times to wait (`retry_after`, `resets_at`) are fields of the fault itself,
-//! because
-//! any server may state them.
+//! because any server may state them.
 
 use serde::{Deserialize, Serialize};
 
@@ -267,8 +266,7 @@ pub struct BudgetSpent {
 
 impl BudgetSpent {
     /// Returns how much to add when a person lets the work continue: the limit as it was set, and never less
-    /// than the
-    /// next call may cost.
+    /// than the next call may cost.
     #[must_use]
     pub fn next_raise(&self, set: Amount) -> Amount {
         let lacking = self.spent.plus(self.needed).minus(self.limit);

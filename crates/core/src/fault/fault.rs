@@ -188,8 +188,7 @@ impl Fault {
     }
 
     /// Returns whether the fault occurs before an agent begins, because a prerequisite is missing. Valid only
-    /// for a
-    /// run whose agent has done nothing yet, since some of these faults occur during the work as well.
+    /// for a run whose agent has done nothing yet, since some of these faults occur during the work as well.
     pub fn comes_before_the_agent(&self) -> bool {
         match &self.kind {
             Kind::AuthMissing(_) | Kind::ProviderNotAvailable(_) | Kind::BudgetExhausted(_) => true,

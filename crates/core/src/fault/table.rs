@@ -1,10 +1,8 @@
 //! The fault table: every code with its context and attributes.
 //!
 //! The macro generates the enum of codes, the stored value with its typed context, the named constructors and
-//! the
-//! total functions from the same rows. A code without all its columns does not compile, and a code with
-//! another
-//! code's context cannot be expressed.
+//! the total functions from the same rows. A code without all its columns does not compile, and a code with
+//! another code's context cannot be expressed.
 
 use std::fmt;
 

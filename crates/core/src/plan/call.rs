@@ -1,8 +1,7 @@
 //! The full call of an irreversible action.
 //!
 //! It is kept with the intent, so that the process that continues after a crash makes the same call and no
-//! other. It
-//! contains no secret: secrets are named by the environment variable they are expected in.
+//! other. It contains no secret: secrets are named by the environment variable they are expected in.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,23 +1,20 @@
 //! The parts of the project that a scope reaches, and whether two scopes overlap.
 //!
 //! Globs are compared by their literal prefix only, so scopes may count as overlapping that do not, and never
-//! the
-//! other way round.
+//! the other way round.
 
 use serde::{Deserialize, Serialize};
 
 use super::ScopeSpec;
 
 /// Maximum number of parts; a scope with more is widened to the folders at the root that contain them, so
-/// that
-/// comparing stays cheap for any list.
+/// that comparing stays cheap for any list.
 const PARTS_MAX: usize = 64;
 
 /// The parts of the project that a scope reaches.
 ///
 /// Each ends with a slash, is not part of another one, and they are sorted: so two reaches are compared in
-/// one pass
-/// over both.
+/// one pass over both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Reach(Vec<String>);

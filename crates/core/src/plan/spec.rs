@@ -141,8 +141,7 @@ impl FromStr for WorkPhase {
 }
 
 /// The files a task may change, as globs from the root of the project. If `allowed` is empty, the project's
-/// settings
-/// decide.
+/// settings decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -209,8 +208,7 @@ pub struct MutationSpec {
     /// `true` if a probe can determine later whether the action happened.
     pub probe: bool,
     /// The probe command, if there is one. It is kept with the action, because the process that sent it may
-    /// be gone
-    /// by then.
+    /// be gone by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look_up: Option<ProbeCommand>,
     /// The command as one line for people, redacted, if the command itself is not kept.
@@ -299,8 +297,7 @@ impl MutationSpec {
 }
 
 /// A command that determines whether an action happened. Exit code 0 says that it did, and standard output is
-/// then
-/// the result; exit code 1 says that it did not. Any other end leaves the outcome unknown.
+/// then the result; exit code 1 says that it did not. Any other end leaves the outcome unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -1,10 +1,8 @@
 //! The evidence behind a question: the command and its output, the attempts, the change.
 //!
 //! The words of a question stay plain; the evidence is shown below them, verbatim, for people who want to
-//! judge
-//! for themselves. Each fact has a field of its own, the same in the terminal, on the page, in the API and
-//! for
-//! agents.
+//! judge for themselves. Each fact has a field of its own, the same in the terminal, on the page, in the API
+//! and for agents.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,7 @@
 //! Questions: their kinds, texts, options and evidence.
 //!
 //! Unstuck's own words are made by rules from typed facts and pass the linter of [`crate::text`]; foreign
-//! words are
-//! quoted in them. The facts behind a question are its [`Evidence`].
+//! words are quoted in them. The facts behind a question are its [`Evidence`].
 
 mod advice;
 mod asked;

@@ -144,8 +144,7 @@ impl OptionsContext<'_> {
     }
 
     /// Returns the decisions by which stuck work can continue. A script has no simpler version, and a hint
-    /// helps it
-    /// only if a repair is configured.
+    /// helps it only if a repair is configured.
     const fn ways_on(&self) -> &'static [Decision] {
         use Decision as D;
         let repairs = !matches!(self.reason, Reason::RepairBudgetExhausted { repairs: 0 });

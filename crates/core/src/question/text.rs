@@ -1,8 +1,7 @@
 //! The text of a question: the work, the obstacle, the attempts and the options.
 //!
 //! Rules make it from [`Asked`]. Foreign words are quoted verbatim; a fault's message is for the evidence and
-//! the
-//! operator's text.
+//! the operator's text.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,7 @@
 //! Signatures: the identity by which the same error is recognized again.
 //!
 //! The retry budget belongs to the error, so "the same error" must not depend on paths, line numbers, ids or
-//! times,
-//! and must depend on what identifies it.
+//! times, and must depend on what identifies it.
 
 mod clean;
 mod diagnosis;
@@ -31,8 +30,7 @@ pub(crate) use words::{denies, find_part};
 use crate::fault::Code;
 
 /// The version of selection, masking and hashing. A stored signature is comparable only with signatures of
-/// the same
-/// version.
+/// the same version.
 pub const VERSION: u32 = 1;
 
 /// The identity of an error: its code and a hash over its identifying parts.

@@ -78,8 +78,7 @@ fn is_hosted(token: &[u8]) -> bool {
 }
 
 /// Returns the shape of a token with a colon: `a.rs:3` is a location, `db:5432` is a peer, `psql:a.sql:3` is
-/// a
-/// location after a program.
+/// a location after a program.
 fn with_colon(token: &[u8], at: usize) -> Shape {
     let (head, tail) = (&token[..at], &token[at + 1..]);
     if let Some(next) = memchr::memchr(b':', tail)
@@ -120,8 +119,7 @@ fn is_ip6(token: &[u8]) -> bool {
 }
 
 /// Returns whether a token is a number: `12`, `-3.5`, `1,234`, `12ms`, `64KiB`, `50%`, `v1.2.3-rc1`,
-/// `12:30:05`,
-/// `2026-11-15`, `3x4`.
+/// `12:30:05`, `2026-11-15`, `3x4`.
 fn is_number(token: &[u8]) -> bool {
     let body = token.strip_prefix(b"v").unwrap_or(token);
     let numeric = |b: &u8| {
@@ -159,8 +157,7 @@ fn is_unit(suffix: &[u8]) -> bool {
 }
 
 /// Returns whether a token mixes letters and digits at random: hashes, UUIDs, addresses, request ids,
-/// temporary
-/// names.
+/// temporary names.
 pub(crate) fn is_random(token: &[u8]) -> bool {
     if token.len() < 6 {
         return false;
@@ -195,8 +192,7 @@ fn is_uuid(body: &[u8]) -> bool {
 }
 
 /// Returns whether a name is that of a directory made for a single run: some part of it is a number,
-/// hexadecimal, or
-/// mixes digits into letters.
+/// hexadecimal, or mixes digits into letters.
 pub(crate) fn is_made_up(name: &[u8]) -> bool {
     const LEN_MIN: usize = 4;
     name.split(|b| !b.is_ascii_alphanumeric()).any(|part| {

@@ -95,8 +95,7 @@ impl About<'_> {
     }
 
     /// Returns the failed approaches that no longer count: before an answer, in an earlier build, or with the
-    /// same
-    /// error in another task.
+    /// same error in another task.
     fn earlier(&self, failure: Option<&Fault>) -> Vec<&Tried> {
         let setbacks = &self.task.setbacks;
         let record = failure.and_then(|failure| self.state.signatures().get(failure.signature));
@@ -171,8 +170,7 @@ impl About<'_> {
     }
 
     /// Returns whether the last attempt left changes behind, if known: an attempt that was cut off since then
-    /// may have
-    /// added some.
+    /// may have added some.
     fn changed(&self, step: Step) -> Option<bool> {
         let setbacks = &self.task.setbacks;
         let last = setbacks.tried.last().or(setbacks.before.last())?;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use crate::engine::Task;
 
 /// Returns the commands that were running when the task's agent was last seen, and instructions about them;
-/// `None`
-/// if no command was running.
+/// `None` if no command was running.
 pub fn cut_off(task: &Task) -> Option<String> {
     let commands: &[Arc<str>] = &task.running_commands;
     let (these, they) = match commands {

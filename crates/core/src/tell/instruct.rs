@@ -58,8 +58,7 @@ pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
 }
 
 /// Returns the instruction while nothing has failed since a person answered. `checked` says whether Unstuck
-/// checks
-/// the work, `tried` whether failed approaches are listed.
+/// checks the work, `tried` whether failed approaches are listed.
 fn after_answer(
     decision: Decision,
     code: Code,

@@ -1,8 +1,7 @@
 //! Messages: notifications for a person who is not watching.
 //!
 //! Unstuck's own words in them pass the linter; titles and names are quoted verbatim. They do not contain a
-//! fault's
-//! own message. If there is a code, the title begins with its category.
+//! fault's own message. If there is a code, the title begins with its category.
 
 use std::fmt::Write as _;
 
@@ -228,8 +227,7 @@ impl Message {
 }
 
 /// Returns the delivery id. Two projects may have the same name; events at the same position of both journals
-/// in
-/// the same millisecond are not to be expected.
+/// in the same millisecond are not to be expected.
 fn delivery_id(project: &str, news: &News) -> String {
     format!("{}-{}-{}", slug(project), news.seq, news.at.as_millis())
 }

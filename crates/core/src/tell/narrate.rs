@@ -24,8 +24,7 @@ pub enum Narration<'a> {
     /// A note of the worker, in whole sentences.
     Noted { words: &'a str },
     /// A new attempt with approach `attempt` of `of`, with a last one to follow; `code` is the failure of the
-    /// one
-    /// before it.
+    /// one before it.
     Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
     /// A job's script is being repaired.
     Repairing { title: &'a str, attempt: u32, of: u32, code: Code },
@@ -231,8 +230,7 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
 }
 
 /// Formats the command and the failed tests verbatim. If no test is named, it shows the most informative line
-/// of
-/// the output.
+/// of the output.
 fn red_base(red: &RedCheck) -> String {
     let command = &red.command;
     let failing = match &red.tests[..] {

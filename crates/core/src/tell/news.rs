@@ -1,8 +1,8 @@
 //! News: the events that a person who is not watching wants to be notified of.
 //!
 //! Each cause is one piece of news. A task that joins an open question, a wait that ends without help (a
-//! closed
-//! gate, a backoff, the sleep until the next day) and a pause that comes with its question are not news.
+//! closed gate, a backoff, the sleep until the next day) and a pause that comes with its question are not
+//! news.
 
 use serde::{Deserialize, Serialize};
 

@@ -140,10 +140,8 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
 }
 
 /// Returns the number of different approaches among the failures; equal changes are the same approach.
-/// Returns 0 if
-/// unknown: an attempt left nothing to distinguish it by, or not all of them are kept. An approach that was
-/// checked
-/// again is kept only once.
+/// Returns 0 if unknown: an attempt left nothing to distinguish it by, or not all of them are kept. An
+/// approach that was checked again is kept only once.
 fn ways(state: &State, question: &Question, tried: u32) -> u32 {
     let digests = question.attempts.iter().map(|tried| tried.approach.digest);
     let Some(digests) = digests.collect::<Option<Vec<_>>>() else { return 0 };

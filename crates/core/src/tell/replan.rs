@@ -2,14 +2,10 @@
 //! tool.
 //!
 //! Order: a person's guidance, the headline, the goal, every approach so far, the failure, the output of the
-//! latest
-//! check, the state of the tree, and the instruction. While nothing has failed since a person answered, the
-//! answer
-//! decides: no line calls an approach failed or forbids it. The text is technical on purpose and bounded in
-//! every
-//! part. Foreign text (messages, summaries) is quoted line by line with a bar in front, so that no output can
-//! pass
-//! for an instruction.
+//! latest check, the state of the tree, and the instruction. While nothing has failed since a person
+//! answered, the answer decides: no line calls an approach failed or forbids it. The text is technical on
+//! purpose and bounded in every part. Foreign text (messages, summaries) is quoted line by line with a bar in
+//! front, so that no output can pass for an instruction.
 
 use std::fmt::Write as _;
 
@@ -20,8 +16,7 @@ use crate::question::Decision;
 use crate::text::bounded::{cut, cut_plain, one_line, quoted, tail};
 
 /// Maximum length of the whole text. The limits of its parts add up to less, bars and labels included, so
-/// that the
-/// instruction at its end is never cut off.
+/// that the instruction at its end is never cut off.
 pub const REPLAN_BYTES_MAX: usize = 64 * 1_024;
 
 /// Maximum length up to which a person's words are kept verbatim.

@@ -1,8 +1,7 @@
 //! A person's next action, in a few words after “waiting for you to”.
 //!
 //! The text is for the operator of the project: hosts and variables are named verbatim. The public text is
-//! the
-//! question itself.
+//! the question itself.
 
 use std::borrow::Cow;
 

@@ -55,8 +55,7 @@ const fn is_labelled(line: &Line<'_>) -> bool {
 }
 
 /// Returns whether a line is the diagnosis of a client, a registry or a compiler: it begins with the name of
-/// one,
-/// or says what was to be reached or fetched.
+/// one, or says what was to be reached or fetched.
 fn tells(line: &Line<'_>) -> bool {
     words::client(line.text)
         || words::address(line.text)
@@ -64,8 +63,7 @@ fn tells(line: &Line<'_>) -> bool {
 }
 
 /// Returns whether the fact is an error number or name of the system, or a client's exception. A test that
-/// asserts
-/// one is recognized by its runner's report.
+/// asserts one is recognized by its runner's report.
 fn is_refusal(fact: &Fact<'_>) -> bool {
     match fact {
         Fact::Errno(_) => true,

@@ -139,8 +139,7 @@ pub(super) fn is_found(diagnosis: &Diagnosis<'_>) -> bool {
 }
 
 /// Returns whether the text contains `on main.tf line 3, in resource "x" "y":`: a settings block is wrong,
-/// unless
-/// a script named in it failed.
+/// unless a script named in it failed.
 pub(super) fn points_at_setting(text: &[u8]) -> bool {
     find_part(text, b".tf line ").is_some() && find_part(text, b" provisioner error").is_none()
 }
@@ -245,9 +244,9 @@ pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     found
 }
 
-/// Returns whether the missing key is an environment variable: `KeyError: 'API_TOKEN'`,
-/// `key not found: "API_TOKEN" (KeyError)`. A key in capitals with an underscore is one, and a program that
-/// requires one requires an account.
+/// Returns whether the missing key is an environment variable: `KeyError: 'API_TOKEN'`, `key not found:
+/// "API_TOKEN" (KeyError)`. A key in capitals with an underscore is one, and a program that requires one
+/// requires an account.
 fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
     let is_variable = |key: &[u8]| {
         key.contains(&b'_')
@@ -259,8 +258,8 @@ fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
     })
 }
 
-/// Returns whether a line reports a missing program: `sh: 1: tool: not found`,
-/// `env: 'tool': No such file or directory`, `spawn tool ENOENT`.
+/// Returns whether a line reports a missing program: `sh: 1: tool: not found`, `env: 'tool': No such file or
+/// directory`, `spawn tool ENOENT`.
 fn is_missing_command(line: &Line<'_>) -> bool {
     const MISSING: &[u8] = b"[Errno 2] No such file or directory: ";
     let text = line.text;
@@ -365,8 +364,7 @@ pub(super) fn tells_install(text: &[u8]) -> bool {
 }
 
 /// Returns the verdict on a refusal that no other rule matches: it is about the program's settings, or about
-/// how
-/// it was called.
+/// how it was called.
 pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     if diagnosis.raises() {
         return None;
@@ -383,8 +381,7 @@ fn refuses(text: &[u8]) -> bool {
 }
 
 /// Returns the verdict on a client's message about its own work: it is about how the client was called, as
-/// long
-/// as no exception was raised.
+/// long as no exception was raised.
 pub(super) fn of_client(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let said = |line: &Line<'_>| is_said(line) && names_client(line.text);
     let named = !diagnosis.raises() && diagnosis.lines().iter().any(said);
@@ -451,8 +448,8 @@ const WORKED_ON: &[&[u8]] = &[
 ];
 
 /// Returns the verdict on a message about a program's inputs that no rule matches, without a place in any
-/// source,
-/// a stack or a program that ended: it is about how the program was called, since code that fails says where.
+/// source, a stack or a program that ended: it is about how the program was called, since code that fails
+/// says where.
 pub(super) fn unplaced(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     const SIGNS: &[&[u8]] =
         &[b"exit ", b"exited", b"ssert", b"ailed", b"FAILED", b"^", b"aborted", b"inding"];
@@ -476,8 +473,7 @@ pub(super) fn unplaced(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
 }
 
 /// Returns the verdict on a message after a level, without a place in any source: it is about the program's
-/// own
-/// work.
+/// own work.
 pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let said = |line: &Line<'_>| {
         line.role == Role::Said && line.file.is_none() && !has_line_number(line.text)

@@ -29,8 +29,7 @@ impl Hit {
     }
 
     /// Returns whether the word-combination rules may still say more: no rule matched, or only one about a
-    /// program
-    /// that was called wrongly.
+    /// program that was called wrongly.
     pub(super) fn is_wide(self) -> bool {
         self.rank >= rank(Code::LogicError) || self.is_vague()
     }

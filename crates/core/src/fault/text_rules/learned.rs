@@ -1,11 +1,9 @@
 //! A trained model that may overrule a verdict based on words alone.
 //!
 //! The rules come first. Where only words decide, the model may be more accurate: it was trained on the
-//! labelled
-//! corpus by `scripts/corpus/train`, and sums integer weights for the words, the pairs of words and the parts
-//! of
-//! words that it finds. `docs/adr/0081-a-model-reads-what-rules-do-not.md` gives the reasons and the
-//! accuracy.
+//! labelled corpus by `scripts/corpus/train`, and sums integer weights for the words, the pairs of words and
+//! the parts of words that it finds. `docs/adr/0081-a-model-reads-what-rules-do-not.md` gives the reasons and
+//! the accuracy.
 
 use super::Verdict;
 use crate::fault::code::Class;
@@ -16,8 +14,7 @@ use crate::signature::Diagnosis;
 pub(super) const LEARNED: &str = "learned";
 
 /// Sixteen biases of two bytes, sixteen weights for each feature, and the digest of the training data, which
-/// only
-/// a test reads.
+/// only a test reads.
 static TABLE: &[u8] = include_bytes!("learned.bin");
 
 const BITS: u32 = 14;
@@ -95,10 +92,8 @@ fn is_put_off(rules: Code, model: Code) -> bool {
 }
 
 /// Returns the lead that the model needs over this rule, or `None` if the rule is certain: it found a status,
-/// an
-/// error number, an exception, a narrow phrase, a conflict, a lock, a port, a setting that names a server, or
-/// a
-/// finding of a compiler or a test.
+/// an error number, an exception, a narrow phrase, a conflict, a lock, a port, a setting that names a server,
+/// or a finding of a compiler or a test.
 fn ahead_of(rule: &str) -> Option<i32> {
     use super::{GIT_LOCK, SILENT, UNKNOWN, findings, phrases, vocabulary};
     match rule {

@@ -1,12 +1,10 @@
 //! Text rules: classify the output of a foreign program that failed.
 //!
 //! This is the one place where a code comes from text, and only from untyped output of a process that an
-//! agent, a
-//! script or a validation ran. The rules see the selected diagnostic lines, never the whole output, and never
-//! yield a code about Unstuck itself. Order: errors that a server or a cloud numbers or names; findings of
-//! compilers, linters and test runners; structured facts; phrases. Where words alone decide, a trained model
-//! may
-//! overrule them.
+//! agent, a script or a validation ran. The rules see the selected diagnostic lines, never the whole output,
+//! and never yield a code about Unstuck itself. Order: errors that a server or a cloud numbers or names;
+//! findings of compilers, linters and test runners; structured facts; phrases. Where words alone decide, a
+//! trained model may overrule them.
 
 mod checks;
 mod coded;
@@ -42,8 +40,7 @@ pub enum Applies {
     /// Output of a command: all rules.
     Everything,
     /// Output of a validation: only a tool's own diagnosis of its environment, since a test may well be about
-    /// a
-    /// rejected login or an outage.
+    /// a rejected login or an outage.
     ValidationOutput,
 }
 
@@ -236,8 +233,7 @@ fn of_git(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
 }
 
 /// Looks for the cause in the lines that were left aside and then in all lines, if the selected ones only
-/// report
-/// that the command failed.
+/// report that the command failed.
 fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     if best.is_last() {
         let cause = aside_of(diagnosis);

@@ -1,8 +1,7 @@
 //! Names in an output: the host a program talked to, and the environment variable it required.
 //!
 //! Only diagnostic lines are searched, so that an address in a remark is not taken for the service that
-//! refused.
-//! A name is a fact beside the code; no rule and no signature depends on it.
+//! refused. A name is a fact beside the code; no rule and no signature depends on it.
 
 use crate::signature::{self, Diagnosis};
 

@@ -59,8 +59,7 @@ pub(super) fn is_narrow(id: &str) -> bool {
 }
 
 /// Offers every phrase in the prose. Beside an exception of the code itself only a missing login counts,
-/// because
-/// clients raise it from their constructors.
+/// because clients raise it from their constructors.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
     /// More words than a usual diagnosis has, to avoid reallocation.
     const WORDS: usize = 64;
@@ -161,8 +160,7 @@ const fn is_in_word(byte: u8) -> bool {
 }
 
 /// Returns whether `server` is only the addressee, as in `connect to server: error …`, `from server: error
-/// …`:
-/// the error follows it.
+/// …`: the error follows it.
 fn is_addressee(prose: &[u8], start: usize) -> bool {
     const BEFORE: [&[u8]; 4] = [b" to ", b" to the ", b"from ", b"from the "];
     BEFORE.iter().any(|words| prose[..start].ends_with(words))

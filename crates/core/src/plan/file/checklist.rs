@@ -96,10 +96,8 @@ struct Boxed<'a> {
 }
 
 /// Returns all items with a checkbox that are not nested in an open one: items in an open item are part of
-/// it. An
-/// item keeps its name when another one is ticked, so equal texts are numbered over all items, those of the
-/// outermost
-/// lists first.
+/// it. An item keeps its name when another one is ticked, so equal texts are numbered over all items, those
+/// of the outermost lists first.
 fn boxes(outline: &Outline) -> Vec<Boxed<'_>> {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();

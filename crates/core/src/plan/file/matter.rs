@@ -10,8 +10,7 @@ pub use super::yaml::{Node, Value};
 #[derive(Debug)]
 pub struct Matter<'t> {
     /// The keys and their values in source order. Their lines are those of the front matter, which begins in
-    /// the
-    /// second line of the file.
+    /// the second line of the file.
     pub keys: Vec<(Node, Node)>,
     /// The text below the front matter.
     pub text: &'t str,

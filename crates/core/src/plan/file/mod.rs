@@ -1,9 +1,8 @@
 //! Tasks as people write them: task files, plan files, and a goal in a sentence.
 //!
 //! Parses text into [`TaskSpec`](super::TaskSpec); no file is opened here. A mistake is a [`Problem`] with
-//! its line
-//! and a hint, and all problems of all files are reported at once. `docs/design/tasks.md` describes the
-//! format.
+//! its line and a hint, and all problems of all files are reported at once. `docs/design/tasks.md` describes
+//! the format.
 
 mod budget;
 mod checklist;

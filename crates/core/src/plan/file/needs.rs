@@ -48,8 +48,7 @@ impl<'a> Others<'a> {
     }
 
     /// Checks that a dependency is part of the base; returns the problem otherwise. A name that is known
-    /// nowhere keeps
-    /// the problem `unknown`.
+    /// nowhere keeps the problem `unknown`.
     pub(super) fn settle(&mut self, said: &str, unknown: Wrong) -> Result<(), Wrong> {
         let Ok(at) = self.index.find(said) else { return Err(unknown) };
         match &self.all[at] {

@@ -50,8 +50,7 @@ pub fn read(files: &[Source<'_>]) -> Result<Vec<TaskSpec>, Vec<Problem>> {
 }
 
 /// Like [`read`], with known tasks that are not in these files: a dependency that is done and merged needs no
-/// task
-/// of this build.
+/// task of this build.
 pub fn read_beside(
     files: &[Source<'_>],
     elsewhere: &[Elsewhere],

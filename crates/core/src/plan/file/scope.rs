@@ -1,8 +1,7 @@
 //! The files a task may and may not change, from the sections of its file.
 //!
 //! Globs are in backticks or bare, in lists, in lines after a label, or in a code block. An entry of a list
-//! of globs
-//! that is not a glob is refused: a written restriction that is not enforced is worse than none.
+//! of globs that is not a glob is refused: a written restriction that is not enforced is worse than none.
 
 use super::outline::{Kind, Leaf};
 use super::problem::{Wrong, shown};

@@ -1,8 +1,7 @@
 //! The sections of a task file: maps each text to the goal, the scope or the needs.
 //!
 //! Headings may have any level and any case, so a section ends at the next known one, or at a heading that is
-//! no
-//! deeper than its own.
+//! no deeper than its own.
 
 use std::ops::Range;
 

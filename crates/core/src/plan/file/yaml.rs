@@ -1,8 +1,7 @@
 //! Front matter as values with their lines.
 //!
 //! Values keep their text: an `id` of `001` is not a number. Aliases are refused, so a value is never larger
-//! than its
-//! text; the parser limits the nesting depth.
+//! than its text; the parser limits the nesting depth.
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
 

@@ -1,8 +1,7 @@
 //! Masking: replaces parts that vary without meaning and keeps those that identify, in one pass over a line.
 //!
 //! The same pass writes the prose of the line (lower case, outside quotes, objects replaced by a placeholder)
-//! and
-//! records the structured facts, for the text rules.
+//! and records the structured facts, for the text rules.
 
 mod number;
 mod object;

@@ -138,8 +138,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Returns whether a file comes before the message about its line: `a.gv: syntax error in line 3`,
-    /// `Error: a.gv: …`.
-    /// If another file precedes the line number, that one is the place.
+    /// `Error: a.gv: …`. If another file precedes the line number, that one is the place.
     fn opens_line(&self, end: usize) -> bool {
         let first = self.previous.is_empty() || is_word(self.previous, b"error");
         let said = &self.line[end..];

@@ -61,8 +61,7 @@ fn defined_twice(rest: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns the role of an interpreter's message about the statement it runs, which concerns the command and
-/// not the
-/// code.
+/// not the code.
 pub(super) fn while_running(rest: &[u8]) -> Role {
     let hint = words::hint(first_word(rest));
     match hint {

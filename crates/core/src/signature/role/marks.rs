@@ -76,8 +76,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
 }
 
 /// Returns the role of a line that begins with a number: `12 | source`, `12:5  error  text  rule`, `1) a
-/// test`,
-/// `3 errors generated.`
+/// test`, `3 errors generated.`
 fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let rest = &text[digits..];

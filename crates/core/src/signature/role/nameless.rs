@@ -3,8 +3,8 @@
 use super::super::words::{self, ACUTE, NEGATION};
 use super::shape::contains;
 
-/// Returns whether a message reports something missing without naming it: `Undefined variable.`,
-/// `collection not found`.
+/// Returns whether a message reports something missing without naming it: `Undefined variable.`, `collection
+/// not found`.
 pub(crate) fn lacks_name(text: &[u8]) -> bool {
     const BYTES_MAX: usize = 48;
     const MISSING: &[&[u8]] = &[
@@ -23,8 +23,8 @@ pub(crate) fn lacks_name(text: &[u8]) -> bool {
         && MISSING.iter().any(|missing| contains(text, missing))
 }
 
-/// Returns whether a message reports a failure without distinguishing it from any other:
-/// `Error on command line; for help try 'x -h'`.
+/// Returns whether a message reports a failure without distinguishing it from any other: `Error on command
+/// line; for help try 'x -h'`.
 pub(crate) fn says_nothing(text: &[u8]) -> bool {
     const BYTES_MAX: usize = 60;
     let said = text.split(|b| matches!(b, b';' | b'(' | b'!')).next().unwrap_or(text);

@@ -89,8 +89,8 @@ pub(super) fn is_code(word: &[u8]) -> bool {
         || word == b"invalid-syntax"
 }
 
-/// Returns whether a build driver reports on the machine, at a place in its own files:
-/// `error MSB3021: Unable to copy`.
+/// Returns whether a build driver reports on the machine, at a place in its own files: `error MSB3021: Unable
+/// to copy`.
 pub(super) fn is_of_driver(after_level: &[u8]) -> bool {
     const DRIVERS: &[&[u8]] = &[b"MSB", b"NU", b"NETSDK"];
     let word = first_word(after_level.trim_ascii_start());
@@ -114,8 +114,7 @@ pub(super) fn first_word(text: &[u8]) -> &[u8] {
 }
 
 /// Returns whether a text starts with any of these. Compares the first byte first, because most lists do not
-/// apply to
-/// most lines.
+/// apply to most lines.
 pub(super) fn starts_with_any(text: &[u8], openings: &[&[u8]]) -> bool {
     let Some(first) = text.first() else { return false };
     openings.iter().any(|opening| opening.first() == Some(first) && text.starts_with(opening))

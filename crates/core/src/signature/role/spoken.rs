@@ -104,8 +104,8 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     (role, text)
 }
 
-/// Returns whether a word opens a remark: `help: …`, `Usage: …`, `INFO …`, `Run 'x' for more`; but not
-/// `Info about x was not found`.
+/// Returns whether a word opens a remark: `help: …`, `Usage: …`, `INFO …`, `Run 'x' for more`; but not `Info
+/// about x was not found`.
 fn opens_remark(word: &[u8], after: &[u8]) -> bool {
     match after.first() {
         None | Some(b':' | b']' | b'=') => true,
@@ -117,8 +117,8 @@ fn opens_remark(word: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Returns the text after the first colon, if the word before it is `error`: `parse error: …`,
-/// `jq: error (at <stdin>:1): …`.
+/// Returns the text after the first colon, if the word before it is `error`: `parse error: …`, `jq: error (at
+/// <stdin>:1): …`.
 fn after_error(text: &[u8]) -> Option<&[u8]> {
     const HEAD_BYTES_MAX: usize = 80;
     let head = &text[..text.len().min(HEAD_BYTES_MAX)];

@@ -6,8 +6,7 @@ use super::{Choice, LINES_MAX, Line, Role, role};
 const FOLLOWERS_MAX: usize = 4;
 
 /// An introducing line: the number of lines that may still follow, its indentation, and whether it only
-/// denies
-/// something.
+/// denies something.
 #[derive(Clone, Copy)]
 pub(super) struct Introduction {
     pub(super) followers: usize,
@@ -72,8 +71,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Marks a line as introducing the indented lines below if it ends with a colon, is a bare code or lacks
-    /// the name of
-    /// its subject: `error: [GHC-88464]`.
+    /// the name of its subject: `error: [GHC-88464]`.
     pub(super) fn announce(&mut self, line: &Line<'a>, weak: bool) {
         let code = || memchr::memmem::find(line.text, b": [").is_some_and(|at| at < 8);
         self.nameless =

@@ -1,8 +1,7 @@
 //! Selection of the lines that carry the diagnosis.
 //!
 //! Outputs of the same error differ more in *which lines* are there than in the words on them, so selection
-//! comes
-//! before any masking.
+//! comes before any masking.
 
 mod finish;
 mod introduced;
@@ -310,8 +309,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Records the file of a location on a line of its own: before the failure, or below it as ` -->
-    /// src/a.rs:3:5` or
-    /// `,-[src/a.rs:3:5]`.
+    /// src/a.rs:3:5` or `,-[src/a.rs:3:5]`.
     fn point(&mut self, line: &Line<'a>) {
         const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
         if self.place.is_some() {

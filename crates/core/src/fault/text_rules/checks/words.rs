@@ -43,8 +43,7 @@ pub(super) fn compare(text: &[u8]) -> bool {
 }
 
 /// Returns whether a line is the diagnosis of a network client or of a program that a build depends on:
-/// `curl: (7) …`,
-/// `/usr/bin/ld: …`, `fatal: …` of git, `E: …` of apt.
+/// `curl: (7) …`, `/usr/bin/ld: …`, `fatal: …` of git, `E: …` of apt.
 pub(in super::super) fn client(text: &[u8]) -> bool {
     const CLIENTS: &[&[u8]] = &[
         b"curl",

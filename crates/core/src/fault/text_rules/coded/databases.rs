@@ -113,8 +113,7 @@ pub(super) fn of_sqlite(text: &[u8]) -> Option<Code> {
 }
 
 /// Classifies `ERROR:  extension "vector" is not available`: the text after the server's level, if it is
-/// about
-/// the server and not about the statement.
+/// about the server and not about the statement.
 pub(super) fn of_postgres(text: &[u8]) -> Option<Code> {
     const LEVELS: [&[u8]; 3] = [b"ERROR:  ", b"FATAL:  ", b"PANIC:  "];
     const SETTINGS: [&[u8]; 15] = [

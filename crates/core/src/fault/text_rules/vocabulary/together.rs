@@ -1,8 +1,7 @@
 //! Word combinations that indicate a cause within a line, by category.
 //!
 //! The phrases are exact wordings of many tools; the combinations cover the ways in which another tool may
-//! say the
-//! same.
+//! say the same.
 
 #[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "a table over all the kinds"))]
 use super::kinds::*;
