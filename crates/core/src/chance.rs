@@ -1,7 +1,6 @@
-//! Chance, as an argument: a small seeded generator.
+//! Randomness as an argument: a small seeded generator.
 //!
-//! Decisions need it for nothing but spreading waits, so a repeatable stream matters and
-//! unpredictability does not.
+//! Decisions need it only to spread waits, so a repeatable stream matters and unpredictability does not.
 
 use crate::time::Span;
 
@@ -10,12 +9,12 @@ use crate::time::Span;
 pub struct Rng(u64);
 
 impl Rng {
-    /// The stream of `seed`.
+    /// Creates the stream of `seed`.
     pub const fn seeded(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The stream of one decision: the same project and position always give the same chance.
+    /// Creates the stream of a decision: the same project and position always give the same numbers.
     pub fn at(project: &str, seq: u64) -> Self {
         let seed = project.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -23,7 +22,7 @@ impl Rng {
         Self(seed ^ seq.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -32,7 +31,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A span from zero up to and including `most`.
+    /// Returns a span from zero up to and including `most`.
     pub const fn up_to(&mut self, most: Span) -> Span {
         match most.as_millis().checked_add(1) {
             Some(choices) => Span::from_millis(self.next() % choices),

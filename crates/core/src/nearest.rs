@@ -1,26 +1,27 @@
-//! What somebody may have meant who mistyped a name.
+//! Suggestions for a mistyped name.
 
-/// At most this many suggestions: more would be a list, not a hint.
+/// Maximum number of suggestions: more would be a list, not a hint.
 const SUGGESTIONS_MAX: usize = 3;
-/// Longer input cannot be a mistyped name, and the distance is quadratic in its length.
+/// Maximum length of the input: longer text cannot be a mistyped name, and the distance is quadratic in its
+/// length.
 const MISTYPED_BYTES_MAX: usize = 64;
-/// A part of a name says which one is meant from this length on.
+/// Minimum length of a part of a name that identifies it.
 const PART_BYTES_MIN: usize = 4;
 
-/// The names most like `wanted`, best first; none when nothing is near.
+/// Returns the names most similar to `wanted`, best first; empty if none is near.
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     if wanted.is_empty() || wanted.len() > MISTYPED_BYTES_MAX {
         return Vec::new();
     }
     let mut near: Vec<(usize, &str)> =
         names.filter_map(|name| Some((apart(wanted, name)?, name))).collect();
-    // Stable: names that are equally near keep their order.
+    // The sort is stable: equally near names keep their order.
     near.sort_by_key(|(apart, _)| *apart);
     near.dedup();
     near.into_iter().take(SUGGESTIONS_MAX).map(|(_, name)| name).collect()
 }
 
-/// How far a name is from what was given, where it is near at all.
+/// Returns the distance of a name from the input, if it is near at all.
 fn apart(wanted: &str, name: &str) -> Option<usize> {
     let apart = distance(wanted, name);
     let near = apart * 3 <= name.len().max(wanted.len());
@@ -32,8 +33,8 @@ fn apart(wanted: &str, name: &str) -> Option<usize> {
     }
 }
 
-/// Insertions, deletions, replacements and swaps of two neighbours that lead from one name to the
-/// other.
+/// Returns the number of insertions, deletions, replacements and swaps of two neighbors that lead from one
+/// name to the other.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to) = (from.as_bytes(), to.as_bytes());
     let mut before: Vec<usize> = Vec::new();

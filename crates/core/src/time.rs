@@ -1,7 +1,7 @@
 //! Points in time and spans, in whole milliseconds.
 //!
-//! The core never asks what time it is: whoever calls it says so. A millisecond since the Unix
-//! epoch is all a decision needs; time zones and calendars belong to the edges.
+//! The core never reads the clock: the caller passes the time. A millisecond since the Unix epoch is all a
+//! decision needs; time zones and calendars belong to the edges.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -21,17 +21,17 @@ impl Time {
     /// The Unix epoch.
     pub const EPOCH: Self = Self(0);
 
-    /// The point `millis` milliseconds after the Unix epoch.
+    /// Creates the point `millis` milliseconds after the Unix epoch.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
-    /// How long ago `earlier` was; zero when it lies ahead (a clock may be set back).
+    /// Returns the time since `earlier`; zero if it lies ahead (a clock may be set back).
     pub fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -60,47 +60,47 @@ impl Sub<Span> for Time {
 pub struct Span(u64);
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
 
-    /// A span of `millis` milliseconds.
+    /// Creates a span of `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// A span of `secs` seconds.
+    /// Creates a span of `secs` seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000))
     }
 
-    /// A span of `mins` minutes.
+    /// Creates a span of `mins` minutes.
     pub const fn from_mins(mins: u64) -> Self {
         Self::from_secs(mins.saturating_mul(60))
     }
 
-    /// A span of `hours` hours.
+    /// Creates a span of `hours` hours.
     pub const fn from_hours(hours: u64) -> Self {
         Self::from_mins(hours.saturating_mul(60))
     }
 
-    /// The length in milliseconds.
+    /// Returns the length in milliseconds.
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
-    /// The two spans one after the other.
+    /// Returns the saturating sum of both spans.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// `factor` such spans one after the other.
+    /// Returns the span multiplied by `factor`.
     #[must_use]
     pub const fn times(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 
-    /// `percent` hundredths of the span, rounded down.
+    /// Returns `percent` hundredths of the span, rounded down.
     #[must_use]
     pub const fn percent(self, percent: u64) -> Self {
         Self(self.0 / 100 * percent + self.0 % 100 * percent / 100)
@@ -113,7 +113,7 @@ impl From<Span> for Duration {
     }
 }
 
-/// As people say it: `4m12s`, `1h 47m`, `800ms`.
+/// Formats the span for people: `4m12s`, `1h 47m`, `800ms`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let secs = self.0 / 1_000;

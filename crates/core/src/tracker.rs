@@ -1,6 +1,6 @@
-//! A small façade for programs that run their own loop and only want the budget of tries.
+//! A small façade for programs that run their own loop and only need the retry budget.
 //!
-//! It counts in the same memory the engine uses, so counts can move between the two.
+//! It uses the same signature records as the engine, so counts can move between the two.
 
 use crate::engine::Signatures;
 use crate::fault::{Class, Code};
@@ -8,7 +8,7 @@ use crate::policy::Retry;
 use crate::signature::Signature;
 use crate::time::Time;
 
-/// Counts failures per error and says when a person should be asked.
+/// A counter of failures per error that decides when a person should be asked.
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
     signatures: Signatures,
@@ -17,12 +17,12 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// A tracker with its limits, over what is already known.
+    /// Creates a tracker with its limits over the known signatures.
     pub const fn new(signatures: Signatures, retry: Retry) -> Self {
         Self { signatures, retry, escalations: 0 }
     }
 
-    /// Counts one more failure: whether it is time to ask, and which failure it is.
+    /// Counts a failure. Returns whether a person should be asked, and the number of the failure.
     pub fn record_and_check(&mut self, signature: Signature, now: Time) -> (bool, u32) {
         let (count, _) = self.signatures.charge(signature, now);
         let escalate = count > self.retry.per_signature;
@@ -32,23 +32,23 @@ impl Tracker {
         (escalate, count)
     }
 
-    /// Whether an error is to be asked about at once, without any further try.
+    /// Returns whether a person should be asked about an error immediately, without a retry.
     pub const fn should_escalate_immediately(code: Code) -> bool {
         matches!(code.row().class, Class::NeverRetry)
     }
 
-    /// Starts the error over: its next failure is the first again.
+    /// Resets the error: its next failure is the first again.
     pub fn reset_signature(&mut self, signature: Signature) {
         self.signatures.reset(signature);
     }
 
-    /// Whether so much was escalated that everything should pause. Unlike the engine, which
-    /// counts distinct open questions, this adds up over the tracker's life.
+    /// Returns whether so much was escalated that all work should pause. Unlike the engine, which counts
+    /// distinct open questions, this adds up over the tracker's lifetime.
     pub const fn global_threshold_exceeded(&self) -> bool {
         self.escalations >= self.retry.pause_after_questions
     }
 
-    /// What is known, to be stored and handed to the next tracker.
+    /// Returns the signature records, to be stored and passed to the next tracker.
     pub const fn signatures(&self) -> &Signatures {
         &self.signatures
     }

@@ -1,7 +1,7 @@
-//! An action of an agent and what came of it, as the adapter reports them.
+//! An action of an agent and its observation, as the adapter reports them.
 //!
-//! Both are compared by hash, folded: the input by what it asks for, the observation by what it
-//! shows. Texts are redacted before they come here; a label may end up in front of a person.
+//! Both are compared by the hash of their folded text: the input by what it asks for, the observation by what
+//! it shows. Texts are redacted before they reach this module; a label may be shown to a person.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,14 +11,15 @@ use super::mask::{self, Text};
 use super::shell;
 use super::text::one_line;
 
-/// The longest label of an action, in characters.
+/// Maximum length of an action's label, in characters.
 pub const ACTION_CHARS_MAX: usize = 120;
-/// Longer inputs are compared as plain text; only a file's whole content is that long.
+/// Maximum length of an input parsed as JSON; only a file's whole content is longer, and it is compared as
+/// plain text.
 const INPUT_JSON_BYTES_MAX: usize = 1024 * 1024;
-/// What the tools of different agents call the command they run.
+/// Names of the command field in the tools of different agents.
 const COMMAND_KEYS: &[&str] = &["command", "cmd"];
 
-/// What a tool is for.
+/// The purpose of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -27,7 +28,7 @@ pub enum ToolKind {
     Read,
     /// Searches in files or the web.
     Search,
-    /// Lists files or things.
+    /// Lists files or other items.
     List,
     /// Writes a whole file.
     Write,
@@ -35,37 +36,36 @@ pub enum ToolKind {
     Edit,
     /// Runs a command.
     Command,
-    /// Says something to people; it does nothing.
+    /// Writes a message to people and has no effect.
     Narrate,
-    /// Anything else; it may do anything.
+    /// Any other tool; it may have any effect.
     Other,
 }
 
-/// How an action ended.
+/// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It did what it was asked to.
+    /// The action succeeded.
     Succeeded,
-    /// The tool reported an error, or the command ended with another status than 0.
+    /// The tool reported an error, or the command exited with a code other than 0.
     Failed,
-    /// It only waited for a process that is still running. A state, not a symptom.
+    /// The action only waited for a process that is still running: a state, not a symptom.
     Waiting,
 }
 
-/// What came of an action.
+/// The result and output of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Observation {
-    /// How it ended.
+    /// The result.
     pub outcome: Outcome,
-    /// Recognises the same output again.
+    /// The digest of the output, equal for equal observations.
     pub output: Digest,
 }
 
 impl Observation {
-    /// An outcome with the output that was shown. Time stamps, durations, process ids and random
-    /// names do not tell two observations apart; any other number does, because a counter that
-    /// advances is progress.
+    /// Creates an observation from the shown output. Time stamps, durations, process ids and random names do
+    /// not distinguish observations; any other number does, because a counter that advances is progress.
     pub fn of(outcome: Outcome, output: &str, worktree: &str) -> Self {
         let mut hasher = PieceHasher::of("output");
         mask::fold(output.as_bytes(), Text::Output, worktree, &mut |piece| hasher.piece(piece));
@@ -73,21 +73,21 @@ impl Observation {
     }
 }
 
-/// One call of a tool.
+/// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// What the tool is for.
+    /// The purpose of the tool.
     pub tool: ToolKind,
-    /// What it was given: JSON, or a command as it is.
+    /// The input: JSON, or a command verbatim.
     pub input: String,
-    /// What came of it.
+    /// The observation.
     pub observation: Observation,
 }
 
 impl Action {
-    /// Recognises the same tool with the same input again. JSON keys have no order; a command is
-    /// the same with and without a shell around it and a `cd` to where it starts anyway; and its
-    /// description is prose: other words for the same command are no other action.
+    /// Returns a digest that is equal for the same tool with the same input. JSON keys have no order; a
+    /// command is the same with and without a shell around it and a `cd` to its start folder; its description
+    /// is prose and does not count.
     pub fn digest(&self, worktree: &str) -> Digest {
         let mut hasher = PieceHasher::of("action");
         hasher.text(tool_name(self.tool).as_bytes());
@@ -109,8 +109,8 @@ impl Action {
         hasher.take()
     }
 
-    /// Whether it cannot have changed anything: the tool only looks, or the command consists of
-    /// programs that do.
+    /// Returns whether the action cannot have changed anything: the tool only reads, or the command consists
+    /// of programs that do.
     pub fn only_looks(&self) -> bool {
         match self.tool {
             ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Narrate => true,
@@ -119,7 +119,7 @@ impl Action {
         }
     }
 
-    /// The command line, where the tool runs one.
+    /// Returns the command line, if the tool runs one.
     pub fn command(&self) -> Option<String> {
         if self.tool != ToolKind::Command {
             return None;
@@ -131,7 +131,7 @@ impl Action {
         }
     }
 
-    /// The file it is about, where its input names one; within the worktree without its path.
+    /// Returns the file named in the input, if any; inside the worktree as a relative path.
     pub fn path(&self, worktree: &str) -> Option<String> {
         let Some(Value::Object(fields)) = self.json() else { return None };
         let path = ["file_path", "path", "notebook_path", "filename", "file"]
@@ -143,12 +143,12 @@ impl Action {
         Some(within.trim_start_matches("./").to_owned())
     }
 
-    /// What it was, in one short line: a command, a path, or the input.
+    /// Returns the action as a short line: a command, a path, or the input.
     pub fn label(&self, worktree: &str) -> String {
         self.label_as(tool_name(self.tool), worktree)
     }
 
-    /// The same with the tool's own name, where its kind says nothing: `task_done Added the page.`
+    /// Returns the label with the tool's own name if its kind says nothing: `task_done Added the page.`
     pub fn label_of(&self, name: &str, worktree: &str) -> String {
         match self.tool {
             ToolKind::Other | ToolKind::Narrate => self.label_as(name, worktree),
@@ -166,7 +166,7 @@ impl Action {
         }
     }
 
-    /// The text of an input that has one field and no more.
+    /// Returns the text of an input with a single field.
     fn only_text(&self) -> Option<String> {
         let Some(Value::Object(fields)) = self.json() else { return None };
         match fields.values().collect::<Vec<_>>().as_slice() {
@@ -182,7 +182,7 @@ impl Action {
     }
 }
 
-/// The command in a tool's input: a text, or a list of words.
+/// Returns the command in a tool's input: a text, or a list of words.
 fn command(fields: &serde_json::Map<String, Value>) -> Option<String> {
     match COMMAND_KEYS.iter().find_map(|key| fields.get(*key))? {
         Value::String(command) => Some(command.clone()),
@@ -207,8 +207,7 @@ const fn tool_name(tool: ToolKind) -> &'static str {
     }
 }
 
-/// Hashes a JSON value so that neither the order of keys nor white space makes a difference. The
-/// depth is bounded by the parser.
+/// Hashes a JSON value independently of the order of keys and of white space. The parser bounds the depth.
 fn fold_value(value: &Value, worktree: &str, hasher: &mut PieceHasher) {
     match value {
         Value::Null => hasher.piece(b"n"),
@@ -224,7 +223,7 @@ fn fold_value(value: &Value, worktree: &str, hasher: &mut PieceHasher) {
         }
         Value::Object(fields) => {
             hasher.piece(b"{");
-            // Whether the parser keeps the order is another crate's choice.
+            // The parser's map type decides the order of keys, so sort them.
             let mut sorted: Vec<_> = fields.iter().collect();
             sorted.sort_unstable_by_key(|(key, _)| *key);
             for (key, value) in sorted {
@@ -236,7 +235,7 @@ fn fold_value(value: &Value, worktree: &str, hasher: &mut PieceHasher) {
     }
 }
 
-/// The mark at the end is a byte that no folded text holds.
+/// Hashes a text, terminated by a byte that no folded text contains.
 fn fold_text(text: &str, worktree: &str, hasher: &mut PieceHasher) {
     mask::fold(text.as_bytes(), Text::Input, worktree, &mut |piece| hasher.piece(piece));
     hasher.piece(b"\0");

@@ -1,4 +1,4 @@
-//! An approach: what one attempt did, in a line, and the digest that recognises it again.
+//! An approach: the summary of an attempt, and the digest that recognizes it again.
 
 use std::collections::BTreeSet;
 
@@ -10,31 +10,31 @@ use super::digest::approach_digest;
 use super::hasher::Digest;
 use super::text::one_line;
 
-/// The longest summary of an approach, in characters.
+/// Maximum length of an approach's summary, in characters.
 pub const SUMMARY_CHARS_MAX: usize = 300;
-/// How many files and how many commands a summary names that Unstuck had to make itself.
+/// Maximum number of files and of commands named in a summary that Unstuck makes itself.
 const NAMED_MAX: usize = 3;
-/// The longest command in such a summary, in characters.
+/// Maximum length of a command in such a summary, in characters.
 const COMMAND_CHARS_MAX: usize = 60;
 
-/// What one attempt did.
+/// The work of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Approach {
-    /// Recognises it again; none when it changed nothing and did nothing.
+    /// The digest of the approach; `None` if it changed nothing and did nothing.
     pub digest: Option<Digest>,
-    /// What it did, in one line: the agent's own words, redacted, or what was seen of it.
+    /// A one-line summary: the agent's own words, redacted, or the observed changes and commands.
     pub summary: String,
-    /// Files it changed; a few names for the next attempt to read.
+    /// Some of the changed files, for the next attempt to read.
     pub files: Vec<String>,
-    /// How many files it changed in all.
+    /// Number of changed files.
     pub files_changed: u32,
-    /// How many commands it ran.
+    /// Number of commands run.
     pub commands: u32,
-    /// How many lines it added.
+    /// Number of added lines.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lines_added: u32,
-    /// How many lines it removed.
+    /// Number of removed lines.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lines_removed: u32,
 }
@@ -45,11 +45,11 @@ const fn is_zero(number: &u32) -> bool {
 }
 
 impl Approach {
-    /// The approach of an attempt that made `change` with `actions` in the folder `worktree`.
+    /// Creates the approach of an attempt that made `change` with `actions` in the folder `worktree`.
     ///
-    /// `summary` is what the agent says it did, redacted. Without one the line is made of what
-    /// was seen: files and commands. It is for reading; the digest does not depend on it, so an
-    /// old approach in new words stays the old approach.
+    /// `summary` is the agent's own account, redacted. Without one the summary lists the observed files and
+    /// commands. It is for reading only; the digest does not depend on it, so an old approach in new words
+    /// stays the old approach.
     pub fn of(change: &Change, actions: &[Action], summary: Option<&str>, worktree: &str) -> Self {
         let said = one_line(summary.unwrap_or_default(), SUMMARY_CHARS_MAX);
         let commands = actions.iter().filter(|action| action.tool == ToolKind::Command).count();
@@ -65,8 +65,7 @@ impl Approach {
     }
 }
 
-/// "changed a, b; ran `cargo test`". Commands that only look are left out: they are many and say
-/// little.
+/// Formats "changed a, b; ran `cargo test`". Read-only commands are left out: they are many and say little.
 fn seen(change: &Change, actions: &[Action], worktree: &str) -> String {
     let mut ran: Vec<String> = Vec::new();
     for action in actions {

@@ -1,14 +1,13 @@
-//! Reads a unified git diff and says which change it is, whatever order and dress it comes in.
+//! Reads a unified git diff and computes the identity of the change, independent of order and format.
 //!
-//! What counts: which file, its kind of change (new, deleted, renamed, copied, mode, binary), the
-//! removed and added lines in order, and the line before each change, because the same line put
-//! into another function is another change. Comments count: they are text somebody chose.
-//! What does not: the order of files, `index` and similarity lines, hunk numbers and headings,
-//! the `a/` and `b/` before a path, time stamps after it, blank lines, and lines that changed in
-//! white space only.
+//! Significant: the file, its kind of change (new, deleted, renamed, copied, mode, binary), the removed and
+//! added lines in order, and the line before each change, because the same line in another function is
+//! another change. Comments count, because the author chose their text. Not significant: the order of files,
+//! `index` and similarity lines, hunk numbers and headings, the `a/` and `b/` before a path, time stamps
+//! after it, blank lines, and lines that changed in white space only.
 //!
-//! The diff may come in chunks of any size. Memory stays bounded: a header line, one block of
-//! changed lines (as hashes) and a few names. Bytes that are no diff are harmless.
+//! The diff may come in chunks of any size. Memory stays bounded: a header line, one block of changed lines
+//! (as hashes) and a few names. Bytes that are not a diff are harmless.
 
 use std::collections::BTreeSet;
 
@@ -17,27 +16,27 @@ use super::diff_header::{Header, Hunk};
 use super::hasher::{Digest, PieceHasher};
 use super::text::one_line;
 
-/// How many changed files are named.
+/// Maximum number of changed files that are named.
 pub const FILES_MAX: usize = 20;
-/// The longest name of a file among them, in characters.
+/// Maximum length of a file's name among them, in characters.
 pub const FILE_CHARS_MAX: usize = 200;
-/// Longer header lines are cut; no path is that long.
+/// Maximum length of a header line; longer ones are cut, and no path is that long.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
-/// So many changed paths are known for the question "does the diff show this file?".
+/// Maximum number of changed paths kept for [`Change::shows`].
 const PATHS_MAX: usize = 100_000;
 
-/// What a diff base→worktree changes.
+/// The change of a diff base→worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Recognises the change again; none when nothing but white space changed.
+    /// The digest of the change; `None` if only white space changed.
     pub digest: Option<Digest>,
-    /// Some of the changed files, at most [`FILES_MAX`], in the order of their names.
+    /// Some of the changed files, at most [`FILES_MAX`], sorted by name.
     pub files: Vec<String>,
-    /// How many files changed in all.
+    /// Number of changed files.
     pub files_changed: u32,
-    /// How many lines it adds.
+    /// Number of added lines.
     pub lines_added: u32,
-    /// How many lines it removes.
+    /// Number of removed lines.
     pub lines_removed: u32,
     paths: BTreeSet<Digest>,
 }
@@ -50,21 +49,21 @@ impl Change {
         reader.finish()
     }
 
-    /// Whether the diff shows a change of the file at `path` (within the worktree).
+    /// Returns whether the diff changes the file at `path` (relative to the worktree).
     pub(super) fn shows(&self, path: &str) -> bool {
         self.paths.contains(&path_digest(path.as_bytes()))
             || (self.paths.len() >= PATHS_MAX && self.files_changed as usize > PATHS_MAX)
     }
 }
 
-/// The digest of the change in a diff; none for an empty one and for white space alone.
+/// Returns the digest of the change in a diff; `None` for an empty one and for white space alone.
 pub fn diff_digest(diff: &[u8]) -> Option<Digest> {
     Change::of(diff).digest
 }
 
-/// Reads a diff chunk by chunk, as git writes it: without colour, external diff programs and text
-/// conversion, with renames (`-M`) and some lines of context. New files must be in it (`git add
-/// --intent-to-add`), or they are not seen.
+/// Reads a diff chunk by chunk, as git writes it: without color, external diff programs and text conversion,
+/// with renames (`-M`) and some lines of context. New files must be in it (`git add --intent-to-add`), or
+/// they are not seen.
 #[derive(Clone, Debug, Default)]
 pub struct DiffReader {
     header: Vec<u8>,
@@ -75,14 +74,14 @@ pub struct DiffReader {
     lines_added: u32,
     lines_removed: u32,
     paths: BTreeSet<Digest>,
-    /// The sum over all files: adding does not know an order.
+    /// The sum over all files: addition is independent of order.
     sum: u128,
 }
 
-/// Where in the diff the next byte stands.
+/// The position of the next byte in the diff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
-    /// In a line between hunks; it is gathered.
+    /// In a line between hunks, which is collected.
     #[default]
     Header,
     /// At the start of a line of a hunk.
@@ -92,7 +91,7 @@ enum Place {
 }
 
 impl DiffReader {
-    /// Reads on.
+    /// Reads the next chunk.
     pub fn push(&mut self, mut chunk: &[u8]) {
         while let Some(&first) = chunk.first() {
             if let Place::LineStart(hunk) = self.place {
@@ -113,7 +112,7 @@ impl DiffReader {
         }
     }
 
-    /// The change that was read.
+    /// Returns the change read so far.
     pub fn finish(mut self) -> Change {
         self.line_end();
         self.file_end();

@@ -1,4 +1,4 @@
-//! One file of a diff: the facts of its header and its changed lines, on the way to one digest.
+//! A file of a diff: the facts of its header and its changed lines, reduced to one digest.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use super::hasher::Digest;
 use super::hasher::PieceHasher;
 use super::line::LineHasher;
 
-/// A block of changed lines is compared for white-space-only changes up to this length; a longer
-/// one is taken in parts.
+/// Maximum length of a block of changed lines that is compared for changes in white space only; a longer one
+/// is split.
 pub(super) const BLOCK_LINES_MAX: usize = 4_096;
 
-/// What a line of a hunk is.
+/// The kind of a line in a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Context,
@@ -22,7 +22,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// Told by the first byte of the line.
+    /// Returns the kind for the first byte of the line.
     pub(super) const fn of(first: u8) -> Self {
         match first {
             b'+' => Self::Added,
@@ -33,7 +33,7 @@ impl Side {
     }
 }
 
-/// Which part of the file's diff was reached.
+/// The part of the file's diff that was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
     #[default]
@@ -42,7 +42,7 @@ enum Part {
     Hunks,
 }
 
-/// One file of the diff.
+/// A file of the diff.
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
     path: Vec<u8>,
@@ -52,7 +52,7 @@ pub(super) struct File {
     lines: LineHasher,
     removed: Vec<Digest>,
     added: Vec<Digest>,
-    /// The last line that did not change, and whether the change after it has named it.
+    /// The last unchanged line, and whether the change after it has included it.
     anchor: Option<Digest>,
     anchored: bool,
     /// Facts of the header: a set, kept as a sum.
@@ -83,7 +83,7 @@ impl File {
         self.part == Part::BinaryPatch
     }
 
-    /// Reads one line between hunks.
+    /// Reads a line between hunks.
     pub(super) fn header(&mut self, header: Header) {
         match header {
             Header::NewPath(Some(path)) => self.call(path),
@@ -96,7 +96,7 @@ impl File {
                 self.call(path);
             }
             Header::Index(blobs) => self.index = blobs,
-            // Only the blobs tell two changes of a binary file apart.
+            // Only the blobs distinguish two changes of a binary file.
             Header::Binary => {
                 let index = std::mem::take(&mut self.index);
                 self.fact(b"binary", &index);
@@ -159,8 +159,8 @@ impl File {
         (self.anchor, self.anchored) = (Some(line), false);
     }
 
-    /// Takes the block's lines into the digest. A line that is removed and added again with
-    /// other white space only is an unchanged line.
+    /// Adds the block's lines to the digest. A line that is removed and added again with different white
+    /// space only is an unchanged line.
     fn block_end(&mut self) {
         let (removed, added) = (std::mem::take(&mut self.removed), std::mem::take(&mut self.added));
         let (mut from_removed, mut from_added) = (0, 0);
@@ -189,7 +189,7 @@ impl File {
         }
     }
 
-    /// The digest of what happened to the file; none when nothing but white space changed.
+    /// Returns the digest of the file's change; `None` if only white space changed.
     pub(super) fn finish(&mut self) -> Option<Digest> {
         self.block_end();
         let mut hasher = PieceHasher::of("file");
@@ -200,8 +200,8 @@ impl File {
     }
 }
 
-/// The lines that stand on both sides, as pairs of positions that grow on both. Greedy, so that
-/// it is linear: each added line takes the next equal removed line that is still ahead.
+/// Returns the lines present on both sides, as pairs of positions that increase on both. Greedy, and
+/// therefore linear: each added line takes the next equal removed line.
 fn kept(removed: &[Digest], added: &[Digest]) -> Vec<(usize, usize)> {
     if removed.is_empty() || added.is_empty() {
         return Vec::new();

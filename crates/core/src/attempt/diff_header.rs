@@ -1,21 +1,21 @@
-//! The lines of a git diff between its hunks, and how long a hunk is.
+//! The lines of a git diff between its hunks, and the length of a hunk.
 //!
-//! Git's format is a wire format: it is read here once and becomes typed values.
+//! Git's format is a wire format: it is parsed here once into typed values.
 
-/// One line between hunks.
+/// A line between hunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Header {
-    /// `diff --git a/x b/x`, with the path where both sides have the same.
+    /// `diff --git a/x b/x`, with the path if it is the same on both sides.
     File(Option<Vec<u8>>),
-    /// `--- a/x`; none for `/dev/null`.
+    /// `--- a/x`; `None` for `/dev/null`.
     OldPath(Option<Vec<u8>>),
-    /// `+++ b/x`; none for `/dev/null`.
+    /// `+++ b/x`; `None` for `/dev/null`.
     NewPath(Option<Vec<u8>>),
     /// `rename from x`, `copy from x`.
     RenamedFrom(Vec<u8>),
     /// `rename to x`, `copy to x`.
     RenamedTo(Vec<u8>),
-    /// `index 12ab..34cd 100644`: the blobs, shortened alike.
+    /// `index 12ab..34cd 100644`: the blobs, shortened to the same length.
     Index(Vec<u8>),
     /// `Binary files a/x and b/x differ`.
     Binary,
@@ -25,24 +25,24 @@ pub(super) enum Header {
     PatchData(Vec<u8>),
     /// `@@ -1,2 +3,4 @@ …`.
     Hunk(Hunk),
-    /// A line that says something about the file: modes, creation, deletion, anything unknown.
+    /// A line with a fact about the file: modes, creation, deletion, anything unknown.
     Fact(Vec<u8>),
-    /// A line that says nothing about the change.
+    /// A line without information about the change.
     Noise,
 }
 
-/// How many lines of a hunk are still to come on each side.
+/// Number of remaining lines of a hunk on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hunk {
     old: u64,
     new: u64,
 }
 
-/// Git shortens blob names to at least so many digits.
+/// Minimum number of digits to which git shortens blob names.
 const BLOB_DIGITS: usize = 7;
 
 impl Header {
-    /// Reads one line. `in_patch_data` says whether data of a binary patch may stand here.
+    /// Parses a line. `in_patch_data` says whether data of a binary patch may occur here.
     pub(super) fn read(line: &[u8], in_patch_data: bool) -> Self {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let after = |prefix: &str| line.strip_prefix(prefix.as_bytes());
@@ -85,7 +85,7 @@ impl Header {
 }
 
 impl Hunk {
-    /// Reads `1,2 +3,4 @@ …`; a missing length is 1.
+    /// Parses `1,2 +3,4 @@ …`; a missing length is 1.
     fn read(ranges: &[u8]) -> Option<Self> {
         let end = ranges.windows(3).position(|three| three == b" @@")?;
         let ranges = std::str::from_utf8(&ranges[..end]).ok()?;
@@ -97,8 +97,8 @@ impl Hunk {
         Some(Self { old: length(old)?, new: length(new)? })
     }
 
-    /// What is left after a line that starts with `first`, and how many bytes of its start are
-    /// not its text. None when no line of this hunk starts so, or none is left.
+    /// Returns the remaining hunk after a line that starts with `first`, and the length of the line's prefix.
+    /// `None` if no line of this hunk starts so, or none is left.
     pub(super) fn step(self, first: u8) -> Option<(Self, usize)> {
         if first == b'\\' {
             return Some((self, 1));
@@ -121,7 +121,7 @@ impl Hunk {
     }
 }
 
-/// The path in `a/x b/x`, which is unambiguous only where both sides agree.
+/// Returns the path in `a/x b/x`, which is unambiguous only if both sides agree.
 fn same_path(paths: &[u8]) -> Option<Vec<u8>> {
     let middle = paths.len() / 2;
     let (one, other) = (paths.get(..middle)?, paths.get(middle + 1..)?);
@@ -129,7 +129,7 @@ fn same_path(paths: &[u8]) -> Option<Vec<u8>> {
     (one == other).then_some(one)
 }
 
-/// A path without git's one-letter prefix and without the time stamp after a tab.
+/// Returns a path without git's one-letter prefix and without the time stamp after a tab.
 fn prefixed_path(path: &[u8]) -> Option<Vec<u8>> {
     let path = path.split(|b| *b == b'\t').next().unwrap_or_default();
     let path = unquoted(path.trim_ascii_end());
@@ -140,7 +140,7 @@ fn prefixed_path(path: &[u8]) -> Option<Vec<u8>> {
     Some(if prefix { path[2..].to_vec() } else { path })
 }
 
-/// Git writes unusual bytes of a path in quotes, as `\t`, `\"` or three octal digits.
+/// Unquotes a path; git writes unusual bytes in quotes, as `\t`, `\"` or three octal digits.
 fn unquoted(path: &[u8]) -> Vec<u8> {
     let Some(inner) = path.strip_prefix(b"\"").and_then(|p| p.strip_suffix(b"\"")) else {
         return path.to_vec();

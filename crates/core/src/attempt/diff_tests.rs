@@ -1,11 +1,11 @@
-//! What makes two diffs the same change, and what does not.
+//! Tests of which diffs are the same change, and which are not.
 
 use proptest::prelude::*;
 
 use super::super::diff_file::BLOCK_LINES_MAX;
 use super::*;
 
-/// A file of a diff: its header and hunks, as git writes them.
+/// Returns a file of a diff: its header and hunks, as git writes them.
 fn file(path: &str, body: &str) -> String {
     let old = body.lines().filter(|line| !line.starts_with('+')).count();
     let new = body.lines().filter(|line| !line.starts_with('-')).count();

@@ -1,27 +1,25 @@
-//! The digest of an approach: proof that the next attempt is a different one, or that it is not.
+//! The digest of an approach: decides whether the next attempt is a different one.
 //!
-//! It is made of the change base→worktree and of the actions that may have mattered beside it:
-//! - **Looking does not count** (reading, listing, searching, narrating, and commands that only
-//!   look): whoever looks elsewhere first and then does the same has done the same.
-//! - **Waiting does not count**: how often a process was polled is a matter of time.
-//! - **Writing and editing count only where the diff does not show them** (ignored files, files
-//!   elsewhere, what was taken back): how many strokes it took to the same text is no approach.
-//! - **Commands and other tools count**, in their order: they may have installed, migrated or
-//!   generated something that no diff shows. Repetitions in a row are folded, so that testing
-//!   twice is testing.
+//! It covers the change base→worktree and the actions that may have mattered besides it:
+//! - **Reading does not count** (reading, listing, searching, narrating, and read-only commands): an agent
+//!   that reads elsewhere first and then does the same has done the same.
+//! - **Waiting does not count**: the number of polls of a process is a matter of time.
+//! - **Writing and editing count only if the diff does not show them** (ignored files, files elsewhere,
+//!   reverted changes): the number of edits that led to the same text is not an approach.
+//! - **Commands and other tools count**, in their order: they may have installed, migrated or generated
+//!   something that no diff shows. Consecutive repetitions are folded, so that testing twice is testing.
 //!
-//! An empty diff gives no digest by itself. What was done then speaks alone: an attempt that
-//! changed no file but ran a migration is recognised by the migration. An attempt that changed
-//! nothing and did nothing has no digest, and is never taken for a repetition.
+//! An empty diff alone gives no digest. The actions alone decide then: an attempt that changed no file but
+//! ran a migration is recognized by the migration. An attempt that changed nothing and did nothing has no
+//! digest, and is never taken for a repetition.
 
 use super::action::{Action, Outcome, ToolKind};
 use super::diff::Change;
 use super::hasher::Digest;
 use super::hasher::PieceHasher;
 
-/// The digest of an approach; none when it changed nothing and did nothing that counts.
-/// `actions` are those whose input the adapter reports; `worktree` is the absolute path of the
-/// attempt's own folder.
+/// Computes the digest of an approach; `None` if it changed nothing and did nothing that counts. `actions`
+/// are those whose input the adapter reports; `worktree` is the absolute path of the attempt's own folder.
 pub fn approach_digest(change: &Change, actions: &[Action], worktree: &str) -> Option<Digest> {
     let mut hasher = PieceHasher::of("approach");
     hasher.number(u64::from(change.digest.is_some()));
@@ -43,7 +41,7 @@ fn counts(action: &Action, change: &Change, worktree: &str) -> bool {
     match action.tool {
         ToolKind::Write | ToolKind::Edit => match action.path(worktree) {
             Some(path) => !change.shows(&path),
-            // A patch names its files in its text; where there is a diff it is in there.
+            // A patch names its files in its text; if there is a diff, it contains the patch.
             None => change.digest.is_none(),
         },
         _ => true,

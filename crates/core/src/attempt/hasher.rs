@@ -1,18 +1,18 @@
-//! The one way this module hashes: many small pieces into a [`Digest`], in bounded memory.
+//! The hashing of this module: many small pieces into a [`Digest`], in bounded memory.
 
 use serde::{Deserialize, Serialize};
 
-/// Recognises the same approach again: a hash over the normalised change and the actions taken.
+/// A hash over the normalized change and the actions taken, by which the same approach is recognized again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Digest(pub u64);
 
-/// Pieces are gathered up to this size before they are hashed, because hashing byte by byte is
-/// slow and gathering everything is unbounded.
+/// Maximum size of the buffer before it is hashed: hashing byte by byte is slow, and buffering everything is
+/// unbounded.
 const GATHERED_BYTES_MAX: usize = 16 * 1024;
 
-/// Hashes a sequence of pieces. How the bytes are cut into pieces makes no difference.
+/// Hashes a sequence of pieces. The boundaries between pieces do not matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PieceHasher {
     gathered: Vec<u8>,
@@ -20,7 +20,7 @@ pub(super) struct PieceHasher {
 }
 
 impl PieceHasher {
-    /// A hasher for one `purpose`, so that equal bytes of different things stay different.
+    /// Creates a hasher for one `purpose`, so that equal bytes of different kinds have different digests.
     pub(super) fn of(purpose: &str) -> Self {
         let mut hasher = Self::default();
         hasher.text(purpose.as_bytes());
@@ -39,7 +39,7 @@ impl PieceHasher {
         }
     }
 
-    /// A text with its length, so that two texts in a row cannot be read as two others.
+    /// Adds a text with its length, so that two consecutive texts cannot be confused with two others.
     pub(super) fn text(&mut self, text: &[u8]) {
         self.number(text.len() as u64);
         self.piece(text);
@@ -49,7 +49,7 @@ impl PieceHasher {
         self.piece(&number.to_le_bytes());
     }
 
-    /// The digest of all pieces so far. The hasher starts over, its memory is kept.
+    /// Returns the digest of all pieces so far and resets the hasher, keeping its memory.
     pub(super) fn take(&mut self) -> Digest {
         self.hasher.update(&self.gathered);
         self.gathered.clear();

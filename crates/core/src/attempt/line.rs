@@ -1,20 +1,19 @@
-//! One line of a change, folded so that white space makes a difference only where it means
-//! something.
+//! Folding of a changed line, so that white space counts only where it has a meaning.
 //!
-//! Outside quotes, white space counts only where it parts two words; inside quotes its amount
-//! counts; at the end of a line it never does. In a language that is written by indentation the
-//! indentation counts too. A line may come in any number of chunks and may be of any length.
+//! Outside quotes, white space counts only if it separates two words; inside quotes its amount counts; at the
+//! end of a line it never does. In a language with significant indentation, the indentation counts too. A
+//! line may come in any number of chunks and may be of any length.
 
 use super::hasher::{Digest, PieceHasher};
 use super::mask::in_word;
 
-/// Endings of files in which the indentation is part of the program.
+/// Suffixes of files with significant indentation.
 const INDENTED_ENDINGS: &[&str] = &[
     ".py", ".pyi", ".yaml", ".yml", ".mk", "Makefile", ".haml", ".slim", ".pug", ".sass", ".styl",
     ".coffee", ".nim", ".fs", ".fsx", ".hs", ".elm", ".gd", ".rst",
 ];
 
-/// Whether the indentation of lines in the file at `path` means something.
+/// Returns whether the indentation in the file at `path` is significant.
 pub(super) fn indentation_counts(path: &[u8]) -> bool {
     INDENTED_ENDINGS.iter().any(|ending| path.ends_with(ending.as_bytes()))
 }
@@ -24,7 +23,7 @@ pub(super) fn indentation_counts(path: &[u8]) -> bool {
 pub(super) struct LineHasher {
     hasher: PieceHasher,
     indentation_counts: bool,
-    /// White space that was read and not yet judged.
+    /// Length of the white space read and not yet judged.
     gap: usize,
     last: Option<u8>,
     quote: Option<u8>,
@@ -32,7 +31,7 @@ pub(super) struct LineHasher {
 }
 
 impl LineHasher {
-    /// For the lines of the file at `path`.
+    /// Creates a hasher for the lines of the file at `path`.
     pub(super) fn of(path: &[u8]) -> Self {
         Self { indentation_counts: indentation_counts(path), ..Self::default() }
     }
@@ -51,7 +50,7 @@ impl LineHasher {
         }
     }
 
-    /// The line's digest; none for a blank line. The next line starts afresh.
+    /// Returns the line's digest, or `None` for a blank line, and starts the next line.
     pub(super) fn take(&mut self) -> Option<Digest> {
         let blank = self.last.is_none();
         (self.gap, self.last, self.quote, self.escaped) = (0, None, None, false);

@@ -1,32 +1,30 @@
-//! Folds a text to what it means: white space becomes one space, colour goes, and what differs
-//! from run to run without meaning becomes a mark.
+//! Folds a text to its meaning: white space becomes one space, colors are removed, and parts that differ from
+//! run to run without meaning become a mark.
 //!
-//! This is not the masking of signatures: a signature groups errors across projects and drops
-//! plain numbers; here a number that moves is progress and stays. Masked are
-//! - everywhere: the worktree's own path, ids (UUID), time stamps, random names below a temporary
-//!   folder;
-//! - in output only: dates, clock times, durations, epoch seconds, addresses, process ids,
-//!   ephemeral ports, request ids. In an input those are somebody's choice: `--timeout 60s` is
-//!   another action than `--timeout 30s`.
+//! This is not the masking of signatures: a signature groups errors across projects and drops plain numbers;
+//! here a changing number is progress and stays. Masked are
+//! - everywhere: the worktree's own path, ids (UUID), time stamps, random names below a temporary folder;
+//! - in output only: dates, clock times, durations, epoch seconds, addresses, process ids, ephemeral ports,
+//!   request ids. In an input those are deliberate: `--timeout 60s` is another action than `--timeout 30s`.
 //!
 //! Commit hashes stay: another commit is another state.
 //!
 //! One pass, no allocation; every pattern looks ahead a bounded number of bytes.
 
-/// What kind of text is folded.
+/// The kind of text that is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Text {
-    /// What an agent gave a tool.
+    /// The input of a tool.
     Input,
-    /// What a tool gave back.
+    /// The output of a tool.
     Output,
 }
 
-/// The longest name of a file that is looked at below a temporary folder.
+/// Maximum length of a file name below a temporary folder.
 const NAME_BYTES_MAX: usize = 255;
-/// Ports from here on are handed out by the system.
+/// The lowest port that the system assigns.
 const EPHEMERAL_PORT_FIRST: u32 = 32_768;
-/// Days, hours, minutes, seconds.
+/// Maximum number of units in a duration: days, hours, minutes, seconds.
 const DURATION_UNITS_MAX: usize = 4;
 
 const ID: &[u8] = b"<id>";
@@ -35,8 +33,8 @@ const SPAN: &[u8] = b"<span>";
 const NUMBER: &[u8] = b"<n>";
 const TEMPORARY: &[u8] = b"<tmp>";
 
-/// Feeds the folded `text` to `out`, piece by piece. `worktree` is the absolute path of the
-/// attempt's own folder, empty where there is none.
+/// Feeds the folded `text` to `out`, piece by piece. `worktree` is the absolute path of the attempt's own
+/// folder, or empty.
 pub(super) fn fold(text: &[u8], kind: Text, worktree: &str, out: &mut impl FnMut(&[u8])) {
     let worktree = worktree.trim_end_matches('/').as_bytes();
     let (mut at, mut gap, mut begun) = (0, false, false);
@@ -66,7 +64,7 @@ pub(super) fn fold(text: &[u8], kind: Text, worktree: &str, out: &mut impl FnMut
     }
 }
 
-/// The volatile part at the start of `rest`: how long it is, and what stands for it.
+/// Returns the length of the volatile part at the start of `rest`, and its replacement.
 fn volatile(
     rest: &[u8],
     before: Option<u8>,
@@ -95,7 +93,7 @@ fn of_output(rest: &[u8]) -> Option<(usize, &'static [u8])> {
         .or_else(|| request_id(rest).map(|length| (length, ID)))
 }
 
-/// `/the/worktree/src/x` reads like `src/x`, and the worktree itself like `.`.
+/// Replaces `/the/worktree/src/x` by `src/x`, and the worktree itself by `.`.
 fn own_path(rest: &[u8], inside_word: bool, worktree: &[u8]) -> Option<(usize, &'static [u8])> {
     if worktree.is_empty() || inside_word {
         return None;
@@ -111,7 +109,7 @@ fn own_path(rest: &[u8], inside_word: bool, worktree: &[u8]) -> Option<(usize, &
     }
 }
 
-/// The random name in `/tmp/tmp.Xa81kQ/out` or `/var/folders/x/y/T/tmpa83kd`.
+/// Matches the random name in `/tmp/tmp.Xa81kQ/out` or `/var/folders/x/y/T/tmpa83kd`.
 fn temporary(rest: &[u8]) -> Option<(usize, &'static [u8])> {
     let folder = [b"/tmp/".as_slice(), b"/T/"].into_iter().find(|folder| rest.starts_with(folder));
     let folder = folder?.len();
@@ -120,8 +118,8 @@ fn temporary(rest: &[u8]) -> Option<(usize, &'static [u8])> {
     looks_random(&rest[folder..folder + length]).then_some((folder + length, TEMPORARY))
 }
 
-/// Names that `mktemp` and its like make: `tmp…`, or a part that changes between small, capital
-/// and digit more often than people name things.
+/// Returns whether a name looks like one of `mktemp`: `tmp…`, or a part that alternates between lower case,
+/// upper case and digits more often than chosen names do.
 fn looks_random(name: &[u8]) -> bool {
     let bare = name.strip_prefix(b".").unwrap_or(name);
     if bare.starts_with(b"tmp") && bare.len() >= 7 {
@@ -150,7 +148,7 @@ fn uuid(rest: &[u8]) -> Option<usize> {
     (fits && ends(rest, 36)).then_some(36)
 }
 
-/// A date with a clock time; in output also either of them alone.
+/// Matches a date with a clock time; in output also either of them alone.
 fn stamp(rest: &[u8], kind: Text) -> Option<usize> {
     let compact = fits(rest, b"99999999T999999");
     if compact {
@@ -168,7 +166,7 @@ fn stamp(rest: &[u8], kind: Text) -> Option<usize> {
     with_clock.or((kind == Text::Output && ends(rest, 10)).then_some(10))
 }
 
-/// `12:34:56`, with fraction and zone where they are given.
+/// Matches `12:34:56`, with optional fraction and zone.
 fn clock(rest: &[u8]) -> Option<usize> {
     if !fits(rest, b"99:99:99") {
         return None;
@@ -187,7 +185,7 @@ fn clock(rest: &[u8]) -> Option<usize> {
     ends(rest, length).then_some(length)
 }
 
-/// `0.03s`, `12 ms`, `4m12s`, `3 minutes`.
+/// Matches `0.03s`, `12 ms`, `4m12s`, `3 minutes`.
 fn duration(rest: &[u8]) -> Option<usize> {
     let mut length = 0;
     for _ in 0..DURATION_UNITS_MAX {
@@ -209,7 +207,7 @@ fn duration(rest: &[u8]) -> Option<usize> {
     None
 }
 
-/// Seconds or milliseconds since the epoch, in this half of the century.
+/// Matches seconds or milliseconds since the epoch, from 2001 to 2033.
 fn epoch(rest: &[u8]) -> Option<usize> {
     let length = digits(rest);
     (matches!(length, 10 | 13) && rest.first() == Some(&b'1') && ends(rest, length))
@@ -222,7 +220,7 @@ fn address(rest: &[u8]) -> Option<usize> {
     ((6..=16).contains(&length) && ends(rest, 2 + length)).then_some(2 + length)
 }
 
-/// `pid 4711`, `PID=4711`, `pid: 4711`.
+/// Matches `pid 4711`, `PID=4711`, `pid: 4711`.
 fn process_id(rest: &[u8]) -> Option<usize> {
     let name = rest.get(..3)?.eq_ignore_ascii_case(b"pid").then_some(3)?;
     let between = rest[name..].iter().take(2).take_while(|b| b" =:".contains(b)).count();
@@ -245,14 +243,14 @@ fn port(rest: &[u8]) -> Option<usize> {
     ((EPHEMERAL_PORT_FIRST..=65_535).contains(&port) && ends(rest, 6)).then_some(6)
 }
 
-/// A terminal's control sequence: `ESC [ … letter`.
+/// Matches a terminal's control sequence: `ESC [ … letter`.
 fn colour(rest: &[u8]) -> Option<usize> {
     let sequence = rest.strip_prefix(b"\x1b[")?;
     let parameters = sequence.iter().take(32).take_while(|b| (0x20..0x40).contains(*b)).count();
     sequence.get(parameters).map(|_| 2 + parameters + 1)
 }
 
-/// Whether `rest` starts like `pattern`, in which a 9 stands for any digit.
+/// Returns whether `rest` starts with `pattern`, in which a 9 matches any digit.
 fn fits(rest: &[u8], pattern: &[u8]) -> bool {
     rest.len() >= pattern.len()
         && pattern
@@ -261,7 +259,7 @@ fn fits(rest: &[u8], pattern: &[u8]) -> bool {
             .all(|(p, b)| if *p == b'9' { b.is_ascii_digit() } else { p == b })
 }
 
-/// How many digits `rest` starts with; more than a number has are not counted.
+/// Returns the number of digits at the start of `rest`, at most 20.
 fn digits(rest: &[u8]) -> usize {
     rest.iter().take(20).take_while(|b| b.is_ascii_digit()).count()
 }
@@ -275,7 +273,7 @@ fn decimal(rest: &[u8]) -> Option<usize> {
     (whole > 0).then_some(if fraction > 0 { whole + 1 + fraction } else { whole })
 }
 
-/// Whether a word ends after `length` bytes.
+/// Returns whether a word ends after `length` bytes.
 fn ends(rest: &[u8], length: usize) -> bool {
     !rest.get(length).copied().is_some_and(in_word)
 }
@@ -284,7 +282,7 @@ fn word(rest: &[u8]) -> usize {
     rest.iter().take_while(|b| in_word(**b)).count()
 }
 
-/// Bytes that hold a word together. Bytes outside ASCII are letters of some language.
+/// Returns whether a byte is part of a word. Bytes outside ASCII are letters of some language.
 pub(super) fn in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }

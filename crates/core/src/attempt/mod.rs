@@ -1,9 +1,9 @@
-//! Attempts: what an agent tried, and whether the next try is really a different one.
+//! Attempts: the work of an agent, and whether the next attempt is a different one.
 //!
 //! Pure functions over recorded data; nothing here runs, reads or waits for anything.
-//! - [`Change`] and [`Approach`]: what an attempt did, and the digest that recognises it again;
-//! - [`Watch`]: an agent that goes in circles inside one attempt;
-//! - [`Seen`]: whether what an agent's own command gave is an observation or a fault.
+//! - [`Change`] and [`Approach`]: the work of an attempt, and the digest that recognizes it again;
+//! - [`Watch`]: detection of an agent that loops inside one attempt;
+//! - [`Seen`]: whether the result of an agent's own command is an observation or a fault.
 //!
 //! Design: the engine, "Observation, failure, attempt".
 

@@ -1,20 +1,19 @@
-//! Whether what an agent's own command gave is only an observation, or a fault that is charged.
+//! Judges whether the result of an agent's own command is only an observation, or a fault that is charged.
 //!
-//! An agent learns by running things that fail: a red test on the way to green and a `grep`
-//! without a match cost nothing. A result becomes a fault in two cases:
+//! An agent learns by running things that fail: a red test on the way to green and a `grep` without a match
+//! cost nothing. A result becomes a fault in two cases:
 //!
-//! 1. **It is certain.** Its class is `never_retry` or `env_error`, whoever found it; or its code
-//!    is stated by structured facts (policy, path, errno) and not merely the name for "the command
-//!    failed". Each such result is a fault: a network that is down twice was down twice.
-//! 2. **It comes back.** An untyped failure, whose signature was seen before, returns from a tree
-//!    that changed since: the agent did something about it, and it did not help. It is charged
-//!    once for that tree; running the same command again without a change tells nobody anything
-//!    new and costs nothing (going in circles is the stuck detection's matter).
+//! 1. **It is certain.** Its class is `never_retry` or `env_error`, whatever detected it; or its code is
+//!    stated by structured facts (policy, path, errno) and is not merely the name for "the command failed".
+//!    Each such result is a fault: a network that is down twice was down twice.
+//! 2. **It comes back.** An untyped failure, whose signature was seen before, returns from a tree that
+//!    changed since: the agent did something about it, and it did not help. It is charged once for that tree;
+//!    running the same command again without a change gives no new information and costs nothing (loops are
+//!    left to stuck detection).
 //!
-//! A command that succeeded, and one that ended with 1 and said nothing diagnostic, has no fault
-//! to judge. The results of a CLI agent's own tools are never judged here: its attempt is judged
-//! by what Unstuck runs and sees. The message is not read; only code, origin of the code and
-//! signature count.
+//! A command that succeeded, and one that exited with 1 without diagnostic output, has no fault to judge. The
+//! results of a CLI agent's own tools are never judged here: its attempt is judged by what Unstuck runs and
+//! observes. The message is not read; only code, origin of the code and signature count.
 //!
 //! Design: the engine, "Observation, failure, attempt".
 
@@ -24,43 +23,43 @@ use super::hasher::Digest;
 use crate::fault::{Class, ClassifiedBy, Code, Fault};
 use crate::signature::Signature;
 
-/// How many signatures one run remembers. A run that meets more different errors than this gets
-/// the benefit of the doubt for the one it met longest ago.
+/// Maximum number of signatures that a run remembers. A run with more different errors forgets the one seen
+/// longest ago first.
 pub const SEEN_SIGNATURES_MAX: usize = 32;
 
-/// What a result of the agent's own command counts as.
+/// The judgement on the result of an agent's own command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[must_use]
 pub enum Judgement {
-    /// Goes back to the agent as it is; charges nothing.
+    /// The result goes back to the agent unchanged and charges nothing.
     Observation,
     /// A fault: charged once, and the agent gets the replanning context with it.
     Fault,
 }
 
-/// The errors one run has seen from its own commands, each with the tree it last came from.
+/// The errors that a run has seen from its own commands, each with the tree it last came from.
 ///
-/// Starts empty with every run: a new attempt may look at the old error once.
+/// Starts empty with every run: a new attempt may see the old error once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seen {
-    /// Least recently seen first.
+    /// The errors, least recently seen first.
     entries: Vec<Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     signature: Signature,
-    /// The digest of base→worktree when it was seen; none for the untouched base.
+    /// The digest of base→worktree when it was seen; `None` for the unchanged base.
     tree: Option<Digest>,
 }
 
 impl Seen {
-    /// Judges one result and remembers it.
+    /// Judges a result and remembers it.
     ///
-    /// `tree` is the digest of the change base→worktree when the command ended,
-    /// none where nothing is changed.
+    /// `tree` is the digest of the change base→worktree when the command ended, `None` if nothing has
+    /// changed.
     pub fn judge(&mut self, fault: Option<&Fault>, tree: impl Into<Option<Digest>>) -> Judgement {
         let tree = tree.into();
         let judgement = self.weigh(fault, tree);
@@ -70,7 +69,7 @@ impl Seen {
         judgement
     }
 
-    /// Judges one result without remembering it, for whoever decides first and applies later.
+    /// Judges a result without remembering it, for a caller that decides first and applies later.
     pub fn weigh(&self, fault: Option<&Fault>, tree: impl Into<Option<Digest>>) -> Judgement {
         match fault {
             Some(fault) if is_certain(fault) => Judgement::Fault,
@@ -92,8 +91,8 @@ impl Seen {
     }
 }
 
-/// `LOGIC_ERROR` is what a failing command is called when nobody knows better, so that it is
-/// stated by type makes it no more certain.
+/// Returns whether a fault is certain. `LOGIC_ERROR` is the default code of a failing command, so its typed
+/// origin does not make it certain.
 fn is_certain(fault: &Fault) -> bool {
     match fault.class() {
         Class::NeverRetry | Class::EnvError => true,

@@ -1,17 +1,17 @@
-//! Whether a command line only looks: at files, at the repository, at the clock.
+//! Recognition of command lines that only read: files, the repository, the clock.
 //!
-//! Some agents have no tool but the shell and read every file with it. Reading must not make an
-//! approach look different nor a circle look like progress. When in doubt a command does
-//! something: this is a short list of programs, not a shell, and nothing here permits anything.
+//! Some agents have no tool but the shell and read every file with it. Reading must not make an approach look
+//! different nor a loop look like progress. When in doubt a command counts as an action: this is a short list
+//! of programs, not a shell, and it grants no permission.
 
-/// Programs that show something and change nothing, whatever their arguments.
+/// Programs that print something and change nothing, whatever their arguments.
 const LOOKING: &[&str] = &[
     "[", "basename", "cat", "cd", "cut", "date", "df", "diff", "dirname", "du", "echo", "egrep",
     "false", "fgrep", "file", "grep", "head", "jq", "less", "ls", "nl", "printf", "ps", "pwd",
     "realpath", "rg", "sleep", "stat", "tail", "test", "tr", "tree", "true", "uname", "wc",
     "which", "whoami",
 ];
-/// Subcommands of git that do.
+/// Read-only subcommands of git.
 const GIT_LOOKING: &[&str] = &[
     "blame",
     "cat-file",
@@ -26,13 +26,13 @@ const GIT_LOOKING: &[&str] = &[
     "show",
     "status",
 ];
-/// Arguments of `find` that do more than find.
+/// Arguments of `find` with side effects.
 const FIND_DOING: &[&str] =
     &["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"];
-/// Redirections that write nowhere.
+/// Redirections that write no file.
 const HARMLESS: &[&str] = &["2>&1", "2>/dev/null", "2> /dev/null", ">/dev/null", "> /dev/null"];
 
-/// Whether every program in the command line only looks.
+/// Returns whether every program in the command line only reads.
 pub(super) fn only_looks(command: &str) -> bool {
     let mut command = unwrapped(command).to_owned();
     for harmless in HARMLESS {
@@ -44,8 +44,8 @@ pub(super) fn only_looks(command: &str) -> bool {
     })
 }
 
-/// The command without the shell around it and without a `cd` to the worktree, where it starts
-/// anyway.
+/// Returns the command without the shell around it and without a `cd` to the worktree, which is its start
+/// folder.
 pub(super) fn bare<'a>(command: &'a str, worktree: &str) -> &'a str {
     let command = unwrapped(command);
     let stripped = || {
@@ -57,7 +57,7 @@ pub(super) fn bare<'a>(command: &'a str, worktree: &str) -> &'a str {
     if worktree.is_empty() { command } else { stripped().unwrap_or(command) }
 }
 
-/// The command inside `/bin/bash -lc '…'`, which is how some agents report every command.
+/// Returns the command inside `/bin/bash -lc '…'`, which is how some agents report every command.
 fn unwrapped(command: &str) -> &str {
     let command = command.trim();
     let Some((shell, rest)) = command.split_once(' ') else { return command };
@@ -96,8 +96,8 @@ fn program_looks(words: &[String]) -> bool {
     }
 }
 
-/// Splits a command line into its parts between `;`, `|`, `&` and line ends, and each into words.
-/// None when it holds more than plain words and quotes: a redirection, a substitution, a group.
+/// Splits a command line into its parts between `;`, `|`, `&` and line ends, and each into words. Returns
+/// `None` if it contains more than plain words and quotes: a redirection, a substitution, a group.
 fn split(command: &str) -> Option<Vec<Vec<String>>> {
     let mut parts = vec![Vec::new()];
     let mut word: Option<String> = None;

@@ -1,20 +1,19 @@
-//! Stuck detection inside one attempt: an agent that goes in circles, told by what it does.
+//! Stuck detection inside an attempt: recognizes an agent that loops by its actions.
 //!
 //! Four patterns, each over a bounded window:
-//! - **same result**: one action gives one observation, again and again, with nothing new in
-//!   between;
-//! - **same failure**: one action fails and fails, and nothing was done about it in between.
-//!   Looking does not count as doing. The agent gets one nudge for it; it is stuck when that
-//!   action fails once more, or comes back later to the same number of failures;
-//! - **alternation**: two steps take turns, each with its one observation;
-//! - **only talk**: messages in a row without any action.
+//! - **same result**: an action gives the same observation repeatedly, with nothing new in between;
+//! - **same failure**: an action fails repeatedly, and nothing was done about it in between. Reading does not
+//!   count as doing. The agent gets one nudge for it; it is stuck when that action fails once more, or later
+//!   reaches the same number of failures again;
+//! - **alternation**: two steps take turns, each with the same observation;
+//! - **only talk**: consecutive messages without any action.
 //!
-//! A step is *new* when its action and observation together are not in the window. Something new
-//! is progress: the same test with fewer failures, the same page with another number. Waiting for
-//! a running process is a state: such a step neither counts nor forgives, but it is an action.
-//! Prose is never read; what a message or an output says about limits and errors is no evidence.
+//! A step is *new* if its action and observation together are not in the window. A new step is progress: the
+//! same test with fewer failures, the same page with another number. Waiting for a running process is a
+//! state: such a step neither counts nor resets a count, but it is an action. Prose is never read; the words
+//! of a message or an output about limits and errors are not evidence.
 //!
-//! This says that an agent is stuck, with evidence. What follows from it is the engine's matter.
+//! This module reports that an agent is stuck, with evidence. The engine decides what follows.
 //!
 //! Design: the engine, "Stuck detection".
 
@@ -27,24 +26,24 @@ use super::action::{Action, Outcome, ToolKind};
 use super::hasher::{Digest, PieceHasher};
 use crate::fault::{Fault, NoProgress};
 
-/// How many steps are remembered. Limits beyond it act as if they were this.
+/// Number of remembered steps. Larger limits are capped to it.
 pub const WINDOW_STEPS: usize = 16;
-/// How many failing actions are followed at once.
+/// Maximum number of failing actions tracked at once.
 const FAILING_ACTIONS_MAX: usize = 8;
-/// How many actions get a nudge in one attempt; after that there is none.
+/// Maximum number of actions that get a nudge in one attempt.
 const NUDGES_MAX: usize = 8;
 
-/// How often a pattern may be seen before it counts.
+/// The number of repetitions from which each pattern counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StuckLimits {
-    /// The same action with the same observation, in steps.
+    /// Steps with the same action and the same observation.
     pub same_result: u32,
-    /// The same action failing, in failures: the nudge comes with this one.
+    /// Failures of the same action: the nudge comes with this one.
     pub same_failure: u32,
-    /// Two steps taking turns, in steps.
+    /// Steps of two that take turns.
     pub alternation: u32,
-    /// Messages in a row without an action.
+    /// Consecutive messages without an action.
     pub messages: u32,
 }
 
@@ -54,57 +53,57 @@ impl Default for StuckLimits {
     }
 }
 
-/// One step of an agent.
+/// A step of an agent.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// It called a tool.
+    /// A call of a tool.
     Action(&'a Action),
-    /// It ended a turn with words alone.
+    /// A turn that ended with words alone.
     Message,
-    /// It has nothing to do but wait: a process it started is still running.
+    /// A wait for a process that the agent started and that is still running.
     Waiting,
 }
 
-/// What a step shows about the attempt.
+/// The verdict on a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[must_use]
 pub enum Verdict {
-    /// Nothing.
+    /// No pattern.
     Fine,
     /// The agent should be told once that this does not help.
     Nudge(Evidence),
-    /// The agent goes in circles.
+    /// The agent loops.
     Stuck(Evidence),
 }
 
-/// A pattern of going in circles.
+/// A pattern of a looping agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// The same action with the same observation.
     SameResult,
-    /// The same action failing.
+    /// The same action fails.
     SameFailure,
-    /// Two steps taking turns.
+    /// Two steps take turns.
     Alternation,
     /// Messages without an action.
     OnlyTalk,
 }
 
-/// What was seen.
+/// The observed pattern with its repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The pattern.
     pub pattern: Pattern,
-    /// How often.
+    /// Number of repetitions.
     pub times: u32,
-    /// The repeated action, shortened; empty where there was none.
+    /// The repeated action, shortened; empty if there was none.
     pub action: String,
 }
 
 impl Pattern {
-    /// Its name in events.
+    /// Returns the name used in events.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SameResult => "same_result",
@@ -116,7 +115,7 @@ impl Pattern {
 }
 
 impl Evidence {
-    /// The fault of an agent that goes in circles, seen at `source`.
+    /// Creates the fault of an agent that loops, seen at `source`.
     pub fn fault(&self, source: impl Into<String>) -> Fault {
         let context =
             NoProgress { pattern: self.pattern.as_str().to_owned(), evidence: self.action.clone() };
@@ -136,19 +135,19 @@ impl fmt::Display for Evidence {
     }
 }
 
-/// Watches the steps of one attempt. Memory and work per step are bounded.
+/// Watches the steps of an attempt. Memory and work per step are bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
     limits: StuckLimits,
     worktree: String,
-    /// Action and observation of the last steps, oldest first.
+    /// Digests of action and observation of the last steps, oldest first.
     window: VecDeque<Digest>,
-    /// How many of the last steps, from the last new one on, bring nothing new.
+    /// Number of the last steps without anything new, counted from the last new one.
     stale: usize,
     failing: Vec<Failing>,
     nudged: Vec<Digest>,
     messages: u32,
-    /// The label of the step before, for showing both sides of an alternation.
+    /// The label of the previous step, for showing both sides of an alternation.
     before: String,
 }
 
@@ -159,12 +158,12 @@ struct Failing {
 }
 
 impl Watch {
-    /// Watches an attempt in the folder `worktree` (its absolute path, or empty).
+    /// Creates a watch on an attempt in the folder `worktree` (its absolute path, or empty).
     pub fn new(limits: StuckLimits, worktree: impl Into<String>) -> Self {
         Self { limits, worktree: worktree.into(), ..Self::default() }
     }
 
-    /// Looks at the next step.
+    /// Observes the next step.
     pub fn observe(&mut self, step: Step<'_>) -> Verdict {
         match step {
             Step::Message => self.message(),
@@ -228,7 +227,7 @@ impl Watch {
         let sides = [one, other].into_iter().cycle();
         let times = 2 + turns.zip(sides).take_while(|(step, side)| step == side).count();
         (times >= within_window(self.limits.alternation)).then(|| {
-            // Where the circle was entered says nothing: the same circle reads the same.
+            // The entry point of the loop does not matter: the same loop has the same text.
             let (first, second) = if *label <= *self.before {
                 (label, &*self.before)
             } else {
@@ -278,7 +277,7 @@ fn step_digest(digest: Digest, action: &Action) -> Digest {
     hasher.take()
 }
 
-/// One step is no pattern, and more than the window cannot be seen.
+/// Clamps a limit: a single step is not a pattern, and more than the window cannot be observed.
 fn within_window(limit: u32) -> usize {
     (limit as usize).clamp(2, WINDOW_STEPS)
 }

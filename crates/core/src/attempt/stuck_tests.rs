@@ -1,4 +1,4 @@
-//! Circles that are recognised, and work that only looks like one.
+//! Tests of loops that are recognized, and of work that only looks like one.
 
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn poll() -> Action {
     action(ToolKind::Command, "tail build.log", Outcome::Waiting, "building")
 }
 
-/// The verdicts in one letter each: `.` fine, `n` nudge, and the pattern's first for stuck.
+/// Returns each verdict as a letter: `.` fine, `n` nudge, and the pattern's letter for stuck.
 fn letters(steps: &[Step<'_>]) -> String {
     let mut watch = Watch::new(StuckLimits::default(), "");
     let letter = |step: &Step<'_>| match watch.observe(*step) {
@@ -103,7 +103,7 @@ fn progress_resets() {
     assert_eq!(seen(&(0..50).map(|n| test(n % 60)).collect::<Vec<_>>()), ".".repeat(50));
     let stamped = |n: u32| ok("make", &format!("waiting at 12:00:0{n}"));
     assert_eq!(seen(&[stamped(1), stamped(2), stamped(3), stamped(4)]), "...R");
-    // Writing tests and making them pass is an alternation only on the surface.
+    // Writing tests and making them pass only looks like an alternation.
     let work: Vec<Action> =
         (0..12).flat_map(|n| [edit(&n.to_string()), ok("make", "all passed")]).collect();
     assert_eq!(seen(&work), ".".repeat(24));

@@ -1,6 +1,6 @@
-//! Text for one line of a screen or a prompt: folded, without control characters, shortened.
+//! Text for a single line of a screen or a prompt: folded, without control characters, shortened.
 
-/// `text` on one line of at most `chars_max` characters; what was cut shows as `…`.
+/// Returns `text` on one line of at most `chars_max` characters; a cut is shown as `…`.
 pub(super) fn one_line(text: &str, chars_max: usize) -> String {
     let mut line = String::new();
     let mut chars = 0;

@@ -1,9 +1,9 @@
-//! Which tests a red check says failed, and whether two red checks fail in the same way.
+//! The failed tests of a red check, and whether two red checks fail in the same way.
 //!
-//! [`Failures::read`] takes the names of failed tests from the output of a test runner
-//! (`runners.rs` is the table) and the lines that state what went wrong, without what varies from run
-//! to run (`steady.rs`). Numbers in a message stay: another value is another failure. Where the
-//! runner names no test, the whole output counts.
+//! [`Failures::read`] extracts the names of failed tests from the output of a test runner (`runners.rs` is
+//! the table) and the lines that state the failure, without parts that vary from run to run (`steady.rs`).
+//! Numbers in a message stay: another value is another failure. If the runner names no test, the whole output
+//! counts.
 
 mod runners;
 mod steady;
@@ -16,18 +16,18 @@ use serde::{Deserialize, Serialize};
 use crate::signature::plain_text;
 pub use totals::tests_run;
 
-/// How many failed tests of one output are kept.
+/// Maximum number of failed tests kept of an output.
 pub const TESTS_MAX: usize = 2_000;
-/// How many lines of one output are compared.
+/// Maximum number of lines compared of an output.
 const LINES_MAX: usize = 4_000;
 
-/// What failed in one run of a check.
+/// The failures of a run of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
-    /// The failed tests by name, where the output names them.
+    /// The failed tests by name, if the output names them.
     pub tests: BTreeSet<String>,
-    /// The lines that state what went wrong, in the same form for the same failure: their hashes, so
-    /// that nothing of an output is kept.
+    /// Hashes of the lines that state the failure, normalized so that the same failure has the same lines; no
+    /// text of the output is kept.
     lines: BTreeSet<u64>,
 }
 
@@ -44,8 +44,8 @@ impl Failures {
         Self { tests, lines }
     }
 
-    /// Whether nothing failed that `base` does not hold: its tests or some of them, with the same
-    /// messages. Where tests are not named, it has to be the same output.
+    /// Returns whether nothing failed that is not in `base`: a subset of its tests, with the same messages.
+    /// If tests are not named, the output has to be the same.
     pub fn are_within(&self, base: &Self) -> bool {
         if self.tests.is_empty() || base.tests.is_empty() {
             return self == base;
@@ -53,8 +53,8 @@ impl Failures {
         self.tests.is_subset(&base.tests) && self.lines.is_subset(&base.lines)
     }
 
-    /// Whether words of a person are about one of the failed tests: they hold its name, or they speak
-    /// of tests and hold every word that its name is made of.
+    /// Returns whether a person's text is about one of the failed tests: it contains the name, or it mentions
+    /// tests and contains every word of the name.
     pub fn are_named_in(&self, text: &str) -> bool {
         let words: BTreeSet<String> = words_of(text).collect();
         let is_about_tests = words.iter().any(|word| is_about_tests(word));
@@ -75,7 +75,7 @@ fn hash_of(line: &str) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Lower-case words, cut at everything that is no letter or digit and at capitals inside a name.
+/// Returns lower-case words, split at everything but letters and digits, and at capitals inside a name.
 fn words_of(text: &str) -> impl Iterator<Item = String> {
     let mut cut = String::with_capacity(text.len() + 8);
     let mut before = ' ';
@@ -94,7 +94,7 @@ fn words_of(text: &str) -> impl Iterator<Item = String> {
     words.into_iter()
 }
 
-/// Words of a goal that is about making a check pass.
+/// Returns whether a word is typical of a goal to make a check pass.
 fn is_about_tests(word: &str) -> bool {
     matches!(
         word,
@@ -111,7 +111,7 @@ fn is_about_tests(word: &str) -> bool {
     )
 }
 
-/// Words of a test's name that say nothing about what it tests.
+/// Returns whether a word of a test's name does not describe what it tests.
 fn is_filler(word: &str) -> bool {
     matches!(word, "test" | "tests" | "should" | "it" | "spec" | "the" | "a" | "is")
 }

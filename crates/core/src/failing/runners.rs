@@ -1,16 +1,16 @@
-//! The table of test runners: how each names a failed test. A runner is one row.
+//! The table of test runners, one row each, with the way each names a failed test.
 
 use std::collections::BTreeSet;
 
 use super::TESTS_MAX;
 
-/// How a runner's names are found: in single lines, or in several together.
+/// The way a runner's names are found: in single lines, or over several lines.
 enum Naming {
     Line(fn(&str) -> Option<String>),
     Text(fn(&str, &mut BTreeSet<String>)),
 }
 
-/// Every runner that is known. An output is read by all of them: a check may call several.
+/// All known runners. An output is read by each of them: a check may call several.
 const RUNNERS: &[(&str, Naming)] = &[
     ("pytest", Naming::Line(pytest)),
     ("unittest", Naming::Line(unittest)),
@@ -32,7 +32,7 @@ const RUNNERS: &[(&str, Naming)] = &[
     ("dotnet test", Naming::Line(dotnet)),
 ];
 
-/// The failed tests that an output names.
+/// Returns the failed tests that an output names.
 pub(super) fn failed_tests(text: &str) -> BTreeSet<String> {
     let mut tests = BTreeSet::new();
     for (_, naming) in RUNNERS {
@@ -47,14 +47,14 @@ pub(super) fn failed_tests(text: &str) -> BTreeSet<String> {
     tests
 }
 
-/// `FAILED tests/test_a.py::test_b - AssertionError`, `ERROR tests/test_a.py`.
+/// Parses `FAILED tests/test_a.py::test_b - AssertionError`, `ERROR tests/test_a.py`.
 fn pytest(line: &str) -> Option<String> {
     let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
     let name = rest.split(" - ").next()?.trim();
     (name.contains(".py") && !name.contains(": ")).then(|| name.to_owned())
 }
 
-/// `FAIL: test_b (tests.test_a.Case.test_b)`.
+/// Parses `FAIL: test_b (tests.test_a.Case.test_b)`.
 fn unittest(line: &str) -> Option<String> {
     let rest = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
     let (name, case) = rest.split_once(" (")?;
@@ -63,13 +63,13 @@ fn unittest(line: &str) -> Option<String> {
     is_name.then(|| if case.ends_with(name) { case.to_owned() } else { format!("{case}.{name}") })
 }
 
-/// `test tests::a ... FAILED`.
+/// Parses `test tests::a ... FAILED`.
 fn cargo_test(line: &str) -> Option<String> {
     let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
     Some(name.split(" - should panic").next().unwrap_or(name).to_owned())
 }
 
-/// `    FAIL [   0.010s] crate::bin tests::a`, with `SIGABRT` and `TIMEOUT` in its place.
+/// Parses `    FAIL [   0.010s] crate::bin tests::a`, also with `SIGABRT` or `TIMEOUT` in its place.
 fn nextest(line: &str) -> Option<String> {
     let line = line.trim_start();
     let rest = line
@@ -81,7 +81,7 @@ fn nextest(line: &str) -> Option<String> {
     (name.contains(' ')).then(|| name.to_owned())
 }
 
-/// `--- FAIL: TestA/case (0.00s)`, or `FAIL`, a tab and `example.com/pkg [build failed]`.
+/// Parses `--- FAIL: TestA/case (0.00s)`, or `FAIL`, a tab and `example.com/pkg [build failed]`.
 fn go_test(line: &str) -> Option<String> {
     if let Some(rest) = line.trim_start().strip_prefix("--- FAIL: ") {
         return rest.split(" (").next().map(str::to_owned);
@@ -90,14 +90,14 @@ fn go_test(line: &str) -> Option<String> {
     Some(format!("{package} (build)"))
 }
 
-/// `  * suite > test` (a bullet in the original).
+/// Parses `  * suite > test` (a bullet in the original).
 fn jest(line: &str) -> Option<String> {
     let name = line.trim_start().strip_prefix("* ")?.trim();
     let is_test = line.starts_with("  ") && (name.contains(" > ") || !name.contains(':'));
     (is_test && !name.is_empty() && name != "Console").then(|| name.to_owned())
 }
 
-/// ` FAIL  src/a.test.ts > suite > test`.
+/// Parses ` FAIL  src/a.test.ts > suite > test`.
 fn vitest(line: &str) -> Option<String> {
     let name = line.trim_start().strip_prefix("FAIL ")?.trim();
     let is_test = name.contains(" > ") || is_script(name.split(' ').next().unwrap_or(name));
@@ -110,7 +110,7 @@ fn is_script(file: &str) -> bool {
         .any(|end| file.ends_with(end))
 }
 
-/// `  1) suite` and, deeper, `test:`: the list at the end of a run.
+/// Parses `  1) suite` and, deeper, `test:` in the list at the end of a run.
 fn mocha(text: &str, tests: &mut BTreeSet<String>) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -134,14 +134,14 @@ fn mocha(text: &str, tests: &mut BTreeSet<String>) {
     }
 }
 
-/// The rest of `12) …`.
+/// Returns the rest of `12) …`.
 fn numbered(line: &str) -> Option<&str> {
     let (number, rest) = line.split_once(") ")?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| rest.trim_end())
 }
 
-/// `not ok 3 - name`; what is to do or skipped is not red.
+/// Parses `not ok 3 - name`; tests marked todo or skip are not red.
 fn tap(line: &str) -> Option<String> {
     let rest = line.trim_start().strip_prefix("not ok ")?;
     let lower = rest.to_ascii_lowercase();
@@ -153,8 +153,8 @@ fn tap(line: &str) -> Option<String> {
     Some(if name.is_empty() { format!("test {rest}") } else { name.to_owned() })
 }
 
-/// `#   Failed test 'name'`, or `#   Failed test at t/a.t line 3.` where it has none, and in the list
-/// at the end `t/a.t (Wstat: 256 (exited 1) Tests: 1 Failed: 1)`.
+/// Parses `#   Failed test 'name'`, or `#   Failed test at t/a.t line 3.` for a test without a name, and in
+/// the list at the end `t/a.t (Wstat: 256 (exited 1) Tests: 1 Failed: 1)`.
 fn prove(line: &str) -> Option<String> {
     if let Some((file, _)) = line.split_once(" (Wstat: ") {
         let file = file.trim();
@@ -167,14 +167,14 @@ fn prove(line: &str) -> Option<String> {
     }
 }
 
-/// `X name (1.2ms)` (a cross in the original).
+/// Parses `X name (1.2ms)` (a cross in the original).
 fn node_test(line: &str) -> Option<String> {
     let name = line.trim_start().strip_prefix("X ")?.trim();
     let (name, time) = name.rsplit_once(" (")?;
     time.ends_with("ms)").then(|| name.to_owned())
 }
 
-/// `<testcase classname="a" name="b"><failure …`.
+/// Parses `<testcase classname="a" name="b"><failure …`.
 fn junit_xml(text: &str, tests: &mut BTreeSet<String>) {
     for case in text.split("<testcase ").skip(1).take(TESTS_MAX) {
         let Some(end) = case.find('>') else { continue };
@@ -199,21 +199,21 @@ fn attribute<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head[found.0 + name.len() + 2..].split('"').next()
 }
 
-/// `rspec ./spec/a_spec.rb:12 # A does b`.
+/// Parses `rspec ./spec/a_spec.rb:12 # A does b`.
 fn rspec(line: &str) -> Option<String> {
     let rest = line.strip_prefix("rspec ")?;
     let (file, name) = rest.split_once(" # ")?;
     file.contains("_spec.rb").then(|| name.trim().to_owned())
 }
 
-/// `1) App\Tests\ATest::testB`.
+/// Parses `1) App\Tests\ATest::testB`.
 fn phpunit(line: &str) -> Option<String> {
     let name = numbered(line)?;
     let name = name.split(" with data set").next()?;
     (name.contains("::") && !name.contains(' ')).then(|| name.to_owned())
 }
 
-/// `3 - name (Failed)` behind a tab.
+/// Parses `3 - name (Failed)` after a tab.
 fn ctest(line: &str) -> Option<String> {
     let line = line.trim();
     let (number, rest) = line.split_once(" - ")?;
@@ -224,7 +224,7 @@ fn ctest(line: &str) -> Option<String> {
     (is_number && is_red).then(|| name.to_owned())
 }
 
-/// `[ERROR] com.example.ATest.b -- Time elapsed: 0.01 s <<< FAILURE!`.
+/// Parses `[ERROR] com.example.ATest.b -- Time elapsed: 0.01 s <<< FAILURE!`.
 fn surefire(line: &str) -> Option<String> {
     let rest = line.strip_prefix("[ERROR] ")?;
     if !rest.contains("<<< FAILURE!") && !rest.contains("<<< ERROR!") {
@@ -234,13 +234,13 @@ fn surefire(line: &str) -> Option<String> {
     (name != "Tests").then(|| name.to_owned())
 }
 
-/// `ATest > b() FAILED`.
+/// Parses `ATest > b() FAILED`.
 fn gradle(line: &str) -> Option<String> {
     let name = line.trim_end().strip_suffix(" FAILED")?;
     (name.contains(" > ") && !name.starts_with(' ')).then(|| name.to_owned())
 }
 
-/// `  Failed Name.Space.Test [12 ms]`.
+/// Parses `  Failed Name.Space.Test [12 ms]`.
 fn dotnet(line: &str) -> Option<String> {
     let name = line.strip_prefix("  Failed ")?;
     let (name, time) = name.rsplit_once(" [")?;

@@ -1,7 +1,7 @@
-//! Lines of a test run without what differs from run to run: places, durations, times, addresses and
-//! names of temporary files. Everything else stays, numbers in particular.
+//! Normalization of test output: removes parts that differ from run to run, namely places, durations, times,
+//! addresses and names of temporary files. Everything else stays, numbers in particular.
 
-/// Words that stand in lines which state an expected or an actual value, or an error.
+/// Words of lines that state an expected or an actual value, or an error.
 const STATES: &[&str] = &[
     "assert",
     "expected",
@@ -29,8 +29,8 @@ const STATES: &[&str] = &[
     "diff",
 ];
 
-/// Whether a line of a run with named tests states what went wrong. Progress, sums and lists of tests
-/// change whenever a test is added, and say nothing about a failure.
+/// Returns whether a line of a run with named tests states the failure. Progress, totals and lists of tests
+/// change whenever a test is added, and carry no information about a failure.
 pub(super) fn states_a_value(line: &str) -> bool {
     let line = line.trim_start();
     if is_summary(line) {
@@ -43,7 +43,8 @@ pub(super) fn states_a_value(line: &str) -> bool {
     is_marked || STATES.iter().any(|word| lower.contains(word))
 }
 
-/// `=== 1 failed, 3 passed in 0.1s ===`, `test result: FAILED. 1 passed; 1 failed`, `Tests: 1 failed`.
+/// Returns whether a line is a summary: `=== 1 failed, 3 passed in 0.1s ===`, `test result: FAILED. 1 passed;
+/// 1 failed`, `Tests: 1 failed`.
 fn is_summary(line: &str) -> bool {
     let line = line.trim_matches(['=', ' ', '-', '#']).to_ascii_lowercase();
     let counts = ["passed", "failed", "failures", "failing", "passing", "tests", "errors", "ran "];
@@ -59,7 +60,7 @@ fn is_summary(line: &str) -> bool {
         || line.contains(" (wstat: ")
 }
 
-/// A line in the same form for the same failure.
+/// Returns the normalized line, equal for the same failure.
 pub(super) fn steady_line(line: &str) -> String {
     let mut steady = String::with_capacity(line.len());
     for (at, word) in line.split_whitespace().enumerate() {
@@ -68,11 +69,11 @@ pub(super) fn steady_line(line: &str) -> String {
         }
         steady.push_str(&steady_word(word));
     }
-    // `in 0.12 s`, `line 14`: the number stands in a word of its own.
+    // `in 0.12 s`, `line 14`: the number is a word of its own.
     without_numbers_after(&without_numbers_before(&steady))
 }
 
-/// Units that follow a duration in a word of its own.
+/// Units that follow a duration as a word of their own.
 const UNITS: &[&str] = &[
     "s",
     "ms",
@@ -115,7 +116,7 @@ fn is_decimal(word: &str) -> bool {
         && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// A word without its varying parts.
+/// Returns a word without its varying parts.
 fn steady_word(word: &str) -> String {
     let bare = word.trim_matches(['(', ')', '[', ']', ',', ';', '"', '\'', '<', '>', '{', '}']);
     if is_duration(bare) || is_clock(bare) || is_address(bare) {
@@ -130,26 +131,26 @@ fn steady_word(word: &str) -> String {
     }
 }
 
-/// `0.12s`, `3ms`, `1m2s`.
+/// Returns whether a word is a duration: `0.12s`, `3ms`, `1m2s`.
 fn is_duration(word: &str) -> bool {
     let number = word.trim_end_matches(|last: char| last.is_ascii_alphabetic() || last == 'µ');
     let unit = &word[number.len()..];
     is_decimal(number) && matches!(unit, "s" | "ms" | "us" | "µs" | "ns" | "m" | "min")
 }
 
-/// `12:31:05`, `2026-11-16T12:31:05.001Z`.
+/// Returns whether a word is a time: `12:31:05`, `2026-11-16T12:31:05.001Z`.
 fn is_clock(word: &str) -> bool {
     let digits = |byte: u8| byte.is_ascii_digit() || b":-.TZ+,".contains(&byte);
     word.matches(':').count() >= 2 && word.bytes().all(digits)
 }
 
-/// `0x7f3a…`.
+/// Returns whether a word is an address: `0x7f3a…`.
 fn is_address(word: &str) -> bool {
     let Some(digits) = word.strip_prefix("0x") else { return false };
     digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The file of `src/lib.rs:12:5` or `test_a.py:3:`, where the word is a place.
+/// Returns the file of a place such as `src/lib.rs:12:5` or `test_a.py:3:`.
 fn placed(word: &str) -> Option<&str> {
     let (file, place) = word.split_once(':')?;
     let is_file = file.contains('.') || file.contains('/');

@@ -58,7 +58,7 @@ fn every_runner_names_its_failed_tests() {
     }
 }
 
-/// Perl's `prove` says how long it took in its own words, and counts tests in its list at the end.
+/// Perl's `prove` prints the duration in its own words, and counts tests in its list at the end.
 #[test]
 fn what_prove_counts_and_measures_is_no_failure() {
     let prove = |got: &str, ran: u32, time: &str| {
@@ -105,7 +105,7 @@ fn failures_are_the_same_by_their_tests_and_values() {
     assert!(!plain.are_within(&Failures::default()));
 }
 
-/// What is left of a red base is its own; another test or another value is not.
+/// The remaining failures of a red base are its own; another test or another value is not.
 #[test]
 fn some_of_the_failures_of_a_base_are_within_it() {
     let go = |tests: &[(&str, u32)]| {

@@ -1,12 +1,12 @@
-//! How many tests an output says were run.
+//! The number of tests that an output reports as run.
 
 use super::TESTS_MAX;
 
-/// How many tests an output says were run, passed or failed. What is skipped, ignored, deselected or
-/// expected to fail was not run.
+/// Returns the number of tests that an output reports as run, passed or failed. Skipped, ignored and
+/// deselected tests and expected failures do not count.
 ///
-/// Only runners are read that say it in the same way whether they pass or fail; of several runs in one
-/// output the sum counts.
+/// Only runners are read whose report is the same whether they pass or fail; several runs in one output are
+/// summed.
 pub fn tests_run(text: &str) -> Option<u64> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let runs = lines().filter_map(of_line).take(TESTS_MAX);
@@ -22,7 +22,7 @@ fn sum(counts: impl Iterator<Item = u64>) -> Option<u64> {
     Some(counts.sum())
 }
 
-/// The runners that say it in one line.
+/// Reads the runners that report on a single line.
 fn of_line(line: &str) -> Option<u64> {
     cargo(line)
         .or_else(|| nextest(line))
@@ -35,19 +35,19 @@ fn of_line(line: &str) -> Option<u64> {
         .or_else(|| ctest(line))
 }
 
-/// `test result: ok. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`.
+/// Parses `test result: ok. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`.
 fn cargo(line: &str) -> Option<u64> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     counted(counts, "; ", &["passed", "failed"])
 }
 
-/// `Summary [   0.010s] 3 tests run: 2 passed, 1 failed, 1 skipped`.
+/// Parses `Summary [   0.010s] 3 tests run: 2 passed, 1 failed, 1 skipped`.
 fn nextest(line: &str) -> Option<u64> {
     let (_, rest) = line.strip_prefix("Summary [")?.split_once("] ")?;
     number(rest.split(['/', ' ']).next()?).filter(|_| rest.contains(" run: "))
 }
 
-/// `== 1 failed, 2 passed, 1 skipped in 0.12s ==`, and without the signs when it is to be quiet.
+/// Parses `== 1 failed, 2 passed, 1 skipped in 0.12s ==`, also without the signs in quiet mode.
 fn pytest(line: &str) -> Option<u64> {
     let (counts, time) = line.trim_matches('=').trim().split_once(" in ")?;
     let is_time = time.as_bytes().first().is_some_and(u8::is_ascii_digit) && time.contains('s');
@@ -75,21 +75,21 @@ fn pytest(line: &str) -> Option<u64> {
     counted(counts, ", ", &["passed", "failed", "error", "errors"])
 }
 
-/// `Tests:       1 failed, 1 skipped, 2 passed, 4 total`.
+/// Parses `Tests:       1 failed, 1 skipped, 2 passed, 4 total`.
 fn jest(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("Tests:")?.trim();
     counts.ends_with(" total").then_some(())?;
     counted(counts, ", ", &["passed", "failed"])
 }
 
-/// `Tests  1 failed | 2 passed | 1 skipped (4)`.
+/// Parses `Tests  1 failed | 2 passed | 1 skipped (4)`.
 fn vitest(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("Tests  ")?.trim();
     let (counts, _) = counts.rsplit_once(" (")?;
     counted(counts, " | ", &["passed", "failed"])
 }
 
-/// `3 examples, 1 failure, 1 pending`.
+/// Parses `3 examples, 1 failure, 1 pending`.
 fn rspec(line: &str) -> Option<u64> {
     let of = |words: &[&str]| counted(line, ", ", words);
     let all = line.split(", ").next()?.split_once(' ')?;
@@ -99,7 +99,7 @@ fn rspec(line: &str) -> Option<u64> {
     Some(number(all.0)?.saturating_sub(of(&["pending"]).unwrap_or(0)))
 }
 
-/// `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
+/// Parses `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
 fn surefire(line: &str) -> Option<u64> {
     let at = line.find("Tests run: ")?;
     let parts = || line[at..].split([',', ' ']).collect::<Vec<_>>();
@@ -112,20 +112,20 @@ fn surefire(line: &str) -> Option<u64> {
     Some(after("run:")?.saturating_sub(skipped))
 }
 
-/// `Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 5 ms`.
+/// Parses `Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 5 ms`.
 fn dotnet(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("Failed!").or_else(|| line.strip_prefix("Passed!"))?;
     let after = |word: &str| number(counts.split_once(word)?.1.trim_start().split(',').next()?);
     Some(after("Failed:")? + after("Passed:")?)
 }
 
-/// `67% tests passed, 1 tests failed out of 3`.
+/// Parses `67% tests passed, 1 tests failed out of 3`.
 fn ctest(line: &str) -> Option<u64> {
     let (_, all) = line.split_once(" tests failed out of ")?;
     line.contains("% tests passed").then(|| number(all))?
 }
 
-/// `Ran 3 tests in 0.001s`, and below it `FAILED (failures=1, skipped=1)` or `OK (skipped=1)`.
+/// Parses `Ran 3 tests in 0.001s`, and below it `FAILED (failures=1, skipped=1)` or `OK (skipped=1)`.
 fn of_unittest(text: &str) -> Option<u64> {
     let mut all = None;
     let mut ran = 0;
@@ -150,7 +150,7 @@ fn of_unittest(text: &str) -> Option<u64> {
     all
 }
 
-/// `# pass 2` and `# fail 1` of node's runner, with another sign where a person reads.
+/// Parses `# pass 2` and `# fail 1` of node's runner, with another sign in its human-readable reporter.
 fn of_list(text: &str) -> Option<u64> {
     let count = |word: &str| {
         let counts = text.lines().filter_map(|line| {
@@ -163,7 +163,7 @@ fn of_list(text: &str) -> Option<u64> {
     Some((count("pass")? + count("fail")?).saturating_sub(todo))
 }
 
-/// `2 passing (5ms)` and `1 failing`.
+/// Parses `2 passing (5ms)` and `1 failing`.
 fn of_mocha(text: &str) -> Option<u64> {
     let count = |word: &str| {
         let counts = text.lines().filter_map(|line| {
@@ -177,7 +177,7 @@ fn of_mocha(text: &str) -> Option<u64> {
     Some(count("passing")? + count("failing").unwrap_or(0))
 }
 
-/// The sum of the counts that these words follow.
+/// Returns the sum of the counts followed by one of these words.
 fn counted(counts: &str, between: &str, words: &[&str]) -> Option<u64> {
     let parts = counts.split(between).filter_map(|part| {
         let (count, what) = part.trim().split_once(' ')?;

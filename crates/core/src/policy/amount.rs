@@ -2,24 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a call costs or may cost.
+/// The actual or estimated cost of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Amount {
-    /// Money, in millionths of the account's currency.
+    /// Money in millionths of the account's currency.
     pub money_micros: u64,
-    /// Tokens, in and out.
+    /// Number of tokens, input and output.
     pub tokens: u64,
-    /// Working time, in milliseconds.
+    /// Working time in milliseconds.
     pub time_ms: u64,
 }
 
 impl Amount {
-    /// Nothing.
+    /// The zero amount.
     pub const ZERO: Self = Self { money_micros: 0, tokens: 0, time_ms: 0 };
 
-    /// Both together.
+    /// Returns the saturating sum.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Amount {
         }
     }
 
-    /// What is left when `other` is taken away; never below nothing.
+    /// Returns the saturating difference, never below zero.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Amount {
         }
     }
 
-    /// That many times as much.
+    /// Returns the amount multiplied by `factor`.
     #[must_use]
     pub const fn times(self, factor: u32) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Amount {
         }
     }
 
-    /// The larger of both in each unit.
+    /// Returns the maximum in each unit.
     #[must_use]
     pub fn larger_of(self, other: Self) -> Self {
         Self {
@@ -59,12 +59,12 @@ impl Amount {
         }
     }
 
-    /// Whether nothing is spent at all.
+    /// Returns whether all units are zero.
     pub const fn is_zero(self) -> bool {
         self.money_micros == 0 && self.tokens == 0 && self.time_ms == 0
     }
 
-    /// The unit in which this is more than `cap`, where a cap of zero means "no cap".
+    /// Returns the unit in which this exceeds `cap`; a cap of zero means "no cap".
     pub const fn over(self, cap: Self) -> Option<&'static str> {
         if cap.money_micros > 0 && self.money_micros > cap.money_micros {
             Some("money")
@@ -77,7 +77,7 @@ impl Amount {
         }
     }
 
-    /// This cap with so much added to it; what has no cap gets none.
+    /// Returns this cap raised by `more`; a unit without a cap stays without one.
     #[must_use]
     pub const fn raised_by(self, more: Self) -> Self {
         const fn raised(cap: u64, more: u64) -> u64 {
@@ -90,7 +90,7 @@ impl Amount {
         }
     }
 
-    /// `percent` hundredths of it, rounded down.
+    /// Returns `percent` hundredths of the amount, rounded down.
     #[must_use]
     pub const fn percent(self, percent: u64) -> Self {
         Self {

@@ -1,25 +1,25 @@
-//! How long to wait before the next try.
+//! The backoff: the wait before the next retry.
 
 use serde::{Deserialize, Serialize};
 
 use crate::chance::Rng;
 use crate::time::{Span, Time};
 
-/// The most that is added to a wait the server asked for: enough to come one after the other, and little
-/// enough for the time that a person is told to be the server's.
+/// Maximum jitter added to a wait the server asked for: enough to spread the requests, and little enough for
+/// the time reported to a person to be the server's.
 const SERVER_JITTER_MAX: Span = Span::from_mins(1);
 
-/// A wait that doubles up to a cap, with a random share on top so that many do not come at once.
+/// A wait that doubles up to a cap, with random jitter so that many retries do not coincide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Backoff {
     /// The first wait.
     pub base_ms: Span,
-    /// The longest wait, before the random share.
+    /// Maximum wait, before the jitter.
     pub cap_ms: Span,
-    /// The most that is added at random, in hundredths of the wait.
+    /// Maximum jitter in hundredths of the wait.
     pub jitter_percent: u64,
-    /// The same for a wait the server itself asked for.
+    /// Maximum jitter in hundredths of a wait the server asked for.
     pub server_jitter_percent: u64,
 }
 
@@ -35,19 +35,19 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The wait before re-attempt `n`, counted from 0.
+    /// Returns the wait before retry `n`, counted from 0.
     pub fn wait(&self, n: u32, rng: &mut Rng) -> Span {
         let wait = self.plain(n);
         wait.plus(rng.up_to(wait.percent(self.jitter_percent)))
     }
 
-    /// A wait the server asked for; never shorter than what it said, and hardly longer.
+    /// Returns the wait for one that the server asked for; never shorter than that, and hardly longer.
     pub fn asked(&self, wait: Span, rng: &mut Rng) -> Span {
         let most = wait.percent(self.server_jitter_percent);
         wait.plus(rng.up_to(most.min(SERVER_JITTER_MAX)))
     }
 
-    /// When to try again: the server's word wins over our own count.
+    /// Returns the time of the next retry: the server's value takes precedence over the retry count.
     pub fn until(
         &self,
         n: u32,

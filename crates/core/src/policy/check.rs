@@ -1,13 +1,13 @@
-//! Whether a policy can work at all.
+//! Validation of a policy.
 
 use super::{Amount, Policy};
 use crate::fault::{Config, Fault};
 
-/// More tries than this are a mistyped number, and counters stay small.
+/// Maximum number of retries in any field: more is a mistyped number, and counters stay small.
 const TRIES_MAX: u32 = 1_000;
 
 impl Policy {
-    /// Refuses a policy that contradicts itself, naming the field.
+    /// Rejects a policy that contradicts itself, naming the field.
     pub fn check(&self) -> Result<(), Box<Fault>> {
         let retry = &self.retry;
         let tries = [
@@ -76,7 +76,7 @@ impl Policy {
     }
 }
 
-/// A smaller budget that exceeds a larger one can never be used up.
+/// Requires a smaller budget to fit into a larger one; otherwise it could never be used up.
 fn within(
     field: &'static str,
     part: Amount,

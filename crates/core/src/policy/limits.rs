@@ -1,4 +1,4 @@
-//! The limits themselves, with the defaults every project starts from.
+//! The limits themselves, with the defaults of every project.
 
 use std::collections::BTreeMap;
 
@@ -8,53 +8,53 @@ use super::{Amount, Backoff};
 use crate::fault::Code;
 use crate::time::{Span, Time};
 
-/// All that can be set about decisions.
+/// All settings of decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// How often to try again.
+    /// Retry limits.
     pub retry: Retry,
-    /// How long to wait between tries.
+    /// Waits between retries.
     pub backoff: Backoff,
-    /// How long to wait at a shared gate.
+    /// Waits at a shared gate.
     pub wait: Wait,
-    /// What may be spent.
+    /// Spending limits.
     pub budget: Budget,
-    /// Other limits for single codes.
+    /// Limits that differ for single codes.
     pub codes: BTreeMap<Code, CodeLimits>,
 }
 
-/// How often to try again before a person is asked. `n` re-attempts come after the first failure.
+/// Number of retries before a person is asked. `n` retries come after the first failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Retry {
-    /// Re-attempts for one error, wherever it shows up.
+    /// Retries for an error, anywhere in the project.
     pub per_signature: u32,
-    /// Repetitions of one operation that fails for a passing reason.
+    /// Repetitions of an operation that fails for a transient reason.
     pub transient: u32,
-    /// A task asks only when this much time has passed as well.
+    /// Minimum time that must have passed as well before a task asks.
     pub transient_for_ms: Span,
-    /// Faults in a row in one task, whatever they are.
+    /// Consecutive faults in a task, of any code.
     pub consecutive: u32,
-    /// Times one conversation is shortened.
+    /// Compactions of a conversation.
     pub compactions: u32,
-    /// Repairs of one job.
+    /// Repairs of a job.
     pub repairs: u32,
-    /// Immediate repetitions of one git operation.
+    /// Immediate repetitions of a git operation.
     pub git: u32,
-    /// Firings of a job in a row that gave up over something passing before a person is told.
+    /// Consecutive firings of a job that gave up over a transient failure before a person is notified.
     pub alert_firings: u32,
-    /// A person is told when a job has been failing like that for this long, however often it fired.
+    /// Time that a job may fail like that before a person is notified, however often it fired.
     pub alert_after_ms: Span,
-    /// Crashes in a row after which a person is asked.
+    /// Consecutive crashes after which a person is asked.
     pub crashes: u32,
-    /// From which failure of an error on the work starts over from its base.
+    /// The failure of an error from which on the work starts over from its base.
     pub fresh_start_at: u32,
-    /// Open questions of one build at which it pauses.
+    /// Open questions of a build at which it pauses.
     pub pause_after_questions: u32,
-    /// Iterations of one run.
+    /// Iterations of a run.
     pub iterations: u32,
-    /// Tool calls of one run.
+    /// Tool calls of a run.
     pub tool_calls: u32,
 }
 
@@ -79,21 +79,21 @@ impl Default for Retry {
     }
 }
 
-/// How long to wait at a gate before a person is asked.
+/// Waits at a gate before a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wait {
-    /// For rate limits and overload, from the first one to a successful call.
+    /// Maximum wait for rate limits and overload, from the first one to a successful call.
     pub limited_ms: Span,
-    /// Grace after a usage window's stated end.
+    /// Grace period after the stated end of a usage window.
     pub reset_grace_ms: Span,
-    /// Usage windows in a row.
+    /// Maximum number of consecutive usage windows.
     pub windows: u32,
-    /// How often to look when a usage window's end is not known.
+    /// Probe interval while the end of a usage window is not known.
     pub reset_unknown_ms: Span,
-    /// The pause between one group of released tasks and the next, which is twice as large.
+    /// The delay between one group of released tasks and the next, which is twice as large.
     pub release_every_ms: Span,
-    /// Whether a tool's used-up allowance is waited out instead of asked about.
+    /// `true` to wait for a tool's exhausted quota to reset instead of asking.
     pub tool_quota_waits: bool,
 }
 
@@ -110,19 +110,19 @@ impl Default for Wait {
     }
 }
 
-/// What may be spent. A zero means "no cap".
+/// Spending limits. Zero means "no cap".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
-    /// By one task.
+    /// Limit of a task.
     pub per_task: Amount,
-    /// By one build.
+    /// Limit of a build.
     pub per_build: Amount,
-    /// By the project in one day.
+    /// Limit of the project per day.
     pub per_day: Amount,
-    /// From which share of a cap on an agent is told to finish.
+    /// Share of a cap from which on an agent is told to finish.
     pub wind_down_percent: u64,
-    /// When the project's day begins, after midnight UTC.
+    /// Start of the project's day, after midnight UTC.
     pub day_starts_ms: Span,
 }
 
@@ -139,67 +139,67 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// The number of the project's day that `now` lies in.
+    /// Returns the number of the project's day that contains `now`.
     pub fn day_number(&self, now: Time) -> u64 {
         (now - self.day_starts_ms).as_millis() / Span::from_hours(24).as_millis()
     }
 }
 
-/// Other limits for one code.
+/// Limits that differ for a code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodeLimits {
-    /// Re-attempts for one error of this code.
+    /// Retries for an error of this code.
     pub per_signature: Option<u32>,
-    /// Repetitions of one operation that fails with this code.
+    /// Repetitions of an operation that fails with this code.
     pub transient: Option<u32>,
 }
 
-/// Other limits for one task. A limit of the task wins over one of the code.
+/// Limits that differ for a task. A limit of the task takes precedence over one of the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
-    /// Re-attempts for one error.
+    /// Retries for an error.
     pub per_signature: Option<u32>,
-    /// Repetitions of one operation that fails for a passing reason.
+    /// Repetitions of an operation that fails for a transient reason.
     pub transient: Option<u32>,
-    /// Faults in a row.
+    /// Consecutive faults.
     pub consecutive: Option<u32>,
     /// Repairs of the job.
     pub repairs: Option<u32>,
-    /// Firings of the job that gave up before a person is told.
+    /// Firings of the job that gave up before a person is notified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alert_firings: Option<u32>,
-    /// How long the job may have been failing before a person is told.
+    /// Time that the job may fail before a person is notified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alert_after_ms: Option<Span>,
-    /// Iterations of one run.
+    /// Iterations of a run.
     pub iterations: Option<u32>,
-    /// Tool calls of one run.
+    /// Tool calls of a run.
     pub tool_calls: Option<u32>,
-    /// What the task may spend.
+    /// Spending limit of the task.
     pub budget: Option<Amount>,
-    /// What its build may spend; all tasks of a build say the same.
+    /// Spending limit of its build; equal for all tasks of a build.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_budget: Option<Amount>,
 }
 
-/// The limits that hold for one fault of one task.
+/// The effective limits for a fault of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Re-attempts for one error.
+    /// Retries for an error.
     pub per_signature: u32,
-    /// Repetitions of one operation.
+    /// Repetitions of an operation.
     pub transient: u32,
-    /// Faults in a row.
+    /// Consecutive faults.
     pub consecutive: u32,
     /// Repairs of the job.
     pub repairs: u32,
 }
 
 impl Policy {
-    /// The limits for a fault with `code` in a task with `overrides`.
+    /// Returns the limits for a fault with `code` in a task with `overrides`.
     pub fn limits(&self, code: Code, overrides: &Overrides) -> Limits {
         let by_code = self.codes.get(&code).copied().unwrap_or_default();
         let pick = |task: Option<u32>, code: Option<u32>, project| task.or(code).unwrap_or(project);

@@ -1,7 +1,7 @@
-//! Policy: every limit of the engine, as data.
+//! Policy: all limits of the engine, as data.
 //!
-//! A policy is read once, checked once and handed to each decision. Nothing in it is a clock, a
-//! file or an environment variable.
+//! A policy is read once, checked once and passed to each decision. It contains no clock, file or environment
+//! variable.
 
 mod amount;
 mod backoff;

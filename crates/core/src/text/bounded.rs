@@ -1,11 +1,11 @@
-//! Foreign text for an agent: cut to a length, freed of control characters, quoted line by line.
+//! Foreign text for an agent: cut to a length, without control characters, quoted line by line.
 
-/// A message keeps its first lines and its tail, together at most this much.
+/// Maximum length of a message, of which the first lines and the tail are kept.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
-/// What is kept of the beginning of a message that is too long: it often names the command.
+/// Length kept of the beginning of a message that is too long: it often names the command.
 const MESSAGE_HEAD_BYTES: usize = 512;
 
-/// The first words and the tail of a message: the beginning names what ran, the end how it failed.
+/// Returns the beginning and the tail of a message: the beginning names what ran, the end how it failed.
 pub(crate) fn tail(message: &str) -> String {
     let message = printable(message);
     let message = message.trim_end();
@@ -15,7 +15,7 @@ pub(crate) fn tail(message: &str) -> String {
     let head = &message[..message.floor_char_boundary(MESSAGE_HEAD_BYTES)];
     let from = message.ceil_char_boundary(message.len() - (MESSAGE_BYTES_MAX - MESSAGE_HEAD_BYTES));
     let rest = &message[from..];
-    // From a full line on, unless the tail is one endless line.
+    // Start at a full line, unless the tail is a single endless line.
     let rest = rest
         .split_once('\n')
         .map_or(rest, |(_, lines)| if lines.is_empty() { rest } else { lines });
@@ -29,7 +29,7 @@ pub(crate) fn quoted(message: &str) -> String {
     if lines.is_empty() { "| (no output)".to_owned() } else { format!("| {}", lines.join("\n| ")) }
 }
 
-/// Cut to a length, and say so.
+/// Cuts a text to a length, and notes the cut in it.
 pub(crate) fn cut(text: &str, bytes_max: usize) -> String {
     cut_plain(&printable(text), bytes_max)
 }
@@ -51,14 +51,14 @@ pub(crate) fn one_line(text: &str, bytes_max: usize) -> String {
     format!("{}…", &line[..line.floor_char_boundary(bytes_max)])
 }
 
-/// A text without colour codes and other control characters; lines and tabs stay.
+/// Returns a text without color codes and other control characters; newlines and tabs stay.
 pub(crate) fn printable(text: &str) -> String {
     let mut text = without_escapes(text);
     text.retain(|sign| matches!(sign, '\n' | '\t') || !sign.is_control());
     text
 }
 
-/// A text without the escape sequences of a terminal.
+/// Returns a text without the escape sequences of a terminal.
 pub fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut signs = text.chars().peekable();
@@ -71,7 +71,7 @@ pub fn without_escapes(text: &str) -> String {
     out
 }
 
-/// The rest of a terminal's escape sequence: `[31m`, a window's title, or a single sign.
+/// Skips the rest of a terminal's escape sequence: `[31m`, a window's title, or a single character.
 fn skip_escape(signs: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     if signs.next_if_eq(&']').is_some() {
         while signs.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {}

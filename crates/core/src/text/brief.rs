@@ -1,10 +1,10 @@
-//! Lengths, numbers and amounts in a few characters, for boards, tables and pages.
+//! Short forms of durations, numbers and amounts, for boards, tables and pages.
 
 use super::bounded::without_escapes;
 use crate::policy::Amount;
 use crate::time::Span;
 
-/// A length of time, rounded down to what a person cares about: `40 s`, `12 min`, `3 h`, `2 days`.
+/// Formats a duration, rounded down to a coarse unit: `40 s`, `12 min`, `3 h`, `2 days`.
 pub fn length(span: Span) -> String {
     let seconds = span.as_millis() / 1_000;
     match seconds {
@@ -15,28 +15,28 @@ pub fn length(span: Span) -> String {
     }
 }
 
-/// `1 task`, `3 tasks`.
+/// Formats `1 task`, `3 tasks`.
 pub fn number(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// One line of text without control characters: others wrote it.
+/// Returns foreign text on a single line without control characters.
 pub fn plain_line(text: &str) -> String {
     let readable = |c: char| if c.is_control() { ' ' } else { c };
     let words: String = without_escapes(text).chars().map(readable).collect();
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Below this, a cent is too coarse: parts would not add up to their sum.
+/// The amount below which a cent is too coarse: parts would not add up to their sum.
 const FINE_MICROS_MAX: u64 = 1_000_000;
 
-/// Money, where there is any: `$1.23`, and `$0.0043` where cents would hide it.
+/// Formats money: `$1.23`, and `$0.0043` if cents would hide it; `None` for zero.
 pub fn money(amount: Amount) -> Option<String> {
     let micros = amount.money_micros;
     if micros == 0 {
         return None;
     }
-    // Hundredths of a cent, or cents.
+    // The rounding unit: hundredths of a cent, or cents.
     let unit = if micros < FINE_MICROS_MAX { 100 } else { 10_000 };
     let rounded = (micros + unit / 2) / unit * unit;
     if rounded == 0 {
@@ -47,7 +47,7 @@ pub fn money(amount: Amount) -> Option<String> {
     Some(format!("${}.{cents}{}", rounded / 1_000_000, finer.trim_end_matches('0')))
 }
 
-/// What was spent, without what is next to nothing; empty where all of it is.
+/// Formats an amount without its negligible units; empty if all are negligible.
 pub fn amount(amount: Amount) -> String {
     let mut parts = Vec::new();
     parts.extend(money(amount));
@@ -61,7 +61,7 @@ pub fn amount(amount: Amount) -> String {
     parts.join(", ")
 }
 
-/// A number that can be read: `118,000`.
+/// Formats a number in groups: `118,000`.
 pub fn thousands(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);

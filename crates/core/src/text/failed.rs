@@ -1,12 +1,12 @@
-//! How one attempt ended, for each code, as a clause for everyone.
+//! The result of an attempt, for each code, as a plain clause.
 
 use super::verbatim::{VALUE_CHARS_MAX, quoted};
 use crate::fault::{Code, Fault};
 
-/// Where the faults of a repository's own hooks are raised.
+/// The prefix of the sources of faults of a repository's own hooks.
 const HOOKS: &str = "hook:";
 
-/// How an attempt ended, with the step that took too long where it is known. Fits after "because".
+/// Returns the result of an attempt, with the step that timed out if known. Fits after "because".
 pub fn failed_at(fault: &Fault) -> String {
     let failed = failed(fault.code(), false);
     match slow_step(fault).and_then(|step| quoted(&step, VALUE_CHARS_MAX)) {
@@ -15,15 +15,15 @@ pub fn failed_at(fault: &Fault) -> String {
     }
 }
 
-/// The step of a fault that took too long, and its limit: `the hook pre-commit took longer than 3s`.
+/// Returns the step of a fault that timed out, and its limit: `the hook pre-commit took longer than 3s`.
 pub fn slow_step(fault: &Fault) -> Option<String> {
     let step = fault.message.lines().next()?;
     let hook = if fault.source.starts_with(HOOKS) { "the hook " } else { "" };
     (fault.code() == Code::OperationTimeout).then(|| format!("{hook}{step}"))
 }
 
-/// How an attempt ended: `a check failed`, or `the same check failed` when it did so `again`.
-/// Fits after "and" and after "because".
+/// Returns the result of an attempt: `a check failed`, or `the same check failed` if it did so `again`. Fits
+/// after "and" and after "because".
 pub const fn failed(code: Code, again: bool) -> &'static str {
     match code {
         Code::ProviderCrash => "the AI helper stopped in the middle",

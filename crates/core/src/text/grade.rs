@@ -1,30 +1,30 @@
-//! A reading grade: how many years of school a text needs.
+//! The reading grade: the years of school that a text requires.
 //!
-//! The Flesch–Kincaid grade, `0.39 · words/sentences + 11.8 · syllables/words − 15.59`, with an
-//! estimate of syllables by vowel groups. It is deterministic, linear and all in whole hundredths.
+//! The Flesch–Kincaid grade, `0.39 · words/sentences + 11.8 · syllables/words − 15.59`, with an estimate of
+//! syllables by vowel groups. It is deterministic, linear and computed in whole hundredths.
 //!
-//! The formula is meant for pages: in a label of two words one long word decides everything. So a
-//! text shorter than [`SAMPLE_WORDS`] is read as if it stood in a plain page: it is topped up with
-//! plain words of [`PLAIN_SYLLABLES_PER_TEN`] syllables in ten, in sentences of ten words. A text
-//! of that length or more is measured as it is.
+//! The formula is meant for pages: in a label of two words one long word decides everything. So a text
+//! shorter than [`SAMPLE_WORDS`] is read as part of a plain page: it is padded with plain words of
+//! [`PLAIN_SYLLABLES_PER_TEN`] syllables in ten, in sentences of ten words. A text of that length or more is
+//! measured alone.
 
-/// The highest grade a public text may have, in hundredths of a grade.
+/// Maximum grade of a public text, in hundredths of a grade.
 pub const GRADE_MAX_HUNDREDTHS: i64 = 800;
 
-/// Texts with fewer words are topped up to this many.
+/// Number of words to which shorter texts are padded.
 const SAMPLE_WORDS: u64 = 30;
-/// Syllables in ten words of plain English.
+/// Number of syllables in ten words of plain English.
 const PLAIN_SYLLABLES_PER_TEN: u64 = 13;
-/// Words in a sentence of plain English.
+/// Number of words in a sentence of plain English.
 const PLAIN_SENTENCE_WORDS: u64 = 10;
 
-/// The reading grade of a text, in hundredths. Words without a Latin letter do not count.
+/// Returns the reading grade of a text, in hundredths. Words without a Latin letter do not count.
 pub fn grade_hundredths(text: &str) -> i64 {
     let mut measured = Measured::of(text);
     if measured.words == 0 {
         return 0;
     }
-    // Everything in tenths from here, so that the topping up needs no fractions.
+    // All values are in tenths from here on, so that the padding needs no fractions.
     let missing = SAMPLE_WORDS.saturating_sub(measured.words);
     measured.words = (measured.words + missing) * 10;
     measured.syllables = measured.syllables * 10 + missing * PLAIN_SYLLABLES_PER_TEN;
@@ -61,8 +61,8 @@ impl Measured {
     }
 }
 
-/// Syllables of one word: its groups of vowels, without the endings that are not spoken. Digits
-/// count as one word of two syllables, whatever their length: nobody reads them out.
+/// Returns the syllables of a word: its groups of vowels, without silent endings. Digits count as one word of
+/// two syllables, whatever their length, because readers do not spell them out.
 fn syllables(word: &str) -> u64 {
     let (mut groups, mut before_vowel, mut latin) = (0_u64, false, false);
     let mut ending = ['\0'; 3];
@@ -80,7 +80,7 @@ fn syllables(word: &str) -> u64 {
     }
 }
 
-/// Whether the last vowel group is not spoken.
+/// Returns whether the last vowel group is silent.
 fn is_silent(ending: [char; 3]) -> bool {
     match ending {
         // `table`, `able`: the last syllable is spoken.

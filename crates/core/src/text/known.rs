@@ -1,31 +1,34 @@
-//! Shapes of words: what a single token gives away about itself. Each test is linear.
+//! Shapes of words: recognition of technical tokens by their form. Each test is linear.
 
 use super::words::{EXTENSIONS, FAMILIAR, STROKES, listed};
 use crate::fault::Code;
 
-/// A longer run of signs without a blank is no word. For scripts without blanks see `is_hash`.
+/// Maximum length of a word; a longer run without a blank is not one. For scripts without blanks see
+/// `is_hash`.
 const WORD_BYTES_MAX: usize = 40;
-/// Hexadecimal runs from this length on look like a commit or an id.
+/// Minimum length of a hexadecimal run that looks like a commit or an id.
 const HASH_DIGITS_MIN: usize = 7;
-/// Runs of digits from this length on are ids, not amounts.
+/// Minimum length of a run of digits that is an id, not an amount.
 const ID_DIGITS_MIN: usize = 9;
-/// Letters mixed with digits from this length on look like a key; two shorter ones in a row do too.
+/// Minimum length of mixed letters and digits that look like a key; two shorter ones in a row do too.
 const KEY_BYTES_MIN: usize = 10;
 
-/// Letters only, at most the first in upper case: no shape below fits it. Most words are like that.
+/// Returns whether a word consists of letters only, at most the first in upper case: no shape below fits it.
+/// Most words do.
 pub(super) fn is_ordinary(word: &str) -> bool {
     word.len() <= WORD_BYTES_MAX
         && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
         && word.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic())
 }
 
-/// A name people know, given in lower case.
+/// Returns whether a word, in lower case, is a commonly known name.
 pub(super) fn is_familiar(lower: &str) -> bool {
     let base = lower.strip_suffix("'s").or_else(|| lower.strip_suffix("’s")).unwrap_or(lower);
     listed(FAMILIAR, base)
 }
 
-/// `/usr/lib`, `src/main`, `C:\temp`, `~`, an address; not `and/or`, `24/7`.
+/// Returns whether a word is a path: `/usr/lib`, `src/main`, `C:\temp`, `~`, an address; not `and/or`,
+/// `24/7`.
 pub(super) fn is_path(word: &str) -> bool {
     if word.contains('\\') || word.contains("://") || word.starts_with("~/") || word == "~" {
         return true;
@@ -36,7 +39,7 @@ pub(super) fn is_path(word: &str) -> bool {
         && word != "/"
 }
 
-/// `10.0.0.7`, `fe80::1`.
+/// Returns whether a word is a network address: `10.0.0.7`, `fe80::1`.
 pub(super) fn is_network_address(word: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let colons = word.bytes().filter(|&byte| byte == b':').count();
@@ -46,13 +49,13 @@ pub(super) fn is_network_address(word: &str) -> bool {
             && word.bytes().all(|byte| byte == b':' || byte.is_ascii_hexdigit())
 }
 
-/// `03:00`, `12:30:45`, `16:9`.
+/// Returns whether a word is a clock time or a ratio: `03:00`, `12:30:45`, `16:9`.
 pub(super) fn is_clock(word: &str) -> bool {
     word.split(':')
         .all(|part| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// `login.py`, `.env`, `Cargo.toml`.
+/// Returns whether a word is a file name: `login.py`, `.env`, `Cargo.toml`.
 pub(super) fn is_file_name(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(before, ending)| {
         let named = before.is_empty() || before.ends_with(|c: char| c.is_alphanumeric());
@@ -61,7 +64,8 @@ pub(super) fn is_file_name(word: &str) -> bool {
         && !is_abbreviation(word)
 }
 
-/// `os.path`, `evil.com`, `a::b`, `run()`, `x->y`, `$HOME`, `--force`.
+/// Returns whether a word is an expression: `os.path`, `evil.com`, `a::b`, `run()`, `x->y`, `$HOME`,
+/// `--force`.
 pub(super) fn is_expression(word: &str) -> bool {
     let dotted = || {
         let mut parts = word.split('.').peekable();
@@ -86,17 +90,19 @@ pub(super) fn is_expression(word: &str) -> bool {
         || flag()
 }
 
-/// `e.g`, `a.m`, `U.S`: single letters with points between them.
+/// Returns whether a word is an abbreviation of single letters with periods between them: `e.g`, `a.m`,
+/// `U.S`.
 fn is_abbreviation(word: &str) -> bool {
     word.split('.').all(|part| part.chars().count() <= 1)
 }
 
-/// A name of the closed table of codes.
+/// Returns whether a word is a fault code.
 pub(super) fn is_fault_code(word: &str) -> bool {
     word.contains('_') && Code::ALL.iter().any(|code| code.as_str().eq_ignore_ascii_case(word))
 }
 
-/// `E0308`, `TS2322`, `ORA-00942`, `ECONNREFUSED`, `SIGKILL`.
+/// Returns whether a word is another program's code: `E0308`, `TS2322`, `ORA-00942`, `ECONNREFUSED`,
+/// `SIGKILL`.
 pub(super) fn is_vendor_code(word: &str) -> bool {
     let letters = word.bytes().take_while(u8::is_ascii_uppercase).count();
     let rest = word[letters..].strip_prefix('-').unwrap_or(&word[letters..]);
@@ -108,7 +114,7 @@ pub(super) fn is_vendor_code(word: &str) -> bool {
         || shouted && (word.starts_with("SIG") || ERRNO_STARTS.iter().any(|s| word.starts_with(s)))
 }
 
-/// How the names of system errors begin.
+/// Prefixes of the names of system errors.
 const ERRNO_STARTS: &[&str] = &[
     "EACC",
     "EADDR",
@@ -139,12 +145,13 @@ const ERRNO_STARTS: &[&str] = &[
     "EXDEV",
 ];
 
-/// `snake_case`, `API_KEY`, `__init__`.
+/// Returns whether a word contains an underscore: `snake_case`, `API_KEY`, `__init__`.
 pub(super) fn is_snake(word: &str) -> bool {
     word.contains('_')
 }
 
-/// `userName`, `ReadTimeoutError`; not `GitHub`, not `McCoy`, not `PDFs`.
+/// Returns whether a word is in camel case: `userName`, `ReadTimeoutError`; not `GitHub`, not `McCoy`, not
+/// `PDFs`.
 pub(super) fn is_camel(word: &str) -> bool {
     let mut before_lower = 0;
     for letter in word.chars() {
@@ -166,14 +173,14 @@ fn is_scottish(word: &str) -> bool {
     })
 }
 
-/// Names of errors as a language writes them.
+/// Returns whether a word is the name of an error type.
 pub(super) fn is_type_name(word: &str) -> bool {
     is_camel(word) && word.starts_with(char::is_uppercase)
         || (word.ends_with("Error") || word.ends_with("Exception"))
             && word.len() > "Exception".len()
 }
 
-/// A commit, a digest, an id, a key, or a run of signs too long to be a word.
+/// Returns whether a word is a commit, a digest, an id, a key, or a run of characters too long to be a word.
 pub(super) fn is_hash(word: &str) -> bool {
     let bare: Vec<u8> = word.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).collect();
     let hex = bare.iter().all(u8::is_ascii_hexdigit);
@@ -185,7 +192,7 @@ pub(super) fn is_hash(word: &str) -> bool {
         || word.is_ascii() && word.len() > WORD_BYTES_MAX
 }
 
-/// `sk-live-abcd1234xyz`, `ab12-cd34`; not `003-deploy-preview`.
+/// Returns whether a word is a key: `sk-live-abcd1234xyz`, `ab12-cd34`; not `003-deploy-preview`.
 pub(super) fn is_key(word: &str) -> bool {
     let parts = word.split(['-', '_']).map(str::as_bytes).filter(|part| is_mixed(part));
     let (number, longest) =

@@ -1,8 +1,9 @@
-//! The linter for our own sentences: it finds what a person outside the trade would not read.
+//! The linter for Unstuck's own sentences: finds technical detail that a person outside the field would not
+//! understand.
 //!
-//! It looks at the text word by word, in one pass, with the shapes in `known` and the lists in
-//! `words`, and at the reading grade. It is for what we say ourselves: the words of others are set
-//! apart by quotation marks ([`our_words`]) and are never judged by it.
+//! It reads the text word by word, in one pass, with the shapes in `known` and the lists in `words`, and
+//! computes the reading grade. It is for Unstuck's own words only: foreign words are in quotation marks
+//! ([`our_words`]) and are never judged.
 //!
 //! [`our_words`]: super::our_words
 
@@ -13,14 +14,14 @@ use super::known;
 use super::verbatim::{MARKS_MAX, is_mark};
 use super::words::{COUNTED, JARGON, JARGON_PAIRS, NUMBERED, listed};
 
-/// Longer texts are refused; only this much of them is looked at.
+/// Maximum length of a text; of longer ones, which are rejected, only this much is checked.
 pub const LINT_BYTES_MAX: usize = 16 * 1_024;
-/// After this many findings the text has been judged.
+/// Maximum number of findings.
 pub const FINDINGS_MAX: usize = 32;
-/// A finding quotes at most this much of the text.
+/// Maximum length of the text quoted in a finding.
 const QUOTE_CHARS_MAX: usize = 60;
 
-/// What is wrong with a place in a text.
+/// The rule that a text breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
     /// A path or an address.
@@ -29,7 +30,7 @@ pub enum Rule {
     FileName,
     /// A line number.
     LineNumber,
-    /// A fault code, ours or a vendor's.
+    /// A fault code, of Unstuck or of a vendor.
     FaultCode,
     /// A line of a stack.
     StackFrame,
@@ -41,26 +42,26 @@ pub enum Rule {
     Hash,
     /// An exit code or a signal.
     ExitCode,
-    /// A status number of a protocol.
+    /// An HTTP status number.
     HttpStatus,
-    /// A word people outside the trade do not use.
+    /// A word that people outside the field do not use.
     Jargon,
-    /// Signs that a page, a chat or a terminal could take for markup.
+    /// Characters that a page, a chat or a terminal could interpret as markup.
     Markup,
     /// A control character or an invisible one.
     Control,
-    /// Longer than [`LINT_BYTES_MAX`].
+    /// A text longer than [`LINT_BYTES_MAX`].
     TooLong,
-    /// Harder to read than grade 8.
+    /// A reading grade above 8.
     Grade,
 }
 
-/// One thing that is wrong with a text.
+/// A problem in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is wrong.
+    /// The broken rule.
     pub rule: Rule,
-    /// The words it is about, shortened.
+    /// The offending words, shortened.
     pub what: String,
 }
 
@@ -70,7 +71,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything that is wrong with a public text; empty when it may be shown.
+/// Returns all findings in a public text; empty if it may be shown.
 pub fn lint(text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let text = bounded(text, &mut findings);
@@ -99,7 +100,7 @@ fn bounded<'a>(text: &'a str, findings: &mut Vec<Finding>) -> &'a str {
     &text[..text.floor_char_boundary(LINT_BYTES_MAX)]
 }
 
-/// Signs that are wrong wherever they stand.
+/// Finds characters that are wrong anywhere.
 fn signs(text: &str, findings: &mut Vec<Finding>) {
     if let Some(sign) = text.chars().find(|&c| c != '\n' && is_control(c)) {
         found(findings, Rule::Control, &format!("U+{:04X}", u32::from(sign)));
@@ -109,7 +110,7 @@ fn signs(text: &str, findings: &mut Vec<Finding>) {
     {
         found(findings, Rule::Markup, &sign.to_string());
     }
-    // A chat would call everybody in the room.
+    // A chat would notify every member of the room.
     if let Some(name) = text.split_whitespace().find(|word| word.contains('@')) {
         found(findings, Rule::Markup, name);
     }
@@ -118,7 +119,7 @@ fn signs(text: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// More accents on one letter than any language writes cover the lines around it.
+/// Returns whether a letter has more accents than any language uses, which cover the lines around it.
 fn has_piled_marks(text: &str) -> bool {
     let mut piled = 0;
     text.chars().any(|sign| {
@@ -127,12 +128,13 @@ fn has_piled_marks(text: &str) -> bool {
     })
 }
 
-/// Control, formatting, private and invisible characters: nothing a sentence needs.
+/// Returns whether a character is a control, formatting, private or invisible one, which no sentence needs.
 fn is_control(sign: char) -> bool {
     sign.is_control() || is_hidden(sign) || matches!(sign, '\u{200c}' | '\u{200d}')
 }
 
-/// Signs that are not seen or turn the writing around. Joiners are needed by some scripts.
+/// Returns whether a character is invisible or changes the writing direction. Joiners are needed by some
+/// scripts.
 pub(super) const fn is_hidden(sign: char) -> bool {
     matches!(sign,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -158,7 +160,7 @@ fn words(text: &str, findings: &mut Vec<Finding>) {
 
 type Shape = fn(&str) -> bool;
 
-/// The shapes that break a rule, from the most to the least telling one.
+/// The shapes that break a rule, most specific first.
 const SHAPES: [(Shape, Rule); 10] = [
     (known::is_path, Rule::Path),
     (known::is_network_address, Rule::Path),
@@ -172,7 +174,7 @@ const SHAPES: [(Shape, Rule); 10] = [
     (known::is_camel, Rule::Identifier),
 ];
 
-/// One token: as given, without the punctuation around it, and in lower case.
+/// A token: verbatim, without the punctuation around it, and in lower case.
 struct Word<'a> {
     given: &'a str,
     bare: &'a str,
@@ -198,7 +200,7 @@ impl<'a> Word<'a> {
         Self { given, bare, lower: bare.to_lowercase() }
     }
 
-    /// The first rule the word breaks, from the most to the least telling one.
+    /// Returns the first rule the word breaks, most specific first.
     fn rule(&self, before: &str, after: &str) -> Option<Rule> {
         if self.bare.is_empty() || known::is_familiar(&self.lower) {
             return None;
@@ -206,7 +208,7 @@ impl<'a> Word<'a> {
         self.place(before).or_else(|| self.shape()).or_else(|| self.meaning(before, after))
     }
 
-    /// Places in code: `line 42`, `main:42`, `at run(`.
+    /// Returns the rule for places in code: `line 42`, `main:42`, `at run(`.
     fn place(&self, before: &str) -> Option<Rule> {
         let number = self.bare.starts_with(|c: char| c.is_ascii_digit());
         if number && matches!(before, "line" | "lines" | "column" | "col" | "ln" | "offset") {

@@ -1,9 +1,8 @@
-//! Words: what plain English is, and the phrases that texts are made of.
+//! Plain English: the linter, and the phrases that texts are made of.
 //!
-//! What we ourselves say to people passes [`lint()`]: plain words, no technical detail. The words
-//! of others stand in quotation marks, as they are ([`quoted`]). Questions are made of these words
-//! in [`question`](crate::question), everything else in [`tell`](crate::tell). Nothing here
-//! decides anything.
+//! Unstuck's own words to people pass [`lint()`]: plain words, no technical detail. Foreign words are quoted
+//! verbatim ([`quoted`]). Questions are built from these words in [`question`](crate::question), everything
+//! else in [`tell`](crate::tell). No decision is made here.
 
 pub(crate) mod bounded;
 pub mod brief;

@@ -1,27 +1,27 @@
-//! What is in the way, for each code, in words for everyone.
+//! The obstacle for each code, in plain words.
 
 use super::say::capital;
 use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quoted};
 use crate::fault::{Category, Code};
 
-/// What is known of an obstacle besides its code. Without a name the sentence stays general.
+/// The known facts about an obstacle besides its code. Without a name the sentence stays general.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Obstacle<'a> {
-    /// The account or service, as it stands in a sentence.
+    /// The account or service, as it appears in a sentence.
     pub account: Option<&'a str>,
-    /// The check, command, file or thing it is about, as it is.
+    /// The check, command, file or thing concerned, verbatim.
     pub what: Option<&'a str>,
-    /// The program that uses the account, where it is another one than its service.
+    /// The program that uses the account, if it is not the service's own.
     pub program: Option<&'a str>,
     /// The environment variable that holds the key.
     pub variable: Option<&'a str>,
-    /// Whether the program is logged in by itself, without a key.
+    /// `true` if the program has its own login, without a key.
     pub logged_in: bool,
-    /// How the setup command ended, where that is what is in the way.
+    /// The result of the setup command, if that is the obstacle.
     pub setup_ended: Option<&'a str>,
-    /// How a check ended that took too long before the work began.
+    /// The result of a check that exceeded its time limit before the work began.
     pub check_ended: Option<&'a str>,
-    /// What our own fence kept a check or a hook from, as a sentence.
+    /// The access that the sandbox denied to a check or a hook, as a sentence.
     pub kept: Option<&'a str>,
     /// Why a change needs a person's yes, as a sentence.
     pub why: Option<&'a str>,
@@ -29,7 +29,7 @@ pub struct Obstacle<'a> {
     pub again: bool,
 }
 
-/// What is in the way, as full sentences.
+/// Describes the obstacle in full sentences.
 #[expect(clippy::too_many_lines, reason = "one sentence per code, exhaustive on purpose")]
 pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
     let account = about.account.unwrap_or(usual_account(code));
@@ -194,14 +194,14 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
     capital(said)
 }
 
-/// That the work has not begun, because a command that prepares it failed.
+/// Says that the work has not begun, because a setup command failed.
 fn set_up(command: Option<&str>, ended: &str) -> String {
     let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
     let command = command.map_or_else(String::new, |command| format!(" {command}"));
     format!("The setup command{command} {ended}, so the work has not begun.")
 }
 
-/// What our own fence kept something from, and the line of the settings that allows it.
+/// Says which access the sandbox denied, and which line of the settings allows it.
 fn kept(said: &str, line: Option<&str>) -> String {
     let line = line.and_then(|line| quoted(line, QUESTION_CHARS_MAX));
     line.map_or_else(
@@ -210,14 +210,14 @@ fn kept(said: &str, line: Option<&str>) -> String {
     )
 }
 
-/// That the work has not begun, because a check does not end in time.
+/// Says that the work has not begun, because a check does not end in time.
 fn checked(command: Option<&str>, ended: &str) -> String {
     let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
     let command = command.map_or_else(String::new, |command| format!(" {command}"));
     format!("The check{command} {ended}, so the work has not begun.")
 }
 
-/// Which key or login a service refused, as far as it is known.
+/// Says which key or login a service refused, as far as known.
 fn refused(account: &str, about: &Obstacle<'_>) -> String {
     let variable = about.variable.and_then(|name| quoted(name, VALUE_CHARS_MAX));
     match (variable, about.program) {
@@ -232,7 +232,7 @@ fn refused(account: &str, about: &Obstacle<'_>) -> String {
     }
 }
 
-/// The sentence, with the name of the thing it is about where there is one.
+/// Appends the name of the subject to the sentence, if there is one.
 fn named(said: &str, what: Option<&str>) -> String {
     match what.and_then(|what| quoted(what, VALUE_CHARS_MAX)) {
         Some(what) => format!("{}: {what}.", capital(said)),
@@ -240,7 +240,7 @@ fn named(said: &str, what: Option<&str>) -> String {
     }
 }
 
-/// The sentence, behind the check that is still red where there is one.
+/// Prefixes the sentence with the check that is still red, if there is one.
 fn still_red(said: &str, check: Option<&str>) -> String {
     match check.and_then(|check| quoted(check, VALUE_CHARS_MAX)) {
         Some(check) => format!("{check} still fails, and {said}."),
@@ -248,7 +248,7 @@ fn still_red(said: &str, check: Option<&str>) -> String {
     }
 }
 
-/// What the account is called when nobody named it.
+/// Returns the phrase for an account without a name.
 const fn usual_account(code: Code) -> &'static str {
     match code.row().category {
         Category::Provider => "the AI service",

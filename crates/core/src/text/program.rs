@@ -1,10 +1,10 @@
-//! The name of a program that a shell did not find, from what the shell wrote.
+//! The name of a program that a shell did not find, parsed from the shell's message.
 
-/// How shells and tools say that there is no such program, after or before its name.
+/// Messages of shells and tools about a missing program, after or before its name.
 const AFTER: &[&str] = &[": command not found", ": not found", ": No such file or directory"];
 const BEFORE: &[&str] = &["command not found: ", "Unknown command: "];
 
-/// The program that was not found, as the last such line of an output names it.
+/// Returns the missing program named in the last such line of an output.
 pub(crate) fn missing_program(output: &str) -> Option<&str> {
     output.lines().rev().find_map(|line| in_line(line.trim_end()))
 }
@@ -12,7 +12,7 @@ pub(crate) fn missing_program(output: &str) -> Option<&str> {
 fn in_line(line: &str) -> Option<&str> {
     let before = BEFORE.iter().find_map(|words| Some(line.split_once(words)?.1));
     let after = || AFTER.iter().find_map(|words| line.strip_suffix(words));
-    // `sh: 1: frobnicate: not found`: the shell and the line stand before the name.
+    // `sh: 1: frobnicate: not found`: the shell and the line number precede the name.
     let named = before.or_else(|| after()?.rsplit(": ").next())?;
     let name = named.trim_matches(|c: char| c.is_whitespace() || "'\"‘’`".contains(c));
     let is_name = !name.is_empty() && !name.contains(char::is_whitespace);

@@ -1,10 +1,10 @@
-//! Why git did not push, in its own words.
+//! The reason of a failed push, in git's own words.
 
-/// Lines that say nothing about the reason.
+/// Prefixes of lines without a reason.
 const EMPTY: &[&str] = &["failed to push some refs", "To ", "Done", "See the "];
 
-/// Why a push did not arrive, in git's own words: the line that says it was rejected, as git writes it
-/// for people, after what the remote said about it; else the first line that tells something.
+/// Returns the reason of a failed push in git's own words: the line that reports the rejection, as git writes
+/// it for people, after the remote's message; otherwise the first informative line.
 pub fn push_refusal(output: &str) -> Option<String> {
     let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
     let beginning = |prefix: &'static str| lines().find_map(move |line| after(line, prefix));
@@ -25,7 +25,7 @@ pub fn push_refusal(output: &str) -> Option<String> {
     reason.map(str::to_owned)
 }
 
-/// A line of `git push --porcelain` (`!`, the two names and the reason, with tabs between them) in the
+/// Converts a line of `git push --porcelain` (`!`, the two names and the reason, separated by tabs) to the
 /// form that people know: `! [rejected] main -> main (fetch first)`.
 fn for_people(line: &str) -> Option<String> {
     let (names, said) = line.strip_prefix('!')?.trim_start().split_once(char::is_whitespace)?;
@@ -35,7 +35,7 @@ fn for_people(line: &str) -> Option<String> {
     Some(format!("! {tag}] {} -> {}{why}", short(from), short(to)))
 }
 
-/// What stands after a prefix of git, where it tells something.
+/// Returns the text after one of git's prefixes, if it is informative.
 fn after<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     let said = line.strip_prefix(prefix)?.trim();
     let tells = !said.is_empty() && !EMPTY.iter().any(|words| said.starts_with(words));

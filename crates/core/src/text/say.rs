@@ -1,4 +1,4 @@
-//! Numbers, spans and titles as people say them.
+//! Numbers, spans and titles in words.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::verbatim::{VALUE_CHARS_MAX, quoted};
 use crate::fault::Work;
 use crate::time::Span;
 
-/// A small number as a word, a larger one in digits.
+/// Returns a small number as a word, a larger one in digits.
 pub fn said(number: u32) -> Cow<'static, str> {
     Cow::Borrowed(match number {
         0 => "no",
@@ -26,17 +26,17 @@ pub fn said(number: u32) -> Cow<'static, str> {
     })
 }
 
-/// `one file`, `three files`: the noun in the form the number needs.
+/// Formats `one file`, `three files`: the noun in the form the number needs.
 pub fn count(number: u32, one: &str, many: &str) -> String {
     format!("{} {}", said(number), if number == 1 { one } else { many })
 }
 
-/// `1 task`, `3 tasks`: in digits, because a person compares them with a list.
+/// Formats `1 task`, `3 tasks`: in digits, because a person compares them with a list.
 pub fn tasks(number: u32, work: Work) -> String {
     format!("{number} {}{}", noun(work), if number == 1 { "" } else { "s" })
 }
 
-/// What the work is called in front of people.
+/// Returns the noun for a kind of work.
 pub(crate) const fn noun(work: Work) -> &'static str {
     match work {
         Work::Task => "task",
@@ -44,12 +44,12 @@ pub(crate) const fn noun(work: Work) -> &'static str {
     }
 }
 
-/// A title in quotation marks, as it is; `this task` only where there is none.
+/// Returns a title in quotation marks, verbatim; `this task` if there is none.
 pub fn title(title: &str, work: Work) -> String {
     quoted(title, VALUE_CHARS_MAX).unwrap_or_else(|| format!("this {}", noun(work)))
 }
 
-/// A span in words, rounded to what a person cares about.
+/// Formats a span in words, rounded to a coarse unit.
 pub fn span(span: Span) -> String {
     let seconds = span.as_millis().div_ceil(1_000);
     let minutes = seconds.div_ceil(60);
@@ -60,7 +60,7 @@ pub fn span(span: Span) -> String {
         (_, 0..=89, _) => unit(minutes, "minute"),
         (_, _, 0..=47) if minutes.is_multiple_of(60) => unit(hours, "hour"),
         (_, _, 0..=47) => format!("{} {}", unit(hours, "hour"), unit(minutes % 60, "minute")),
-        // Past the horizon of any plan the exact number of days says nothing.
+        // Beyond a year the exact number of days does not matter.
         _ => unit((hours / 24).min(366), "day"),
     }
 }
@@ -69,7 +69,7 @@ fn unit(number: u64, name: &str) -> String {
     format!("{number} {name}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The text with its first letter in upper case.
+/// Capitalizes the first letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     match letters.next() {

@@ -1,10 +1,10 @@
-//! What a service is called in front of people.
+//! Display names of services.
 
 use std::net::IpAddr;
 
 use super::say::capital;
 
-/// Ends of hosts that mean no service in the world outside.
+/// Top-level domains of hosts that are not public services.
 const OWN: [&str; 10] = [
     "corp",
     "example",
@@ -17,14 +17,14 @@ const OWN: [&str; 10] = [
     "localhost",
     "test",
 ];
-/// Parts of a host that stand between a name and its country.
+/// Second-level domains between a name and its country.
 const BETWEEN: [&str; 6] = ["ac", "co", "com", "gov", "net", "org"];
 /// Words of a variable that say what it holds, not whose it is.
 const HOLDS: [&str; 10] =
     ["ACCESS", "API", "AUTH", "CREDENTIALS", "KEY", "PASS", "PASSWORD", "PAT", "SECRET", "TOKEN"];
-/// Names that are not written like other words.
+/// Names with an irregular spelling.
 const WRITTEN: [(&str, &str); 3] = [("github", "GitHub"), ("gitlab", "GitLab"), ("pypi", "PyPI")];
-/// What the providers of agents and models are called.
+/// Display names of the providers of agents and models.
 const PROVIDERS: [(&str, &str); 4] = [
     ("anthropic-api", "Anthropic"),
     ("claude-cli", "Claude Code"),
@@ -33,10 +33,10 @@ const PROVIDERS: [(&str, &str); 4] = [
 ];
 /// Agent programs, by their providers' names, with the services that their keys and logins are for.
 const BEHIND: [(&str, &str); 2] = [("claude-cli", "Anthropic"), ("codex-cli", "OpenAI")];
-/// A name as short as this is spelled out.
+/// Maximum length of a name that is spelled in capitals.
 const SPELLED_OUT: usize = 3;
 
-/// The service behind a host: `api.stripe.com` is Stripe. None where the name says nothing.
+/// Returns the service of a host: `api.stripe.com` is Stripe. `None` if the name is not informative.
 pub fn service_at(host: &str) -> Option<String> {
     if is_numeric(host) {
         return None;
@@ -52,24 +52,24 @@ pub fn service_at(host: &str) -> Option<String> {
     labels.pop().and_then(called)
 }
 
-/// Whether a host is an address in numbers, with or without a port: `127.0.0.1:8080`, `[::1]`.
+/// Returns whether a host is a numeric address, with or without a port: `127.0.0.1:8080`, `[::1]`.
 fn is_numeric(host: &str) -> bool {
     let address = |text: &str| text.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
     address(host) || host.rsplit_once(':').is_some_and(|(host, _)| address(host))
 }
 
-/// What a provider of agents or models is called, where it is one.
+/// Returns the display name of a provider of agents or models, if it is one.
 pub fn provider_called(name: &str) -> Option<&'static str> {
     PROVIDERS.iter().find(|(known, _)| *known == name).map(|(_, called)| *called)
 }
 
-/// An agent program, as people call it, with the service behind it.
+/// Returns the display name of an agent program, with the service behind it.
 pub fn agent_service(name: &str) -> Option<(&'static str, &'static str)> {
     let (_, service) = BEHIND.iter().find(|(known, _)| *known == name)?;
     Some((provider_called(name)?, service))
 }
 
-/// The service that a variable holds a key for: `STRIPE_API_KEY` is Stripe's.
+/// Returns the service that a variable holds a key for: `STRIPE_API_KEY` is Stripe's.
 pub fn service_of(variable: &str) -> Option<String> {
     let words: Vec<&str> = variable.split('_').take_while(|word| !HOLDS.contains(word)).collect();
     match words[..] {

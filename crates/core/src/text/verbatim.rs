@@ -1,21 +1,20 @@
-//! The words of others in our sentences: shown as they are, on one line, set apart by quotation
-//! marks.
+//! Foreign words in Unstuck's sentences: shown verbatim, on one line, in quotation marks.
 //!
-//! A title, a goal, a command or an agent's words may hold anything. Nothing of them is judged and
-//! nothing is replaced: only what could move a cursor, hide itself or end the quotation is taken
-//! out, and a text that is too long is cut. What shows them escapes them for its own medium.
+//! A title, a goal, a command or an agent's words may contain any text. None of it is judged or replaced:
+//! only characters that move a cursor, are invisible or end the quotation are removed, and a text that is too
+//! long is cut. The output code escapes them for its own medium.
 
 use super::bounded::without_escapes;
 use super::lint::{is_hidden, lint};
 
-/// A longer title, name or command would crowd out the sentence around it.
+/// Maximum length of a title, name or command; a longer one would crowd out the sentence around it.
 pub const VALUE_CHARS_MAX: usize = 200;
-/// An agent's question to a person may be as long as a paragraph.
+/// Maximum length of an agent's question to a person: about a paragraph.
 pub const QUESTION_CHARS_MAX: usize = 1_000;
-/// Accents on one letter; more of them cover the lines around it.
+/// Maximum number of accents on a letter; more of them cover the lines around it.
 pub(super) const MARKS_MAX: u32 = 2;
 
-/// The words on one line, without signs that hide or move something, at most `chars_max` long.
+/// Returns the words on one line, without invisible and cursor-moving characters, at most `chars_max` long.
 pub fn verbatim(words: &str, chars_max: usize) -> String {
     let mut line = String::new();
     let (mut left, mut marks, mut blank) = (chars_max, 0, false);
@@ -43,17 +42,17 @@ pub fn verbatim(words: &str, chars_max: usize) -> String {
     line
 }
 
-/// The words in quotation marks; none where there are no words. Quotation marks of their own become
-/// inner ones, so that the words cannot end the quotation they stand in.
+/// Returns the words in quotation marks, or `None` if there are none. Quotation marks inside become single
+/// ones, so that the words cannot end the quotation.
 pub fn quoted(words: &str, chars_max: usize) -> Option<String> {
     let line = verbatim(words, chars_max).replace('“', "‘").replace('”', "’");
     (!line.is_empty()).then(|| format!("“{line}”"))
 }
 
-/// A name of more words is set apart from the sentence it stands in.
+/// Maximum number of words of a name that is not quoted.
 const NAME_WORDS_MAX: usize = 4;
 
-/// A name inside a sentence: bare where it reads like any other word, else in quotation marks.
+/// Returns a name for use in a sentence: bare if it reads like any other word, otherwise in quotation marks.
 pub fn name_in_sentence(name: &str) -> Option<String> {
     let line = verbatim(name, VALUE_CHARS_MAX);
     let short = line.split_whitespace().count() <= NAME_WORDS_MAX;
@@ -61,7 +60,7 @@ pub fn name_in_sentence(name: &str) -> Option<String> {
     if bare && !line.is_empty() { Some(line) } else { quoted(name, VALUE_CHARS_MAX) }
 }
 
-/// A text with each quotation left out: what we ourselves say in it.
+/// Returns a text without its quotations: Unstuck's own words.
 pub fn our_words(text: &str) -> String {
     let mut ours = String::with_capacity(text.len());
     let mut rest = text;

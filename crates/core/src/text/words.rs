@@ -1,6 +1,6 @@
 //! The word lists of the linter. All in lower case and sorted, so that a lookup is a binary search.
 
-/// Words a person outside the trade does not use.
+/// Words that people outside the field do not use.
 pub(super) const JARGON: &[&str] = &[
     "argv",
     "async",
@@ -104,7 +104,7 @@ pub(super) const JARGON: &[&str] = &[
     "worktrees",
 ];
 
-/// Jargon made of two plain words. Sorted by both.
+/// Jargon of two plain words, sorted by both.
 pub(super) const JARGON_PAIRS: &[(&str, &str)] = &[
     ("access", "denied"),
     ("assertion", "failed"),
@@ -135,7 +135,7 @@ pub(super) const JARGON_PAIRS: &[(&str, &str)] = &[
     ("working", "directory"),
 ];
 
-/// Names of things outside the trade that only look like identifiers or file names.
+/// Commonly known names that look like identifiers or file names.
 pub(super) const FAMILIAR: &[&str] = &[
     "airbnb",
     "bigquery",
@@ -189,7 +189,7 @@ pub(super) const FAMILIAR: &[&str] = &[
     "youtube",
 ];
 
-/// Two words with a stroke between them that are no path.
+/// Two words separated by a slash that are not a path.
 pub(super) const STROKES: &[&str] = &[
     "a/b",
     "and/or",
@@ -206,7 +206,7 @@ pub(super) const STROKES: &[&str] = &[
     "yes/no",
 ];
 
-/// File name endings.
+/// File name extensions.
 pub(super) const EXTENSIONS: &[&str] = &[
     "bak", "bash", "bat", "bin", "bz2", "c", "cc", "cfg", "class", "cmd", "conf", "cpp", "cs",
     "css", "csv", "db", "dll", "doc", "docx", "dylib", "env", "exe", "gif", "go", "gz", "h", "hpp",
@@ -217,7 +217,7 @@ pub(super) const EXTENSIONS: &[&str] = &[
     "zip", "zsh",
 ];
 
-/// What may be counted: a number before one of these is an amount, not a status.
+/// Countable nouns: a number before one of these is an amount, not a status.
 pub(super) const COUNTED: &[&str] = &[
     "approaches",
     "attempts",
@@ -255,11 +255,11 @@ pub(super) const COUNTED: &[&str] = &[
     "words",
 ];
 
-/// What may be numbered: a number after one of these is a place in a row, not a status.
+/// Numbered nouns: a number after one of these is an ordinal, not a status.
 pub(super) const NUMBERED: &[&str] =
     &["approach", "attempt", "bill", "invoice", "of", "order", "part", "repair", "room", "step"];
 
-/// Whether `word`, in lower case, is in a sorted list.
+/// Returns whether `word`, in lower case, is in a sorted list.
 pub(super) fn listed(list: &[&str], word: &str) -> bool {
     list.binary_search(&word).is_ok()
 }

@@ -1,4 +1,4 @@
-//! What the linter finds, what it lets through, and that nothing can hurt it.
+//! Tests of the linter: its findings, its exceptions, and its robustness.
 
 use proptest::prelude::*;
 
@@ -112,7 +112,7 @@ fn long_texts_are_refused_and_findings_bounded() {
     let long = "word ".repeat(LINT_BYTES_MAX);
     assert!(lint(&long).iter().any(|found| found.rule == Rule::TooLong));
     assert_eq!(lint(&"a_b ".repeat(1_000)).len(), FINDINGS_MAX);
-    // A multi-byte character over the limit is not cut in two.
+    // A multi-byte character at the limit is not cut in two.
     assert!(!lint(&"é".repeat(LINT_BYTES_MAX)).is_empty());
 }
 

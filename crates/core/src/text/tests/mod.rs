@@ -1,3 +1,3 @@
-//! The linter's breadth.
+//! Tests over all rules of the linter.
 
 mod linter;
