@@ -1,19 +1,19 @@
-//! The chain over a journal: each event is sealed together with everything that came before it, so
-//! that the seal of the last event stands for the whole journal.
+//! The hash chain over a journal: each event is sealed together with everything before it, so that the seal
+//! of the last event stands for the whole journal.
 //!
-//! A seal shows damage, not malice: whoever can write the files can seal again.
+//! A seal detects damage, not tampering: a process that can write the files can seal again.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What the first event of a journal is chained to, beside the project's name.
+/// The input of the first seal of a journal, beside the project's name.
 const BEGINNING: &[u8] = b"unstuck journal 1";
 
-/// The seal of an event and of all before it.
+/// The hash of an event and of all before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seal([u8; blake3::OUT_LEN]);
 
-/// An event as it is sealed: everything that its row holds.
+/// The sealed content of an event: everything in its row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link<'a> {
     pub(crate) seq: u64,
@@ -26,14 +26,14 @@ pub(crate) struct Link<'a> {
 }
 
 impl Seal {
-    /// The seal before the first event of a project.
+    /// Returns the seal before the first event of a project.
     pub(crate) fn beginning(project: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(BEGINNING).update(project.as_bytes());
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// The seal of the event that comes next.
+    /// Returns the seal of the next event.
     pub(crate) fn next(self, link: &Link<'_>) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0).update(&link.seq.to_le_bytes()).update(&link.at.to_le_bytes());
@@ -53,7 +53,7 @@ impl Seal {
         &self.0
     }
 
-    /// The seal that these bytes are.
+    /// Creates a seal from bytes, if their length fits.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }

@@ -1,7 +1,7 @@
 //! Checkpoints: an agent's conversation, so that a crash costs no more than its last round.
 //!
-//! A checkpoint becomes durable together with the event that records the progress. There is one per
-//! task, the latest; it goes when the task ends or another conversation begins.
+//! A checkpoint becomes durable together with the event that records the progress. There is one per task, the
+//! latest; it is deleted when the task ends or another conversation begins.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::engine::TaskId;
 use unstuck_core::fault::{Fault, Http, Origin};
 
-/// The longest conversation that is kept. One that grows beyond it has to be shortened first.
+/// Maximum size of a conversation that is kept. A longer one has to be compacted first.
 pub const CHECKPOINT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A conversation written down, in the words of whoever had it.
+/// A serialized conversation, in the format of the agent that had it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Conversation(Arc<str>);
@@ -21,22 +21,22 @@ pub struct Conversation(Arc<str>);
 /// The latest conversation of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The task.
+    /// The task of the conversation.
     pub task: TaskId,
-    /// What was said.
+    /// The conversation so far.
     pub conversation: Conversation,
 }
 
-/// A conversation is too long to be kept.
+/// The error of a conversation that is too long to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the conversation has {bytes} bytes; at most {CHECKPOINT_BYTES_MAX} are kept")]
 pub struct ConversationTooLong {
-    /// How long it is.
+    /// Size of the conversation in bytes.
     pub bytes: usize,
 }
 
 impl Conversation {
-    /// A conversation, unless it is too long.
+    /// Creates a conversation, unless it is too long.
     pub fn new(text: impl Into<Arc<str>>) -> Result<Self, ConversationTooLong> {
         let text = text.into();
         match text.len() {
@@ -45,7 +45,7 @@ impl Conversation {
         }
     }
 
-    /// What was written down.
+    /// Returns the serialized text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -56,7 +56,7 @@ impl Conversation {
 }
 
 impl ConversationTooLong {
-    /// The fault it is: the engine has the conversation shortened, and after a few times asks.
+    /// Converts the error to a fault: the engine has the conversation compacted, and asks after a few times.
     pub fn fault(&self) -> Fault {
         let message = self.to_string();
         Fault::provider_context_too_long("checkpoint", message, Http::default())
@@ -72,7 +72,7 @@ impl TryFrom<String> for Conversation {
     }
 }
 
-/// What people and models said to each other does not belong into a log.
+/// Omits the text, because conversations do not belong into a log.
 impl fmt::Debug for Conversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Conversation({} bytes)", self.0.len())

@@ -1,15 +1,15 @@
-//! Crash points: places where a test may have the process die, to see that nothing is lost there.
+//! Crash points: places where a test can kill the process, to verify that nothing is lost there.
 //!
 //! They do nothing unless [`arm`]ed, and are not part of release builds.
 
 #[cfg(debug_assertions)]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many points are still passed before the process dies; 0 for never.
+/// Number of points that remain before the process dies; 0 for never.
 #[cfg(debug_assertions)]
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
-/// Has the process die at the `nth` crash point it comes to, counted from 1.
+/// Makes the process die at the `nth` crash point it reaches, counted from 1.
 pub fn arm(nth: u64) {
     #[cfg(debug_assertions)]
     LEFT.store(nth, Ordering::SeqCst);
@@ -22,7 +22,7 @@ pub fn arm(nth: u64) {
 pub fn point() {
     #[cfg(debug_assertions)]
     if LEFT.load(Ordering::SeqCst) > 0 && LEFT.fetch_sub(1, Ordering::SeqCst) == 1 {
-        // As `kill -9` would: nothing is flushed, closed or unwound.
+        // Like `kill -9`: nothing is flushed, closed or unwound.
         let _ =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }

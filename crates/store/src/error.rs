@@ -1,4 +1,4 @@
-//! What can go wrong with a store, and which fault it is.
+//! The errors of a store, and their faults.
 
 use std::path::PathBuf;
 
@@ -6,87 +6,87 @@ use unstuck_core::fault::{Config, Fault, Http, Internal, Origin, Tool};
 
 use crate::store::Holder;
 
-/// Where faults of the store are raised.
+/// The source of the store's faults.
 const SOURCE: &str = "store";
 
-/// Why a store could not do what was asked.
+/// The reason why a store operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody else writes to the project.
+    /// Another process holds the project.
     #[error("the project is in use by {0}")]
     Held(Holder),
-    /// It was made by a newer version.
+    /// The store was made by a newer version.
     #[error("{at} was made by a newer version of Unstuck (schema {found}, this one knows {known})")]
     Newer {
-        /// The store.
+        /// The store's location.
         at: String,
-        /// Its schema.
+        /// The schema of the store.
         found: u32,
         /// The newest schema this program knows.
         known: u32,
     },
-    /// It may not be read or written.
+    /// The store may not be read or written.
     #[error("{at} cannot be {wanted}: {cause}")]
     Rights {
         /// The file or folder.
         at: PathBuf,
-        /// What was wanted: read, written, made.
+        /// The refused operation: read, written, made.
         wanted: &'static str,
-        /// What the system said.
+        /// The system's message.
         cause: String,
     },
-    /// There is no room left.
+    /// The disk is full.
     #[error("there is no room left on the disk of {at}")]
     Full {
-        /// The store.
+        /// The store's location.
         at: String,
     },
-    /// It does not answer just now.
+    /// The store does not respond at the moment.
     #[error("{at} does not answer: {cause}")]
     Unavailable {
-        /// The store.
+        /// The store's location.
         at: String,
-        /// What it said.
+        /// The store's message.
         cause: String,
     },
-    /// What it holds makes no sense.
+    /// The store's content is invalid.
     #[error("{at} is damaged: {what}")]
     Damaged {
-        /// The store.
+        /// The store's location.
         at: String,
-        /// What was found.
+        /// The damage found.
         what: String,
     },
     /// A batch did not become durable; nothing of it was written.
     #[error("{at} could not be written: {cause}")]
     NotWritten {
-        /// The store.
+        /// The store's location.
         at: String,
-        /// What it said.
+        /// The store's message.
         cause: String,
     },
-    /// It could not be read just now, for a reason that is none of the others.
+    /// The store could not be read, for a reason that is none of the others.
     #[error("{at} could not be read: {cause}")]
     NotRead {
-        /// The store.
+        /// The store's location.
         at: String,
-        /// What it said.
+        /// The store's message.
         cause: String,
     },
-    /// Somebody else has taken the project over in the meantime.
+    /// Another process has taken the project over in the meantime.
     #[error("{at} was taken over by another process")]
     Fenced {
-        /// The store.
+        /// The store's location.
         at: String,
     },
 }
 
 impl StoreError {
-    /// The fault it is. Its source is `store`.
+    /// Converts the error to a fault with the source `store`.
     pub fn fault(&self) -> Fault {
         let message = self.to_string();
         let fault = match self {
-            // A holder that does not answer is a service that is down: it may come back by itself.
+            // A holder that does not respond is a service that is down: it may recover without help.
             Self::Held(_) | Self::Unavailable { .. } => {
                 Fault::network_unavailable(SOURCE, message, Http::default())
             }
@@ -106,7 +106,7 @@ impl StoreError {
         fault.from_origin(Origin::Host)
     }
 
-    /// What a person can do about it.
+    /// Returns what a person can do about the error.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Held(_) => "wait until it is done, or stop it; then try again",

@@ -1,9 +1,9 @@
-//! The part of Unstuck that remembers.
+//! The persistence layer of Unstuck.
 //!
-//! One project has one journal of events and, beside it, tables to ask questions of; both change
-//! in one transaction ([`Batch`]). Whoever holds a project's lock writes ([`Journal`]); anybody
-//! reads and answers ([`Store`]). What a table row holds follows from the events and the state
-//! they led to ([`tables`]), so every backend keeps the same rows.
+//! A project has a journal of events and, beside it, tables for queries; both change in one transaction
+//! ([`Batch`]). The holder of a project's lock writes ([`Journal`]); any process reads and answers
+//! ([`Store`]). A table row follows from the events and the state they led to ([`tables`]), so every backend
+//! keeps the same rows.
 //!
 //! Nothing here decides, performs or prints.
 

@@ -1,24 +1,24 @@
-//! Outboxes: how far each channel has told people what happened.
+//! Outboxes: the position up to which each notification channel has delivered.
 //!
-//! What is told follows from the journal, so there is no second copy of it here: only the position
-//! up to which everything was told, and what is known about the try that comes next. Whoever goes
-//! on after a crash reads the journal from there.
+//! The messages follow from the journal, so there is no second copy of them: only the position up to which
+//! everything was delivered, and the state of the next attempt. The process that continues after a crash
+//! reads the journal from there.
 
 use unstuck_core::time::Time;
 
-/// How far a channel has come.
+/// The progress of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outbox {
-    /// The position of the last event about which nothing is left to tell.
+    /// The position of the last event about which everything was delivered.
     pub upto: u64,
-    /// How often what comes next was tried in vain.
+    /// Number of failed attempts to deliver the next message.
     pub tries: u32,
-    /// When it may be tried again.
+    /// Earliest time of the next attempt.
     pub retry_at: Option<Time>,
 }
 
 impl Outbox {
-    /// Nothing is left to tell up to here.
+    /// Creates an outbox with everything delivered up to this position.
     pub const fn told(upto: u64) -> Self {
         Self { upto, tries: 0, retry_at: None }
     }

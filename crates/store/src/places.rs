@@ -1,5 +1,5 @@
-//! Which build an event belongs to. An event names what it is about by itself; that a run belongs to
-//! a task, and a task to a build, is looked up once.
+//! Lookup of the build that an event belongs to. An event names its own subject; the task of a run and the
+//! build of a task are looked up once and cached.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use unstuck_core::engine::{
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// So many are remembered; then it starts over.
+/// Maximum number of cached entries; beyond it the cache is cleared.
 const KNOWN_MAX: usize = 50_000;
 
-/// What belongs where, as far as it was looked up.
+/// A cache of which run, task and build belong together.
 #[derive(Debug, Default)]
 pub struct Places {
     builds: HashMap<TaskId, BuildId>,
@@ -22,7 +22,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// What an event is about, with what that belongs to.
+    /// Returns the subject of an event, completed with its task and build.
     pub async fn of(
         &mut self,
         store: &dyn Store,
@@ -51,7 +51,7 @@ impl Places {
         Ok(About { build, task, run })
     }
 
-    /// Events tell what belongs to what; nothing has to be looked up for it.
+    /// Learns relations that the event itself states, without a lookup.
     fn learn(&mut self, event: &Event) {
         match event {
             Event::RunStarted { run, task, .. } => {
@@ -94,7 +94,7 @@ impl Places {
     }
 }
 
-/// The action an event is about, where it names nothing else.
+/// Returns the action an event is about, if it names nothing else.
 const fn mutation(event: &Event) -> Option<MutationId> {
     match event {
         Event::MutationProbing { mutation, .. }
@@ -107,7 +107,7 @@ const fn mutation(event: &Event) -> Option<MutationId> {
     }
 }
 
-/// The question an event is about, where it names nothing else.
+/// Returns the question an event is about, if it names nothing else.
 const fn question(event: &Event) -> Option<QuestionId> {
     match event {
         Event::QuestionResolved { question, .. } | Event::QuestionWithdrawn { question } => {

@@ -1,37 +1,36 @@
-//! Snapshots: the state written down, so that opening need not replay the whole journal.
+//! Snapshots: the serialized state, so that opening need not replay the whole journal.
 //!
-//! A snapshot is never the truth, the journal is: one that cannot be read is passed over. So is one
-//! that is not what was written, by its seal: a bit that a disk lost would otherwise become a name,
-//! a limit or a count that nobody decided.
+//! The journal is authoritative, never a snapshot: an unreadable one is skipped. So is one whose seal does
+//! not match: a flipped bit on disk would otherwise become a wrong name, limit or count.
 
 use unstuck_core::engine::State;
 
-/// The least amount of events since the last snapshot for which a new one is worth it.
+/// Minimum size of the events since the last snapshot for which a new one is worthwhile.
 const TAIL_BYTES_MIN: u64 = 1024 * 1024;
 
-/// A tail that is a smaller part of the snapshot than this is read in no time.
+/// Share of the snapshot's size below which reading the tail takes no noticeable time.
 const TAIL_SHARE_MAX: u64 = 8;
 
-/// What a sealed snapshot begins with; the digest of the rest comes next, and then the rest.
+/// The prefix of a sealed snapshot; the digest of the rest follows, and then the rest.
 const SEAL: &[u8] = b"blake3:";
-/// The first byte of a snapshot that was written before there were seals.
+/// The first byte of a snapshot from before seals existed.
 const UNSEALED: u8 = b'{';
 
-/// The state written down.
+/// Serializes the state.
 pub fn snapshot(state: &State) -> Vec<u8> {
-    // A state is made of maps with plain keys, which always can be written. An empty snapshot could
-    // not be read and would be passed over like any other.
+    // A state consists of maps with plain keys, which can always be serialized. An empty snapshot could not
+    // be read and would be skipped like any other.
     let body = serde_json::to_vec(state).unwrap_or_default();
     [SEAL, blake3::hash(&body).as_bytes(), &body].concat()
 }
 
-/// The state a snapshot holds, if it is the one of `project` at `seq`.
+/// Deserializes a snapshot, if it is the one of `project` at `seq`.
 pub(crate) fn read(bytes: &[u8], project: &str, seq: u64) -> Option<State> {
     let state: State = serde_json::from_slice(unsealed(bytes)?).ok()?;
     (state.project() == project && state.seq() == seq).then_some(state)
 }
 
-/// What was sealed, if it is still the same.
+/// Returns the sealed content, if it is unchanged.
 fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
     if bytes.first() == Some(&UNSEALED) {
         return Some(bytes);
@@ -40,7 +39,7 @@ fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
     (blake3::hash(body) == blake3::Hash::from_bytes(*digest)).then_some(body)
 }
 
-/// How much has been written since the last snapshot.
+/// The size of the writes since the last snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
     events_bytes: u64,
@@ -48,28 +47,28 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// After `events_bytes` of events since a snapshot of `snapshot_bytes`.
+    /// Creates the tail after `events_bytes` of events since a snapshot of `snapshot_bytes`.
     pub const fn new(events_bytes: u64, snapshot_bytes: u64) -> Self {
         Self { events_bytes, snapshot_bytes }
     }
 
-    /// Events were written.
+    /// Adds written events.
     pub const fn grow(&mut self, events_bytes: u64) {
         self.events_bytes = self.events_bytes.saturating_add(events_bytes);
     }
 
-    /// A snapshot was written.
+    /// Resets the tail after a snapshot was written.
     pub const fn cut(&mut self, snapshot_bytes: u64) {
         *self = Self::new(0, snapshot_bytes);
     }
 
-    /// Whether a snapshot is due: reading the tail would take longer than reading a snapshot, and
+    /// Returns whether a snapshot is due: reading the tail would take longer than reading a snapshot, and
     /// writing one costs no more than the events already did.
     pub fn is_due(self) -> bool {
         self.events_bytes > TAIL_BYTES_MIN.max(self.snapshot_bytes.saturating_mul(2))
     }
 
-    /// Whether a last snapshot makes the next opening quicker than reading the tail would be.
+    /// Returns whether a final snapshot makes the next opening faster than reading the tail would be.
     pub const fn is_worth_closing(self) -> bool {
         self.events_bytes > self.snapshot_bytes / TAIL_SHARE_MAX
     }

@@ -1,4 +1,4 @@
-//! The store as everybody else sees it, in the words of the engine.
+//! The store's interface, in the types of the engine.
 
 use std::any::Any;
 use std::fmt;
@@ -20,50 +20,50 @@ use crate::tables::{
     TaskRow,
 };
 
-/// Where projects are remembered. Reading and answering are open to everybody; writing needs a
-/// [`Claim`].
+/// A store of projects. Any process may read and answer; writing requires a [`Claim`].
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Takes a project for writing, or says who has it. A project nobody knows is made.
+    /// Claims a project for writing, or returns its holder as an error. An unknown project is created.
     async fn claim(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError>;
 
-    /// The position of the last durable event this process has written or read; a hint to read on.
+    /// Subscribes to the position of the last durable event that this process has written or read; a hint to
+    /// read on.
     fn subscribe(&self, project: &str) -> watch::Receiver<u64>;
 
-    /// Another number whenever something may have been written since, in whatever process: what was
-    /// read between two that are the same is still true. Quick, and waits for nobody.
+    /// Returns a number that changes whenever any process may have written: data read between two equal
+    /// numbers is still current. Fast, and never blocks.
     fn revision(&self) -> Result<u64, StoreError>;
 
-    /// That what is remembered about a project can still be read and written.
+    /// Checks that the data of a project can still be read and written.
     async fn usable(&self, project: &str) -> Result<(), StoreError> {
         self.newest(project).await.map(drop)
     }
 
-    /// Events after a position, oldest first, at most `limit` of them.
+    /// Returns the events after a position, oldest first, at most `limit` of them.
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError>;
 
-    /// The position of the newest event; 0 where there is none.
+    /// Returns the position of the newest event; 0 if there is none.
     async fn newest(&self, project: &str) -> Result<u64, StoreError>;
 
-    /// The decisions of one run, with their reasons, oldest first.
+    /// Returns the decisions of a run with their reasons, oldest first.
     async fn decisions(&self, project: &str, run: RunId) -> Result<Vec<Recorded>, StoreError>;
 
-    /// All builds, newest first.
+    /// Returns all builds, newest first.
     async fn builds(&self, project: &str) -> Result<Vec<BuildRow>, StoreError>;
 
-    /// The tasks of a build, in the order of their ids.
+    /// Returns the tasks of a build, in the order of their ids.
     async fn tasks(&self, project: &str, build: BuildId) -> Result<Vec<TaskRow>, StoreError>;
 
-    /// One task.
+    /// Returns a task.
     async fn task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError>;
 
-    /// The runs of a task, oldest first.
+    /// Returns the runs of a task, oldest first.
     async fn runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError>;
 
-    /// One run.
+    /// Returns a run.
     async fn run(&self, project: &str, run: RunId) -> Result<Option<RunRow>, StoreError>;
 
-    /// Questions, oldest first; with a status only those.
+    /// Returns the questions, oldest first; with a status only those.
     async fn questions(
         &self,
         project: &str,
@@ -73,190 +73,190 @@ pub trait Store: fmt::Debug + Send + Sync {
         self.questions_page(project, all).await
     }
 
-    /// Some questions.
+    /// Returns a page of questions.
     async fn questions_page(
         &self,
         project: &str,
         page: QuestionPage,
     ) -> Result<Vec<QuestionRow>, StoreError>;
 
-    /// One question.
+    /// Returns a question.
     async fn question(
         &self,
         project: &str,
         question: QuestionId,
     ) -> Result<Option<QuestionRow>, StoreError>;
 
-    /// Answers that were given and not taken up yet, in the order they were given. Their questions
-    /// are still pending.
+    /// Returns the answers that were given and not taken up yet, in the order they were given. Their
+    /// questions are still pending.
     async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError>;
 
-    /// How many questions wait for a person: pending, and without an answer.
+    /// Returns the number of questions that wait for a person: pending, and without an answer.
     async fn unanswered(&self, project: &str) -> Result<u64, StoreError>;
 
-    /// The actions of a task, oldest first.
+    /// Returns the actions of a task, oldest first.
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError>;
 
-    /// One action.
+    /// Returns an action.
     async fn mutation(
         &self,
         project: &str,
         mutation: MutationId,
     ) -> Result<Option<MutationRow>, StoreError>;
 
-    /// How far the conversation of a task had come, as of the last checkpoint that is durable.
+    /// Returns the conversation of a task as of its last durable checkpoint.
     async fn checkpoint(
         &self,
         project: &str,
         task: TaskId,
     ) -> Result<Option<Conversation>, StoreError>;
 
-    /// All gates that were ever closed.
+    /// Returns all gates that were ever closed.
     async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError>;
 
-    /// All errors ever met, the latest first.
+    /// Returns all errors that ever occurred, the latest first.
     async fn signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError>;
 
-    /// What was spent on this day and later, by day and task. Days are those of the budget.
+    /// Returns the costs of this day and later, by day and task. Days are those of the budget.
     async fn costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError>;
 
-    /// Takes a person's answer down. Success is the acknowledgement: whoever holds the project
-    /// takes it up, at once or at its next start. There is one answer per question.
+    /// Records a person's answer. Success is the acknowledgement: the holder of the project takes it up,
+    /// immediately or at its next start. A question has one answer.
     async fn answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError>;
 
-    /// How far a channel has told people what happened. One that nobody knows begins after the
-    /// last event: old news is no news.
+    /// Returns the progress of a channel. An unknown channel begins after the last event, because old events
+    /// are not news.
     async fn outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError>;
 
-    /// Takes down how far a channel has come, in whatever process. It never goes back.
+    /// Records the progress of a channel, from any process. The position never decreases.
     async fn told(&self, project: &str, channel: &str, outbox: Outbox) -> Result<(), StoreError>;
 }
 
-/// A project that is ours to write.
+/// A project claimed for writing.
 #[derive(Debug)]
 pub struct Claim {
-    /// What its journal adds up to.
+    /// The state that its journal adds up to.
     pub state: State,
-    /// Where its next events go.
+    /// The writer for its next events.
     pub journal: Box<dyn Journal>,
-    /// Whether the last holder let go of it properly.
+    /// `true` if the last holder closed the project cleanly.
     pub clean: bool,
 }
 
-/// The one writer of a project. Dropping it gives the project up, as a crash would.
+/// The single writer of a project. Dropping it releases the project as a crash would.
 #[async_trait]
 pub trait Journal: fmt::Debug + Send {
-    /// Hands a batch to the writer. Batches become durable in the order they were given; after one
-    /// that failed, every later one fails too, until the project is claimed again.
+    /// Queues a batch for the writer. Batches become durable in the order they were given; after one that
+    /// failed, every later one fails too, until the project is claimed again.
     fn append(&mut self, batch: Batch) -> Receipt;
 
-    /// Whether the next batch should carry a [`snapshot`](crate::snapshot()).
+    /// Returns whether the next batch should carry a [`snapshot`](crate::snapshot()).
     fn snapshot_due(&self) -> bool;
 
-    /// Answers nobody has taken up yet, in the order they were given.
+    /// Returns the answers that were not taken up yet, in the order they were given.
     async fn answers(&mut self) -> Result<Vec<Answer>, StoreError>;
 
-    /// Drops events and ended things that happened before `before`, except what opening needs.
-    /// Tells how many events went.
+    /// Deletes events and ended items from before `before`, except those that opening needs. Returns the
+    /// number of deleted events.
     async fn retain(&mut self, before: Time) -> Result<u64, StoreError>;
 
-    /// Lets go of the project properly, remembering `state` so that the next opening is quick.
+    /// Closes the project cleanly, storing `state` so that the next opening is fast.
     async fn close(self: Box<Self>, state: &State) -> Result<(), StoreError>;
 }
 
-/// Tells when a batch is durable.
+/// A receipt that resolves when a batch is durable.
 #[derive(Debug)]
 pub struct Receipt(pub(crate) oneshot::Receiver<Settled>);
 
-/// How it went with a batch.
+/// The result of a batch.
 #[derive(Debug)]
 pub(crate) struct Settled {
     pub(crate) verdict: Result<(), StoreError>,
-    /// What was made of the batch. It goes where it was made: to free memory of another thread is to
-    /// wait for it.
+    /// The rows made from the batch. They are dropped on the thread that made them, because freeing another
+    /// thread's memory means waiting for it.
     pub(crate) _written: Option<Box<dyn Any + Send>>,
 }
 
-/// Who holds a project.
+/// The process that holds a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Holder {
-    /// Its process.
+    /// The process id.
     pub pid: u32,
-    /// What it does there: `run`, `exec`, `serve`.
+    /// The command it runs: `run`, `exec`, `serve`.
     pub verb: String,
-    /// Since when.
+    /// The time of the claim.
     pub since: Time,
 }
 
-/// A part of the journal.
+/// A page of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The position of the last event that is known already; 0 from the beginning.
+    /// The position of the last event that is already known; 0 to start at the beginning.
     pub after: u64,
-    /// How many at most.
+    /// Maximum number of events.
     pub limit: u32,
 }
 
-/// Some of the questions.
+/// A page of the questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuestionPage {
-    /// Only those that stand like this.
+    /// Only questions with this status.
     pub status: Option<QuestionStatus>,
-    /// Only those that come after this one, in the order they come in.
+    /// Only questions after this one, in the order of the page.
     pub after: Option<QuestionId>,
-    /// The newest come first, not the oldest.
+    /// `true` for newest first, `false` for oldest first.
     pub newest_first: bool,
-    /// How many at most.
+    /// Maximum number of questions.
     pub limit: u32,
 }
 
-/// What a person answered.
+/// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
-    /// Which question.
+    /// The answered question.
     pub question: QuestionId,
-    /// What they chose.
+    /// The chosen decision.
     pub decision: Decision,
-    /// What they said.
+    /// The person's words.
     pub guidance: Option<Arc<str>>,
-    /// Who.
+    /// The person who answered.
     pub by: Arc<str>,
-    /// When.
+    /// The time of the answer.
     pub at: Time,
 }
 
-/// Why an answer was not taken down.
+/// The reason why an answer was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// There is no such question.
+    /// The question does not exist.
     #[error("there is no question {0}")]
     NoQuestion(QuestionId),
-    /// It was answered before.
+    /// The question was answered before.
     #[error("question {0} has already been answered")]
     Answered(QuestionId),
-    /// Nobody needs the answer any more.
+    /// The answer is no longer needed.
     #[error("question {0} was withdrawn: the answer is no longer needed")]
     Withdrawn(QuestionId),
-    /// It does not offer this choice.
+    /// The question does not offer this decision.
     #[error("question {question} does not offer {decision}")]
     NotAnOption {
-        /// Which question.
+        /// The question concerned.
         question: QuestionId,
-        /// What was chosen.
+        /// The refused decision.
         decision: Decision,
     },
-    /// It could not be written.
+    /// The answer could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Receipt {
-    /// A receipt whose batch has been dealt with already.
+    /// Creates a receipt whose batch has already been handled.
     pub(crate) fn settled(verdict: Result<(), StoreError>) -> Self {
         let (tell, told) = oneshot::channel();
-        // The other half is in our hand, so it is there to be told.
+        // The receiver is held here, so sending cannot fail.
         let _ = tell.send(Settled { verdict, _written: None });
         Self(told)
     }

@@ -1,4 +1,4 @@
-//! What is durable about one project.
+//! The durable content of a project in memory.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use crate::tables::{
     TaskRow,
 };
 
-/// How many snapshots are kept: the newest, and one to fall back to.
+/// Number of snapshots kept: the newest, and one to fall back to.
 const SNAPSHOTS_KEPT: usize = 2;
 
-/// What is durable about one project.
+/// The durable content of a project.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     epoch: u64,
-    /// It was taken and not let go of.
+    /// `true` while a holder has not closed it cleanly.
     taken: bool,
     last_seq: u64,
     events: BTreeMap<u64, (Recorded, Option<RunId>)>,
@@ -45,12 +45,12 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Grows with everything that is written and can be read.
+    /// Returns a number that grows with every visible write.
     pub(super) fn revision(&self) -> u64 {
         self.epoch + self.last_seq + self.answers.len() as u64
     }
 
-    /// Somebody takes the project: its new epoch, and whether the last one let go properly.
+    /// Claims the project: returns its new epoch, and whether the last holder closed it cleanly.
     pub(super) fn take(&mut self) -> (u64, bool) {
         self.epoch += 1;
         (self.epoch, !std::mem::replace(&mut self.taken, true))
@@ -62,7 +62,7 @@ impl Content {
         Ok(())
     }
 
-    /// What the journal adds up to.
+    /// Returns the state that the journal adds up to.
     pub(super) fn load(&self, project: &str) -> Result<(State, Tail), StoreError> {
         let mut readable = self.snapshots.iter().rev().filter_map(|(seq, bytes)| {
             Some((snapshot::read(bytes, project, *seq)?, bytes.len() as u64))
@@ -79,7 +79,7 @@ impl Content {
         Ok((state, Tail::new(bytes, size)))
     }
 
-    /// Writes a batch and tells the position of the last event.
+    /// Writes a batch and returns the position of the last event.
     pub(super) fn write(
         &mut self,
         epoch: u64,
@@ -189,7 +189,7 @@ impl Content {
     }
 }
 
-/// How much an event weighs in a journal.
+/// Returns the size of an event in a journal.
 fn weight(recorded: &Recorded) -> u64 {
     serde_json::to_vec(&recorded.event).map_or(0, |bytes| bytes.len() as u64)
 }

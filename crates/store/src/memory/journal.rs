@@ -1,4 +1,4 @@
-//! The one writer of a project in memory.
+//! The single writer of a project in memory.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(super) struct MemoryJournal {
     project: String,
     epoch: u64,
     tail: Tail,
-    /// Why nothing can be written any more.
+    /// The error after which no more batches can be written.
     broken: Option<StoreError>,
 }
 

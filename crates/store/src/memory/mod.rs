@@ -1,7 +1,7 @@
-//! A store in memory, for the simulator and for tests: the same rules, no disk.
+//! An in-memory store for the simulator and for tests: the same rules, no disk.
 //!
-//! It can be told to fail as a disk would ([`MemoryStore::fail_next`], [`MemoryStore::fill`]) and to
-//! die as a process would ([`MemoryStore::crash`]).
+//! It can be told to fail as a disk would ([`MemoryStore::fail_next`], [`MemoryStore::fill`]) and to die as a
+//! process would ([`MemoryStore::crash`]).
 
 mod content;
 mod journal;
@@ -26,17 +26,17 @@ use crate::tables::{
 use content::Content;
 use journal::MemoryJournal;
 
-/// What errors call it.
+/// The location in errors.
 const AT: &str = "memory";
 
-/// A store in memory. Its clones are the same store.
+/// An in-memory store. Clones share the same content.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore(Arc<Mutex<Shared>>);
 
 #[derive(Debug, Default)]
 struct Shared {
     projects: BTreeMap<String, Project>,
-    /// What the next appends come to.
+    /// The errors of the next appends.
     failures: Vec<StoreError>,
     full: bool,
 }
@@ -56,23 +56,24 @@ impl Default for Project {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next `count` appends fail.
+    /// Makes the next `count` appends fail.
     pub fn fail_next(&self, count: usize) {
         let error = StoreError::NotWritten { at: AT.to_owned(), cause: "told to fail".to_owned() };
         self.lock().failures.resize(count, error);
     }
 
-    /// There is no room for anything, or there is room again.
+    /// Sets whether the store behaves like a full disk.
     pub fn fill(&self, full: bool) {
         self.lock().full = full;
     }
 
-    /// What another process finds after this one has died: all that is durable, held by nobody.
+    /// Returns the store as another process finds it after this one has died: all durable content, without a
+    /// holder.
     #[must_use]
     pub fn crash(&self) -> Self {
         let shared = self.lock();
@@ -85,7 +86,7 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        // A panic elsewhere leaves nothing half done here: a batch is written to a copy first.
+        // A poisoned lock is used further: a batch is validated before anything of it is written.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! What a batch does to the tables.
+//! Application of a batch's changes to the tables in memory.
 
 use unstuck_core::engine::{Phase, Status, TaskId};
 use unstuck_core::time::Time;
@@ -122,8 +122,8 @@ impl Content {
         row.spent = row.spent.plus(cost.spent);
     }
 
-    /// Drops builds that ended before `before`, with all that belongs to them. The latest build
-    /// stays: until another one starts it can be revived.
+    /// Deletes builds that ended before `before`, with everything that belongs to them. The latest build
+    /// stays: it can be revived until another one starts.
     pub(super) fn forget_builds(&mut self, before: Time) {
         let started = self.builds.values().filter(|build| !build.standing);
         let Some(latest) = started.map(|build| build.id).max() else { return };

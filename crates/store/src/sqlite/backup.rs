@@ -1,4 +1,4 @@
-//! Copies to keep, and back from them.
+//! Backups, and restoring from them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,12 +15,13 @@ use super::table::project;
 use super::{header, journaled, load, migrate, open};
 use crate::error::StoreError;
 
-/// Pages that are copied at once. Nobody else writes meanwhile, so all of them at a time.
+/// Number of pages copied at once. No other process writes meanwhile, so all of them.
 const ALL_PAGES: i32 = i32::MAX;
-/// When somebody reads just now, it is tried again after this long.
+/// The delay before a retry while another process reads.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Copies the database as it is at this moment, whoever reads and writes. Nothing is overwritten.
+/// Copies the database at this moment, while other processes read and write. An existing file is not
+/// overwritten.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let failed = |error: &std::io::Error| fail::system(to, "written", error);
     let file = open::new_private(to).map_err(|error| failed(&error))?;
@@ -32,14 +33,14 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
         whole(&reader(to)?, to)
     })();
     if copied.is_err() {
-        // Half a copy would be taken for one.
+        // An incomplete copy could be mistaken for a complete one.
         let _ = std::fs::remove_file(to);
     }
     copied
 }
 
-/// Puts a copy in the place of the database, whose only user is the caller: all of it or nothing.
-/// From then on its journal has come as far as the copy's.
+/// Replaces the database, whose only user is the caller, by a copy, atomically. Its journals are then at the
+/// position of the copy's.
 pub(super) fn restore(from: &Path, at: &Path, wanted: &str) -> Result<(), StoreError> {
     let copy = check(from, wanted)?;
     let writing = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
@@ -48,12 +49,12 @@ pub(super) fn restore(from: &Path, at: &Path, wanted: &str) -> Result<(), StoreE
     backup.run_to_completion(ALL_PAGES, PAUSE, None).map_err(writing)?;
     drop(backup);
     drop(conn);
-    // A copy of an older version is brought forward like any other database.
+    // A copy of an older version is migrated like any other database.
     let conn = open::writer(at, migrate::STEPS, Marks::DoNotCount)?;
     remark(&conn, at).map_err(|error| error.at(at))
 }
 
-/// Opens a copy, if it is one and knows the project.
+/// Opens a copy, if it is valid and contains the project.
 pub(super) fn check(from: &Path, wanted: &str) -> Result<Connection, StoreError> {
     let file = std::fs::File::open(from).map_err(|error| fail::system(from, "read", &error))?;
     header::check(from, &file, migrate::newest(migrate::STEPS))?;
@@ -69,7 +70,7 @@ pub(super) fn check(from: &Path, wanted: &str) -> Result<Connection, StoreError>
     Ok(copy)
 }
 
-/// Marks all journals as they are.
+/// Resets the marks of all journals to their current positions.
 fn remark(conn: &Connection, at: &Path) -> Result<(), ReadError> {
     for (id, name, _) in project::all(conn)? {
         if journaled::is_unsealed(conn, id)? {
@@ -78,7 +79,7 @@ fn remark(conn: &Connection, at: &Path) -> Result<(), ReadError> {
             sealing.commit()?;
         }
         let (_, tip, _) = load::load(conn, at, id, &name)?;
-        // Of a mark that cannot be read nothing is left to go by.
+        // An unreadable mark provides no epoch.
         let marked = mark::read(at, &name).ok().flatten();
         let epoch = marked.map_or(0, |marked| marked.reached.epoch);
         let reached = tip.reached(epoch.max(project::epoch(conn, id)?));

@@ -1,4 +1,4 @@
-//! Looking through the whole database in the background, after an end that was not proper.
+//! The background check of the whole database after an unclean end.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,11 +12,11 @@ use super::readers::{ReadError, reader};
 use super::table::project;
 use crate::error::StoreError;
 
-/// A look through the database that may be under way.
+/// A check of the database that may be running.
 #[derive(Debug, Default)]
 pub(super) struct Check {
     under_way: Mutex<Option<UnderWay>>,
-    /// What was found; the writer writes nothing on top of damage.
+    /// The result; the writer writes nothing on top of damage.
     pub(super) found: Arc<OnceLock<Result<(), StoreError>>>,
 }
 
@@ -26,7 +26,7 @@ struct UnderWay {
 }
 
 impl Check {
-    /// Begins to look, unless somebody has.
+    /// Starts the check, unless it was already started.
     pub(super) fn begin(&self, at: PathBuf) -> Result<(), StoreError> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         if under_way.is_some() {
@@ -39,13 +39,13 @@ impl Check {
             found.set(whole(&conn, &at)).ok();
         };
         let started = thread::Builder::new().name("unstuck-check".to_owned()).spawn(look);
-        // A machine that cannot start a thread cannot look; the work goes on as if it had not.
+        // A machine that cannot start a thread cannot check; the work continues without the check.
         *under_way = started.ok().map(|thread| UnderWay { thread, stop });
         Ok(())
     }
 }
 
-/// Whether everything in a database can be read, and each journal is what was written.
+/// Checks that everything in a database can be read, and that each journal is intact.
 pub(super) fn whole(conn: &Connection, at: &Path) -> Result<(), StoreError> {
     let said = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
     match said {
@@ -55,12 +55,12 @@ pub(super) fn whole(conn: &Connection, at: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Walks through the journals. A copy may be older than the chains.
+/// Verifies the journals. A copy may be older than the chains.
 fn chained(conn: &Connection, at: &Path) -> Result<(), ReadError> {
     if !journaled::is_chained(conn)? {
         return Ok(());
     }
-    // All of them as they are at one moment.
+    // A transaction, so that all of them are read at one moment.
     let reading = conn.unchecked_transaction()?;
     for (id, name, _) in project::all(&reading)? {
         journaled::walk(&reading, at, id, &name)?;

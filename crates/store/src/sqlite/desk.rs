@@ -1,4 +1,4 @@
-//! What the writer's thread works with: the connection, and who may write.
+//! The state of the writer's thread: the connection, and the claimed projects.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,47 +26,47 @@ use crate::error::StoreError;
 use crate::snapshot::Tail;
 use crate::store::{Holder, Settled};
 
-/// The longest log that is left beside the file at a proper end.
+/// Maximum size of the WAL left beside the file at a clean end.
 const LOG_BYTES_LEFT: u64 = 1024 * 1024;
-/// What is remembered lies in the log alone no longer than about this.
+/// The maximum time, approximately, that data is in the WAL alone.
 const FOLD_EVERY: Duration = Duration::from_mins(1);
 
-/// How far a transaction brings the journals it writes to, or why one may not be written to.
+/// The new ends of the journals a transaction writes to, or the reason why one may not be written to.
 type Tips = HashMap<i64, Result<Tip, StoreError>>;
 
-/// What the writer's thread works with.
+/// The state of the writer's thread.
 #[derive(Debug)]
 pub(super) struct Desk {
     conn: Connection,
     at: PathBuf,
-    /// Projects that were taken here.
+    /// Projects claimed in this process.
     taken: HashMap<i64, Taken>,
-    /// What a check in the background found; nothing is written on top of damage.
+    /// The result of the background check; nothing is written on top of damage.
     found: Arc<OnceLock<Result<(), StoreError>>>,
-    /// Whether a journal that lost something is taken all the same.
+    /// The facts at opening, including whether a journal that lost something is accepted.
     opened: Opened,
 }
 
-/// A project that was taken.
+/// A claimed project.
 #[derive(Debug)]
 struct Taken {
     epoch: i64,
     tip: Tip,
-    /// Says how far the journal has come.
+    /// The mark that records the position of the journal.
     mark: Mark,
-    /// Why nothing can be written until it is taken again.
+    /// The error after which nothing can be written until the project is claimed again.
     failed: Option<StoreError>,
     written: watch::Sender<u64>,
 }
 
-/// What whoever takes a project learns.
+/// The result of claiming a project.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     pub(super) epoch: i64,
     pub(super) clean: bool,
 }
 
-/// A project that is locked, taken and read.
+/// A project that is locked, claimed and read.
 #[derive(Debug)]
 pub(super) struct Claimed {
     pub(super) id: i64,
@@ -86,39 +86,39 @@ impl Desk {
         Self { conn, at, taken: HashMap::new(), found, opened }
     }
 
-    /// Has the log brought into the file when the connection goes, where it is long or was not for a
-    /// while. Otherwise it is left beside it: to bring it in, and to begin another one at the next
-    /// opening, are two waits for the disk each; to read it then is next to nothing.
+    /// Folds the WAL into the file when the connection closes, if it is long or was not folded for a while.
+    /// Otherwise it is left beside the file: folding it, and beginning another one at the next opening, are
+    /// two waits for the disk each; reading it then costs almost nothing.
     pub(super) fn fold_log(&mut self) {
         let bytes = fs::metadata(log_path(&self.at)).map_or(0, |log| log.len());
         if bytes > LOG_BYTES_LEFT {
-            // Where it cannot be brought in it stays.
+            // If it cannot be folded, it stays.
             self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).ok();
         } else if bytes > 0 && (self.opened.is_new || was_folded_long_ago(&self.at)) {
             self.fold();
         }
     }
 
-    /// Brings the log into the file, as far as nobody reads older parts of it just now.
+    /// Folds the WAL into the file, as far as no process reads older parts of it.
     fn fold(&mut self) {
         let whole = |row: &rusqlite::Row<'_>| {
             let (in_log, folded) = (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?);
             Ok(in_log == folded)
         };
-        // Where it cannot be brought in it stays.
+        // If it cannot be folded, it stays.
         if self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], whole).unwrap_or(false) {
             self.taken.values_mut().for_each(|taken| taken.mark.drop_actions());
         }
     }
 
-    /// That nothing is known to be damaged, and that what was written can be read here.
+    /// Checks that no damage is known, and that the data can be read.
     pub(super) fn usable(&self) -> Result<(), StoreError> {
         self.sound()?;
         let one = "SELECT count(*) FROM projects";
         self.read(|conn| Ok(conn.query_row(one, [], |row| row.get::<_, u32>(0)).map(drop)?))
     }
 
-    /// Does something in a transaction of its own.
+    /// Runs work in a transaction of its own.
     pub(super) fn transaction<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -129,8 +129,8 @@ impl Desk {
         result.map_err(|error| self.give_up(&error))
     }
 
-    /// The same, durable together with the next transaction that is waited for, and never without
-    /// what came before it. For what nobody acts on by itself.
+    /// Runs work in a transaction that becomes durable together with the next one that is waited for, and
+    /// never without what came before it. For writes on which no action depends directly.
     pub(super) fn transaction_in_passing<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -141,7 +141,7 @@ impl Desk {
         done
     }
 
-    /// Reads something.
+    /// Reads data on the writer's connection.
     pub(super) fn read<T>(
         &self,
         look: impl FnOnce(&Connection) -> Result<T, ReadError>,
@@ -149,7 +149,7 @@ impl Desk {
         look(&self.conn).map_err(|error| error.at(&self.at))
     }
 
-    /// Locks a project, takes it and reads what it adds up to. One that nobody knows is made.
+    /// Locks a project, claims it and reads its state. An unknown one is created.
     pub(super) fn claim(
         &mut self,
         name: &str,
@@ -173,19 +173,19 @@ impl Desk {
         Ok(Claimed { id, lock, start, state, tail })
     }
 
-    /// Makes a project that the database does not know.
+    /// Creates a project that the database does not contain.
     fn make(&mut self, name: &str) -> Result<i64, StoreError> {
         if let Some(marked) = self.marked(name)?.filter(|marked| marked.seq > 0)
             && self.opened.marks == Marks::Count
         {
-            // Another process may have made it meanwhile: what is marked was in the database before.
+            // Another process may have created it meanwhile: marked data was in the database before.
             let made = self.read(|conn| Ok(project::find(conn, name)?))?;
             return made.ok_or_else(|| journaled::project_gone(&self.at, marked.seq));
         }
         self.transaction_in_passing(|conn| project::make(conn, name))
     }
 
-    /// How far the journal of a project had come, as its mark says.
+    /// Returns the position of a project's journal according to its mark.
     fn marked(&self, name: &str) -> Result<Option<Reached>, StoreError> {
         match mark::read(&self.at, name) {
             Ok(read) => Ok(read.map(|read| read.reached)),
@@ -194,7 +194,7 @@ impl Desk {
         }
     }
 
-    /// Takes a project: from now on nobody else writes.
+    /// Claims a project: from now on no other process writes.
     fn take(
         &mut self,
         (id, name): (i64, &str),
@@ -204,7 +204,7 @@ impl Desk {
     ) -> Result<Start, StoreError> {
         let epoch = marked.map_or(0, |marked| marked.epoch);
         let mark = Mark::open(&self.at, name, tip.reached(epoch))?;
-        // In passing: whoever takes it acts on nothing before its first batch is on disk.
+        // Without waiting for the disk: the holder acts on nothing before its first batch is durable.
         let project::Taken { epoch, clean } =
             self.transaction_in_passing(|conn| project::take(conn, id, epoch))?;
         if self.opened.marks == Marks::Count {
@@ -215,7 +215,7 @@ impl Desk {
         Ok(Start { epoch, clean })
     }
 
-    /// Does something that only whoever holds the project may do.
+    /// Runs work that only the holder of the project may do.
     pub(super) fn as_holder<T>(
         &mut self,
         id: i64,
@@ -227,7 +227,7 @@ impl Desk {
         self.transaction(|conn| held(conn, id, epoch, at, work))?
     }
 
-    /// Lets go of a project properly, with a snapshot where one is worth it.
+    /// Closes a project cleanly, with a snapshot if it is worthwhile.
     pub(super) fn let_go(
         &mut self,
         id: i64,
@@ -240,23 +240,24 @@ impl Desk {
             body.map_or(Ok(()), |body| snapshot::put(conn, id, last, body))?;
             project::let_go(conn, id)
         };
-        // In passing: if it is lost with the power, the next one looks through the file once more.
+        // Without waiting for the disk: if it is lost in a power failure, the next holder only checks the
+        // file once more.
         self.transaction_in_passing(|conn| held(conn, id, epoch, at, close))?
     }
 
-    /// Writes batches in one transaction, tells each how it went, and how many there were. One that
-    /// may not be written is left out before anything of it is; when the disk fails, all fail.
+    /// Writes batches in one transaction, reports the result of each, and returns their number. A batch that
+    /// may not be written is left out before anything of it is written; if the disk fails, all fail.
     pub(super) fn commit(&mut self, group: &mut Group<'_>) -> usize {
         let (mut taken, mut verdicts) = (Vec::new(), Vec::new());
         let sound = self.sound();
         let written = sound.and_then(|()| self.write(group, &mut taken, &mut verdicts));
         crash::point();
-        // It is on disk; what cannot be marked is not let go.
+        // The transaction is durable; an action that cannot be marked is not dispatched.
         let written = written.and_then(|tips| self.mark(&taken, tips));
         crash::point();
         if let Err(error) = written {
             if taken.is_empty() {
-                // The others are told by the next transaction.
+                // The remaining batches get their result from the next transaction.
                 taken.extend(group.next());
             }
             verdicts.clear();
@@ -275,7 +276,7 @@ impl Desk {
         count
     }
 
-    /// Writes down how far the journals have come. Before an action is let go that is on disk.
+    /// Writes the positions of the journals to their marks. They are on disk before an action is dispatched.
     fn mark(&mut self, written: &[Append], tips: Tips) -> Result<(), StoreError> {
         let mut let_go: HashMap<i64, Vec<(u64, DoubtedAction)>> = HashMap::new();
         for append in written {
@@ -299,7 +300,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Writes them as they come.
+    /// Writes the batches in order.
     fn write(
         &self,
         group: &mut Group<'_>,
@@ -317,7 +318,7 @@ impl Desk {
         result.map(|()| tips).map_err(|error| self.give_up(&error))
     }
 
-    /// Writes one batch, or says why it may not be.
+    /// Writes a batch, or returns the reason why it may not be written.
     fn write_one(
         &self,
         append: &Append,
@@ -336,7 +337,7 @@ impl Desk {
         Ok(verdict)
     }
 
-    /// The end of a project's journal, if it may be written to.
+    /// Returns the end of a project's journal, if it may be written to.
     fn tip(&self, append: &Append) -> rusqlite::Result<Result<Tip, StoreError>> {
         let tip = self.holds(append.project, append.epoch);
         let epoch = project::epoch(&self.conn, append.project)?;
@@ -354,7 +355,7 @@ impl Desk {
         }
     }
 
-    /// Events follow each other without gaps; anything else must not get into the journal.
+    /// Checks that the events follow the journal without gaps.
     fn follows(&self, append: &Append, tip: Tip) -> Result<Tip, StoreError> {
         let mut expected = tip.seq + 1..;
         let gap = append.rows.events.iter().find_map(|event| {
@@ -370,7 +371,7 @@ impl Desk {
         }
     }
 
-    /// Remembers how it went for a project.
+    /// Records the result for a project.
     fn note(&mut self, append: &Append, verdict: &Result<(), StoreError>) {
         let Some(taken) = self.taken.get_mut(&append.project) else { return };
         if taken.epoch != append.epoch {
@@ -388,28 +389,28 @@ impl Desk {
     fn sound(&self) -> Result<(), StoreError> {
         match self.found.get() {
             Some(Err(damage @ StoreError::Damaged { .. })) => Err(damage.clone()),
-            // That it could not be read just then says nothing about what it holds.
+            // A failed read is no evidence of damage.
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Takes back what a failed transaction may have left and says what happened.
+    /// Rolls back a failed transaction and converts the error.
     fn give_up(&self, error: &rusqlite::Error) -> StoreError {
         if !self.conn.is_autocommit() {
-            // Where even this fails SQLite takes it back when the file is opened again.
+            // If even this fails, SQLite rolls back when the file is opened again.
             self.conn.execute_batch("ROLLBACK").ok();
         }
         fail::sqlite(&self.at, Doing::Writing, error)
     }
 }
 
-/// Whether nothing was folded into a database for a while: it is written to only then.
+/// Returns whether the database file was not written for a while, which happens only by folding the WAL.
 fn was_folded_long_ago(at: &Path) -> bool {
     let folded = fs::metadata(at).and_then(|found| found.modified()).ok();
     folded.and_then(|folded| folded.elapsed().ok()).is_some_and(|since| since >= FOLD_EVERY)
 }
 
-/// Does something if the project is still of this epoch.
+/// Runs work if the project still has this epoch.
 fn held<T>(
     conn: &Connection,
     id: i64,

@@ -1,4 +1,4 @@
-//! What SQLite and the system say, in the words of the store.
+//! Conversion of errors of SQLite and of the system to those of the store.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rusqlite::ffi;
 
 use crate::error::StoreError;
 
-/// What was being done when it failed.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     Reading,
@@ -31,11 +31,11 @@ impl Doing {
     }
 }
 
-/// The store's error for one of SQLite's.
+/// Converts an error of SQLite.
 pub(super) fn sqlite(path: &Path, doing: Doing, error: &rusqlite::Error) -> StoreError {
     let (at, cause) = (path.display().to_string(), error.to_string());
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
-        // A value that is not what was written there.
+        // A value that differs from the one written there.
         return match error {
             rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
@@ -62,7 +62,7 @@ pub(super) fn sqlite(path: &Path, doing: Doing, error: &rusqlite::Error) -> Stor
     }
 }
 
-/// The store's error for one of the system's.
+/// Converts an error of the system.
 pub(super) fn system(path: &Path, wanted: &'static str, error: &io::Error) -> StoreError {
     let cause = error.to_string();
     match error.kind() {

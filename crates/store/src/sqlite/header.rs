@@ -1,4 +1,4 @@
-//! The first bytes of the files, looked at before anybody may change them.
+//! The first bytes of the files, inspected before any process changes them.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,10 +12,10 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const HEADER_BYTES: usize = 100;
 const VERSION_AT: usize = 60;
 const APPLICATION_AT: usize = 68;
-/// The first bytes of a write-ahead log, in either byte order of its checksums.
+/// The first bytes of a WAL, in either byte order of its checksums.
 const LOG_MAGIC: [u32; 2] = [0x377f_0682, 0x377f_0683];
 
-/// Looks at the file and the log beside it. An empty file is a new database.
+/// Checks the file and the WAL beside it. An empty file is a new database.
 pub(super) fn check(at: &Path, mut file: &File, known: u32) -> Result<(), StoreError> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
     let read = file
@@ -36,7 +36,7 @@ pub(super) fn check(at: &Path, mut file: &File, known: u32) -> Result<(), StoreE
     else {
         return damaged("its header is cut short");
     };
-    // A database that was never finished has neither; what it holds is looked at later.
+    // An unfinished database has neither; its content is checked later.
     if application != 0 && application != APPLICATION {
         return damaged("it belongs to another program");
     }
@@ -46,14 +46,14 @@ pub(super) fn check(at: &Path, mut file: &File, known: u32) -> Result<(), StoreE
     check_log(at)
 }
 
-/// A log that begins with anything but its mark was written by somebody else.
+/// Refuses a WAL that does not begin with its magic number, because another program wrote it.
 fn check_log(at: &Path) -> Result<(), StoreError> {
     let path = log_path(at);
     let Ok(file) = File::open(&path) else { return Ok(()) };
     let mut mark = Vec::with_capacity(4);
     file.take(4).read_to_end(&mut mark).map_err(|e| fail::system(at, "read", &e))?;
     match number(&mark, 0) {
-        // Nothing, or a log whose first page was never written.
+        // An empty WAL, or one whose first page was never written.
         None | Some(0) => Ok(()),
         Some(mark) if LOG_MAGIC.contains(&mark) => Ok(()),
         Some(_) => Err(StoreError::Damaged {
@@ -63,7 +63,7 @@ fn check_log(at: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Where the log beside the database is.
+/// Returns the path of the WAL beside the database.
 pub(super) fn log_path(at: &Path) -> PathBuf {
     let mut path = at.as_os_str().to_owned();
     path.push("-wal");

@@ -1,4 +1,4 @@
-//! The one writer of a project in SQLite.
+//! The single writer of a project in SQLite.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct SqliteJournal {
     pub(super) project: i64,
     pub(super) epoch: i64,
     pub(super) tail: Tail,
-    /// Held as long as the project is ours.
+    /// The lock, held as long as the project is claimed.
     pub(super) _lock: Lock,
 }
 

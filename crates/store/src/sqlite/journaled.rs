@@ -1,4 +1,4 @@
-//! Whether a journal is what was written: its chain, and how far it has come.
+//! Verification of a journal: its hash chain, and its position.
 
 use std::path::Path;
 
@@ -14,36 +14,35 @@ use crate::error::StoreError;
 /// The end of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tip {
-    /// The last event; 0 where there is none.
+    /// The last event; 0 if there is none.
     pub(super) seq: u64,
-    /// Its seal.
+    /// The seal of that event.
     pub(super) seal: Seal,
 }
 
 impl Tip {
-    /// The same as the mark of an epoch.
+    /// Returns the position as the mark of an epoch.
     pub(super) const fn reached(self, epoch: i64) -> Reached {
         Reached { epoch, seq: self.seq, seal: self.seal }
     }
 }
 
-/// A journal that was walked through from one end to the other.
+/// The result of verifying a whole journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// How many events it has.
+    /// Number of events.
     pub events: u64,
-    /// The last of them; 0 where there is none.
+    /// The last event; 0 if there is none.
     pub last: u64,
 }
 
-/// The position where a journal ends.
+/// Returns the position at which a journal ends.
 pub(super) fn last(conn: &Connection, id: i64) -> rusqlite::Result<u64> {
     let remembered = snapshot::positions(conn, id)?.first().copied().unwrap_or(0);
     Ok(event::last(conn, id)?.max(remembered))
 }
 
-/// The seal at a position, which is that of the last event that was dropped where the journal begins
-/// after it.
+/// Returns the seal at a position; before the first remaining event it is that of the last deleted one.
 pub(super) fn seal_at(
     conn: &Connection,
     id: i64,
@@ -62,18 +61,18 @@ pub(super) fn seal_at(
     }
 }
 
-/// What the first event that is there is chained to.
+/// Returns the seal that the first remaining event is chained to.
 fn before_first(conn: &Connection, id: i64, name: &str) -> rusqlite::Result<Seal> {
     Ok(project::dropped(conn, id)?.unwrap_or_else(|| Seal::beginning(name)))
 }
 
-/// Whether the last event was written before there were seals.
+/// Returns whether the last event is from before seals existed.
 pub(super) fn is_unsealed(conn: &Connection, id: i64) -> rusqlite::Result<bool> {
     let last = event::last(conn, id)?;
     Ok(event::place(conn, id, last)? == Place::Unsealed)
 }
 
-/// Seals everything that was written before there were seals.
+/// Seals all events from before seals existed.
 pub(super) fn seal_all(conn: &Connection, id: i64, name: &str) -> rusqlite::Result<()> {
     let mut seal = before_first(conn, id, name)?;
     let mut sealed = Vec::new();
@@ -85,8 +84,7 @@ pub(super) fn seal_all(conn: &Connection, id: i64, name: &str) -> rusqlite::Resu
     sealed.into_iter().try_for_each(|(seq, seal)| event::set_seal(conn, id, seq, seal))
 }
 
-/// Walks through the chain of everything that is there. An event from before there were seals is
-/// taken as it is.
+/// Verifies the chain of all remaining events. An event from before seals existed is accepted as it is.
 pub(super) fn walk(
     conn: &Connection,
     at: &Path,
@@ -104,7 +102,7 @@ pub(super) fn walk(
     Ok(Verified { events, last })
 }
 
-/// The seal of the event that was found after `last`, if it is the one that was written there.
+/// Returns the seal of the event found after `last`, if it is the one that was written there.
 pub(super) fn next(
     at: &Path,
     before: Seal,
@@ -122,7 +120,7 @@ pub(super) fn next(
     Ok(seal)
 }
 
-/// Whether the journal of a project has come as far as its mark says.
+/// Checks that the journal of a project has reached the position of its mark.
 pub(super) fn agrees(
     conn: &Connection,
     at: &Path,
@@ -131,10 +129,10 @@ pub(super) fn agrees(
 ) -> Result<(), ReadError> {
     let marked = match marked {
         Some(marked) => marked,
-        // From before there were marks.
+        // The project is from before marks existed.
         None if !project::is_marked(conn, id)? => return Ok(()),
-        // A mark is made before the database speaks of it, so one that was made after it was looked
-        // for is there by now.
+        // A mark is created before the database refers to it, so one that was created after the first lookup
+        // exists by now.
         None => match mark::read(at, name)? {
             Some(read) => read.reached,
             None => {
@@ -152,7 +150,7 @@ pub(super) fn agrees(
     }
     let is_it = match seal_at(conn, id, name, marked.seq)? {
         Some(seal) => seal == marked.seal,
-        // Never sealed, or dropped since the mark was read.
+        // Never sealed, or deleted since the mark was read.
         None => {
             event::place(conn, id, marked.seq)? == Place::Unsealed
                 || event::first(conn, id)?.is_some_and(|first| first > marked.seq)
@@ -165,7 +163,8 @@ pub(super) fn agrees(
     Err(damaged(at, what).into())
 }
 
-/// Whether all that is marked beside a database is in it. Marks are read first: they are written last.
+/// Checks that the database contains everything marked beside it. Marks are read first, because they are
+/// written last.
 pub(super) fn all_agree(conn: &Connection, at: &Path) -> Result<(), ReadError> {
     let mut marks = Vec::new();
     for path in marks_beside(at)? {
@@ -188,12 +187,12 @@ pub(super) fn all_agree(conn: &Connection, at: &Path) -> Result<(), ReadError> {
     }
 }
 
-/// Whether a database knows of chains and marks; one from before there were any does not, and a new
-/// one has nothing.
+/// Returns whether a database has chains and marks; one from before they existed does not, and a new one is
+/// empty.
 pub(super) fn is_chained(conn: &Connection) -> rusqlite::Result<bool> {
     match conn.prepare("SELECT seal FROM events") {
         Ok(_) => Ok(true),
-        // There is no such table or column.
+        // The table or column does not exist.
         Err(rusqlite::Error::SqlInputError { .. }) => Ok(false),
         Err(rusqlite::Error::SqliteFailure(failure, _))
             if failure.code == rusqlite::ErrorCode::Unknown =>
@@ -204,25 +203,25 @@ pub(super) fn is_chained(conn: &Connection) -> rusqlite::Result<bool> {
     }
 }
 
-/// A mark speaks of a project that the database does not know.
+/// Creates the error for a mark of a project that the database does not contain.
 pub(super) fn project_gone(at: &Path, seq: u64) -> StoreError {
     damaged(at, format!("nothing is left of a journal that had come to event {seq}"))
 }
 
-/// Refuses a database that is not there, or empty, though something beside it says that it was.
+/// Refuses a database that is missing or empty although files beside it prove that it existed.
 pub(super) fn require_database(at: &Path) -> Result<(), StoreError> {
     let is_there = || std::fs::metadata(at).is_ok_and(|found| found.len() > 0);
     if is_there() {
         return Ok(());
     }
     match sign_of_loss(at)? {
-        // Another process may have made it meanwhile.
+        // Another process may have created it meanwhile.
         Some(what) if !is_there() => Err(damaged(at, what)),
         _ => Ok(()),
     }
 }
 
-/// What says that there was a database.
+/// Returns the evidence that there was a database.
 fn sign_of_loss(at: &Path) -> Result<Option<String>, StoreError> {
     for path in marks_beside(at)? {
         if let Some(read) = mark::read_at(&path)?.filter(|read| read.reached.seq > 0) {
@@ -258,7 +257,7 @@ mod tests {
         drop(mark::Mark::open(&at, "a", first).unwrap());
         project::take(&conn, id, 1).unwrap();
         assert!(project::is_marked(&conn, id).unwrap());
-        // Another process made it after this one had looked.
+        // Another process created it after this one had looked.
         agrees(&conn, &at, (id, "a"), None).unwrap();
         std::fs::remove_file(mark::path(&at, "a")).unwrap();
         agrees(&conn, &at, (id, "a"), None).unwrap_err();

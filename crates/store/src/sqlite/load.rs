@@ -1,4 +1,4 @@
-//! What a journal adds up to: the newest snapshot that can be read, and the events after it.
+//! Loading of a project's state: the newest readable snapshot, and the events after it.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::readers::ReadError;
 use super::table::{event, snapshot};
 use crate::snapshot::{Tail, read};
 
-/// Reads a project, and where its journal ends. What is read is what was written.
+/// Reads a project and the end of its journal, verifying the seals.
 pub(super) fn load(
     conn: &Connection,
     at: &Path,
@@ -35,7 +35,7 @@ pub(super) fn load(
     Ok((state, tip, Tail::new(events_bytes, snapshot_bytes)))
 }
 
-/// The newest snapshot that can be read and its size; where there is none, the beginning.
+/// Returns the newest readable snapshot and its size; without one, the initial state.
 fn newest(conn: &Connection, project: i64, name: &str) -> rusqlite::Result<(State, u64)> {
     for seq in snapshot::positions(conn, project)? {
         let body = snapshot::at(conn, project, seq)?;

@@ -1,7 +1,7 @@
 //! The lock of a project: a file beside the database that its holder keeps locked.
 //!
-//! The system lets go of it when the process ends, however it ends. What is written in it tells
-//! others who holds it; without the lock it means nothing.
+//! The system releases it when the process ends, in any way. Its content names the holder to other processes;
+//! without the lock it has no meaning.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -15,12 +15,12 @@ use super::{fail, mark, open};
 use crate::error::StoreError;
 use crate::store::Holder;
 
-/// How often the holder's name is looked for: it is written just after the lock is taken.
+/// Maximum number of reads of the holder's name, which is written just after the lock is taken.
 const NAME_LOOKS: u32 = 20;
 const NAME_WAIT: Duration = Duration::from_millis(5);
-/// What is written, however short the name is.
+/// Minimum length of the written name.
 const NAME_BYTES: usize = 256;
-/// A name longer than this is none.
+/// Maximum length of a valid name.
 const NAME_BYTES_MAX: u64 = 64 * 1024;
 
 /// A project that is locked until this is dropped.
@@ -30,7 +30,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Locks a project, or says who has it.
+    /// Locks a project, or returns its holder as an error.
     pub(super) fn take(database: &Path, project: i64, holder: &Holder) -> Result<Self, StoreError> {
         let path = path(database, project);
         let failed = |error: &std::io::Error| fail::system(&path, "written", error);
@@ -41,16 +41,16 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
         }
         let mut name = serde_json::to_vec(holder).unwrap_or_default();
-        // All names are equally long, so that the last one need not be cut off first: the file
-        // system may take milliseconds for that.
+        // All names are padded to the same length, so that the previous one need not be truncated first: the
+        // file system may take milliseconds for that.
         name.resize(name.len().max(NAME_BYTES), b' ');
         file.write_all(&name).map_err(|error| failed(&error))?;
         Ok(Self { _file: file })
     }
 }
 
-/// Locks all projects that were ever taken in a database, or says who has one: whoever replaces its
-/// files knows nothing of them.
+/// Locks all projects that were ever claimed in a database, or returns the holder of one as an error, because
+/// replacing its files affects all of them.
 pub(super) fn take_all(database: &Path) -> Result<Vec<Lock>, StoreError> {
     let failed = |error: &std::io::Error| fail::system(database, "read", error);
     let mut begins = database.file_name().unwrap_or_default().to_owned();
@@ -71,14 +71,14 @@ pub(super) fn take_all(database: &Path) -> Result<Vec<Lock>, StoreError> {
     Ok(locks)
 }
 
-/// The lock file of a project.
+/// Returns the lock file of a project.
 fn path(database: &Path, project: i64) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(format!(".{project}.lock"));
     PathBuf::from(path)
 }
 
-/// Who holds the lock.
+/// Reads the holder of the lock.
 fn named(file: &mut File) -> Holder {
     for look in 0..NAME_LOOKS {
         let mut name = Vec::new();

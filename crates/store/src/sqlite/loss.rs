@@ -1,4 +1,4 @@
-//! Going on without what is lost.
+//! Continuing after a loss of journal data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,21 @@ use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::store::{Claim, Holder, Store as _};
 
-/// What was lost and what is left.
+/// The extent of an accepted loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossAccepted {
-    /// The last event that is there; 0 where the journal begins anew.
+    /// The last remaining event; 0 if the journal begins anew.
     pub kept: u64,
-    /// How far it had come, where that is known.
+    /// The position it had reached, if known.
     pub had: Option<u64>,
     /// Actions that may have happened, as far as they are known.
     pub actions: Vec<DoubtedAction>,
 }
 
 impl SqliteStore {
-    /// Goes on without what the journal of a project lost: the project has a new epoch, and actions
-    /// that were let go since then are found out about before they are performed again. The files as
-    /// they were are kept in the folder `aside`. Where nothing is lost nothing is done.
+    /// Accepts the loss in a project's journal: the project gets a new epoch, and actions that were
+    /// dispatched since then are probed before they are performed again. The original files are kept in the
+    /// folder `aside`. If nothing is lost, nothing is done.
     pub async fn accept_loss(
         path: PathBuf,
         project: &str,
@@ -41,7 +41,7 @@ impl SqliteStore {
             return Ok(None);
         }
         let had = mark::read(&path, project).ok().flatten().map(|read| read.reached.seq);
-        // Nobody works with what is about to be replaced.
+        // No process works with the files that are about to be replaced.
         let locks = lock::take_all(&path)?;
         keep(&path, aside)?;
         let kept = Self::whole(&path, project).await;
@@ -63,7 +63,7 @@ impl SqliteStore {
         let mut actions = mark::actions_after(&path, project, kept);
         actions.extend(known);
         actions.sort_by(|one, other| (&one.key, other.at).cmp(&(&other.key, one.at)));
-        // The latest of each.
+        // Keep the latest of each.
         actions.dedup_by(|one, other| one.key == other.key);
         let event = Event::LossAccepted { kept, had, actions: actions.clone() };
         let recorded = Recorded { seq: kept + 1, at: holder.since, why: None, event };
@@ -73,15 +73,14 @@ impl SqliteStore {
         Ok(Some(LossAccepted { kept, had, actions }))
     }
 
-    /// The store, if what is left of it is a journal without gaps.
+    /// Returns the store, if its remaining journal has no gaps.
     async fn whole(path: &Path, project: &str) -> Option<Self> {
         let store = Self::open_despite_loss(path).ok()?;
         store.verify(project).await.ok()?;
         Some(store)
     }
 
-    /// Keeps the files of a database that cannot be used in the folder `aside`, and clears the place
-    /// for a copy.
+    /// Keeps the files of an unusable database in the folder `aside`, and clears the place for a copy.
     pub fn set_aside(path: &Path, aside: &Path) -> Result<Self, StoreError> {
         let locks = lock::take_all(path)?;
         keep(path, aside)?;
@@ -91,14 +90,14 @@ impl SqliteStore {
     }
 }
 
-/// The files of a database: itself, its log and the log's index.
+/// Returns the files of a database: itself, its WAL and the WAL's index.
 fn files(path: &Path) -> [PathBuf; 3] {
     let mut index = path.as_os_str().to_owned();
     index.push("-shm");
     [path.to_owned(), header::log_path(path), PathBuf::from(index)]
 }
 
-/// Copies a database as it lies there, with its marks.
+/// Copies the files of a database, with its marks.
 fn keep(path: &Path, aside: &Path) -> Result<(), StoreError> {
     let failed = |error: std::io::Error| fail::system(aside, "written", &error);
     super::open::make_private_folder(aside)?;
@@ -123,8 +122,8 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The actions that can still be read in a database that is about to go. What cannot be read is not
-/// known.
+/// Returns the actions that can still be read in a database that is about to be removed. Unreadable ones are
+/// unknown.
 fn salvaged(path: &Path, name: &str) -> Vec<DoubtedAction> {
     let Ok(conn) = reader(path) else { return Vec::new() };
     let Ok(Some(id)) = project::find(&conn, name) else { return Vec::new() };

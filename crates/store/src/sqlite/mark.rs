@@ -1,13 +1,13 @@
-//! The mark of a project: a small file beside the database that says how far the journal has come.
-//! Its name does not begin with that of the database, so `rm state.db*` leaves it where it is.
+//! The mark of a project: a small file beside the database that records the position of the journal. Its name
+//! does not begin with that of the database, so `rm state.db*` leaves it in place.
 //!
-//! SQLite leaves out whatever of its log it cannot read, and a database without its log is a whole
-//! database of an earlier time. The mark is written after each commit and is on disk before an action
-//! is let go, so a journal that ends before it has lost something.
+//! SQLite skips the unreadable part of its WAL, and a database without its WAL is a valid database of an
+//! earlier time. The mark is written after each commit and is on disk before an action is dispatched, so a
+//! journal that ends before it has lost something.
 //!
-//! The file begins with two copies of the mark, each with its digest. After them come the actions
-//! that were let go since the log was last folded into the database: what is still known of them
-//! when the journal itself is lost.
+//! The file begins with two copies of the mark, each with its digest. After them come the actions that were
+//! dispatched since the WAL was last folded into the database: what is still known of them when the journal
+//! itself is lost.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -22,43 +22,43 @@ use super::{fail, open};
 use crate::chain::Seal;
 use crate::error::StoreError;
 
-/// One copy of the mark: what a disk writes as a whole.
+/// Size of a copy of the mark, which a disk writes atomically.
 const COPY_BYTES: usize = 512;
 const COPIES: usize = 2;
-/// Where the actions begin.
+/// The offset of the actions.
 const ACTIONS_AT: u64 = (COPY_BYTES * COPIES) as u64;
-/// The file is made this long, so that writing to it seldom makes it longer.
+/// Initial size of the file, so that writes seldom extend it.
 const FILE_BYTES: usize = 16 * 1024;
-/// The digest before each part, in hexadecimal digits.
+/// Length of the digest before each part, in hexadecimal digits.
 const DIGEST_CHARS: usize = 32;
-/// What follows after so much is none of ours.
+/// Maximum number of bytes read.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// How a name begins and ends.
+/// The prefix and suffix of a mark's file name.
 const BEGINS: &str = "journal-";
 const EXTENSION: &str = ".mark";
 
-/// How far a journal has come.
+/// The position of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reached {
-    /// Whose time it was.
+    /// The epoch of the holder.
     pub(super) epoch: i64,
     /// The last event.
     pub(super) seq: u64,
-    /// Its seal.
+    /// The seal of that event.
     pub(super) seal: Seal,
 }
 
-/// The mark as it is written.
+/// The serialized form of the mark.
 #[derive(Debug, Serialize, Deserialize)]
 struct Written {
     epoch: i64,
     seq: u64,
     seal: String,
-    /// The bytes of the actions that follow.
+    /// Size of the actions that follow, in bytes.
     actions: u64,
 }
 
-/// An action that was let go.
+/// An action that was dispatched.
 #[derive(Debug, Serialize, Deserialize)]
 struct LetGo {
     seq: u64,
@@ -66,14 +66,14 @@ struct LetGo {
     action: DoubtedAction,
 }
 
-/// What a mark says.
+/// The content of a mark.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) reached: Reached,
     actions: u64,
 }
 
-/// The mark of a project that is ours to write.
+/// The mark of a claimed project, for writing.
 #[derive(Debug)]
 pub(super) struct Mark {
     file: File,
@@ -82,7 +82,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Opens the mark of a project, or makes one that is on disk before anything speaks of it.
+    /// Opens the mark of a project, or creates one that is on disk before the database refers to it.
     pub(super) fn open(database: &Path, project: &str, first: Reached) -> Result<Self, StoreError> {
         let path = path(database, project);
         let failed = |error: io::Error| fail::system(&path, "written", &error);
@@ -96,12 +96,12 @@ impl Mark {
             }
         }
         let file = open::private(&path).map_err(failed)?;
-        // One that cannot be read was refused before, or does not count.
+        // An unreadable mark was refused before, or is not enforced.
         let actions = read_at(&path).ok().flatten().map_or(0, |read| read.actions);
         Ok(Self { file, path, actions })
     }
 
-    /// Makes a mark, all of it or nothing.
+    /// Creates a mark atomically.
     fn make(path: &Path, first: Reached) -> Result<Self, StoreError> {
         let failed = |error: io::Error| fail::system(path, "written", &error);
         let mut new = path.as_os_str().to_owned();
@@ -116,14 +116,14 @@ impl Mark {
         Ok(mark)
     }
 
-    /// From now on this is how far it has come, whatever it said before; on disk at once.
+    /// Sets the position regardless of the earlier one, and waits for the disk.
     pub(super) fn reset(&mut self, reached: Reached) -> Result<(), StoreError> {
         self.drop_actions();
         self.put(reached)?;
         self.wait_for_disk()
     }
 
-    /// Writes how far the journal has come.
+    /// Writes the position of the journal.
     pub(super) fn put(&self, reached: Reached) -> Result<(), StoreError> {
         let Reached { epoch, seq, seal } = reached;
         let written = Written { epoch, seq, seal: seal.to_string(), actions: self.actions };
@@ -133,7 +133,7 @@ impl Mark {
         self.file.write_all_at(&both, 0).map_err(|error| self.failed(&error))
     }
 
-    /// Adds an action that is about to be let go; it counts from the next [`Self::put`] on.
+    /// Adds an action that is about to be dispatched; it counts from the next [`Self::put`] on.
     pub(super) fn add(&mut self, seq: u64, action: DoubtedAction) -> Result<(), StoreError> {
         let mut line = digested(&LetGo { seq, action });
         line.push(b'\n');
@@ -143,7 +143,7 @@ impl Mark {
         Ok(())
     }
 
-    /// The journal is in the database itself: what came before need not be known here any more.
+    /// Drops the actions, which are no longer needed here once the journal is in the database file itself.
     pub(super) const fn drop_actions(&mut self) {
         self.actions = 0;
     }
@@ -157,7 +157,7 @@ impl Mark {
     }
 }
 
-/// The mark of a project.
+/// Returns the path of a project's mark.
 pub(super) fn path(database: &Path, project: &str) -> PathBuf {
     let mut name = begins(database);
     name.push(digest_of_name(project));
@@ -165,31 +165,31 @@ pub(super) fn path(database: &Path, project: &str) -> PathBuf {
     folder(database).join(name)
 }
 
-/// Where earlier versions had it. What is found there is moved when the project is taken.
+/// Returns the path that earlier versions used. A mark there is moved when the project is claimed.
 fn earlier_path(database: &Path, project: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(format!(".{}{EXTENSION}", digest_of_name(project)));
     PathBuf::from(path)
 }
 
-/// How the names of a database's marks begin; without a dot, so that no `*.db*` takes them.
+/// Returns the prefix of the names of a database's marks; without a dot, so that no `*.db*` matches them.
 fn begins(database: &Path) -> OsString {
     let name = database.file_name().unwrap_or_default().to_string_lossy().replace('.', "-");
     OsString::from(format!("{BEGINS}{name}-"))
 }
 
-/// The name of a project may be anything; a file's may not.
+/// Returns a file name for a project, whose own name may contain any character.
 fn digest_of_name(project: &str) -> String {
     let digest = blake3::hash(project.as_bytes()).to_hex();
     digest.as_str().get(..16).unwrap_or_default().to_owned()
 }
 
-/// Whether a file is the mark of a project.
+/// Returns whether a file is the mark of a project.
 pub(super) fn is_of(file: &Path, database: &Path, project: &str) -> bool {
     file == path(database, project) || file == earlier_path(database, project)
 }
 
-/// The marks beside a database, one for each project.
+/// Returns the marks beside a database, one for each project.
 pub(super) fn beside(database: &Path) -> io::Result<Vec<PathBuf>> {
     let found = match fs::read_dir(folder(database)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -211,7 +211,7 @@ pub(super) fn beside(database: &Path) -> io::Result<Vec<PathBuf>> {
             earlier.push((project.to_owned(), entry.path()));
         }
     }
-    // What was left under the earlier name does not count beside one that was made since.
+    // A mark under the earlier name does not count beside a newer one.
     earlier.retain(|(project, _)| marks.iter().all(|(made, _)| made != project));
     Ok(marks.into_iter().chain(earlier).map(|(_, path)| path).collect())
 }
@@ -220,13 +220,13 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path)).and_then(|folder| folder.sync_all())
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 pub(super) fn folder(file: &Path) -> &Path {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }
 
-/// What the mark of a project says; none where there is none.
+/// Reads the mark of a project; `None` if there is none.
 pub(super) fn read(database: &Path, project: &str) -> Result<Option<Read>, StoreError> {
     let path = path(database, project);
     for path in [&path, &earlier_path(database, project)] {
@@ -234,15 +234,15 @@ pub(super) fn read(database: &Path, project: &str) -> Result<Option<Read>, Store
             return Ok(Some(read));
         }
     }
-    // It may have been moved between the two.
+    // The mark may have been moved between the two reads.
     read_at(&path)
 }
 
-/// What the mark in a file says; none where there is none.
+/// Reads the mark in a file; `None` if there is none.
 pub(super) fn read_at(path: &Path) -> Result<Option<Read>, StoreError> {
     let Some(bytes) = bytes(path, ACTIONS_AT)? else { return Ok(None) };
     let copies = bytes.chunks(COPY_BYTES);
-    // They differ where the power failed between the two; both were true.
+    // The copies differ if the power failed between the two; both were true.
     let newest = copies.filter_map(undigested::<Written>).filter_map(read_one);
     match newest.max_by_key(|read| (read.reached.seq, read.reached.epoch)) {
         Some(read) => Ok(Some(read)),
@@ -258,7 +258,7 @@ fn read_one(written: Written) -> Option<Read> {
     Some(Read { reached: Reached { epoch, seq, seal: seal.parse().ok()? }, actions })
 }
 
-/// The actions after an event that were let go, as far as a mark still tells.
+/// Returns the actions dispatched after an event, as far as the mark still contains them.
 pub(super) fn actions_after(database: &Path, project: &str, seq: u64) -> Vec<DoubtedAction> {
     let path = path(database, project);
     let Ok(Some(bytes)) = bytes(&path, FILE_BYTES_MAX) else { return Vec::new() };
@@ -268,7 +268,7 @@ pub(super) fn actions_after(database: &Path, project: &str, seq: u64) -> Vec<Dou
     let_go.map(|let_go| let_go.action).collect()
 }
 
-/// The first bytes of a file, where there is one.
+/// Reads the first bytes of a file, if it exists.
 fn bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
@@ -279,9 +279,9 @@ fn bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// Something with its digest before it.
+/// Serializes a value with its digest before it.
 fn digested(what: &impl Serialize) -> Vec<u8> {
-    // Numbers and texts always can be written.
+    // Numbers and texts can always be serialized.
     let body = serde_json::to_vec(what).unwrap_or_default();
     [digest(&body).as_bytes(), b" ", &body].concat()
 }

@@ -1,4 +1,4 @@
-//! From any schema that was ever released to the newest, in one transaction, after a backup.
+//! Migration from any released schema to the newest, in one transaction, after a backup.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::fail::{self, Doing};
 use super::open;
 use crate::error::StoreError;
 
-/// Marks a database as ours: `UnSt` in ASCII.
+/// The application id of Unstuck's databases: `UnSt` in ASCII.
 pub(super) const APPLICATION: u32 = 0x556e_5374;
 
-/// One step forward.
+/// A migration step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     /// The schema it leads to.
@@ -19,22 +19,22 @@ pub(super) struct Step {
     pub(super) sql: &'static str,
 }
 
-/// All steps, in order. A step that was released never changes.
+/// All steps, in order. A released step never changes.
 pub(super) const STEPS: &[Step] = &[
     Step { to: 1, sql: include_str!("sql/v1.sql") },
     Step { to: 2, sql: include_str!("sql/v2.sql") },
     Step { to: 3, sql: include_str!("sql/v3.sql") },
 ];
 
-/// The schema the last step leads to.
+/// Returns the schema that the last step leads to.
 pub(super) fn newest(steps: &[Step]) -> u32 {
     steps.last().map_or(0, |step| step.to)
 }
 
-/// Brings the database to the newest schema.
+/// Migrates the database to the newest schema.
 pub(super) fn run(conn: &mut Connection, at: &Path, steps: &[Step]) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
-    // In one transaction: somebody else may be making it at this very moment.
+    // In one transaction: another process may be creating it at this moment.
     let reading = conn.transaction().map_err(failed)?;
     let found = schema(&reading, at, newest(steps))?;
     drop(reading);
@@ -46,7 +46,7 @@ pub(super) fn run(conn: &mut Connection, at: &Path, steps: &[Step]) -> Result<()
     }
     let transaction =
         conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    // Somebody else may have come first.
+    // Another process may have migrated it first.
     let found = schema(&transaction, at, newest(steps))?;
     for step in steps.iter().filter(|step| step.to > found) {
         transaction.execute_batch(step.sql).map_err(failed)?;
@@ -61,7 +61,7 @@ pub(super) fn run(conn: &mut Connection, at: &Path, steps: &[Step]) -> Result<()
     Ok(())
 }
 
-/// The schema of the database: 0 for a new one.
+/// Returns the schema of the database: 0 for a new one.
 fn schema(conn: &Connection, at: &Path, known: u32) -> Result<u32, StoreError> {
     let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Reading, &error);
     let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
@@ -80,7 +80,7 @@ fn schema(conn: &Connection, at: &Path, known: u32) -> Result<u32, StoreError> {
     }
 }
 
-/// Keeps the database as it was: `<db>.v<N>.bak`.
+/// Backs up the database before a migration: `<db>.v<N>.bak`.
 fn back_up(conn: &Connection, at: &Path, schema: u32) -> Result<(), StoreError> {
     let backup = backup(at, schema);
     let failed = |error: &std::io::Error| fail::system(&backup, "written", error);
@@ -112,7 +112,7 @@ mod tests {
     const BROKEN: Step =
         Step { to: NEWEST + 2, sql: "ALTER TABLE projects ADD COLUMN more TEXT; SELECT nonsense;" };
 
-    /// A database of schema 1 in a folder of its own.
+    /// Creates a database of schema 1 in a folder of its own.
     fn old() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("unstuck.db");
@@ -120,7 +120,7 @@ mod tests {
         (folder, path)
     }
 
-    /// All steps there are, and these.
+    /// Returns all steps followed by these.
     fn and(more: &[Step]) -> Vec<Step> {
         [STEPS, more].concat()
     }
@@ -141,7 +141,7 @@ mod tests {
         let kept = backup(&path, 1);
         assert_eq!(version(&kept), (1, events));
         assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
-        // The older program sees that it is too old, in the file itself.
+        // The older program sees in the file itself that it is too old.
         let error = SqliteStore::open_with(path, STEPS, Marks::Count).unwrap_err();
         let wanted = (NEWEST + 1, NEWEST);
         assert!(

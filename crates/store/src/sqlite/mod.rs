@@ -1,8 +1,8 @@
-//! A store in a SQLite file, for one machine.
+//! A store in a SQLite file, for a single machine.
 //!
-//! One thread writes (`writer`, `desk`), a few connections read (`readers`). The file is looked at
-//! before anything is written (`open`), and locked per project (`lock`). Each table has its own file
-//! (`table`). What it looks like inside is in docs/design/store.md.
+//! One thread writes (`writer`, `desk`), a few connections read (`readers`). The file is inspected before
+//! anything is written (`open`), and locked per project (`lock`). Each table has its own file (`table`). The
+//! layout is described in docs/design/store.md.
 
 mod backup;
 mod check;
@@ -57,17 +57,17 @@ use writer::Writer;
 pub use journaled::Verified;
 pub use loss::LossAccepted;
 
-/// A store in a SQLite file. Its clones are the same store.
+/// A store in a SQLite file. Clones share the same store.
 #[derive(Clone, Debug)]
 pub struct SqliteStore(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
-    /// The file that was opened, by its device and number.
+    /// The file that was opened, by its device and inode.
     file: (u64, u64),
-    // In this order: the writer's connection is the last to go, and takes a long log along into the
-    // file. Those that only read cannot.
+    // The order matters: the writer's connection is closed last and folds a long WAL into the file. Read-only
+    // connections cannot.
     check: Check,
     readers: Readers,
     writer: Writer,
@@ -75,13 +75,13 @@ struct Shared {
 }
 
 impl SqliteStore {
-    /// Opens the store in a file, or makes it. This waits for the disk: call it where that is fine.
+    /// Opens the store in a file, or creates it. Blocks on the disk: call it where blocking is acceptable.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::open_with(path.into(), migrate::STEPS, Marks::Count)
     }
 
-    /// Opens it also where its journal has not come as far as it should have: what is written first
-    /// is that this was accepted.
+    /// Opens the store even if its journal ends before its mark: the first write records that this was
+    /// accepted.
     fn open_despite_loss(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::open_with(path.into(), migrate::STEPS, Marks::DoNotCount)
     }
@@ -97,23 +97,23 @@ impl SqliteStore {
         Ok(Self(Arc::new(Shared { path, file, check, readers, writer, written })))
     }
 
-    /// Whether there is a store in a file, or something beside it says that there was one.
+    /// Returns whether there is a store in a file, or a file beside it proves that there was one.
     pub fn was_made(path: &Path) -> bool {
         path.exists() || mark::beside(path).is_ok_and(|marks| !marks.is_empty())
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// What a look through the whole file found. It is taken in the background after an end that
-    /// was not proper; before it is over there is nothing to tell.
+    /// Returns the result of the check of the whole file. It runs in the background after an unclean end;
+    /// `None` until it is finished.
     pub fn checked(&self) -> Option<Result<(), StoreError>> {
         self.0.check.found.get().cloned()
     }
 
-    /// Walks through the journal of a project from one end to the other, and through the file.
+    /// Verifies the whole journal of a project, and the file.
     pub async fn verify(&self, project: &str) -> Result<Verified, StoreError> {
         let (at, name) = (self.0.path.clone(), project.to_owned());
         let walk = move |conn: &Connection| {
@@ -126,25 +126,25 @@ impl SqliteStore {
         self.0.readers.read(walk).await
     }
 
-    /// Copies everything as it is at one moment into a new file, whoever reads and writes meanwhile.
+    /// Copies a consistent state into a new file, while other processes read and write.
     pub async fn back_up(&self, to: PathBuf) -> Result<(), StoreError> {
         let from = self.0.path.clone();
         self.waiting(move || backup::copy(&from, &to)).await
     }
 
-    /// That a file is such a copy, and knows the project.
+    /// Checks that a file is such a copy, and contains the project.
     pub fn check_copy(from: &Path, project: &str) -> Result<(), StoreError> {
         backup::check(from, project).map(drop)
     }
 
-    /// Puts what such a copy holds in the place of everything here, all of it or nothing. Whoever
-    /// asks for it holds the project, and knows nothing of it any more afterwards.
+    /// Replaces the whole content by that of such a copy, atomically. The caller holds the project, whose
+    /// state in memory is invalid afterwards.
     pub async fn restore(&self, from: PathBuf, project: &str) -> Result<(), StoreError> {
         let (at, project) = (self.0.path.clone(), project.to_owned());
         self.waiting(move || backup::restore(&from, &at, &project)).await
     }
 
-    /// Does something on a thread that may wait.
+    /// Runs work on a blocking thread.
     async fn waiting(
         &self,
         work: impl FnOnce() -> Result<(), StoreError> + Send + 'static,
@@ -155,7 +155,7 @@ impl SqliteStore {
         })
     }
 
-    /// Reads something about a project; nothing where nobody knows it.
+    /// Reads data of a project; returns the default for an unknown one.
     async fn read<T: Default + Send + 'static>(
         &self,
         project: &str,
@@ -171,13 +171,13 @@ impl SqliteStore {
 }
 
 impl Shared {
-    /// What errors call it.
+    /// Returns the location for errors.
     fn at(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// That the file is still the one that was opened: what is written to another one, or to one
-    /// that was removed, is lost.
+    /// Checks that the file is still the one that was opened: writes to another one, or to a removed one, are
+    /// lost.
     fn is_there(&self) -> Result<(), StoreError> {
         if open::identity(&self.path)? == self.file {
             return Ok(());
@@ -197,8 +197,8 @@ impl Store for SqliteStore {
     async fn claim(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError> {
         let (name, holder) = (project.to_owned(), holder.clone());
         let written = self.0.written(project);
-        // In one go, and where everything is open already: the writer has nothing to do for a
-        // project that nobody holds.
+        // In one job of the writer, where everything is already open: it has nothing else to do for a project
+        // without a holder.
         let claim = move |desk: &mut Desk| desk.claim(&name, &holder, written);
         let Claimed { id, lock, start, state, tail } = self.0.writer.run(claim).await?;
         if !start.clean {

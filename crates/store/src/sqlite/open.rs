@@ -1,4 +1,4 @@
-//! Opening the database: nothing is written before it is known to be ours and of a known schema.
+//! Opening of the database: nothing is written before it is known to be Unstuck's and of a known schema.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -18,41 +18,41 @@ use crate::error::StoreError;
 
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
-/// How long another process's transaction is waited for.
+/// Timeout for another process's transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Statements kept ready; there are fewer.
+/// Capacity of the cache of prepared statements; fewer are in use.
 const STATEMENTS_KEPT: usize = 64;
-/// What the log beside the database shrinks back to.
+/// Size to which the WAL is truncated.
 const LOG_BYTES_KEPT: u32 = 16 * 1024 * 1024;
-/// How often the change to a write-ahead log is tried while somebody else opens the same file.
+/// Maximum number of attempts to switch to WAL mode while another process opens the same file.
 const MODE_TRIES: u32 = 100;
 const MODE_WAIT: Duration = Duration::from_millis(20);
 
-/// Whether what the marks beside a database say is looked at.
+/// The treatment of the marks beside a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marks {
-    /// A journal that has not come as far is refused.
+    /// A journal that ends before its mark is refused.
     Count,
-    /// It is taken as it is: a person said so.
+    /// The journal is accepted as it is, because the operator said so.
     DoNotCount,
 }
 
-/// What is known of a database when it was opened.
+/// Facts about a database at its opening.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
     pub(super) marks: Marks,
-    /// There was none.
+    /// `true` if the database did not exist.
     pub(super) is_new: bool,
 }
 
 impl Opened {
-    /// Looks at the file before it is opened.
+    /// Inspects the file before it is opened.
     pub(super) fn look(at: &Path, marks: Marks) -> Self {
         Self { marks, is_new: !fs::metadata(at).is_ok_and(|found| found.len() > 0) }
     }
 }
 
-/// Opens the database for writing and brings it to the newest schema.
+/// Opens the database for writing and migrates it to the newest schema.
 pub(super) fn writer(at: &Path, steps: &[Step], marks: Marks) -> Result<Connection, StoreError> {
     make_folder(at)?;
     if marks == Marks::Count {
@@ -64,7 +64,7 @@ pub(super) fn writer(at: &Path, steps: &[Step], marks: Marks) -> Result<Connecti
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
     let mut conn = Connection::open_with_flags(at, flags).map_err(failed)?;
-    // What is refused below is not changed by letting go of it.
+    // Closing a database that is refused below must not change it.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
     prepare(&conn).map_err(failed)?;
     if marks == Marks::Count {
@@ -77,19 +77,19 @@ pub(super) fn writer(at: &Path, steps: &[Step], marks: Marks) -> Result<Connecti
     Ok(conn)
 }
 
-/// Which file is at a path: its device and number there.
+/// Returns the identity of a file: its device and inode.
 pub(super) fn identity(at: &Path) -> Result<(u64, u64), StoreError> {
     let found = fs::metadata(at).map_err(|error| fail::system(at, "read", &error))?;
     Ok((found.dev(), found.ino()))
 }
 
-/// Whether the end of a transaction waits until it is on disk. One that does not is there with the
-/// next one that does: the log is written in order.
+/// Sets whether a commit waits until it is on disk. A commit that does not becomes durable with the next one
+/// that does, because the WAL is written in order.
 pub(super) fn wait_for_disk(conn: &Connection, waits: bool) -> rusqlite::Result<()> {
     conn.pragma_update(None, "synchronous", if waits { "FULL" } else { "NORMAL" })
 }
 
-/// What every connection needs.
+/// Applies the settings that every connection needs.
 pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
@@ -97,12 +97,12 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "trusted_schema", "OFF")
 }
 
-/// Makes a file that nobody else may read; one that is there stays as it is.
+/// Creates a file that only its owner may read; an existing one is not touched.
 pub(super) fn new_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
 }
 
-/// Opens a file that nobody else may read, and makes it where there is none.
+/// Opens a file that only its owner may read, and creates it if there is none.
 pub(super) fn private(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -113,7 +113,7 @@ pub(super) fn private(path: &Path) -> io::Result<File> {
         .open(path)?;
     let mode = file.metadata()?.permissions().mode() & 0o777;
     if mode != FILE_MODE {
-        // Somebody else's file stays as they made it; ours is ours alone, whatever the umask.
+        // Another user's file keeps its mode; Unstuck's own is private whatever the umask.
         file.set_permissions(Permissions::from_mode(FILE_MODE)).ok();
     }
     Ok(file)
@@ -126,7 +126,7 @@ fn make_folder(at: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes a folder that nobody else may look into; one that is there stays as it is.
+/// Creates a folder that only its owner may read; an existing one is not touched.
 pub(super) fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
     if fs::metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
@@ -135,7 +135,7 @@ pub(super) fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
     made.map_err(|error| fail::system(folder, "made", &error))
 }
 
-/// Changes to a write-ahead log. SQLite does not wait for others here, so we do.
+/// Switches to WAL mode. SQLite does not wait for other processes here, so this function retries.
 fn use_log(conn: &Connection) -> rusqlite::Result<()> {
     let mut tries = 0;
     loop {

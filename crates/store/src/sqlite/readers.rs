@@ -1,4 +1,4 @@
-//! Reading: a few connections that cannot write, on threads that may wait for the disk.
+//! Reading: a pool of read-only connections, used on blocking threads.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use super::fail::{self, Doing};
 use super::{open, value};
 use crate::error::StoreError;
 
-/// How many read at a time.
+/// Maximum number of concurrent readers.
 const READERS_MAX: usize = 4;
 
-/// Connections that only read.
+/// A pool of read-only connections.
 #[derive(Clone, Debug)]
 pub(super) struct Readers(Arc<Pool>);
 
@@ -23,7 +23,8 @@ struct Pool {
     at: PathBuf,
     idle: Mutex<Vec<Connection>>,
     free: Semaphore,
-    /// Says when others have written. What it says means nothing beside what another connection says.
+    /// The connection that detects writes of others. Its version numbers are not comparable with those of
+    /// another connection.
     watches: Mutex<Option<Connection>>,
 }
 
@@ -33,8 +34,8 @@ impl Readers {
         Self(Arc::new(Pool { at, idle, free, watches: Mutex::default() }))
     }
 
-    /// Another number when somebody has written. It is read from memory that all who have the file
-    /// open share, and costs a few microseconds.
+    /// Returns a number that changes when another connection has written. It is read from shared memory and
+    /// costs a few microseconds.
     pub(super) fn revision(&self) -> Result<u64, StoreError> {
         let mut watches = self.0.watches.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = match watches.take() {
@@ -49,7 +50,7 @@ impl Readers {
         read
     }
 
-    /// Reads something on a thread that may wait.
+    /// Reads on a blocking thread.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Connection) -> Result<T, ReadError> + Send + 'static,
@@ -78,7 +79,7 @@ impl Pool {
     }
 }
 
-/// Why something could not be read.
+/// The reason why a read failed.
 #[derive(Debug)]
 pub(super) enum ReadError {
     Sqlite(rusqlite::Error),
@@ -86,7 +87,7 @@ pub(super) enum ReadError {
 }
 
 impl ReadError {
-    /// The same as an error of the store at this place.
+    /// Converts to an error of the store at this path.
     pub(super) fn at(self, at: &Path) -> StoreError {
         match self {
             Self::Sqlite(error) => fail::sqlite(at, Doing::Reading, &error),
@@ -107,7 +108,7 @@ impl From<StoreError> for ReadError {
     }
 }
 
-/// A connection that cannot write.
+/// Opens a read-only connection.
 pub(super) fn reader(at: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(at, flags).and_then(|conn| {

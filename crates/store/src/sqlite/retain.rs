@@ -1,4 +1,4 @@
-//! Dropping what is old and not needed to open the project.
+//! Deletion of old data that is not needed to open the project.
 
 use rusqlite::{Connection, params};
 use unstuck_core::time::Time;
@@ -6,24 +6,24 @@ use unstuck_core::time::Time;
 use super::table::{event, snapshot};
 use super::value::time;
 
-/// How many events go in one transaction, so that batches wait for one such step at most.
+/// Maximum number of events deleted per transaction, so that batches wait for one such step at most.
 const STEP_EVENTS: u32 = 2_000;
 
-/// Drops some of the oldest events that happened before `before`, and tells how many. What the older
-/// of two snapshots needs stays, and while there is only one, everything does.
+/// Deletes some of the oldest events from before `before`, and returns their number. Events that the older of
+/// two snapshots needs stay, and while there is only one snapshot, all events stay.
 pub(super) fn events(conn: &Connection, project: i64, before: Time) -> rusqlite::Result<u64> {
     let kept = snapshot::positions(conn, project)?;
     let Some(&needed) = kept.get(usize::from(snapshot::KEPT) - 1) else { return Ok(0) };
     event::drop_oldest(conn, project, needed, before, STEP_EVENTS)
 }
 
-/// Whether a step dropped so much that there may be more.
+/// Returns whether a step deleted so many events that more may be left.
 pub(super) const fn may_have_left(dropped: u64) -> bool {
     dropped >= STEP_EVENTS as u64
 }
 
-/// Drops builds that ended before `before`, with all that belongs to them. The latest build stays:
-/// until another one starts it can be revived.
+/// Deletes builds that ended before `before`, with everything that belongs to them. The latest build stays:
+/// it can be revived until another one starts.
 pub(super) fn builds(conn: &Connection, project: i64, before: Time) -> rusqlite::Result<()> {
     conn.execute(
         "DELETE FROM builds WHERE project = ?1 AND ended_at < ?2 AND standing = 0

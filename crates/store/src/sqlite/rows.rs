@@ -1,6 +1,6 @@
 //! A batch as rows, ready to be written.
 //!
-//! Making them takes about as long as writing them, so whoever appends makes them and the writer's
+//! Making them takes about as long as writing them, so the thread that appends makes them and the writer's
 //! thread only writes.
 
 use std::collections::BTreeSet;
@@ -62,23 +62,23 @@ impl Rows {
         })
     }
 
-    /// The bytes of the events.
+    /// Returns the size of the events in bytes.
     pub(super) fn events_bytes(&self) -> u64 {
         self.events.iter().map(event::Written::bytes).sum()
     }
 
-    /// About how many bytes are written.
+    /// Returns the approximate number of bytes to write.
     pub(super) fn bytes(&self) -> u64 {
         let said = self.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.conversation.bytes());
         self.events_bytes() + said
     }
 
-    /// The bytes of the snapshot, where there is one.
+    /// Returns the size of the snapshot, if there is one.
     pub(super) fn snapshot_bytes(&self) -> Option<u64> {
         self.snapshot.as_ref().map(|bytes| bytes.len() as u64)
     }
 
-    /// Writes everything after the tip of the journal; tells the new one.
+    /// Writes all rows after the end of the journal; returns the new end.
     pub(super) fn put(&self, conn: &Connection, project: i64, tip: Tip) -> rusqlite::Result<Tip> {
         let mut seal = tip.seal;
         for event in &self.events {
@@ -104,7 +104,7 @@ impl Rows {
         Ok(tip)
     }
 
-    /// The actions that are let go when this is on disk.
+    /// Returns the actions that are dispatched once this is on disk.
     pub(super) fn let_go(
         &self,
         conn: &Connection,

@@ -1,4 +1,4 @@
-//! Values of the engine as SQLite keeps them.
+//! Conversion between values of the engine and of SQLite.
 
 use std::str::FromStr;
 
@@ -9,23 +9,23 @@ use serde::de::DeserializeOwned;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
 
-/// A number. SQLite's are signed; ours never come near the end.
+/// Converts a number. SQLite's are signed; the values here never reach the limit.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A point in time.
+/// Converts a point in time.
 pub(super) fn time(at: Time) -> i64 {
     int(at.as_millis())
 }
 
-/// A number that was written by [`int`].
+/// Reads a number written by [`int`].
 pub(super) fn uint(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(at)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))
 }
 
-/// A number that may be missing.
+/// Reads an optional number.
 pub(super) fn maybe_uint(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
     let number: Option<i64> = row.get(at)?;
     let read = |number| {
@@ -34,41 +34,41 @@ pub(super) fn maybe_uint(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u6
     number.map(read).transpose()
 }
 
-/// A point in time that was written by [`time`].
+/// Reads a point in time written by [`time`].
 pub(super) fn read_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Time> {
     uint(row, at).map(Time::from_millis)
 }
 
-/// What work cost, from three columns.
+/// Reads an amount from three columns.
 pub(super) fn read_amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Amount> {
     let (money_micros, tokens) = (uint(row, at)?, uint(row, at + 1)?);
     Ok(Amount { money_micros, tokens, time_ms: uint(row, at + 2)? })
 }
 
-/// A value as JSON.
+/// Serializes a value as JSON.
 pub(super) fn json(value: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(value)
 }
 
-/// A value that was written by [`json`].
+/// Reads a value written by [`json`].
 pub(super) fn read_json<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
     let text = row.get_ref(at)?.as_str()?;
     serde_json::from_str(text).map_err(|error| unreadable(at, error))
 }
 
-/// A value that JSON writes as a text, without the quotes.
+/// Serializes a value that JSON writes as a string, without the quotes.
 pub(super) fn word(value: &impl Serialize) -> serde_json::Result<String> {
     let quoted = json(value)?;
     Ok(quoted.trim_matches('"').to_owned())
 }
 
-/// A value that was written by [`word`].
+/// Reads a value written by [`word`].
 pub(super) fn read_word<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
     let text: String = row.get(at)?;
     serde_json::from_value(text.into()).map_err(|error| unreadable(at, error))
 }
 
-/// A value that was written as it is shown.
+/// Parses a value written in its display form.
 pub(super) fn read_shown<T>(row: &Row<'_>, at: usize) -> rusqlite::Result<T>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,

@@ -1,8 +1,8 @@
-//! The one thread that writes, and the way to it.
+//! The writer's thread, and the queue to it.
 //!
-//! It takes all batches that wait, and those that come meanwhile, into one transaction, so that they
-//! share one wait for the disk, and then answers their receipts in order. Whatever else writes is
-//! done between two transactions.
+//! It takes all waiting batches, and those that arrive meanwhile, into one transaction, so that they share
+//! one wait for the disk, and then resolves their receipts in order. All other writes run between two
+//! transactions.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -17,23 +17,24 @@ use crate::crash;
 use crate::error::StoreError;
 use crate::store::Settled;
 
-/// How many batches may wait. Whoever hands in one more waits with it, no longer than a commit.
+/// Capacity of the queue. A caller that appends to a full queue waits no longer than a commit.
 const QUEUE_MAX: usize = 4_096;
-/// How many batches one transaction takes.
+/// Maximum number of batches per transaction.
 const GROUP_BATCHES_MAX: usize = 1_024;
-/// How many bytes of events and conversations one transaction takes; the batch that passes it is the last.
+/// Maximum number of bytes of events and conversations per transaction; the batch that exceeds it is the
+/// last.
 const GROUP_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// How long the next batch is waited for while the group is smaller than the last one was. Whoever
-/// waited for the last commit is about to hand in the next batch, and sharing a wait for the disk is
-/// worth many of these. A lone writer never waits.
+/// Time to wait for the next batch while the group is smaller than the last one was. A caller that waited for
+/// the last commit is about to append the next batch, and sharing a wait for the disk is worth many of these.
+/// A lone writer never waits.
 const NEXT_WAIT: Duration = Duration::from_micros(200);
 
 /// A batch on its way to the disk.
 pub(super) struct Append {
     pub(super) project: i64,
     pub(super) epoch: i64,
-    /// On the heap: the queue has room for many.
+    /// Boxed, because the queue has many slots.
     pub(super) rows: Box<Rows>,
     pub(super) reply: oneshot::Sender<Settled>,
 }
@@ -43,7 +44,7 @@ enum Job {
     Do(Box<dyn FnOnce(&mut Desk) + Send>),
 }
 
-/// The way to the writer's thread. When it is dropped, the thread finishes what waits and ends.
+/// The handle of the writer's thread. Dropping it makes the thread finish the queue and end.
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Option<SyncSender<Job>>,
@@ -63,14 +64,14 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread), at })
     }
 
-    /// Hands in a batch. Where the thread is gone its receipt says so.
+    /// Queues a batch. If the thread is gone, its receipt reports that.
     pub(super) fn append(&self, append: Append) {
         if let Some(jobs) = &self.jobs {
             jobs.send(Job::Append(append)).ok();
         }
     }
 
-    /// Has something done on the writer's thread, after all that was handed in before.
+    /// Runs work on the writer's thread, after everything queued before.
     pub(super) async fn run<T, E>(
         &self,
         work: impl FnOnce(&mut Desk) -> Result<T, E> + Send + 'static,
@@ -123,16 +124,16 @@ fn serve(mut desk: Desk, queue: &Receiver<Job>) {
     desk.fold_log();
 }
 
-/// The batches of one transaction, in the order they come. Each is written while those after it are
-/// still being made, so that whoever makes them and the disk do not wait for each other.
+/// The batches of one transaction, in order of arrival. Each is written while later ones are still being
+/// prepared, so that their callers and the disk do not wait for each other.
 pub(super) struct Group<'a> {
     first: Option<Append>,
     queue: &'a Receiver<Job>,
-    /// As many may still be on their way.
+    /// Number of batches that may still be on their way.
     usual: usize,
     taken: usize,
     bytes: u64,
-    /// What came after them, if it was something else.
+    /// The job that arrived after them, if it is not a batch.
     other: Option<Job>,
 }
 

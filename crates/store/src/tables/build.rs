@@ -1,4 +1,4 @@
-//! Builds.
+//! The table of builds.
 
 use std::sync::Arc;
 
@@ -8,50 +8,50 @@ use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
 
-/// A build as it stands.
+/// A build in its current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuildRow {
-    /// Its id.
+    /// The id of the build.
     pub id: BuildId,
-    /// Where it stands.
+    /// The state of the build.
     #[serde(flatten)]
     pub state: BuildState,
-    /// It is the one all jobs share.
+    /// `true` for the build that all jobs share.
     pub standing: bool,
-    /// The title of the session that it is: a runtime elsewhere does its one task.
+    /// The title, if the build is a session: an external runtime does its single task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Arc<str>>,
-    /// It stands for what a client of the MCP server works on, and is no build of a plan.
+    /// `true` if it stands for the work of a client of the MCP server, and is not a build of a plan.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub client: bool,
-    /// How many tasks it has.
+    /// Number of tasks.
     pub tasks: u32,
-    /// How many of them are done.
+    /// Number of tasks that are done.
     pub done: u32,
-    /// How many of them ended without being done.
+    /// Number of tasks that ended without being done.
     pub not_done: u32,
-    /// How many of them wait for a person.
+    /// Number of tasks that wait for a person.
     pub parked: u32,
-    /// Its open questions.
+    /// Number of open questions.
     pub open_questions: u32,
-    /// What it has cost.
+    /// The total cost.
     pub spent: Amount,
     /// The checks that were red before any agent worked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red_base: Vec<RedCheck>,
-    /// Why it could not go on at all.
+    /// The fault that ended the build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Arc<Fault>>,
-    /// When it was started. The first value stays.
+    /// The time of its start. The first value stays.
     pub started_at: Time,
-    /// When it came to its end. The first value stays until it is alive again.
+    /// The time of its end. The first value stays until the build is revived.
     pub ended_at: Option<Time>,
 }
 
 impl BuildRow {
-    /// Whether its tasks are performed here, in worktrees and on a branch: not by scripts, not by a
-    /// runtime elsewhere, and not by a client of the MCP server.
+    /// Returns whether Unstuck performs its tasks, in worktrees and on a branch: not scripts, not an external
+    /// runtime, and not a client of the MCP server.
     pub const fn is_performed_here(&self) -> bool {
         !self.standing && self.session.is_none() && !self.client
     }

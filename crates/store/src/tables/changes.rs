@@ -1,4 +1,4 @@
-//! What a batch changes in the tables.
+//! The changes that a batch makes in the tables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,33 +21,33 @@ use super::run::{RunChange, RunEnd, RunStatus};
 use super::signature::SignatureRow;
 use super::task::{TaskChange, TaskRow};
 
-/// What a batch changes in the tables. Each thing appears at most once per list.
+/// The changes that a batch makes in the tables. Each item appears at most once per list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Builds as they stand now.
+    /// Builds in their current state.
     pub builds: Vec<BuildRow>,
-    /// Tasks that are new.
+    /// New tasks.
     pub new_tasks: Vec<TaskRow>,
-    /// Tasks that changed.
+    /// Changed tasks.
     pub tasks: Vec<(TaskId, TaskChange)>,
-    /// Runs.
+    /// New and changed runs.
     pub runs: Vec<RunChange>,
-    /// Questions.
+    /// New and changed questions.
     pub questions: Vec<QuestionChange>,
-    /// Actions, in the order they changed; one may appear more than once.
+    /// Changes of actions, in order; an action may appear more than once.
     pub mutations: Vec<MutationChange>,
-    /// Gates as they stand now.
+    /// Gates in their current state.
     pub gates: Vec<GateRow>,
-    /// Errors as they are known now.
+    /// Errors with their current counts.
     pub signatures: Vec<SignatureRow>,
-    /// What was spent besides.
+    /// Additional costs.
     pub costs: Vec<CostRow>,
-    /// Tasks whose conversation is over: what was kept of it goes.
+    /// Tasks whose conversation is over, so that its checkpoint is deleted.
     pub conversations_over: BTreeSet<TaskId>,
 }
 
 impl Changes {
-    /// What `events` change, which have been applied to `state`.
+    /// Computes the changes of `events`, which have been applied to `state`.
     pub fn of(state: &State, events: &[Recorded]) -> Self {
         let mut draft = Draft { state, touched: Touched::default(), changes: Self::default() };
         for recorded in events {
@@ -60,7 +60,7 @@ impl Changes {
     }
 }
 
-/// What has to be looked up in the state when all events are seen.
+/// The items to look up in the state after all events are read.
 #[derive(Default)]
 struct Touched {
     builds: BTreeSet<BuildId>,
@@ -184,7 +184,7 @@ impl Draft<'_> {
             Event::QuestionJoined { question, .. } => {
                 self.touched.questions.insert(*question);
             }
-            // Their words say whether other work goes on meanwhile.
+            // The text of a question says whether other work continues meanwhile.
             Event::BuildWaiting { build }
             | Event::BuildPaused { build, .. }
             | Event::BuildResumed { build } => {
@@ -313,7 +313,7 @@ impl Draft<'_> {
         self.changes.conversations_over.extend(over);
     }
 
-    /// Everything that was touched and is still known, as it stands now.
+    /// Collects everything touched and still known, in its current state.
     fn finish(self, at: Time) -> Changes {
         let Self { state, mut touched, mut changes } = self;
         for id in touched.tasks.iter().chain(&touched.new_tasks) {

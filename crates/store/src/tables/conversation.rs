@@ -1,9 +1,9 @@
-//! When a conversation is over, so that what was kept of it goes.
+//! The end of a conversation, at which its checkpoint is deleted.
 
 use unstuck_core::engine::{Event, State, TaskId};
 
-/// The task whose conversation an event ends, by what comes next. That a task ends is seen in its
-/// state.
+/// Returns the task whose conversation an event ends because a new one begins. The end of the task itself is
+/// seen in its state.
 pub(super) fn over(state: &State, event: &Event) -> Option<TaskId> {
     match event {
         Event::RunStarted { task, next, .. } => next.step.begins_anew().then_some(*task),

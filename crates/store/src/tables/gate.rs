@@ -1,4 +1,4 @@
-//! Gates.
+//! The table of gates.
 
 use std::collections::VecDeque;
 
@@ -8,26 +8,26 @@ use unstuck_core::fault::Code;
 use unstuck_core::plan::GateKey;
 use unstuck_core::time::Time;
 
-/// A gate as it stands.
+/// A gate in its current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GateRow {
-    /// The account.
+    /// The account of the gate.
     pub key: GateKey,
-    /// Where it stands.
+    /// The state of the gate.
     #[serde(flatten)]
     pub state: GateState,
-    /// When the current trouble began.
+    /// The start of the current closing.
     pub since: Option<Time>,
-    /// What began it.
+    /// The code of the fault that closed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_by: Option<Code>,
-    /// The latest times it was closed before that, oldest first.
+    /// The most recent closings before that, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub closings: VecDeque<Closing>,
-    /// How many tasks wait there.
+    /// Number of tasks that wait at it.
     pub waiters: u32,
-    /// When it last changed.
+    /// The time of its last change.
     pub changed_at: Time,
 }
 

@@ -1,7 +1,7 @@
-//! The tables: what can be asked about a project without reading its journal.
+//! The tables: queries about a project without reading its journal.
 //!
-//! Each file holds one table: its row, and what a batch changes in it. Rows about things that are
-//! alive come from the state, so that there is one truth; what ended is told by its last event.
+//! Each file holds one table: its row, and the changes that a batch makes in it. Rows of live items come from
+//! the state, so that there is one source of truth; ended items are described by their last event.
 
 mod build;
 mod changes;

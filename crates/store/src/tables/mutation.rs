@@ -7,29 +7,29 @@ use unstuck_core::engine::{MutationId, RunId, TaskId};
 use unstuck_core::plan::MutationSpec;
 use unstuck_core::time::Time;
 
-/// An action as it stands.
+/// An action in its current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MutationRow {
-    /// Its id.
+    /// The id of the action.
     pub id: MutationId,
     /// The task that intended it first.
     pub task: TaskId,
     /// The run that performed it last.
     pub run: RunId,
-    /// What it is.
+    /// The specification of the action.
     pub spec: Arc<MutationSpec>,
-    /// Where it stands.
+    /// The status of the action.
     pub status: MutationStatus,
-    /// What came back; empty while nothing did.
+    /// The result; empty while there is none.
     pub result: Arc<str>,
-    /// When it was intended.
+    /// The time at which it was intended.
     pub intended_at: Time,
-    /// When it last changed.
+    /// The time of its last change.
     pub changed_at: Time,
 }
 
-/// Where an action stands.
+/// The status of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -46,19 +46,19 @@ pub enum MutationStatus {
     Skipped,
 }
 
-/// What a batch changes about an action: what is not set stays.
+/// A batch's change of an action; fields that are not set stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutationChange {
-    /// Which one.
+    /// The id of the action.
     pub id: MutationId,
-    /// It was intended: by which task, what, and when.
+    /// The task, specification and time, if it was intended in this batch.
     pub intended: Option<(TaskId, Arc<MutationSpec>, Time)>,
     /// The run that performs it.
     pub run: Option<RunId>,
-    /// Where it stands.
+    /// The new status.
     pub status: MutationStatus,
-    /// What came back.
+    /// The result.
     pub result: Option<Arc<str>>,
-    /// When it changed.
+    /// The time of the change.
     pub at: Time,
 }

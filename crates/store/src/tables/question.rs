@@ -1,4 +1,4 @@
-//! Questions, with their words: what a person read is kept as they read it.
+//! Questions with their texts, kept as the person read them.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use unstuck_core::question::{Decision, Evidence, QuestionKind, QuestionText};
 use unstuck_core::tell;
 use unstuck_core::time::Time;
 
-/// A question, with its evidence. The raw error and the operator's text are for operators only; the
-/// public words never fall back to them.
+/// A question with its evidence. The raw error and the operator's text are for operators only; the public
+/// text never falls back to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionRow {
-    /// Its id.
+    /// The id of the question.
     pub id: QuestionId,
     /// The project it belongs to.
     pub project: String,
@@ -24,94 +24,94 @@ pub struct QuestionRow {
     pub build: Option<BuildId>,
     /// The tasks that wait for the answer.
     pub tasks: Vec<TaskId>,
-    /// What it is about, as a key: there is one open question for each.
+    /// The subject as a key; there is at most one open question per subject.
     pub signature: String,
-    /// The code it is about.
+    /// The code of the fault.
     pub code: Option<Code>,
-    /// Where such faults come from.
+    /// The category of the fault.
     #[serde(default)]
     pub category: Option<Category>,
     /// The type of that code.
     pub error_type: Option<ErrorType>,
-    /// What is asked of a person.
+    /// The kind of question.
     pub kind: QuestionKind,
-    /// The public words and the choices.
+    /// The public text and the options.
     #[serde(flatten)]
     pub text: QuestionText,
-    /// What it rests on: the command, its output, what was tried and changed.
+    /// The evidence: the command, its output, the attempts and the change.
     #[serde(default, skip_serializing_if = "Evidence::is_empty")]
     pub evidence: Evidence,
-    /// What an operator reads beside it.
+    /// The operator's text beside it.
     pub operator_text: String,
-    /// The error in its own words, redacted.
+    /// The error's own message, redacted.
     pub raw_error: String,
     /// The rule and the counters that led to it.
     pub why: Why,
-    /// Where it stands.
+    /// The status of the question.
     pub status: QuestionStatus,
-    /// What a person chose.
+    /// The person's decision.
     pub decision: Option<Decision>,
-    /// What they said.
+    /// The person's words.
     pub guidance: Option<Arc<str>>,
-    /// Who they are.
+    /// The person who answered.
     pub answered_by: Option<Arc<str>>,
-    /// When it was asked.
+    /// The time of the question.
     pub created_at: Time,
-    /// When it ended.
+    /// The time of its end.
     pub resolved_at: Option<Time>,
 }
 
-/// Where a question stands.
+/// The status of a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionStatus {
-    /// Nobody has answered. An answer that waits to be taken up counts as none yet.
+    /// Not answered. An answer that was not taken up yet does not count.
     #[default]
     Pending,
-    /// Answered, and the work goes on.
+    /// Answered, and the work continues.
     Resolved,
-    /// Answered: left out.
+    /// Answered with a decision to skip.
     Skipped,
-    /// Nobody needs the answer any more.
+    /// The answer is no longer needed.
     Withdrawn,
 }
 
-/// What a batch changes about a question: what is not set stays.
+/// A batch's change of a question; fields that are not set stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionChange {
-    /// Which one.
+    /// The id of the question.
     pub id: QuestionId,
-    /// It was asked, or its words changed, because another task joined or other work no longer goes
-    /// on: the whole row.
+    /// The whole row, if it was asked or its text changed because another task joined or other work no longer
+    /// continues.
     pub asked: Option<Box<QuestionRow>>,
-    /// It ended.
+    /// The end of the question, if it ended.
     pub ended: Option<QuestionEnding>,
 }
 
-/// How a question ended.
+/// The end of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionEnding {
-    /// Where it stands now.
+    /// The new status.
     pub status: QuestionStatus,
-    /// What was chosen, unless nobody needed to.
+    /// The decision; `None` if the question was withdrawn.
     pub decision: Option<Decision>,
-    /// What they said.
+    /// The person's words.
     pub guidance: Option<Arc<str>>,
-    /// Who.
+    /// The person who answered.
     pub by: Option<Arc<str>>,
-    /// When.
+    /// The time of the end.
     pub at: Time,
 }
 
 impl QuestionRow {
-    /// Whether it can be looked up again what a person is asked: something says how.
+    /// Returns whether the outcome that a person is asked about can be probed again.
     pub fn can_check(&self) -> bool {
         let action = self.evidence.action.as_ref();
         self.kind == QuestionKind::Happened && action.is_none_or(|of| of.probe.is_some())
     }
 
-    /// Whether a person can choose this.
+    /// Returns whether a decision is among the options.
     pub fn offers(&self, decision: Decision) -> bool {
         self.text.options.iter().any(|option| option.value == decision)
     }

@@ -1,4 +1,4 @@
-//! Runs.
+//! The table of runs.
 
 use std::sync::Arc;
 
@@ -8,36 +8,36 @@ use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
 
-/// A run as it stands or ended.
+/// A run in its current or final state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRow {
-    /// Its id.
+    /// The id of the run.
     pub id: RunId,
     /// The task it belongs to.
     pub task: TaskId,
     /// The run it follows.
     pub retry_of: Option<RunId>,
-    /// How far it came.
+    /// The last phase it reached.
     pub phase: Phase,
-    /// Why it stands still, how it ended, or that it is at work.
+    /// The current status, or the way it ended.
     pub status: RunStatus,
-    /// The fault it met last: code, type, category, source and message.
+    /// The last fault: code, type, category, source and message.
     pub fault: Option<Arc<Fault>>,
-    /// Rounds of the agent.
+    /// Number of rounds of the agent.
     pub iterations: u32,
-    /// Tools it called.
+    /// Number of tool calls.
     pub tool_calls: u32,
-    /// What it has cost.
+    /// The total cost.
     pub spent: Amount,
-    /// When it began.
+    /// The time of its start.
     pub started_at: Time,
-    /// When it ended.
+    /// The time of its end.
     pub ended_at: Option<Time>,
 }
 
 impl RunRow {
-    /// Whether an agent began in it: not where what the work needs was not there.
+    /// Returns whether an agent began in it, which is not so if a prerequisite was missing.
     pub fn has_begun(&self) -> bool {
         let met_before = self.fault.as_ref().is_some_and(|fault| fault.comes_before_the_agent());
         self.iterations > 0
@@ -47,50 +47,50 @@ impl RunRow {
     }
 }
 
-/// Why a run stands still, how it ended, or that it is at work.
+/// The status of a run: active, paused, or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum RunStatus {
     /// A status of the engine.
     Standing(Status),
-    /// It is over, and not by a fault.
+    /// An end that was not caused by a fault.
     Over(RunEnd),
 }
 
-/// Ends that no fault brought about.
+/// The ends that are not caused by a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnd {
-    /// It succeeded.
+    /// The run succeeded.
     Committed,
-    /// Its process was gone.
+    /// The process of the run was gone.
     Crashed,
-    /// A person ended it.
+    /// A person ended the run.
     Cancelled,
 }
 
-/// What a batch changes about a run: what is not set stays.
+/// A batch's change of a run; fields that are not set stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunChange {
-    /// Which one.
+    /// The id of the run.
     pub id: RunId,
-    /// It began: the task, the run it follows, and when.
+    /// The task, the preceding run and the time, if it began in this batch.
     pub began: Option<(TaskId, Option<RunId>, Time)>,
-    /// How far it came.
+    /// The last phase it reached.
     pub phase: Option<Phase>,
-    /// Where it stands.
+    /// The new status.
     pub status: Option<RunStatus>,
-    /// A fault it met.
+    /// The last fault.
     pub fault: Option<Arc<Fault>>,
-    /// More rounds.
+    /// Additional rounds of the agent.
     pub iterations: u32,
-    /// More tools.
+    /// Additional tool calls.
     pub tool_calls: u32,
-    /// More cost.
+    /// Additional cost.
     pub spent: Amount,
-    /// When it ended.
+    /// The time of its end.
     pub ended_at: Option<Time>,
 }
 

@@ -1,23 +1,23 @@
-//! Errors and their tries.
+//! The table of errors and their retry counts.
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::Record;
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 
-/// What is known about one error.
+/// The record of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignatureRow {
-    /// The error.
+    /// The signature of the error.
     pub signature: Signature,
-    /// Failures that count against its tries.
+    /// Number of failures that count against its retry budget.
     pub count: u32,
-    /// Failures in all.
+    /// Total number of failures.
     pub total: u64,
-    /// When it was first seen.
+    /// The time of the first occurrence.
     pub first_seen: Time,
-    /// When it was last seen.
+    /// The time of the last occurrence.
     pub last_seen: Time,
 }
 

@@ -1,4 +1,4 @@
-//! Tasks and jobs.
+//! The table of tasks and jobs.
 
 use std::sync::Arc;
 
@@ -9,56 +9,56 @@ use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
 
-/// A task or job as it stands.
+/// A task or job in its current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskRow {
-    /// Its id.
+    /// The id of the task.
     pub id: TaskId,
     /// The build it belongs to.
     pub build: BuildId,
-    /// What it is.
+    /// The specification of the task.
     pub spec: Arc<TaskSpec>,
-    /// Where it stands.
+    /// The changing part of the row.
     #[serde(flatten)]
     pub moved: TaskChange,
 }
 
-/// What changes about a task.
+/// The changing part of a task's row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskChange {
-    /// Where it stands.
+    /// The state of the task.
     #[serde(flatten)]
     pub state: TaskState,
-    /// Its latest run.
+    /// The latest run.
     pub last_run: Option<RunId>,
-    /// How often a job was fired.
+    /// Number of firings of a job.
     pub firing: u32,
-    /// When a job was last fired.
+    /// The time of the last firing of a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fired_at: Option<Time>,
-    /// A job is left alone when its time comes.
+    /// `true` if a job is not fired by its schedule.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// How often an agent or its script began on it anew.
+    /// Number of times an agent or its script began anew.
     pub attempts: u32,
-    /// What the checks said of its latest attempt, one entry for each gate it came to.
+    /// The results of the checks on its latest attempt, one entry for each gate it reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checked: Vec<Arc<Checked>>,
-    /// It is done and nothing had to be changed: why, in the agent's words.
+    /// The agent's reason why no change was needed, if the task is done without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<Arc<str>>,
-    /// What its agent was not allowed to do.
+    /// The actions that its agent was denied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refused>,
-    /// Its counters.
+    /// The counters of the task.
     pub counters: Counters,
-    /// The fault it met last.
+    /// The last fault.
     pub failure: Option<Arc<Fault>>,
-    /// What it has cost.
+    /// The total cost.
     pub spent: Amount,
-    /// When it last changed.
+    /// The time of its last change.
     pub changed_at: Time,
 }
 

@@ -1,4 +1,4 @@
-//! Answers of people, until they are part of the journal.
+//! The SQLite table of people's answers, until they are part of the journal.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::sqlite::value::{read_shown, read_time, time};
 use crate::store::{Answer, AnswerError};
 use crate::tables::QuestionStatus;
 
-/// Takes an answer down, or says why not. The caller holds a write transaction, so that of two at
-/// the same time one comes second.
+/// Records an answer, or returns the reason for refusing it. The caller holds a write transaction, so that
+/// two concurrent answers are ordered.
 pub(crate) fn give(
     conn: &Connection,
     project: i64,
@@ -56,7 +56,7 @@ fn is_given(conn: &Connection, project: i64, question: QuestionId) -> rusqlite::
     find.exists(params![project, question.0])
 }
 
-/// Answers that nobody has taken up, in the order they were given.
+/// Returns the answers that were not taken up yet, in the order they were given.
 pub(crate) fn waiting(conn: &Connection, project: i64) -> rusqlite::Result<Vec<Answer>> {
     let mut find = conn.prepare_cached(
         "SELECT question, decision, guidance, by, at FROM answers
@@ -66,7 +66,7 @@ pub(crate) fn waiting(conn: &Connection, project: i64) -> rusqlite::Result<Vec<A
     found.collect()
 }
 
-/// An answer has become part of the journal.
+/// Marks an answer as part of the journal.
 pub(crate) fn take(conn: &Connection, project: i64, question: QuestionId) -> rusqlite::Result<()> {
     let mut update =
         conn.prepare_cached("UPDATE answers SET taken = 1 WHERE project = ?1 AND question = ?2")?;

@@ -1,4 +1,4 @@
-//! Builds.
+//! The SQLite table of builds.
 
 use rusqlite::{Connection, Row, params};
 
@@ -27,7 +27,7 @@ impl Written {
         })
     }
 
-    /// The first start stays, and so does the first end until the build is alive again.
+    /// Upserts the row. The first start stays, and so does the first end until the build is revived.
     pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         let mut upsert = conn.prepare_cached(
             "INSERT INTO builds (project, id, standing, started_at, ended_at, body)
@@ -48,7 +48,7 @@ impl Written {
     }
 }
 
-/// All builds, newest first.
+/// Returns all builds, newest first.
 pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<BuildRow>> {
     let mut find = conn.prepare_cached(
         "SELECT body, started_at, ended_at FROM builds WHERE project = ?1 ORDER BY id DESC",

@@ -1,4 +1,4 @@
-//! The latest conversation of each task that has one.
+//! The SQLite table of checkpoints: the latest conversation of each task that has one.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// The conversation is over.
+/// Deletes the checkpoint of a conversation that is over.
 pub(crate) fn drop(conn: &Connection, project: i64, task: TaskId) -> rusqlite::Result<()> {
     let mut delete =
         conn.prepare_cached("DELETE FROM checkpoints WHERE project = ?1 AND task = ?2")?;

@@ -1,4 +1,4 @@
-//! What was spent.
+//! The SQLite table of costs.
 
 use rusqlite::{Connection, Row, params};
 use unstuck_core::engine::TaskId;
@@ -6,7 +6,7 @@ use unstuck_core::engine::TaskId;
 use crate::sqlite::value::{int, read_amount, uint};
 use crate::tables::CostRow;
 
-/// Adds what was spent besides.
+/// Adds an additional cost.
 pub(crate) fn add(conn: &Connection, project: i64, row: &CostRow) -> rusqlite::Result<()> {
     let mut upsert = conn.prepare_cached(
         "INSERT INTO costs (project, day, task, money_micros, tokens, time_ms)
@@ -27,7 +27,7 @@ pub(crate) fn add(conn: &Connection, project: i64, row: &CostRow) -> rusqlite::R
     Ok(())
 }
 
-/// What was spent on this day and later, by day and task.
+/// Returns the costs of this day and later, by day and task.
 pub(crate) fn since(conn: &Connection, project: i64, day: u64) -> rusqlite::Result<Vec<CostRow>> {
     let mut find = conn.prepare_cached(
         "SELECT day, task, money_micros, tokens, time_ms FROM costs

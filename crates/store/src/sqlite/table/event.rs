@@ -1,4 +1,4 @@
-//! The journal.
+//! The SQLite table of the journal.
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -19,7 +19,7 @@ pub(crate) struct Written {
     run: Option<i64>,
     why: Option<String>,
     body: String,
-    /// The action that is let go when it is on disk.
+    /// The action that is dispatched once the event is on disk.
     pub(crate) lets_go: Option<MutationId>,
 }
 
@@ -41,7 +41,7 @@ impl Written {
         })
     }
 
-    /// When it happened.
+    /// Returns the time of the event.
     pub(crate) const fn at(&self) -> i64 {
         self.at
     }
@@ -55,7 +55,7 @@ impl Written {
         self.body.len() as u64
     }
 
-    /// Writes it after an event with this seal; tells its own.
+    /// Writes the event after one with this seal; returns its own seal.
     pub(crate) fn put(
         &self,
         conn: &Connection,
@@ -82,14 +82,14 @@ impl Written {
     }
 }
 
-/// The position of the newest event.
+/// Returns the position of the newest event.
 pub(crate) fn newest(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
     let mut find =
         conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE project = ?1")?;
     find.query_row(params![project], |row| uint(row, 0))
 }
 
-/// Events after a position, oldest first.
+/// Returns the events after a position, oldest first.
 pub(crate) fn page(conn: &Connection, project: i64, page: Page) -> rusqlite::Result<Vec<Recorded>> {
     let mut find = conn.prepare_cached(
         "SELECT seq, at, why, body FROM events
@@ -99,10 +99,10 @@ pub(crate) fn page(conn: &Connection, project: i64, page: Page) -> rusqlite::Res
     found.collect()
 }
 
-/// An event as it is in the journal.
+/// An event in the journal.
 pub(crate) struct Found<'a> {
     pub(crate) link: Link<'a>,
-    /// The seal that was written with it; none from before there were seals.
+    /// The seal written with it; `None` from before seals existed.
     pub(crate) seal: Option<Seal>,
     row: &'a Row<'a>,
 }
@@ -117,7 +117,7 @@ impl Found<'_> {
     }
 }
 
-/// Calls `each` with every event after a position, oldest first, until it says that it is enough.
+/// Calls `each` with every event after a position, oldest first, until it returns `false`.
 pub(crate) fn replay<E: From<rusqlite::Error>>(
     conn: &Connection,
     project: i64,
@@ -152,18 +152,18 @@ fn unsealable(column: usize) -> rusqlite::Error {
     rusqlite::Error::InvalidColumnType(column, "seal".to_owned(), Type::Blob)
 }
 
-/// What there is at a position.
+/// The content of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// No event.
     Empty,
-    /// An event from before there were seals.
+    /// An event from before seals existed.
     Unsealed,
     /// An event with its seal.
     Sealed(Seal),
 }
 
-/// What there is at a position.
+/// Returns the content of a position.
 pub(crate) fn place(conn: &Connection, project: i64, seq: u64) -> rusqlite::Result<Place> {
     let mut find =
         conn.prepare_cached("SELECT seal FROM events WHERE project = ?1 AND seq = ?2")?;
@@ -177,7 +177,7 @@ pub(crate) fn place(conn: &Connection, project: i64, seq: u64) -> rusqlite::Resu
     }
 }
 
-/// Seals an event that was written before there were seals.
+/// Seals an event from before seals existed.
 pub(crate) fn set_seal(
     conn: &Connection,
     project: i64,
@@ -189,13 +189,13 @@ pub(crate) fn set_seal(
     update.execute(params![project, int(seq), seal.as_bytes()]).map(drop)
 }
 
-/// The position of the oldest event; none where there is no event.
+/// Returns the position of the oldest event; `None` if there is no event.
 pub(crate) fn first(conn: &Connection, project: i64) -> rusqlite::Result<Option<u64>> {
     let mut find = conn.prepare_cached("SELECT min(seq) FROM events WHERE project = ?1")?;
     find.query_row([project], |row| maybe_uint(row, 0))
 }
 
-/// The decisions of a run, oldest first.
+/// Returns the decisions of a run, oldest first.
 pub(crate) fn decisions(
     conn: &Connection,
     project: i64,
@@ -209,15 +209,15 @@ pub(crate) fn decisions(
     found.collect()
 }
 
-/// The position of the last event; 0 where there is none.
+/// Returns the position of the last event; 0 if there is none.
 pub(crate) fn last(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
     let mut find =
         conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE project = ?1")?;
     find.query_row([project], |row| uint(row, 0))
 }
 
-/// Drops the oldest events up to `upto` that happened before `before`, at most `limit` of them. It
-/// stops at the first that is younger, so that what is left has no gaps.
+/// Deletes the oldest events up to `upto` from before `before`, at most `limit` of them. It stops at the
+/// first younger one, so that the rest has no gaps.
 pub(crate) fn drop_oldest(
     conn: &Connection,
     project: i64,
@@ -237,7 +237,7 @@ pub(crate) fn drop_oldest(
         last = Some(uint(row, 0)?);
     }
     let Some(last) = last else { return Ok(0) };
-    // What is left is chained to the last one that goes.
+    // The remaining events are chained to the last deleted one.
     conn.execute(
         "UPDATE projects SET dropped = (SELECT seal FROM events WHERE project = ?1 AND seq = ?2)
          WHERE id = ?1",

@@ -1,4 +1,4 @@
-//! Gates.
+//! The SQLite table of gates.
 
 use rusqlite::{Connection, params};
 
@@ -14,7 +14,7 @@ pub(crate) struct Written {
 
 impl Written {
     pub(crate) fn of(row: &GateRow) -> serde_json::Result<Self> {
-        // A key is a hash: all its bits count, the first one too.
+        // A key is a hash: all its bits count, the sign bit too.
         Ok(Self { key: row.key.0.cast_signed(), body: json(row)? })
     }
 
@@ -28,7 +28,7 @@ impl Written {
     }
 }
 
-/// All gates, in the order of their keys.
+/// Returns all gates, in the order of their keys.
 pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<GateRow>> {
     let mut find = conn.prepare_cached("SELECT body FROM gates WHERE project = ?1")?;
     let found = find.query_map([project], |row| read_json(row, 0))?;

@@ -1,4 +1,4 @@
-//! One file per table: its rows ready to be written, how they are written, how they are read.
+//! The SQLite tables, one file each: rows ready to be written, and the statements that write and read them.
 
 pub(super) mod answer;
 pub(super) mod build;

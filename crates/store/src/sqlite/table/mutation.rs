@@ -1,4 +1,4 @@
-//! The ledger.
+//! The SQLite table of the ledger.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use unstuck_core::engine::{MutationId, RunId, TaskId};
 use crate::sqlite::value::{int, json, read_json, read_time, read_word, time, uint, word};
 use crate::tables::{MutationChange, MutationRow};
 
-/// What a batch changes about an action, ready to be written.
+/// A change of an action, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Written {
     id: i64,
@@ -41,7 +41,7 @@ impl Written {
         })
     }
 
-    /// An action that is intended gets its row; then what is set is set.
+    /// Inserts the row of an intended action; then updates the fields that are set.
     pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         if let (Some(intended), Some(run)) = (&self.intended, self.run) {
             let mut insert = conn.prepare_cached(
@@ -63,7 +63,7 @@ impl Written {
     }
 }
 
-/// The actions of a task, oldest first.
+/// Returns the actions of a task, oldest first.
 pub(crate) fn of_task(
     conn: &Connection,
     project: i64,
@@ -77,7 +77,7 @@ pub(crate) fn of_task(
     found.collect()
 }
 
-/// One action.
+/// Returns an action.
 pub(crate) fn one(
     conn: &Connection,
     project: i64,

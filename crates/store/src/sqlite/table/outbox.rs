@@ -1,4 +1,4 @@
-//! How far each channel has told people what happened.
+//! The SQLite table of the channels' delivery progress.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use unstuck_core::time::Time;
@@ -7,7 +7,7 @@ use super::{event, snapshot};
 use crate::outbox::Outbox;
 use crate::sqlite::value::{int, maybe_uint, time, uint};
 
-/// How far a channel has come; a new one begins after the last event. The caller holds a write
+/// Returns the progress of a channel; a new one begins after the last event. The caller holds a write
 /// transaction.
 pub(crate) fn open(conn: &Connection, project: i64, channel: &str) -> rusqlite::Result<Outbox> {
     if let Some(known) = find(conn, project, channel)? {
@@ -19,7 +19,7 @@ pub(crate) fn open(conn: &Connection, project: i64, channel: &str) -> rusqlite::
     Ok(outbox)
 }
 
-/// Remembers how far a channel has come, unless it is known to be further.
+/// Records the progress of a channel, unless it is already further.
 pub(crate) fn put(
     conn: &Connection,
     project: i64,

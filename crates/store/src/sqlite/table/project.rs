@@ -1,49 +1,49 @@
-//! Projects: who may write, and whether the last one let go properly.
+//! The SQLite table of projects: the fencing epoch, and whether the last holder closed cleanly.
 
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::chain::Seal;
 
-/// A project that was taken.
+/// A claimed project.
 pub(crate) struct Taken {
-    /// Its new epoch.
+    /// The new epoch.
     pub(crate) epoch: i64,
-    /// The last one let go of it properly.
+    /// `true` if the last holder closed it cleanly.
     pub(crate) clean: bool,
 }
 
-/// The id of a project, if it is known.
+/// Returns the id of a project, if it is known.
 pub(crate) fn find(conn: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
     let mut find = conn.prepare_cached("SELECT id FROM projects WHERE name = ?1")?;
     find.query_row([name], |row| row.get(0)).optional()
 }
 
-/// The id of a project; one that is not known is made.
+/// Returns the id of a project; an unknown one is created.
 pub(crate) fn make(conn: &Connection, name: &str) -> rusqlite::Result<i64> {
     conn.execute("INSERT INTO projects (name) VALUES (?1) ON CONFLICT DO NOTHING", [name])?;
     conn.query_row("SELECT id FROM projects WHERE name = ?1", [name], |row| row.get(0))
 }
 
-/// All projects: their ids and names, and whether there is a mark beside the database.
+/// Returns all projects: their ids and names, and whether there is a mark beside the database.
 pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<(i64, String, bool)>> {
     let mut find = conn.prepare("SELECT id, name, marked FROM projects ORDER BY id")?;
     let found = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     found.collect()
 }
 
-/// Whether there is a mark beside the database.
+/// Returns whether there is a mark beside the database.
 pub(crate) fn is_marked(conn: &Connection, project: i64) -> rusqlite::Result<bool> {
     conn.query_row("SELECT marked FROM projects WHERE id = ?1", [project], |row| row.get(0))
 }
 
-/// The seal of the last event that was dropped; none where none was, or it had none.
+/// Returns the seal of the last deleted event; `None` if none was deleted, or it had none.
 pub(crate) fn dropped(conn: &Connection, project: i64) -> rusqlite::Result<Option<Seal>> {
     let bytes: Option<Vec<u8>> =
         conn.query_row("SELECT dropped FROM projects WHERE id = ?1", [project], |row| row.get(0))?;
     Ok(bytes.as_deref().and_then(Seal::from_bytes))
 }
 
-/// Takes the project: from now on nobody else writes. Its epoch is later than `marked`.
+/// Claims the project: from now on no other process writes. The new epoch is later than `marked`.
 pub(crate) fn take(conn: &Connection, project: i64, marked: i64) -> rusqlite::Result<Taken> {
     let found = |row: &rusqlite::Row<'_>| Ok(Taken { epoch: row.get(0)?, clean: row.get(1)? });
     let last =
@@ -56,13 +56,13 @@ pub(crate) fn take(conn: &Connection, project: i64, marked: i64) -> rusqlite::Re
     Ok(taken)
 }
 
-/// The epoch of the project.
+/// Returns the epoch of the project.
 pub(crate) fn epoch(conn: &Connection, project: i64) -> rusqlite::Result<i64> {
     let mut find = conn.prepare_cached("SELECT epoch FROM projects WHERE id = ?1")?;
     find.query_row([project], |row| row.get(0))
 }
 
-/// Remembers that the project was let go of properly.
+/// Records that the project was closed cleanly.
 pub(crate) fn let_go(conn: &Connection, project: i64) -> rusqlite::Result<()> {
     conn.execute("UPDATE projects SET clean = 1 WHERE id = ?1", [project])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Questions.
+//! The SQLite table of questions.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::sqlite::value::{json, maybe_uint, read_json, read_shown, read_word, t
 use crate::store::QuestionPage;
 use crate::tables::{QuestionChange, QuestionEnding, QuestionRow, QuestionStatus};
 
-/// What a batch changes about a question, ready to be written.
+/// A change of a question, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Written {
     id: u32,
@@ -95,7 +95,7 @@ impl Ended {
 
 const COLUMNS: &str = "body, status, decision, guidance, answered_by, resolved_at";
 
-/// Some questions.
+/// Returns a page of questions.
 pub(crate) fn page(
     conn: &Connection,
     project: i64,
@@ -114,7 +114,7 @@ pub(crate) fn page(
     found.collect()
 }
 
-/// How many are pending and have no answer.
+/// Returns the number of pending questions without an answer.
 pub(crate) fn unanswered(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
     let pending = word(&QuestionStatus::Pending).ok();
     let mut count = conn.prepare_cached(
@@ -124,7 +124,7 @@ pub(crate) fn unanswered(conn: &Connection, project: i64) -> rusqlite::Result<u6
     count.query_row(params![project, pending], |row| uint(row, 0))
 }
 
-/// One question.
+/// Returns a question.
 pub(crate) fn one(
     conn: &Connection,
     project: i64,

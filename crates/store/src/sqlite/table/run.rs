@@ -1,4 +1,4 @@
-//! Runs.
+//! The SQLite table of runs.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use unstuck_core::engine::{Phase, RunId, Status, TaskId};
@@ -9,7 +9,7 @@ use crate::sqlite::value::{
 };
 use crate::tables::{RunChange, RunRow, RunStatus};
 
-/// What a batch changes about a run, ready to be written.
+/// A change of a run, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Written {
     id: i64,
@@ -54,7 +54,7 @@ impl Written {
         })
     }
 
-    /// A run that begins gets its row; then what is set is set, and what was done besides is added.
+    /// Inserts the row of a run that begins; then updates the fields that are set, and adds the increments.
     pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         if let Some(began) = &self.began {
             let (phase, status) = began_words();
@@ -92,7 +92,7 @@ impl Written {
     }
 }
 
-/// Where a run stands when it begins.
+/// Returns the phase and status of a run that begins.
 fn began_words() -> (String, String) {
     let phase = word(&Phase::default()).unwrap_or_default();
     (phase, word(&RunStatus::Standing(Status::Active)).unwrap_or_default())
@@ -101,7 +101,7 @@ fn began_words() -> (String, String) {
 const COLUMNS: &str = "id, task, retry_of, phase, status, fault, iterations, tool_calls,
     money_micros, tokens, time_ms, started_at, ended_at";
 
-/// The runs of a task, oldest first.
+/// Returns the runs of a task, oldest first.
 pub(crate) fn of_task(
     conn: &Connection,
     project: i64,
@@ -113,7 +113,7 @@ pub(crate) fn of_task(
     found.collect()
 }
 
-/// One run.
+/// Returns a run.
 pub(crate) fn one(conn: &Connection, project: i64, run: RunId) -> rusqlite::Result<Option<RunRow>> {
     let sql = format!("SELECT {COLUMNS} FROM runs WHERE project = ?1 AND id = ?2");
     let mut find = conn.prepare_cached(&sql)?;

@@ -1,4 +1,4 @@
-//! Errors and their tries.
+//! The SQLite table of errors and their retry counts.
 
 use rusqlite::{Connection, Row, params};
 
@@ -24,7 +24,7 @@ pub(crate) fn put(conn: &Connection, project: i64, row: &SignatureRow) -> rusqli
     Ok(())
 }
 
-/// All errors, the latest first.
+/// Returns all errors, the latest first.
 pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<SignatureRow>> {
     let mut find = conn.prepare_cached(
         "SELECT signature, count, total, first_seen, last_seen FROM signatures

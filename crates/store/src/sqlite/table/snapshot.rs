@@ -1,10 +1,10 @@
-//! Snapshots: the newest, and one to fall back to.
+//! The SQLite table of snapshots: the newest, and one to fall back to.
 
 use rusqlite::{Connection, params};
 
 use crate::sqlite::value::{int, uint};
 
-/// How many are kept.
+/// Number of snapshots kept.
 pub(crate) const KEPT: u8 = 2;
 
 pub(crate) fn put(conn: &Connection, project: i64, seq: u64, body: &[u8]) -> rusqlite::Result<()> {
@@ -21,7 +21,7 @@ pub(crate) fn put(conn: &Connection, project: i64, seq: u64, body: &[u8]) -> rus
     Ok(())
 }
 
-/// The positions of those there are, newest first.
+/// Returns the positions of the snapshots, newest first.
 pub(crate) fn positions(conn: &Connection, project: i64) -> rusqlite::Result<Vec<u64>> {
     let mut find =
         conn.prepare_cached("SELECT seq FROM snapshots WHERE project = ?1 ORDER BY seq DESC")?;
@@ -29,7 +29,7 @@ pub(crate) fn positions(conn: &Connection, project: i64) -> rusqlite::Result<Vec
     found.collect()
 }
 
-/// What was written at a position.
+/// Returns the snapshot at a position.
 pub(crate) fn at(conn: &Connection, project: i64, seq: u64) -> rusqlite::Result<Vec<u8>> {
     let mut find =
         conn.prepare_cached("SELECT body FROM snapshots WHERE project = ?1 AND seq = ?2")?;

@@ -1,4 +1,4 @@
-//! Tasks and jobs.
+//! The SQLite table of tasks and jobs.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use unstuck_core::engine::{BuildId, TaskId};
@@ -15,7 +15,7 @@ pub(crate) struct New {
     moved: String,
 }
 
-/// What changed about a task, ready to be written.
+/// A changed task, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Moved {
     id: u32,
@@ -52,7 +52,7 @@ impl Moved {
     }
 }
 
-/// The tasks of a build, in the order of their ids.
+/// Returns the tasks of a build, in the order of their ids.
 pub(crate) fn of_build(
     conn: &Connection,
     project: i64,
@@ -65,7 +65,7 @@ pub(crate) fn of_build(
     found.collect()
 }
 
-/// One task.
+/// Returns a task.
 pub(crate) fn one(
     conn: &Connection,
     project: i64,
