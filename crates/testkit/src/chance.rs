@@ -1,4 +1,4 @@
-//! Chance from a seed: a stream, and streams that belong to a named place.
+//! Seeded randomness: a stream, and streams that belong to a named place.
 
 use unstuck_core::engine::Rng;
 
@@ -7,12 +7,12 @@ use unstuck_core::engine::Rng;
 pub struct Chance(Rng);
 
 impl Chance {
-    /// The stream of `seed`.
+    /// Creates the stream of `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(Rng::seeded(seed))
     }
 
-    /// The stream of one place in the world: the same seed, names and number always draw the same.
+    /// Creates the stream of a place in the world: the same seed, names and number always draw the same.
     pub fn at(seed: u64, names: &[&str], number: u64) -> Self {
         let mut hash = seed ^ 0xcbf2_9ce4_8422_2325;
         for byte in names.iter().flat_map(|name| name.bytes().chain([0xff])) {
@@ -22,22 +22,22 @@ impl Chance {
         Self(Rng::seeded(mixed.next()))
     }
 
-    /// A number below `most`, which is not zero.
+    /// Returns a number below `most`, which must not be zero.
     pub const fn below(&mut self, most: u64) -> u64 {
         self.0.next() % most
     }
 
-    /// True once in `times` on average; never when that is zero.
+    /// Returns `true` once in `times` on average; never if that is zero.
     pub const fn one_in(&mut self, times: u64) -> bool {
         times > 0 && self.below(times) == 0
     }
 
-    /// True in this many of a hundred.
+    /// Returns `true` in `share` percent of the draws.
     pub const fn percent(&mut self, share: u64) -> bool {
         self.below(100) < share
     }
 
-    /// One of `choices`; none of an empty list.
+    /// Returns one of `choices`; `None` for an empty list.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> Option<&'a T> {
         match choices.len() {
             0 => None,
@@ -45,7 +45,7 @@ impl Chance {
         }
     }
 
-    /// A position below `count`, which is not zero.
+    /// Returns a position below `count`, which must not be zero.
     pub fn index(&mut self, count: usize) -> usize {
         usize::try_from(self.below(count as u64)).unwrap_or(0)
     }

@@ -1,5 +1,5 @@
-//! The runner's model: memory ahead of disk, effects only after the durable acknowledgement, and a
-//! process that may die between any two steps.
+//! A model of the runner: memory ahead of disk, effects only after the durable acknowledgement, and a process
+//! that may die between any two steps.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::profile::Profile;
 use crate::world::{self, World};
 
 const PROJECT: &str = "sim";
-/// Every so many steps everything is checked, hidden parts and written forms included.
+/// Number of steps between two thorough checks, which include hidden parts and serialized forms.
 const THOROUGH_EVERY: u64 = 64;
 
 /// A decision on its way to the disk.
@@ -25,45 +25,45 @@ const THOROUGH_EVERY: u64 = 64;
 struct Batch {
     end: usize,
     effects: Vec<Effect>,
-    /// What was reported: kept until the acknowledgement and reported again without it.
+    /// The reported effect: kept until the acknowledgement and reported again without it.
     kept: Option<Running>,
-    /// It is the first decision after a start, which must not get lost.
+    /// `true` for the first decision after a start, which must not get lost.
     recovers: bool,
 }
 
 /// A simulation.
 #[derive(Clone)]
 pub struct Sim {
-    /// What kind of world it is.
+    /// The parameters of the world.
     pub profile: Arc<Profile>,
     /// The engine's state in memory.
     pub state: State,
-    /// The same, by applying events.
+    /// The same state, built by applying events.
     shadow: State,
-    /// What a restart would find.
+    /// The state that a restart would find.
     disk: State,
-    /// Everything that was decided.
+    /// All decided events.
     pub journal: Vec<Recorded>,
     durable: usize,
     batches: VecDeque<Batch>,
-    /// What the outside is at.
+    /// The effects that the outside is performing.
     pub running: BTreeMap<EffectId, Running>,
     /// Results from before a crash.
     pub stale: Vec<Command>,
-    /// The time.
+    /// The current time.
     pub now: Time,
-    /// The world.
+    /// The simulated world.
     pub world: World,
     monitor: Monitor,
     disk_monitor: Monitor,
-    /// What it came to so far.
+    /// The statistics so far.
     pub stats: Stats,
-    /// Builds and jobs that were asked for, for their names.
+    /// Number of builds and jobs started, for their names.
     pub started: u32,
 }
 
 impl Sim {
-    /// A project in a new world.
+    /// Creates a project in a new world.
     pub fn new(profile: Profile) -> Self {
         let profile = Arc::new(profile);
         let state = State::new(PROJECT);
@@ -86,12 +86,12 @@ impl Sim {
         }
     }
 
-    /// Whether everything decided is durable.
+    /// Returns whether everything decided is durable.
     pub fn is_durable(&self) -> bool {
         self.batches.is_empty()
     }
 
-    /// Takes one step and checks what must hold.
+    /// Takes a step and checks the invariants.
     pub fn step(&mut self, step: &Move) -> Result<(), Violation> {
         self.stats.steps += 1;
         match step {
@@ -173,21 +173,21 @@ impl Sim {
             return Ok(());
         }
         let Some(command) = self.world.perform(&self.state, &effect, self.now) else {
-            // Its task is gone in memory; whoever works for it hears of that when it is durable.
+            // The task is gone in memory; its worker is told once that is durable.
             if !self.is_durable() {
                 self.running.insert(effect.id, running);
             }
             return Ok(());
         };
         if ends(&command) {
-            // It has happened; that we hear of it is another matter.
+            // The effect has happened; its report is a separate move.
             self.running.insert(effect.id, Running { effect, result: Some(command) });
             return Ok(());
         }
         self.report(running, &command)
     }
 
-    /// Something is reported about an effect.
+    /// Reports a command about an effect.
     fn report(&mut self, running: Running, command: &Command) -> Result<(), Violation> {
         let effect = running.effect.clone();
         let place = world::place(&self.state, &effect);
@@ -196,7 +196,7 @@ impl Sim {
         if result.is_ok() || owed {
             self.world.record(place, self.state.seq());
         } else if !self.is_durable() {
-            // Whoever reported hears that it is not wanted only when that is certain.
+            // The reporter is told that the result is not wanted only once that is certain.
             self.running.insert(effect.id, running);
             return Ok(());
         }
@@ -206,7 +206,7 @@ impl Sim {
                 return Err(Violation::new("results are taken", why));
             }
         } else if owed && ends(command) {
-            // A runtime elsewhere that is refused thinks again.
+            // An external runtime whose report is refused decides again.
             self.running.insert(effect.id, Running { effect, result: None });
         } else if owed {
             self.running.insert(effect.id, running);
@@ -214,7 +214,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Hands a command to the engine and its events to the disk.
+    /// Submits a command to the engine and its events to the disk.
     fn submit(
         &mut self,
         command: Command,
@@ -294,7 +294,7 @@ impl Sim {
         }
     }
 
-    /// Drops what is only in memory.
+    /// Drops everything that is only in memory.
     fn reload(&mut self) {
         self.state = self.disk.clone();
         self.shadow = self.disk.clone();
@@ -346,12 +346,13 @@ impl Sim {
                 self.running.insert(effect.id, Running { effect, result: None });
             }
         }
-        // What goes on elsewhere is not gone because we were.
+        // Work of an external runtime survives the crash of this process.
         self.running.extend(elsewhere.into_iter().map(|running| (running.effect.id, running)));
         Ok(())
     }
 
-    /// Runtimes elsewhere are not told to stop: they read that nothing is wanted of them any more.
+    /// Removes external effects that are no longer owed: external runtimes are not told to stop, they read it
+    /// in their directions.
     fn hear_directions(&mut self) {
         let Self { state, running, .. } = self;
         let owed = ids(&state.outstanding());
@@ -367,7 +368,7 @@ impl Sim {
         Err(Violation::new("the outside does what is owed", format!("{owed:?} {running:?}")))
     }
 
-    /// Checks the whole journal: that it can be written down, read and replayed.
+    /// Checks the whole journal: that it can be serialized, read and replayed.
     pub fn check_journal(&self) -> Result<(), Violation> {
         check::thorough(&self.state)?;
         check::written_down(&self.state, &self.journal)

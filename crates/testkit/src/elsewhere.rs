@@ -1,5 +1,5 @@
-//! A runtime elsewhere: what it tells about the work of its session. It lives on when our process
-//! dies, and tells once more what it got no answer to.
+//! An external runtime: its reports about the work of its session. It survives the death of this process, and
+//! repeats reports that were not answered.
 
 use unstuck_core::engine::{Command, Effect, State, Task, Told, Work};
 use unstuck_core::plan::{MutationKind, MutationSpec, Request};
@@ -8,12 +8,12 @@ use unstuck_core::time::Time;
 use crate::plans;
 use crate::world::{Scene, World};
 
-/// Whether the work is done elsewhere.
+/// Returns whether the work is done by an external runtime.
 pub fn is_elsewhere(state: &State, effect: &Effect) -> bool {
     state.task(effect.task).is_some_and(Task::is_session)
 }
 
-/// Whether it has to tell first what came of an action that it was allowed.
+/// Returns whether the runtime has to report the outcome of an allowed action first.
 pub fn has_to_settle(state: &State, effect: &Effect) -> bool {
     let attempts = matches!(effect.what, Work::Attempt { .. });
     attempts
@@ -21,7 +21,7 @@ pub fn has_to_settle(state: &State, effect: &Effect) -> bool {
         && state.mutations().any(|known| known.task == effect.task && known.state.is_open())
 }
 
-/// Whether a report is the last about its effect.
+/// Returns whether a report is the last about its effect.
 pub const fn ends(command: &Command) -> bool {
     match command {
         Command::Settle { .. } => true,
@@ -31,7 +31,7 @@ pub const fn ends(command: &Command) -> bool {
 }
 
 impl World {
-    /// What its runtime tells next about an effect of a session.
+    /// Returns the runtime's next report about an effect of a session.
     pub(crate) fn told(&mut self, state: &State, effect: &Effect, now: Time) -> Option<Command> {
         let told = match effect.what {
             Work::Attempt { .. } => Scene::of(self, state, effect, now)?.told(),
@@ -65,7 +65,7 @@ impl Scene<'_> {
         Told::Failed { request, fault: self.fault(), approach }
     }
 
-    /// Nobody here can look up what happened elsewhere.
+    /// Generates an intended action without a probe, because this process cannot look up external outcomes.
     fn intended(&mut self) -> MutationSpec {
         let wanted = plans::wanted(&self.profile, &mut self.chance);
         MutationSpec { kind: MutationKind::Http, probe: false, ..wanted }

@@ -1,4 +1,4 @@
-//! Faults of every code, with the facts the engine looks at.
+//! Faults of every code, with the facts the engine uses.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::profile::Profile;
 
 const SPANS: [BudgetSpan; 3] = [BudgetSpan::Task, BudgetSpan::Build, BudgetSpan::Day];
 
-/// A fault of one of the world's codes.
+/// Returns a fault of one of the world's codes.
 pub fn any(profile: &Profile, chance: &mut Chance, task: &str, now: Time) -> Arc<Fault> {
     let code = chance.pick(&profile.codes).copied().unwrap_or(Code::LogicError);
     of(profile, chance, code, task, now)
 }
 
-/// A fault of `code`.
+/// Returns a fault of `code`.
 pub fn of(profile: &Profile, chance: &mut Chance, code: Code, task: &str, now: Time) -> Arc<Fault> {
     let whose = if profile.apart { task } else { "" };
     let meaning = format!("{whose} trouble {}", chance.below(profile.flavours));
@@ -29,7 +29,7 @@ pub fn of(profile: &Profile, chance: &mut Chance, code: Code, task: &str, now: T
         1 => fault.resets_at = Some(now + Span::from_mins(chance.below(300))),
         _ => {}
     }
-    // The message is told apart from the signature on purpose: it must not decide anything.
+    // The message differs from the signature on purpose: it must not decide anything.
     fault.message.push_str(profile.words);
     Arc::new(fault)
 }

@@ -1,12 +1,12 @@
-//! The engine's adversary: a simulated world that breaks in every way the fault table names, people
-//! who answer at the wrong time, a runner that crashes between any two steps, and the invariants
-//! of the engine checked all the while.
+//! A simulator for the engine: a world that fails in every way the fault table names, people who answer at
+//! the wrong time, a runner that crashes between any two steps, and checks of the engine's invariants
+//! throughout.
 //!
-//! Everything follows from a seed: no clock, no threads, no randomness from outside. It stands for
-//! the runner and the world; it is not a test of them.
+//! Everything follows from a seed: no clock, no threads, no external randomness. It stands in for the runner
+//! and the world; it is not a test of them.
 //!
-//! Beside it, [`store`] is what every store has to do, told through the same engine, and `healing` is
-//! the benchmark that compares Unstuck with simpler ways to supervise.
+//! In addition, [`store`] is a conformance suite for stores, driven by the same engine, and `healing` is the
+//! benchmark that compares Unstuck with simpler supervisors.
 
 pub mod chance;
 pub mod check;

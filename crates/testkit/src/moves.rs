@@ -1,21 +1,21 @@
-//! What a simulation is made of: its moves, what the outside is at, and what it came to.
+//! The building blocks of a simulation: its moves, the running effects, and its statistics.
 
 use unstuck_core::engine::{Command, Effect, TaskId};
 
-/// One step of a simulation. A list of moves can be replayed, and shortened.
+/// A step of a simulation. A list of moves can be replayed, and shortened.
 #[derive(Clone, Debug)]
 pub enum Move {
     /// The oldest decision becomes durable, and its effects begin.
     Ack,
-    /// The task's effect of this kind gets on.
+    /// The task's effect of this kind makes progress.
     Work(TaskId, &'static str),
-    /// Somebody commands something.
+    /// A person gives a command.
     Person(Command),
-    /// A result comes that nobody waits for.
+    /// A result arrives that is no longer expected.
     Stale(Command),
     /// Time passes up to the next timer.
     Wake,
-    /// The clock is set, by so many milliseconds, forward or back.
+    /// The clock is set by so many milliseconds, forward or back.
     Clock(i64),
     /// The process dies and is started again.
     Crash,
@@ -23,28 +23,28 @@ pub enum Move {
     LostWrite,
 }
 
-/// An effect that the outside is at.
+/// An effect that the outside is performing.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// What it is.
+    /// The effect.
     pub effect: Effect,
-    /// Its result, when it has been performed and not yet reported.
+    /// The result, if the effect was performed and not yet reported.
     pub result: Option<Command>,
 }
 
-/// What a simulation came to.
+/// The statistics of a simulation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stats {
-    /// Moves.
+    /// Number of moves.
     pub steps: u64,
-    /// Events that were recorded.
+    /// Number of recorded events.
     pub events: u64,
-    /// Deaths of the process.
+    /// Number of process crashes.
     pub crashes: u64,
-    /// Failed writes.
+    /// Number of failed writes.
     pub lost_writes: u64,
-    /// Commands that were refused.
+    /// Number of refused commands.
     pub rejected: u64,
-    /// Questions asked.
+    /// Number of questions asked.
     pub questions: u64,
 }

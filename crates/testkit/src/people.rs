@@ -1,4 +1,4 @@
-//! People: they answer at once, late, twice, wrongly or never, and press every button.
+//! Simulated people: they answer immediately, late, twice, wrongly or never, and give every command.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::chance::Chance;
 use crate::driver::Sim;
 use crate::{faults, plans};
 
-/// Something a person does now. Some of them say who they are, and some send it twice.
+/// Returns a person's next command. Some identify themselves, and some send a command twice.
 pub fn act(sim: &Sim, chance: &mut Chance) -> Option<Command> {
     let command = wish(sim, chance)?;
     if sim.profile.apart || matches!(command, Command::Answer { .. }) || !chance.one_in(4) {
@@ -39,7 +39,7 @@ fn wish(sim: &Sim, chance: &mut Chance) -> Option<Command> {
     }
 }
 
-/// Work for the project: a build, a job, or a firing of one.
+/// Returns new work for the project: a build, a job, or a firing of one.
 pub fn begin(sim: &Sim, chance: &mut Chance) -> Option<Command> {
     let builds = u64::from(sim.profile.builds_max);
     if u64::from(sim.started) < builds {
@@ -69,7 +69,7 @@ fn answer(sim: &Sim, chance: &mut Chance) -> Option<Command> {
     Some(say(id, *chance.pick(choices)?, chance))
 }
 
-/// An answer as a command.
+/// Creates an answer as a command.
 pub fn say(question: QuestionId, decision: Decision, chance: &mut Chance) -> Command {
     let guidance = chance.one_in(2).then(|| Arc::from("try the other door"));
     Command::Answer { question, decision, guidance, by: Arc::from("somebody") }

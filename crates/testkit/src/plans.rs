@@ -1,4 +1,4 @@
-//! Plans and jobs as people would write them, and as they would not.
+//! Generation of plans and jobs, typical and untypical ones.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use unstuck_core::time::Span;
 use crate::chance::Chance;
 use crate::profile::Profile;
 
-/// A build of a plan.
+/// Generates a command to start a build.
 pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Command> {
     if !profile.apart && chance.one_in(5) {
         return session(profile, chance, number);
@@ -33,7 +33,7 @@ pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Optio
         }
         tasks.push(spec);
     }
-    // Later tasks first, so that the order of the plan is not the order of its needs.
+    // Later tasks first, so that the order of the plan is not the order of its dependencies.
     if chance.one_in(3) {
         tasks.reverse();
     }
@@ -42,7 +42,7 @@ pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Optio
     Some(Command::StartBuild { plan, slots, in_place: !profile.apart && chance.one_in(6) })
 }
 
-/// A session of a runtime elsewhere.
+/// Generates a session of an external runtime.
 fn session(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Command> {
     let mut spec = task(profile, chance, &format!("session{number}"));
     spec.session = Some(SessionSpec::default());
@@ -51,8 +51,7 @@ fn session(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Comman
     Some(Command::StartBuild { plan, slots: 1, in_place: false })
 }
 
-/// What the task may change, as far as its file says so. Drawn apart from everything else, so that
-/// plans differ in nothing but this.
+/// Draws the scope of a task. Independent of all other draws, so that plans differ in nothing but this.
 fn reach(profile: &Profile, spec: &mut TaskSpec) {
     const GLOBS: [&str; 8] =
         ["src/**", "src/api/*.rs", "src/a/**", "src/ab/**", "docs/**", "docs/a.md", "**", "lib/x"];
@@ -65,7 +64,7 @@ fn reach(profile: &Profile, spec: &mut TaskSpec) {
     }
 }
 
-/// A script taken into care.
+/// Generates a command to define a job.
 pub fn define_job(profile: &Profile, chance: &mut Chance, number: u32) -> Command {
     let mut spec = task(profile, chance, &format!("job{number}"));
     spec.job = Some(JobSpec {
@@ -110,17 +109,17 @@ fn task(profile: &Profile, chance: &mut Chance, name: &str) -> TaskSpec {
     spec
 }
 
-/// An action that the whole project performs once.
+/// Generates an action that the whole project performs once.
 fn permanent(profile: &Profile, chance: &mut Chance) -> MutationSpec {
     let key = format!("shared{}", chance.below(2));
-    // The same key means the same action wherever it is named.
+    // The same key means the same action everywhere.
     let mut same = Chance::at(profile.seed, &[&key], 0);
     let mut spec = action(profile, &mut same, &key, MutationKind::Http);
     spec.permanent = true;
     spec
 }
 
-/// An action with the given key.
+/// Generates an action with the given key.
 pub fn action(
     profile: &Profile,
     chance: &mut Chance,
@@ -138,7 +137,7 @@ pub fn action(
     }
 }
 
-/// An action that an agent declares or a script performs.
+/// Generates an action that an agent declares or a script performs.
 pub fn wanted(profile: &Profile, chance: &mut Chance) -> MutationSpec {
     let key = format!("own{}", chance.below(3));
     let mut same = Chance::at(profile.seed, &["own", &key], 0);

@@ -1,4 +1,4 @@
-//! What kind of world a seed stands for: how much goes wrong, and how people behave.
+//! The parameters of a seed's world: how much goes wrong, and how people behave.
 
 use unstuck_core::fault::{Charge, Code, Reaction};
 use unstuck_core::policy::{Amount, Policy};
@@ -6,47 +6,47 @@ use unstuck_core::time::Span;
 
 use crate::chance::Chance;
 
-/// What kind of world it is.
+/// The parameters of a world.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Where all chance comes from.
+    /// The source of all randomness.
     pub seed: u64,
     /// The limits of the project.
     pub policy: Policy,
     /// The codes that faults are drawn from.
     pub codes: Vec<Code>,
-    /// How many of a hundred things fail.
+    /// Percentage of operations that fail.
     pub fault_percent: u64,
-    /// After so many recorded results of one operation of one task nothing fails any more.
+    /// Number of recorded results of an operation of a task after which nothing fails any more.
     pub trouble_max: u32,
-    /// How many different errors of one code there are.
+    /// Number of different errors per code.
     pub flavours: u64,
-    /// No two tasks share an error, an account or an action.
+    /// `true` if no two tasks share an error, an account or an action.
     pub apart: bool,
-    /// Agents report progress, raise faults and declare actions while they work.
+    /// `true` if agents report progress, raise faults and declare actions while they work.
     pub busy_agents: bool,
-    /// Whether looking an action up may fail or say nothing, and answers may get lost.
+    /// `true` if probes may fail or be inconclusive, and replies may get lost.
     pub foggy: bool,
-    /// Every how many steps a person does something.
+    /// Average number of steps between two actions of people.
     pub people_every: u64,
-    /// Every how many steps the process dies.
+    /// Average number of steps between two crashes.
     pub crash_every: u64,
-    /// Every how many steps a write fails.
+    /// Average number of steps between two failed writes.
     pub lost_write_every: u64,
-    /// Every how many steps a result comes that nobody waits for.
+    /// Average number of steps between two unexpected results.
     pub stale_every: u64,
-    /// Every how many steps the clock is changed.
+    /// Average number of steps between two changes of the clock.
     pub clock_every: u64,
-    /// Every how many steps what was decided becomes durable.
+    /// Average number of steps until a decision becomes durable.
     pub ack_every: u64,
-    /// How many builds are started.
+    /// Maximum number of builds started.
     pub builds_max: u32,
-    /// Added to every message; signatures stay the same.
+    /// Text added to every message; signatures stay the same.
     pub words: &'static str,
 }
 
 impl Profile {
-    /// The world of a seed, with everything in it.
+    /// Returns the world of a seed, with everything in it.
     pub fn wild(seed: u64) -> Self {
         let mut chance = Chance::at(seed, &["profile"], 0);
         let pick = |chance: &mut Chance, from: &[u64]| chance.pick(from).copied().unwrap_or(1);
@@ -71,8 +71,8 @@ impl Profile {
         }
     }
 
-    /// A world in which every task's fate is its own and no fate depends on time: a run that was
-    /// disturbed must end like one that was not.
+    /// Returns a world in which every task's fate is its own and no fate depends on time: a disturbed run
+    /// must end like an undisturbed one.
     pub fn calm(seed: u64) -> Self {
         let mut policy = Policy::default();
         policy.retry.transient_for_ms = Span::ZERO;
@@ -80,7 +80,7 @@ impl Profile {
         policy.wait.limited_ms = Span::from_hours(1_000_000);
         policy.wait.windows = 1_000;
         let fated = |code: &&Code| {
-            // What is left of a budget depends on what else happened when.
+            // The remaining budget depends on what else happened when.
             code.row().reaction != Reaction::Budget
         };
         Self {

@@ -1,4 +1,4 @@
-//! One seed from its first move to its end, and a trace made short when something does not hold.
+//! Plays a seed from its first move to its end, and shortens the trace of a violation.
 
 use std::collections::BTreeMap;
 
@@ -17,33 +17,33 @@ use crate::people;
 use crate::profile::Profile;
 use crate::world;
 
-/// More moves than this at the end of a seed mean that it never ends.
+/// Maximum number of moves to close a seed; a seed with more never ends.
 const CLOSING_MAX: u32 = 20_000;
-/// How often people answer one question with something other than leaving it out.
+/// Number of times people answer a question with something other than skipping.
 const PATIENCE: u32 = 3;
 
-/// A seed in which something did not hold.
+/// A seed with a violation.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The seed.
+    /// The seed of the world.
     pub seed: u64,
-    /// What did not hold.
+    /// The violated rule.
     pub violation: Violation,
-    /// How it came to that.
+    /// The moves that led to it.
     pub moves: Vec<Move>,
 }
 
-/// Runs a seed for `steps` moves, then to its end.
+/// Plays a seed for `steps` moves, then to its end.
 pub fn seed(profile: Profile, steps: u64) -> Result<Stats, Box<Failure>> {
     played(profile, steps).map(|sim| sim.stats)
 }
 
-/// The same, with all that became of it.
+/// Like [`seed`], but returns the whole simulation.
 pub fn played(profile: Profile, steps: u64) -> Result<Sim, Box<Failure>> {
     watched(profile, steps, &mut |_| ())
 }
 
-/// The same, watched by somebody who sees it after every move.
+/// Like [`played`], calling `watch` after every move.
 pub fn watched(
     profile: Profile,
     steps: u64,
@@ -84,7 +84,7 @@ fn take(sim: &mut Sim, next: &Move, moves: &mut Vec<Move>) -> Result<(), Violati
     sim.step(next)
 }
 
-/// What somebody wants, whether they say who they are or not.
+/// Returns the command itself, with or without the person who gave it.
 fn wanted(command: &Command) -> &Command {
     match command {
         Command::By { wants, .. } => wants,
@@ -92,7 +92,7 @@ fn wanted(command: &Command) -> &Command {
     }
 }
 
-/// The next move, by chance.
+/// Returns a random next move.
 fn pick(sim: &mut Sim, chance: &mut Chance) -> Option<Move> {
     let profile = sim.profile.clone();
     if chance.one_in(profile.crash_every) {
@@ -134,7 +134,7 @@ fn some_work(sim: &Sim, chance: &mut Chance) -> Option<Move> {
     Some(Move::Work(effect.task, world::kind(effect.what)))
 }
 
-/// A result that comes too late, twice, or about something else.
+/// Returns a result that comes too late, twice, or about something else.
 fn stale(sim: &mut Sim, chance: &mut Chance) -> Option<Command> {
     if let Some(late) = sim.stale.pop() {
         let known = |effect| sim.state.outstanding().iter().any(|owed| owed.id == effect);
@@ -155,7 +155,7 @@ fn stale(sim: &mut Sim, chance: &mut Chance) -> Option<Command> {
         },
         _ => Command::Settle { effect, outcome: Outcome::HeadMoved, spent: Amount::ZERO },
     };
-    // Only what certainly does not fit is handed in here.
+    // Only results that certainly do not fit are submitted here.
     let kind = world::kind(running.effect.what);
     let misfit = match &command {
         Command::Settle { effect: named, .. } => *named != effect || kind != "perform",
@@ -218,7 +218,7 @@ fn final_answer(
     Some(people::say(question.id, decision, chance))
 }
 
-/// The decision that asks for nothing more.
+/// Returns the decision that ends the work.
 pub const fn leave(kind: QuestionKind) -> Decision {
     match kind {
         QuestionKind::Hands
@@ -250,8 +250,7 @@ fn ended(sim: &Sim) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Replays moves, and then to the end if that is asked for; tells what does not hold and after how
-/// many moves.
+/// Replays moves, and then to the end if requested; returns the violation and the number of moves before it.
 pub fn replay(profile: Profile, moves: &[Move], to_the_end: bool) -> Option<(usize, Violation)> {
     let mut sim = Sim::new(profile);
     for (at, next) in (1..).zip(moves) {
@@ -268,7 +267,7 @@ pub fn replay(profile: Profile, moves: &[Move], to_the_end: bool) -> Option<(usi
     ends.and_then(|()| sim.check_journal()).err().map(|violation| (moves.len(), violation))
 }
 
-/// Leaves out as many moves as possible while the same rule is broken.
+/// Removes as many moves as possible while the same rule is violated.
 pub fn shrink(profile: &Profile, failure: &Failure) -> Vec<Move> {
     let rule = failure.violation.rule;
     let broken = |moves: &[Move]| match replay(profile.clone(), moves, rule == "I7") {
@@ -297,12 +296,12 @@ pub fn shrink(profile: &Profile, failure: &Failure) -> Vec<Move> {
     moves
 }
 
-/// Which question a person would answer next; for those who drive a simulation by hand.
+/// Returns the question that a person would answer next; for callers that drive a simulation by hand.
 pub fn first_question(sim: &Sim) -> Option<QuestionId> {
     sim.state.questions().next().map(|question| question.id)
 }
 
-/// Moves and the events each led to, one per line.
+/// Formats moves and the events each led to, one per line.
 pub fn story(profile: Profile, moves: &[Move]) -> String {
     use std::fmt::Write as _;
 

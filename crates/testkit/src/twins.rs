@@ -1,4 +1,4 @@
-//! Two runs of the same fate: one undisturbed, one disturbed at a chosen point (I6, I8).
+//! Two runs with the same fate: one undisturbed, one disturbed at a chosen point (I6, I8).
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use crate::driver::{Move, Sim};
 use crate::profile::Profile;
 use crate::{people, plans, run, world};
 
-/// More moves than this mean that it never ends.
+/// Maximum number of moves; a run with more never ends.
 const MOVES_MAX: u64 = 20_000;
 
-/// What a run came to: everything but ids, times and chains.
+/// The result of a run: everything but ids, times and chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fate {
-    /// How each task ended, with its counters and what it can still give back.
+    /// The end of each task, with its counters and the charges it can still give back.
     pub tasks: BTreeMap<String, String>,
-    /// How often each question was asked: about what, of which kind, for whom.
+    /// Number of times each question was asked, by subject, kind and tasks.
     pub questions: BTreeMap<String, u32>,
-    /// How often each error still counts.
+    /// Current count of each error.
     pub signatures: BTreeMap<String, u32>,
-    /// How often each action took effect outside.
+    /// Number of times each action took effect outside.
     pub outside: BTreeMap<String, u32>,
 }
 
-/// How a run is disturbed.
+/// The kind of disturbance of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
     /// The process dies.
@@ -36,8 +36,8 @@ pub enum Disturbance {
     LostWrite,
 }
 
-/// Runs a world's plan to its end, disturbed before the moves named by `at`, and says what became
-/// of it and how many moves it took.
+/// Plays a world's plan to its end, disturbed before the moves named by `at`; returns its fate and the number
+/// of moves.
 pub fn fate(
     profile: &Profile,
     at: &[u64],
@@ -47,7 +47,7 @@ pub fn fate(
     Ok((told(&sim), moves))
 }
 
-/// The same, with the whole simulation.
+/// Like [`fate`], but returns the whole simulation.
 pub fn played(
     profile: &Profile,
     at: &[u64],
@@ -87,7 +87,8 @@ fn next(sim: &Sim) -> Option<Move> {
     }
 }
 
-/// People who always answer the same to the same: by what is asked of whom, and how often before.
+/// Returns an answer that is always the same for the same question: it depends on the subject, the task and
+/// the number of earlier questions.
 fn answer(sim: &Sim, id: QuestionId) -> Option<Command> {
     let question = sim.state.question(id)?;
     let whom = question.tasks.first().and_then(|task| sim.state.task(*task));
@@ -103,7 +104,7 @@ fn answer(sim: &Sim, id: QuestionId) -> Option<Command> {
     Some(people::say(id, decision, &mut chance))
 }
 
-/// How many questions of the journal fit.
+/// Returns the number of matching questions in the journal.
 fn asked(sim: &Sim, fits: impl Fn(QuestionKind, &str) -> bool) -> u32 {
     let questions = sim.journal.iter().filter(|recorded| match &recorded.event {
         Event::QuestionAsked { question } => fits(question.kind, &named(sim, question.subject)),
@@ -112,7 +113,7 @@ fn asked(sim: &Sim, fits: impl Fn(QuestionKind, &str) -> bool) -> u32 {
     u32::try_from(questions.count()).unwrap_or(u32::MAX)
 }
 
-/// What a question is about, without ids that depend on the way there.
+/// Returns the subject of a question, without ids that depend on the path.
 fn named(sim: &Sim, subject: Subject) -> String {
     match subject {
         Subject::Error(signature) => signature.to_string(),
@@ -124,7 +125,7 @@ fn named(sim: &Sim, subject: Subject) -> String {
     }
 }
 
-/// How a task ended. Which of two tasks that it needs gave up first is a matter of time.
+/// Returns the end of a task. Which of two failed dependencies ended first is a matter of time and left out.
 fn stands(state: &TaskState) -> String {
     match state {
         TaskState::Skipped { left: Left::Needs { .. } } => "Skipped: it needs another".to_owned(),
@@ -132,7 +133,7 @@ fn stands(state: &TaskState) -> String {
     }
 }
 
-/// What became of a simulation.
+/// Returns the fate of a simulation.
 pub fn told(sim: &Sim) -> Fate {
     let mut fate = Fate::default();
     for task in sim.state.tasks() {

@@ -1,8 +1,8 @@
-//! The world: what becomes of everything the engine asks for.
+//! The simulated world: the outcome of every effect that the engine requests.
 //!
-//! The outcome of an effect depends on the seed, the task's name, the operation and how many
-//! results of that operation were *recorded*; never on ids, times or crashes. So a run that crashed
-//! and came back meets the same troubles in the same order as one that did not.
+//! The outcome of an effect depends on the seed, the task's name, the operation and the number of *recorded*
+//! results of that operation; never on ids, times or crashes. So a run that crashed and came back meets the
+//! same faults in the same order as one that did not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::outside::Outside;
 use crate::plans;
 use crate::profile::Profile;
 
-/// Where results are counted.
+/// The key under which results are counted.
 pub type Place = (TaskId, &'static str, Arc<str>);
 
 /// The simulated world.
@@ -31,20 +31,20 @@ pub type Place = (TaskId, &'static str, Arc<str>);
 pub struct World {
     profile: Arc<Profile>,
     recorded: BTreeMap<Place, u32>,
-    /// What was recorded at which position of the journal, to take it back when that is lost.
+    /// The recorded results by journal position, to undo them when that part of the journal is lost.
     log: Vec<(u64, Place)>,
-    /// What really happened.
+    /// The ground truth.
     pub outside: Outside,
 }
 
 impl World {
-    /// A world in which nothing has happened.
+    /// Creates a world in which nothing has happened.
     pub fn new(profile: Arc<Profile>) -> Self {
         Self { profile, recorded: BTreeMap::new(), log: Vec::new(), outside: Outside::default() }
     }
 
-    /// Does the next thing for an effect and says what is reported about it. A result ends the
-    /// effect; everything else happens while it runs.
+    /// Performs the next step of an effect and returns its report. A result ends the effect; all other
+    /// reports occur while it runs.
     pub fn perform(&mut self, state: &State, effect: &Effect, now: Time) -> Option<Command> {
         if is_elsewhere(state, effect) {
             return self.told(state, effect, now);
@@ -66,13 +66,13 @@ impl World {
         })
     }
 
-    /// A report about an effect was taken, or refused, when the journal stood at `seq`.
+    /// Records that a report about an effect was accepted, or refused, when the journal was at `seq`.
     pub fn record(&mut self, place: Place, seq: u64) {
         *self.recorded.entry(place.clone()).or_default() += 1;
         self.log.push((seq, place));
     }
 
-    /// What came after `seq` was lost.
+    /// Undoes the records after `seq`, which were lost.
     pub fn forget_after(&mut self, seq: u64) {
         while let Some((_, place)) = self.log.pop_if(|(at, _)| *at > seq) {
             if let Some(count) = self.recorded.get_mut(&place) {
@@ -112,7 +112,7 @@ impl World {
         Some(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO })
     }
 
-    /// The effect shows within the time in which it may still appear.
+    /// Lets the effect appear within the settling time.
     fn appears_late(&mut self, mutation: &Mutation, now: Time, chance: &mut Chance) {
         let settle = mutation.spec.settle_ms.as_millis();
         if settle > 0 {
@@ -142,16 +142,16 @@ impl World {
     }
 }
 
-/// One moment of one effect.
+/// A moment of an effect.
 pub(crate) struct Scene<'a> {
     pub(crate) profile: Arc<Profile>,
     state: &'a State,
     pub(crate) effect: &'a Effect,
     name: String,
     pub(crate) chance: Chance,
-    /// Whether something goes wrong now.
+    /// `true` if the operation fails now.
     pub(crate) fails: bool,
-    /// Whether trouble is over for good.
+    /// `true` if no more faults occur.
     pub(crate) over: bool,
     now: Time,
 }
@@ -181,7 +181,7 @@ impl<'a> Scene<'a> {
         self.state.run(self.effect.run).map_or(Amount::ZERO, |run| run.reserved)
     }
 
-    /// A call never costs more than was reserved for it.
+    /// Draws a cost that is never more than was reserved for the call.
     fn spent(&mut self) -> Amount {
         let tokens = self.chance.below(self.reserved().tokens + 1);
         Amount { tokens, ..Amount::ZERO }
@@ -189,7 +189,7 @@ impl<'a> Scene<'a> {
 
     pub(crate) fn approach(&self, chance: &mut Chance) -> Arc<Approach> {
         let digest = (!chance.one_in(5)).then(|| Digest(chance.below(3)));
-        // Now and then an agent ends without a change.
+        // Occasionally an agent ends without a change.
         let files_changed = u32::from(!chance.one_in(7));
         let summary = self.name.clone();
         Arc::new(Approach { digest, summary, files_changed, ..Approach::default() })
@@ -223,7 +223,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Something an agent does on its way.
+    /// Returns an intermediate action of an agent.
     fn busy(mut self) -> Command {
         let effect = self.effect.id;
         match self.chance.below(7) {
@@ -284,10 +284,10 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Where results of an effect are counted.
+/// Returns the key under which results of an effect are counted.
 pub fn place(state: &State, effect: &Effect) -> Place {
     let key = |id: MutationId| {
-        // Another attempt's merge is another action, whatever became of the first one's answer.
+        // Another attempt's merge is another action, whatever the reply to the first one's was.
         let attempt = |occurrence| match occurrence {
             Occurrence::Attempt(_, attempt) => attempt,
             Occurrence::Firing(..) | Occurrence::Project => 0,
@@ -304,7 +304,7 @@ pub fn place(state: &State, effect: &Effect) -> Place {
     (effect.task, what, key)
 }
 
-/// The kind of work, in a word.
+/// Returns the kind of work as a word.
 pub const fn kind(what: Work) -> &'static str {
     match what {
         Work::Attempt { .. } => "attempt",
@@ -320,7 +320,7 @@ pub const fn kind(what: Work) -> &'static str {
     }
 }
 
-/// A check that is red before any work.
+/// Returns a check that is red before any work.
 fn red() -> RedCheck {
     RedCheck {
         command: Arc::from("make test"),

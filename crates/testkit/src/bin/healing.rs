@@ -1,5 +1,5 @@
-//! Plays the healing benchmark: `healing [--all] [--markdown | --json] [--only NAME]`. It ends with 1
-//! when Unstuck falls short of what is expected of it in a way nobody has written down.
+//! Runs the healing benchmark: `healing [--all] [--markdown | --json] [--only NAME]`. Exits with 1 if Unstuck
+//! deviates from the expectation in a way that is not documented.
 
 use std::path::Path;
 use std::process::ExitCode;

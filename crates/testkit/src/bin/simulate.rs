@@ -1,5 +1,5 @@
-//! Runs seeds and says what did not hold: `simulate --seeds 1000 [--steps 2000] [--full]`, or
-//! `simulate --seed 7` for one of them with its trace.
+//! Runs seeds and prints violations: `simulate --seeds 1000 [--steps 2000] [--full]`, or `simulate --seed 7`
+//! for a single one with its trace.
 
 use std::process::ExitCode;
 
@@ -64,7 +64,7 @@ fn read(mut arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
             "--first" => asked.first = number()?,
             "--steps" => asked.steps = number()?,
             "--seed" => asked = Asked { first: number()?, seeds: 1, trace: true, ..asked },
-            // The first violation is enough, and nobody reads the way to it.
+            // The first violation is enough, and its trace is not needed.
             "--quick" => asked.failures_max = 1,
             "--full" => asked.seeds = 12_000,
             other => return Err(format!("simulate does not know {other}")),
@@ -82,7 +82,7 @@ const fn add(sum: &mut Stats, stats: &Stats) {
     sum.questions += stats.questions;
 }
 
-/// The shortest way found to what does not hold.
+/// Returns the shortest path found to the violation.
 fn told(failure: &Failure) -> String {
     let profile = Profile::wild(failure.seed);
     let moves = run::shrink(&profile, failure);

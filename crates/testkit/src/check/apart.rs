@@ -1,6 +1,6 @@
 //! I15: tasks that may change the same part of a project do not run side by side.
 //!
-//! What overlaps is worked out here from the globs themselves and not taken from the engine.
+//! The overlap is computed here from the globs themselves and not taken from the engine.
 
 use std::cmp::Reverse;
 
@@ -8,7 +8,7 @@ use unstuck_core::engine::{Build, State, Task, TaskState};
 
 use super::{Violation, require};
 
-/// No two running tasks of a build overlap.
+/// Checks that no two running tasks of a build overlap.
 pub(super) fn apart(state: &State, build: &Build) -> Result<(), Violation> {
     let running: Vec<&Task> = running(state, build).collect();
     for (at, one) in running.iter().enumerate() {
@@ -21,10 +21,10 @@ pub(super) fn apart(state: &State, build: &Build) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Whether nobody that runs, and nobody more urgent of those `waiting`, is in the task's way.
+/// Returns whether no running task, and no more urgent one among those `waiting`, blocks the task.
 pub(super) fn may_start(state: &State, build: &Build, task: &Task, waiting: &[&Task]) -> bool {
     if build.in_place {
-        // One tree: who has begun there comes to an end first.
+        // A single working tree: a task that has begun there ends first.
         let tasks = build.tasks.iter().filter_map(|id| state.task(*id));
         let mut begun = tasks.filter(|task| task.last_run.is_some() && !task.state.has_ended());
         return begun.all(|other| other.id == task.id);
@@ -45,7 +45,7 @@ fn overlap(one: &Task, other: &Task) -> bool {
     one.serialize || other.serialize || one.scope.allowed.iter().any(meet)
 }
 
-/// Whether the literal beginning of one glob leads into that of the other.
+/// Returns whether the literal prefix of one glob leads into that of the other.
 fn nested(one: &str, other: &str) -> bool {
     let literal = |glob: &str| -> Vec<String> {
         let names = glob.split('/').take_while(|name| !name.contains('*'));

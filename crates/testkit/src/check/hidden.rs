@@ -1,4 +1,4 @@
-//! The parts of a state that only its written form shows: timers, and who is owed what.
+//! Checks of the parts of a state that only its serialized form shows: timers, and owed effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ enum Timer {
     Mutation(MutationId),
 }
 
-/// Timers, debts and gates agree with the states they follow from.
+/// Checks that timers, owed effects and gates agree with the states they follow from.
 pub(super) fn agrees(state: &State) -> Result<(), Violation> {
     let written = serde_json::to_value(state)
         .map_err(|error| Violation::new("a state can be written down", error.to_string()))?;

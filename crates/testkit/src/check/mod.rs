@@ -1,5 +1,4 @@
-//! What must hold: the engine's invariants (design: the engine, I1 to I15) and the agreement of its
-//! parts with each other.
+//! The engine's invariants (design: the engine, I1 to I15) and the agreement of its parts with each other.
 
 mod apart;
 mod hidden;
@@ -17,17 +16,17 @@ pub use shape::shape;
 use unstuck_core::engine::{Effect, EffectId, MutationId, Question, State, Subject, Work};
 pub use written::{difference, written_down};
 
-/// Something that must hold and does not.
+/// A violated invariant.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// What must hold.
+    /// The invariant.
     pub rule: &'static str,
-    /// What was found.
+    /// The observed values.
     pub found: String,
 }
 
 impl Violation {
-    /// `rule` does not hold.
+    /// Creates the violation of `rule`.
     pub fn new(rule: &'static str, found: impl Into<String>) -> Self {
         Self { rule, found: found.into() }
     }
@@ -41,12 +40,12 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Everything that can be seen of a state, hidden parts included. Takes a while.
+/// Checks everything visible of a state, hidden parts included. Slow.
 pub fn thorough(state: &State) -> Result<(), Violation> {
     hidden::agrees(state)
 }
 
-/// What a decision released is what is newly owed, and nothing else.
+/// Checks that a decision released exactly the newly owed effects.
 pub fn released(
     state: &State,
     before: &BTreeSet<EffectId>,
@@ -74,7 +73,7 @@ pub fn released(
     Ok(())
 }
 
-/// The action a question is about.
+/// Returns the action a question is about.
 pub const fn action_of(question: &Question) -> Option<MutationId> {
     match question.subject {
         Subject::Action(mutation) => Some(mutation),
@@ -82,7 +81,7 @@ pub const fn action_of(question: &Question) -> Option<MutationId> {
     }
 }
 
-/// Fails with `rule` unless it holds.
+/// Fails with `rule` unless `holds`.
 fn require(
     holds: bool,
     rule: &'static str,

@@ -1,4 +1,4 @@
-//! What must hold from one event to the next: tries, phases, order, waits.
+//! Invariants from one event to the next: retries, phases, order, waits.
 
 use std::collections::BTreeMap;
 
@@ -17,35 +17,35 @@ use super::{Violation, require};
 pub struct Monitor {
     needs: BTreeMap<TaskId, Vec<TaskId>>,
     phases: BTreeMap<RunId, Phase>,
-    /// Re-attempts per error and task, since they were last given back or answered.
+    /// Retries per error and task, since they were last given back or answered.
     tries: BTreeMap<(Signature, TaskId), u32>,
     subjects: BTreeMap<QuestionId, Subject>,
-    /// Tasks that must not go on without a person or a new budget window.
+    /// Tasks that must not continue without a person or a new budget window.
     blocked: BTreeMap<TaskId, Code>,
     /// Tasks that an open gate let through and that have not begun.
     let_through: BTreeMap<TaskId, GateKey>,
-    /// The project's latest day, and what was spent on it.
+    /// The project's latest day, and the amount spent on it.
     day: (u64, Amount),
 }
 
-/// What an event must not change.
+/// The values that an event must not change.
 pub enum Kept {
     /// A wait charges no counter.
     Uncharged {
         /// The task that waits.
         task: TaskId,
-        /// What it waits for.
+        /// The error it waits for.
         signature: Signature,
-        /// Its counters.
+        /// The task's counters.
         counters: Counters,
-        /// Its tries.
+        /// The retry count of the error.
         count: u32,
     },
-    /// A gate that is closed already counts no further window.
+    /// A gate that is already closed counts no further window.
     Closed {
-        /// Which gate.
+        /// The key of the gate.
         gate: GateKey,
-        /// Windows waited for, and times limited.
+        /// Number of windows waited for, and number of rate limits.
         counts: (u32, u32),
     },
 }
@@ -67,7 +67,7 @@ impl Monitor {
         ledger(state, recorded)
     }
 
-    /// What is spent is spent until the next day; a clock that is set back brings nothing back.
+    /// Checks that spending adds up until the next day; a clock that is set back does not restore it.
     fn spending(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
         let (_, spent) = self.day;
         require(state.spent_today() == spent, "a day adds up", || {
@@ -82,7 +82,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// Who was let through an open gate is not sent back to it.
+    /// Checks that a task that was let through an open gate is not sent back to it.
     fn gates(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
         let passing =
             |key| state.gate(key).is_some_and(|gate: &Gate| gate.state == GateState::Passing);
@@ -151,7 +151,7 @@ impl Monitor {
             Event::RunStep { run, step: Step::Attempt { .. } } => {
                 let phase = state.run(*run).map(|run| run.phase).unwrap_or_default();
                 let task = state.run(*run).and_then(|run| state.task(run.task));
-                // A runtime elsewhere acts while it works, and may be told to go on with that.
+                // An external runtime acts while it works, and may be told to continue with that.
                 let elsewhere = task.is_some_and(Task::is_session);
                 require(elsewhere || phase == Phase::Preparing, "I9", || {
                     format!("{run} works in {phase:?}")
@@ -168,7 +168,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// I1: no error gets one re-attempt more than allowed without an answer or a recovery.
+    /// I1: no error gets a retry more than allowed without an answer or a recovery.
     fn tries(
         &mut self,
         state: &State,
@@ -202,7 +202,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// I2: what is never retried is not retried without a person or a new budget window.
+    /// I2: a fault that is never retried is not retried without a person or a new budget window.
     fn blocked(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
         let task_of = |run: &RunId| state.run(*run).map(|run| run.task);
         match &recorded.event {
@@ -225,7 +225,7 @@ impl Monitor {
                 self.blocked.remove(task);
             }
             Event::MutationReconciled { mutation, .. } => {
-                // What a call reported is no failure of an action that turned out to be settled.
+                // The fault of a call is not a failure of an action that turned out to be settled.
                 if let Some(mutation) = state.mutation(*mutation) {
                     self.blocked.remove(&mutation.task);
                 }
@@ -252,7 +252,7 @@ impl Monitor {
 }
 
 impl Kept {
-    /// Keeps what an event must not change.
+    /// Captures the values that an event must not change.
     pub fn of(state: &State, recorded: &Recorded) -> Option<Self> {
         match &recorded.event {
             Event::FaultMet { run, fault, .. } => {
@@ -297,7 +297,7 @@ impl Kept {
     }
 }
 
-/// I4: an action is sent only when it certainly did not happen.
+/// I4: an action is sent only if it certainly did not happen.
 fn ledger(state: &State, recorded: &Recorded) -> Result<(), Violation> {
     let Event::MutationInFlight { mutation, .. } = &recorded.event else { return Ok(()) };
     let may = state.mutation(*mutation).is_some_and(|mutation| {

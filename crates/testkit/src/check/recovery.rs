@@ -1,12 +1,12 @@
-//! What a restart may change: next to nothing.
+//! Invariants of a restart, which may change almost nothing.
 
 use unstuck_core::engine::{Counters, MutationState, State, Task, TaskState, Work};
 
 use super::{Violation, require};
 use crate::elsewhere::is_elsewhere;
 
-/// Counters and waits after a restart equal those before it (I10), and nothing that may have been
-/// sent is sent again before it was looked up (I4).
+/// Checks that counters and waits after a restart equal those before it (I10), and that no action that may
+/// have been sent is sent again before it was looked up (I4).
 pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
     for task in before.tasks() {
         let Some(now) = after.task(task.id) else { continue };
@@ -33,7 +33,7 @@ pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
         let sent = |state: &MutationState| matches!(state, MutationState::InFlight { .. });
         let was_sent = before.mutation(mutation.id).is_some_and(|was| sent(&was.state));
         if after.task(mutation.task).is_some_and(Task::is_session) {
-            // Whoever sent it is still there, and tells what came of it.
+            // The external runtime that sent it still exists, and reports its outcome.
             let was = before.mutation(mutation.id).map(|was| &was.state);
             require(was == Some(&mutation.state), "I10", || format!("{} changed", mutation.id))?;
             continue;

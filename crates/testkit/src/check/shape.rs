@@ -1,4 +1,4 @@
-//! What must hold in every state: counts, places, parking, locks and budgets agree.
+//! Invariants of every state: counts, places, parking, locks and budgets agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use unstuck_core::policy::{Amount, Policy};
 use super::apart::{apart, may_start};
 use super::{Violation, require};
 
-/// Checks one state.
+/// Checks a state.
 pub fn shape(state: &State, policy: &Policy) -> Result<(), Violation> {
     for build in state.builds() {
         counts(state, build)?;
@@ -77,7 +77,7 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
     })
 }
 
-/// Whether the gate its next step needs lets the task start.
+/// Returns whether the gate that its next step needs lets the task start.
 fn passes(state: &State, task: &Task) -> bool {
     let gate = task.gate_needed().and_then(|key| state.gate(key));
     gate.is_none_or(|gate| gate.lets_pass(task.id))
@@ -94,7 +94,7 @@ fn pauses(state: &State, build: &Build) -> Result<(), Violation> {
     })
 }
 
-/// Only one run of a build is checked and merged at a time.
+/// Checks that only one run of a build is checked and merged at a time.
 fn merge(state: &State, build: &Build) -> Result<(), Violation> {
     let at = |id| state.run(id).map(|run| (run.step, run.status));
     if let Some(run) = build.merging {
@@ -122,7 +122,7 @@ fn merge(state: &State, build: &Build) -> Result<(), Violation> {
     })
 }
 
-/// Whether a run's result is brought onto the build's branch.
+/// Returns whether a run's result is merged onto the build's branch.
 fn merges(state: &State, run: RunId) -> bool {
     state.run(run).and_then(|run| state.task(run.task)).is_some_and(|task| task.spec.merges())
 }
@@ -201,7 +201,7 @@ fn task_agrees(state: &State, task: &Task, policy: &Policy) -> Result<(), Violat
     }
 }
 
-/// A run at work waits for an effect, an action or the merge lock.
+/// Checks that an active run waits for an effect, an action or the merge lock.
 fn moves(state: &State, task: &Task) -> Result<(), Violation> {
     let Some(run) = task.state.run().and_then(|run| state.run(run)) else { return Ok(()) };
     let line = state.build(task.build).is_some_and(|build| build.merge_line.contains(&run.id));
@@ -226,7 +226,7 @@ fn runs(state: &State) -> Result<(), Violation> {
     Ok(())
 }
 
-/// An action that may have happened has a task that finds out.
+/// Checks that an action that may have happened has a task that determines its outcome.
 fn actions(state: &State) -> Result<(), Violation> {
     for mutation in state.mutations().filter(|mutation| mutation.state.is_open()) {
         let finds_out = state
@@ -239,7 +239,7 @@ fn actions(state: &State) -> Result<(), Violation> {
     Ok(())
 }
 
-/// I5 and I11.
+/// Checks I5 and I11.
 fn questions(state: &State) -> Result<(), Violation> {
     let mut about: BTreeMap<Subject, QuestionId> = BTreeMap::new();
     for question in state.questions() {

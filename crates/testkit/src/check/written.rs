@@ -1,11 +1,11 @@
-//! The written form: a journal and a state that were written down read as what they were.
+//! The serialized form: a journal and a state read back equal the originals.
 
 use serde_json::Value;
 use unstuck_core::engine::{Recorded, State};
 
 use super::{Violation, require};
 
-/// The journal, written down, read and replayed, gives the state; so does the state itself.
+/// Checks that the journal, serialized, read and replayed, gives the state; so does the state itself.
 pub fn written_down(state: &State, journal: &[Recorded]) -> Result<(), Violation> {
     let mut replayed = State::new(state.project());
     for recorded in journal {
@@ -30,7 +30,7 @@ fn round_trip<T: serde::Serialize + serde::de::DeserializeOwned>(
         .map_err(|error| Violation::new("can be read", format!("{error}: {text}")))
 }
 
-/// Where two states differ, in short.
+/// Returns a short description of where two states differ.
 pub fn difference(one: &State, other: &State) -> String {
     let (Ok(one), Ok(other)) = (serde_json::to_value(one), serde_json::to_value(other)) else {
         return "states that cannot be written down".to_owned();

@@ -10,21 +10,21 @@ use super::scenario::Scenario;
 use super::simple::{self, Loop};
 use super::unstuck::{self, Stuck};
 
-/// How often a scenario is played where something is left to chance.
+/// Number of times a scenario is played if it involves chance.
 pub const DRAWS: u64 = 20;
 
-/// What one scenario came to.
+/// The results of a scenario.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The scenario.
     pub scenario: Arc<Scenario>,
-    /// By supervisor, as often as it was played: one draw may be lucky.
+    /// The results by supervisor, one per draw, because a single draw may be lucky.
     pub measured: BTreeMap<Supervisor, Vec<Measured>>,
 }
 
 impl Row {
-    /// What of Unstuck's is not as expected and no known deviation, and what is said to deviate and
-    /// does not.
+    /// Returns Unstuck's deviations from the expectation that are not known, and known deviations that no
+    /// longer occur.
     pub fn surprises(&self) -> Vec<String> {
         let wrong = self.wrong();
         let known = &self.scenario.deviation;
@@ -39,14 +39,14 @@ impl Row {
         said
     }
 
-    /// What of Unstuck's is not as expected.
+    /// Returns Unstuck's deviations from the expectation.
     pub fn wrong(&self) -> Vec<Wrong> {
         let ours = self.measured.get(&Supervisor::Unstuck).into_iter().flatten();
         ours.flat_map(|measured| measured.wrong(&self.scenario)).collect()
     }
 }
 
-/// One scenario under some supervisors.
+/// Plays a scenario under some supervisors.
 pub fn compare(scenario: &Arc<Scenario>, supervisors: &[Supervisor]) -> Result<Row, Stuck> {
     let mut measured = BTreeMap::new();
     for &supervisor in supervisors {
@@ -55,8 +55,8 @@ pub fn compare(scenario: &Arc<Scenario>, supervisors: &[Supervisor]) -> Result<R
     Ok(Row { scenario: Arc::clone(scenario), measured })
 }
 
-/// Unstuck tells its agents what failed, so nothing is left to chance. Agents of the simpler loops
-/// take what comes to their mind: the same scenario is played with several draws.
+/// Plays a scenario. Unstuck tells its agents what failed, so there is no chance involved. Agents of the
+/// simpler loops choose at random: the same scenario is played with several draws.
 fn played(scenario: &Arc<Scenario>, supervisor: Supervisor) -> Result<Vec<Measured>, Stuck> {
     let how = match supervisor {
         Supervisor::Unstuck => {
@@ -72,7 +72,7 @@ fn played(scenario: &Arc<Scenario>, supervisor: Supervisor) -> Result<Vec<Measur
     (0..DRAWS).map(draw).collect()
 }
 
-/// A runtime whose time passes when nothing else is left to do.
+/// Creates a runtime whose time advances when there is nothing else to do.
 fn in_virtual_time() -> Result<Runtime, Stuck> {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.map_err(|error| Stuck::because(&error))

@@ -1,9 +1,9 @@
-//! Scenarios composed by a seed: several troubles at a time, in tasks that have nothing to do with each
-//! other, so that the oracle is the sum of the parts' oracles.
+//! Scenarios composed by a seed: several faults at a time, in independent tasks, so that the oracle is the
+//! sum of the parts' oracles.
 //!
-//! What makes the sum right: no two parts share a task, an account or an error; all tasks may run
-//! side by side; nobody is killed, since a kill would cost every part a call; and there are fewer
-//! questions than at which a build pauses.
+//! The sum is right because no two parts share a task, an account or an error; all tasks may run side by
+//! side; the supervisor is not killed, since a kill would cost every part a call; and there are fewer
+//! questions than those at which a build pauses.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::scenario::{Oracle, Scenario, Task};
 use super::trouble::Trouble;
 use crate::chance::Chance;
 
-/// How many compositions there are: one for each seed below it.
+/// Number of compositions: one for each seed below it.
 pub const COMPOSITIONS: u64 = 30;
-/// How many parts one has, at least and at most.
+/// Minimum and maximum number of parts.
 const PARTS: (u64, u64) = (3, 8);
-/// Five open questions pause a build, which is a question of its own.
+/// Maximum number of questions: five open ones pause a build, which is a question of its own.
 const QUESTIONS_MAX: u32 = 4;
 
-/// The composition of a seed.
+/// Returns the composition of a seed.
 pub fn composed(seed: u64, all: &[Scenario]) -> Scenario {
     let mut chance = Chance::at(seed, &["healing"], 0);
     let wanted = PARTS.0 + chance.below(PARTS.1 - PARTS.0 + 1);
@@ -34,7 +34,7 @@ pub fn composed(seed: u64, all: &[Scenario]) -> Scenario {
     sum(seed, &parts)
 }
 
-/// Whether a scenario can stand beside others.
+/// Returns whether a scenario can be combined with others.
 fn is_part(scenario: &Scenario) -> bool {
     scenario.kills.is_empty()
         && scenario.slots.is_none()
@@ -74,7 +74,7 @@ fn sum(seed: u64, parts: &[&Scenario]) -> Scenario {
     }
 }
 
-/// A task of a part under a name, an account and errors that no other part has.
+/// Returns a task of a part under a name, an account and errors that no other part has.
 fn own(part: &Scenario, task: &Task) -> Task {
     let of_part = |name: &String| format!("{}-{name}", part.name);
     let said = |trouble: &Trouble| {

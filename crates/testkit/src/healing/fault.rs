@@ -1,4 +1,4 @@
-//! From a trouble in a file to the typed fault that whoever detects it would state.
+//! Conversion of a trouble in a file to the typed fault that a detector would state.
 
 use unstuck_core::fault::{
     BudgetSpent, Fault, Files, Kind, Permission, RateLimit, Validation as Red,
@@ -8,7 +8,7 @@ use unstuck_core::time::{Span, Time};
 use super::trouble::Trouble;
 
 impl Trouble {
-    /// The fault as it is stated at `now`.
+    /// Returns the fault as it is stated at `now`.
     pub fn fault(&self, now: Time) -> Fault {
         let message = self.words();
         let mut fault = Fault::new(self.kind(&message), self.at.source(), message);
@@ -17,12 +17,12 @@ impl Trouble {
         fault
     }
 
-    /// What is said of it.
+    /// Returns the message.
     pub fn words(&self) -> String {
         self.message.clone().unwrap_or_else(|| self.code.summary().to_owned())
     }
 
-    /// The code with the facts that belong to it: some of them tell one error from another.
+    /// Returns the code with its context, parts of which distinguish errors.
     fn kind(&self, message: &str) -> Kind {
         let red = || Red { output: message.to_owned(), exit: Some(1), ..Red::default() };
         let files = || Files { files: vec![message.to_owned()], ..Files::default() };

@@ -1,4 +1,4 @@
-//! Reading scenarios: one file each. What is wrong with one is told with its file and field.
+//! Reading of scenario files. A problem is reported with its file and field.
 
 use std::fmt;
 use std::fs;
@@ -10,9 +10,9 @@ use super::sound;
 /// A scenario file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The file.
+    /// The name of the file.
     pub file: String,
-    /// What is wrong with it, and in which field.
+    /// The problem, with its field.
     pub wrong: String,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// All scenarios of a folder, by name.
+/// Reads all scenarios of a folder, sorted by name.
 pub fn read_all(folder: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     let failed = |wrong: std::io::Error| ScenarioError {
         file: folder.display().to_string(),
@@ -48,7 +48,7 @@ fn read(path: &Path) -> Result<Scenario, ScenarioError> {
     parsed(&file, &text)
 }
 
-/// The scenario that a file says.
+/// Parses a scenario file.
 pub fn parsed(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
     let told = |wrong: String| ScenarioError { file: file.to_owned(), wrong };
     let mut scenario: Scenario =

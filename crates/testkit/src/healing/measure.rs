@@ -1,4 +1,4 @@
-//! What a scenario came to, held against its oracle.
+//! The results of a scenario, compared with its oracle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,25 +8,25 @@ use unstuck_core::fault::Code;
 
 use super::scenario::Scenario;
 
-/// Who supervises.
+/// The supervisor of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Supervisor {
-    /// The real engine and loop, with the limits every project starts from.
+    /// The real engine and loop, with the default limits.
     Unstuck,
-    /// The whole task again at once, ten tries.
+    /// Immediate retry of the whole task, ten tries.
     Retry,
-    /// The whole task again after half a minute, ten tries.
+    /// Retry of the whole task after half a minute, ten tries.
     Backoff,
-    /// The whole task again until three failures in a row stop the build.
+    /// Retry of the whole task until three consecutive failures stop the build.
     Counting,
 }
 
 impl Supervisor {
-    /// All of them.
+    /// All supervisors.
     pub const ALL: &[Self] = &[Self::Unstuck, Self::Retry, Self::Backoff, Self::Counting];
 
-    /// In words.
+    /// Returns the display name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unstuck => "Unstuck",
@@ -37,49 +37,49 @@ impl Supervisor {
     }
 }
 
-/// What a scenario came to.
+/// The results of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// The tasks that were done.
     pub done: BTreeSet<String>,
-    /// Model calls.
+    /// Number of model calls.
     pub calls: u32,
-    /// Questions asked.
+    /// Number of questions asked.
     pub questions: u32,
-    /// How often each action took effect, by `task.key`.
+    /// Number of times each action took effect, by `task.key`.
     pub effects: BTreeMap<String, u32>,
-    /// When it was over, in seconds.
+    /// Seconds until the end.
     pub seconds: u64,
-    /// The codes that were met, as far as the supervisor knows codes.
+    /// The codes that occurred, as far as the supervisor knows codes.
     pub codes: BTreeSet<Code>,
 }
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// The work that was done.
+    /// The completed work.
     Completed,
-    /// Model calls.
+    /// The number of model calls.
     Calls,
-    /// Questions.
+    /// The number of questions.
     Questions,
     /// Actions that happened too often.
     Duplicates,
     /// Actions that did not happen although their task is done.
     Lost,
-    /// The time it took.
+    /// The duration.
     Seconds,
-    /// The codes that were met.
+    /// The codes that occurred.
     Codes,
 }
 
-/// Something that was not as expected.
+/// A deviation from the expectation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Wrong {
-    /// What.
+    /// The measured quantity.
     pub measure: Measure,
-    /// What it was, and what was expected.
+    /// The actual and the expected value.
     pub said: String,
 }
 
@@ -90,23 +90,23 @@ impl fmt::Display for Wrong {
 }
 
 impl Measured {
-    /// Whether everything that can be completed was.
+    /// Returns whether everything completable was completed.
     pub fn completed(&self, scenario: &Scenario) -> bool {
         scenario.oracle.completable.iter().all(|task| self.done.contains(task))
     }
 
-    /// How many of the tasks that can be completed were.
+    /// Returns the number of completable tasks that were completed.
     pub fn done_of(&self, scenario: &Scenario) -> usize {
         scenario.oracle.completable.iter().filter(|task| self.done.contains(*task)).count()
     }
 
-    /// How often actions happened beyond what is allowed.
+    /// Returns the number of times actions happened beyond what is allowed.
     pub fn duplicates(&self, scenario: &Scenario) -> u32 {
         let allowed = |name: &String| scenario.oracle.effects.get(name).copied().unwrap_or(0);
         self.effects.iter().map(|(name, count)| count.saturating_sub(allowed(name))).sum()
     }
 
-    /// How often actions of tasks that count as done are missing.
+    /// Returns the number of missing actions of tasks that count as done.
     pub fn lost(&self, scenario: &Scenario) -> u32 {
         let is_done = |name: &str| self.done.contains(name.split('.').next().unwrap_or(name));
         let happened = |name: &String| self.effects.get(name).copied().unwrap_or(0);
@@ -114,9 +114,9 @@ impl Measured {
         wanted.map(|(name, count)| count.saturating_sub(happened(name))).sum()
     }
 
-    /// What is not as we expect of Unstuck: all that can be completed is, with at most a tenth more
-    /// calls than needed, exactly the necessary questions, every action as often as allowed, and every
-    /// code that the scenario is about was really met.
+    /// Returns the deviations from what is expected of Unstuck: everything completable is completed, with at
+    /// most a tenth more calls than needed, exactly the necessary questions, every action as often as
+    /// allowed, and every code of the scenario actually occurred.
     pub fn wrong(&self, scenario: &Scenario) -> Vec<Wrong> {
         let oracle = &scenario.oracle;
         let mut wrong = Vec::new();

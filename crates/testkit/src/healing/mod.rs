@@ -1,11 +1,11 @@
-//! The healing benchmark: the same troubles, met by Unstuck and by simpler ways to supervise.
+//! The healing benchmark: the same failures under Unstuck and under simpler supervisors.
 //!
-//! A scenario is a data file: tasks, what goes wrong with them and how it ends, and an oracle that was
-//! written from the table of faults before anything ran. [`Site`] is the world of a scenario; it knows
-//! nothing of who supervises. [`unstuck`] has the real loop work there, on a store in memory and in
-//! virtual time; [`simple`] has loops there that know no types, no ledger and no questions.
+//! A scenario is a data file: tasks, their failures and what ends them, and an oracle that was written from
+//! the fault table before anything ran. [`Site`] is the world of a scenario; it is independent of the
+//! supervisor. [`unstuck`] runs the real loop there, on an in-memory store and in virtual time; [`simple`]
+//! runs loops without types, ledger and questions.
 //!
-//! What is measured is held against the oracle, never the other way round.
+//! Results are compared with the oracle, never the other way round.
 
 mod compare;
 mod compose;

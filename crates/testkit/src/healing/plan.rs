@@ -1,4 +1,4 @@
-//! A scenario as a plan of the engine's.
+//! Conversion of a scenario to a plan of the engine.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use unstuck_core::time::Span;
 use super::scenario::{Action, Scenario, Task};
 use crate::chance::Chance;
 
-/// What there is to do, or why that cannot be.
+/// Converts a scenario to a plan.
 pub(super) fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
     Plan::new(scenario.tasks.iter().map(spec).collect())
 }

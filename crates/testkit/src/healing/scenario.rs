@@ -1,4 +1,4 @@
-//! Scenarios as data: tasks, what goes wrong, and what an all-knowing supervisor would need.
+//! Scenarios as data: tasks, failures, and the requirements of an omniscient supervisor.
 
 use std::collections::BTreeMap;
 
@@ -9,38 +9,38 @@ use unstuck_core::plan::MutationKind;
 use super::measure::Measure;
 use super::trouble::{Place, Trouble};
 
-/// One scenario.
+/// A scenario of the benchmark.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// The name of its file, or of the seed it is composed by.
     #[serde(skip)]
     pub name: String,
-    /// What it is about, in a sentence.
+    /// A sentence that describes it.
     pub about: String,
-    /// The codes that are met in it.
+    /// The codes that occur in it.
     #[serde(default)]
     pub codes: Vec<Code>,
-    /// How many tasks may run side by side; all of them without a number.
+    /// Number of tasks that may run side by side; all of them if `None`.
     pub slots: Option<u32>,
-    /// What there is to do.
+    /// The tasks to do.
     #[serde(rename = "task")]
     pub tasks: Vec<Task>,
-    /// When the supervisor is killed.
+    /// The moments at which the supervisor is killed.
     #[serde(rename = "kill", default)]
     pub kills: Vec<Kill>,
-    /// What it should come to.
+    /// The expected results.
     pub oracle: Oracle,
-    /// Where Unstuck is known to fall short of the oracle, and why.
+    /// Known deviations of Unstuck from the oracle, with their reasons.
     #[serde(default)]
     pub deviation: BTreeMap<Measure, String>,
 }
 
-/// One task of a scenario.
+/// A task of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Its name.
+    /// The name of the task.
     pub name: String,
     /// The tasks that have to be done first.
     #[serde(default)]
@@ -48,38 +48,37 @@ pub struct Task {
     /// The account its agent works with.
     #[serde(default)]
     pub account: String,
-    /// The approaches an agent takes one after the other when it is told what failed. One that is
-    /// not told begins with the first and then takes any of them. Without a list every approach is
-    /// another one.
+    /// The approaches that an agent takes in turn when it is told what failed. An agent that is not told
+    /// begins with the first and then takes any of them. Without a list every approach is a new one.
     #[serde(default)]
     pub takes: Vec<String>,
-    /// What goes wrong, in this order where it is at the same place.
+    /// The failures, in this order at the same place.
     #[serde(rename = "trouble", default)]
     pub troubles: Vec<Trouble>,
-    /// What is done with the result, in this order.
+    /// The actions on the result, in this order.
     #[serde(rename = "action", default)]
     pub actions: Vec<Action>,
 }
 
-/// One irreversible action of a task.
+/// An irreversible action of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Action {
-    /// Its name within the task.
+    /// The key within the task.
     pub key: String,
-    /// What kind of action it is.
+    /// The kind of action.
     #[serde(default)]
     pub kind: MutationKind,
-    /// Whether the other side recognises a repeated call by itself.
+    /// `true` if the remote side recognizes a repeated call itself.
     #[serde(default)]
     pub idempotent: bool,
-    /// Whether it can be looked up if it happened.
+    /// `true` if its outcome can be looked up.
     #[serde(default)]
     pub look_up: bool,
-    /// How long after the call an absent effect may still appear.
+    /// Seconds after the call during which an absent effect may still appear.
     #[serde(default)]
     pub settle_seconds: u64,
-    /// Left out unless the action with this key happened.
+    /// The key of the action without which this one is skipped.
     pub requires: Option<String>,
 }
 
@@ -87,13 +86,13 @@ pub struct Action {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kill {
-    /// The task.
+    /// The name of the task.
     pub task: String,
-    /// What it is at.
+    /// The place that the task has reached.
     pub at: Place,
-    /// The moment.
+    /// The moment at that place.
     pub when: When,
-    /// Which time it comes there, counted from 1.
+    /// The number of the visit, counted from 1.
     #[serde(default = "first")]
     pub nth: u32,
 }
@@ -102,45 +101,45 @@ const fn first() -> u32 {
     1
 }
 
-/// A moment of something that happens.
+/// A moment of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// It has begun: a call is under way, an action has not happened.
+    /// The operation has begun: a call is running, an action has not happened.
     Begun,
-    /// It has ended, and nobody has heard of it: an action has happened.
+    /// The operation has ended without being reported: an action has happened.
     Ended,
 }
 
-/// What a scenario should come to. Written by hand from the table of faults.
+/// The expected results of a scenario. Written by hand from the fault table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Oracle {
-    /// The tasks that can be completed.
+    /// The completable tasks.
     pub completable: Vec<String>,
-    /// The fewest model calls with which they can be.
+    /// Minimum number of model calls to complete them.
     pub least_calls: u32,
-    /// The questions that only a person can answer.
+    /// Number of questions that only a person can answer.
     pub questions: u32,
-    /// The earliest end, in seconds.
+    /// Minimum duration in seconds.
     pub least_seconds: u64,
-    /// How often each action, named `task.key`, happens. Those that are not named never do.
+    /// Number of times each action, named `task.key`, happens. Unnamed ones never do.
     #[serde(default)]
     pub effects: BTreeMap<String, u32>,
 }
 
 impl Scenario {
-    /// The task with this name.
+    /// Returns the task with this name.
     pub fn task(&self, name: &str) -> Option<&Task> {
         self.tasks.iter().find(|task| task.name == name)
     }
 
-    /// How many tasks may run side by side.
+    /// Returns the number of tasks that may run side by side.
     pub fn slots(&self) -> u32 {
         self.slots.unwrap_or_else(|| u32::try_from(self.tasks.len()).unwrap_or(u32::MAX))
     }
 
-    /// Whether a trouble of it has the whole build stand still.
+    /// Returns whether a failure in it pauses the whole build.
     pub fn holds_the_build(&self) -> bool {
         let troubles = self.tasks.iter().flat_map(|task| &task.troubles);
         troubles.filter_map(|trouble| trouble.budget).any(|span| span != BudgetSpan::Task)

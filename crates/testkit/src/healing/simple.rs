@@ -1,7 +1,6 @@
-//! Simpler ways to supervise, in the same scenarios: loops that do a failed task again. They know no
-//! types, so every failure is like every other; no ledger, so a task that is done again does its
-//! actions again; and no questions, so they give up where a person is needed. They know which tasks
-//! are done, also after they were killed.
+//! Simpler supervisors in the same scenarios: loops that repeat a failed task. They know no types, so all
+//! failures are the same to them; no ledger, so a repeated task repeats its actions; and no questions, so
+//! they give up where a person is needed. They know which tasks are done, also after they were killed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,31 +13,31 @@ use super::measure::Measured;
 use super::scenario::{Scenario, Task};
 use super::site::{Acted, How, RESTART, Site};
 
-/// An agent whose command fails tries it this often by itself.
+/// Number of times an agent tries a failing command itself.
 const COMMAND_TRIES: u32 = 3;
 
-/// A way to do a failed task again.
+/// A retry strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// How long to wait before the task is done again.
+    /// The delay before a retry.
     pub wait: Duration,
-    /// How often a task is tried.
+    /// Maximum number of tries of a task.
     pub tries: u32,
-    /// Failures in a row, of whatever tasks, at which everything stops.
+    /// Number of consecutive failures, of any tasks, at which everything stops.
     pub in_a_row: Option<u32>,
 }
 
 impl Loop {
-    /// Again at once, ten tries.
+    /// Immediate retry, ten tries.
     pub const RETRY: Self = Self { wait: Duration::ZERO, tries: 10, in_a_row: None };
-    /// Again after half a minute, ten tries.
+    /// Retry after half a minute, ten tries.
     pub const BACKOFF: Self = Self { wait: Duration::from_secs(30), tries: 10, in_a_row: None };
-    /// Again at once until three failures in a row. Successes in between start the count over; a
-    /// task gets a hundred tries at most.
+    /// Immediate retry until three consecutive failures. Successes in between reset the count; a task gets at
+    /// most a hundred tries.
     pub const COUNTING: Self = Self { wait: Duration::ZERO, tries: 100, in_a_row: Some(3) };
 }
 
-/// How a task stands.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Open,
@@ -46,7 +45,7 @@ enum Standing {
     GivenUp,
 }
 
-/// What all tasks of a loop share.
+/// The state shared by all tasks of a loop.
 struct Shared {
     site: Site,
     how: Loop,
@@ -55,8 +54,8 @@ struct Shared {
     places: Semaphore,
 }
 
-/// Plays a scenario to its end. To be called where time is paused and passes by itself. What comes to
-/// the mind of an agent that is not told what failed is drawn by `draw`.
+/// Plays a scenario to its end. The runtime's time must be paused and advance automatically. `draw` decides
+/// the approaches of an agent that is not told what failed.
 pub async fn play(scenario: &Arc<Scenario>, how: Loop, draw: u64) -> Measured {
     let open = scenario.tasks.iter().map(|task| (task.name.clone(), Standing::Open)).collect();
     let shared = Arc::new(Shared {
@@ -135,7 +134,7 @@ impl Shared {
         Standing::GivenUp
     }
 
-    /// The whole task, from its beginning; whether it was done.
+    /// Performs the whole task from its beginning; returns whether it was done.
     async fn tried(&self, task: &Task) -> bool {
         let (site, name) = (&self.site, task.name.as_str());
         if site.call(name, How::default()).await.is_err() || !self.commands(name).await {

@@ -1,5 +1,5 @@
-//! The place where the work of a scenario happens. It knows what goes wrong and what makes it end; it
-//! knows nothing of who supervises, and it is the same for all of them.
+//! The site of a scenario's work. It knows the failures and what ends them; it is independent of the
+//! supervisor, and the same for all of them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,47 +16,47 @@ use super::scenario::{Action, Scenario, When};
 use super::trouble::{Ends, Place, Trouble};
 use crate::chance::Chance;
 
-/// How long things take here.
+/// Duration of a model call; the durations of other operations follow.
 pub(super) const CALL: Duration = Duration::from_mins(1);
-/// A call that is turned away at the door.
+/// Duration of a call that is refused immediately.
 const REFUSED: Duration = Duration::from_secs(1);
 const COMMAND: Duration = Duration::from_secs(5);
 const CHECK: Duration = Duration::from_secs(10);
 const COMMIT: Duration = Duration::from_secs(1);
 const ACTION: Duration = Duration::from_secs(2);
 const LOOK_UP: Duration = Duration::from_secs(1);
-/// From a question to its answer.
+/// Time from a question to its answer.
 pub(super) const ANSWER: Duration = Duration::from_mins(10);
-/// From a kill to the next start.
+/// Time from a kill to the next start.
 pub(super) const RESTART: Duration = Duration::from_secs(30);
 /// A Tuesday evening; the next day begins 6,400 seconds later.
 pub(super) const START: Time = Time::from_millis(1_700_000_000_000);
 
-/// The world of one scenario under one supervisor.
+/// The world of a scenario under a supervisor.
 pub struct Site {
     scenario: Arc<Scenario>,
-    /// What comes to the mind of an agent that is not told what failed.
+    /// The seed for the approaches of an agent that is not told what failed.
     draw: u64,
     began: Instant,
     book: Mutex<Book>,
-    /// The supervisor is killed now.
+    /// Notified when the supervisor is killed.
     killed: Notify,
 }
 
-/// What has happened so far.
+/// The record of past operations.
 #[derive(Default)]
 struct Book {
     calls: u32,
     tasks: BTreeMap<String, Pace>,
-    /// By task and position.
+    /// The occurrences of failures, by task and position.
     met: BTreeMap<(String, usize), Met>,
-    /// When each action takes effect, as often as it does.
+    /// The times at which each action takes effect.
     effects: BTreeMap<(String, String), Vec<Instant>>,
-    /// How often the place of each kill was passed.
+    /// Number of times the place of each kill was passed.
     passed: BTreeMap<usize, u32>,
 }
 
-/// How far the agents of a task have come.
+/// The progress of a task's agents.
 #[derive(Default)]
 struct Pace {
     started: u32,
@@ -72,56 +72,56 @@ struct Met {
     helped: bool,
 }
 
-/// How an agent is called.
+/// The way an agent is called.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct How {
-    /// It is told what failed before.
+    /// `true` if it is told what failed before.
     pub told: bool,
-    /// It goes on with the conversation it was in.
+    /// `true` if it continues its conversation.
     pub goes_on: bool,
-    /// That conversation is shortened first.
+    /// `true` if that conversation is compacted first.
     pub compacted: bool,
 }
 
-/// An agent's work failed.
+/// The failure of an agent's work.
 #[derive(Clone, Debug)]
 pub struct Failed {
-    /// How.
+    /// The fault.
     pub fault: Fault,
-    /// What it had done, where it came so far.
+    /// The approach so far, if there was one.
     pub approach: Option<Approach>,
 }
 
-/// What became of an action's call.
+/// The result of an action's call.
 #[derive(Clone, Debug)]
 pub enum Acted {
-    /// It happened, and we know.
+    /// The action happened, and the reply arrived.
     Applied,
-    /// It did not happen, and we know.
+    /// The action did not happen, and the reply arrived.
     Refused(Fault),
     /// The reply was lost.
     Lost(Fault),
 }
 
 impl Site {
-    /// A place where nothing has happened.
+    /// Creates a site where nothing has happened.
     pub fn new(scenario: Arc<Scenario>, draw: u64) -> Self {
         let (began, book) = (Instant::now(), Mutex::default());
         Self { scenario, draw, began, book, killed: Notify::new() }
     }
 
-    /// Whose world it is.
+    /// Returns the scenario of the site.
     pub const fn scenario(&self) -> &Arc<Scenario> {
         &self.scenario
     }
 
-    /// What time it is here.
+    /// Returns the current time of the site.
     pub fn now(&self) -> Time {
         let passed = Instant::now().duration_since(self.began).as_millis();
         START + Span::from_millis(u64::try_from(passed).unwrap_or(u64::MAX))
     }
 
-    /// How long it has been.
+    /// Returns the time since the start.
     pub fn passed(&self) -> Duration {
         Instant::now().duration_since(self.began)
     }
@@ -131,12 +131,12 @@ impl Site {
         self.killed.notified().await;
     }
 
-    /// How often a model was called.
+    /// Returns the number of model calls.
     pub fn calls(&self) -> u32 {
         self.book().calls
     }
 
-    /// How often each action took effect, by `task.key`.
+    /// Returns the number of times each action took effect, by `task.key`.
     pub fn effects(&self) -> BTreeMap<String, u32> {
         let count = |times: &Vec<Instant>| u32::try_from(times.len()).unwrap_or(u32::MAX);
         let book = self.book();
@@ -144,7 +144,7 @@ impl Site {
         named.map(|((task, key), times)| (format!("{task}.{key}"), count(times))).collect()
     }
 
-    /// The agent works on a task. The call counts as soon as it is made.
+    /// Lets the agent work on a task. The call counts as soon as it is made.
     pub async fn call(&self, task: &str, how: How) -> Result<Approach, Failed> {
         let refused = |fault| Failed { fault, approach: None };
         self.step(task, &Place::Prepare, Duration::ZERO).await.map_err(refused)?;
@@ -169,33 +169,33 @@ impl Site {
         }
     }
 
-    /// Whether the agent of a task runs a command that may fail.
+    /// Returns whether the agent of a task runs a command that may fail.
     pub fn runs_commands(&self, task: &str) -> bool {
         let troubles = self.scenario.task(task).map_or(&[][..], |task| &task.troubles);
         troubles.iter().any(|trouble| trouble.at == Place::Command)
     }
 
-    /// The agent runs its command.
+    /// Runs the agent's command.
     pub async fn command(&self, task: &str) -> Result<(), Fault> {
         self.step(task, &Place::Command, COMMAND).await
     }
 
-    /// What the agent left is checked.
+    /// Checks the agent's work.
     pub async fn check(&self, task: &str) -> Result<(), Fault> {
         self.step(task, &Place::Check, CHECK).await
     }
 
-    /// What was checked is committed.
+    /// Commits the checked work.
     pub async fn commit(&self, task: &str) -> Result<(), Fault> {
         self.step(task, &Place::Commit, COMMIT).await
     }
 
-    /// What was not allowed is taken back.
+    /// Reverts a change that was not allowed.
     pub async fn take_back(&self, task: &str) -> Result<(), Fault> {
         self.step(task, &Place::TakeBack, COMMIT).await
     }
 
-    /// An action is performed.
+    /// Performs an action.
     pub async fn act(&self, task: &str, action: &Action) -> Acted {
         let place = Place::Act(action.key.clone());
         self.kill_if(task, &place, When::Begun).await;
@@ -213,19 +213,19 @@ impl Site {
         if trouble.reply_lost { Acted::Lost(fault) } else { Acted::Refused(fault) }
     }
 
-    /// Whether an action can be seen to have happened.
+    /// Looks up whether an action has visibly happened.
     pub async fn look_up(&self, task: &str, key: &str) -> Result<bool, Fault> {
         self.step(task, &Place::LookUp(key.to_owned()), LOOK_UP).await?;
         Ok(self.has_happened(task, key))
     }
 
-    /// Whether an action can be seen to have happened, by a person who looks.
+    /// Returns whether an action has visibly happened, for a person who looks.
     pub fn has_happened(&self, task: &str, key: &str) -> bool {
         let (now, name) = (Instant::now(), (task.to_owned(), key.to_owned()));
         self.book().effects.get(&name).is_some_and(|times| times.iter().any(|at| *at <= now))
     }
 
-    /// A person decided about an error of a task, and acted on it.
+    /// Records that a person decided about an error of a task, and acted on it.
     pub fn decided(&self, task: &str, code: Code, decision: Decision) {
         let Some(known) = self.scenario.task(task) else { return };
         for (at, trouble) in known.troubles.iter().enumerate() {
@@ -235,7 +235,7 @@ impl Site {
         }
     }
 
-    /// What a person would decide about an error of a task.
+    /// Returns the decision that a person would take about an error of a task.
     pub fn decision(&self, task: &str, code: Code) -> Option<Decision> {
         let known = self.scenario.task(task)?;
         known.troubles.iter().filter(|trouble| trouble.code == code).find_map(|trouble| {
@@ -277,7 +277,7 @@ impl Site {
         pace.approach = named.unwrap_or_else(|| format!("approach {number}"));
     }
 
-    /// An agent that does not know what failed takes any approach that comes to its mind.
+    /// Draws the approach of an agent that does not know what failed.
     fn drawn(&self, task: &str, started: u32, many: usize) -> u32 {
         match u64::try_from(many) {
             Ok(many @ 1..) => {
@@ -299,7 +299,7 @@ impl Site {
         Approach { digest, summary, files_changed: 1, ..Approach::default() }
     }
 
-    /// What goes wrong there now.
+    /// Returns the failure that occurs at a place now.
     fn trouble(&self, task: &str, place: &Place) -> Option<(usize, Trouble)> {
         let known = self.scenario.task(task)?;
         let book = self.book();
@@ -320,7 +320,7 @@ impl Site {
     fn take_effect(&self, task: &str, action: &Action, after: Duration) {
         let mut book = self.book();
         let times = book.effects.entry((task.to_owned(), action.key.clone())).or_default();
-        // The other side recognises a repeated call by itself.
+        // The remote side recognizes a repeated call itself.
         if times.is_empty() || !action.idempotent {
             times.push(Instant::now() + after);
         }
@@ -345,7 +345,7 @@ impl Site {
         killed
     }
 
-    /// Whoever does this here dies with the supervisor.
+    /// Kills the supervisor. The calling operation dies with it.
     async fn kill(&self) {
         self.killed.notify_one();
         std::future::pending::<()>().await;
@@ -373,7 +373,7 @@ impl Book {
     }
 }
 
-/// Whether a call is turned away at the door; otherwise the agent works first.
+/// Returns whether a call is refused immediately; otherwise the agent works first.
 fn is_refused(trouble: &Trouble) -> bool {
     let works = matches!(trouble.ends, Ends::Approach(_));
     !works && trouble.code.row().category != Category::Timeout

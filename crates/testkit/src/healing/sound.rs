@@ -1,4 +1,4 @@
-//! Whether a scenario says what can be: everything it names is there.
+//! Validation of a scenario: everything it names exists.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::plan::plan;
 use super::scenario::{Kill, Scenario, Task};
 use super::trouble::{Ends, Place, Trouble};
 
-/// The first thing that is wrong with a scenario, and in which field.
+/// Returns the first problem of a scenario, with its field.
 pub(super) fn first_wrong(scenario: &Scenario) -> Option<String> {
     let names: BTreeSet<&str> = scenario.tasks.iter().map(|task| task.name.as_str()).collect();
     if names.is_empty() {

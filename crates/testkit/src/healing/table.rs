@@ -1,4 +1,4 @@
-//! The comparison as people and programs read it.
+//! The comparison in formats for people and programs.
 
 use std::fmt::Write as _;
 
@@ -21,15 +21,15 @@ const HEAD: [&str; 9] = [
     "time lost where completed, each",
 ];
 
-/// All rows and what they add up to.
+/// All rows with their totals.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// One for each scenario.
+    /// The rows, one per scenario.
     pub rows: Vec<Row>,
 }
 
 impl Comparison {
-    /// The sums, as a table in Markdown.
+    /// Formats the totals as a Markdown table.
     pub fn markdown(&self) -> String {
         let mut table = format!("| {} |\n|{}\n", HEAD.join(" | "), " --- |".repeat(HEAD.len()));
         for &supervisor in Supervisor::ALL {
@@ -40,7 +40,7 @@ impl Comparison {
         table
     }
 
-    /// The sums, for a terminal.
+    /// Formats the totals for a terminal.
     pub fn summary(&self) -> String {
         let totals: Vec<[String; 8]> =
             Supervisor::ALL.iter().map(|one| Total::of(&self.rows, *one).cells()).collect();
@@ -61,8 +61,8 @@ impl Comparison {
         told
     }
 
-    /// One line for each scenario: calls of each supervisor, in how many of a hundred draws it was
-    /// completed where that is not all, and `!` before how often an action happened too often.
+    /// Formats a line for each scenario: calls of each supervisor, the percentage of draws in which it was
+    /// completed if that is not all, and `!` before the number of duplicated actions.
     pub fn scenarios(&self) -> String {
         let mut told = String::new();
         for row in &self.rows {
@@ -77,7 +77,7 @@ impl Comparison {
         told
     }
 
-    /// What is known to fall short of the oracle, and why.
+    /// Formats the known deviations from the oracle, with their reasons.
     pub fn deviations(&self) -> String {
         let mut told = String::new();
         for row in &self.rows {
@@ -91,7 +91,7 @@ impl Comparison {
         told
     }
 
-    /// Everything, for programs.
+    /// Returns everything as JSON.
     pub fn json(&self) -> Value {
         let totals: serde_json::Map<String, Value> = Supervisor::ALL
             .iter()

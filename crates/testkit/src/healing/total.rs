@@ -1,4 +1,4 @@
-//! What all scenarios came to under one supervisor.
+//! The totals of all scenarios under one supervisor.
 
 use serde::Serialize;
 
@@ -9,40 +9,40 @@ use super::scenario::Scenario;
 /// Sums over all scenarios, and over all draws of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Total {
-    /// How often each scenario was played.
+    /// Number of times each scenario was played.
     pub draws: u64,
-    /// Scenarios.
+    /// Number of scenarios.
     pub scenarios: u64,
-    /// Of those, the ones in which everything was done that can be.
+    /// Number of scenarios in which everything completable was done.
     pub completed: u64,
-    /// Tasks that can be done.
+    /// Number of completable tasks.
     pub completable: u64,
-    /// Of those, the ones that were.
+    /// Number of completable tasks that were done.
     pub done: u64,
-    /// Model calls.
+    /// Number of model calls.
     pub calls: u64,
-    /// The fewest that were needed.
+    /// Minimum number of calls needed.
     pub least_calls: u64,
-    /// Model calls in completed scenarios.
+    /// Number of model calls in completed scenarios.
     pub calls_in_completed: u64,
-    /// The fewest that were needed there.
+    /// Minimum number of calls needed in completed scenarios.
     pub least_in_completed: u64,
-    /// Questions.
+    /// Number of questions.
     pub questions: u64,
-    /// The necessary ones.
+    /// Number of necessary questions.
     pub necessary: u64,
-    /// Questions beyond the necessary ones, each scenario by itself.
+    /// Number of questions beyond the necessary ones, summed per scenario.
     pub needless: u64,
-    /// Actions that happened too often.
+    /// Number of actions that happened too often.
     pub duplicates: u64,
-    /// Actions that are missing although their task is done.
+    /// Number of actions that are missing although their task is done.
     pub lost: u64,
-    /// Seconds beyond the least in completed scenarios.
+    /// Seconds beyond the minimum in completed scenarios.
     pub seconds_lost: u64,
 }
 
 impl Total {
-    /// What a supervisor came to in all of them.
+    /// Computes the totals of a supervisor.
     pub fn of(rows: &[Row], supervisor: Supervisor) -> Self {
         let mut total = Self::default();
         for row in rows {
@@ -76,7 +76,7 @@ impl Total {
         }
     }
 
-    /// The cells of a table, per draw.
+    /// Returns the cells of a table, per draw.
     pub(super) fn cells(&self) -> [String; 8] {
         let each = |sum: u64| rounded(sum, self.draws);
         let hundredths = (self.calls_in_completed * 100).checked_div(self.least_in_completed);
@@ -94,7 +94,7 @@ impl Total {
     }
 }
 
-/// A share, rounded to a whole number.
+/// Returns a quotient rounded to a whole number.
 fn rounded(sum: u64, parts: u64) -> String {
     (sum + parts / 2).checked_div(parts).unwrap_or(0).to_string()
 }

@@ -1,4 +1,4 @@
-//! Troubles: where something goes wrong, how, and what makes it end.
+//! Troubles: the place of a failure, its fault, and the condition that ends it.
 
 use std::fmt;
 
@@ -6,55 +6,54 @@ use serde::{Deserialize, Deserializer, de};
 use unstuck_core::fault::{BudgetSpan, Code};
 use unstuck_core::question::Decision;
 
-/// Something that goes wrong with a task.
+/// A failure of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trouble {
-    /// Where.
+    /// The place of the failure.
     pub at: Place,
-    /// What it is.
+    /// The fault code.
     pub code: Code,
-    /// What is said of it; the code's own sentence without one. The same words at the same place
-    /// are the same error.
+    /// The message; the code's own sentence if `None`. The same message at the same place is the same error.
     pub message: Option<String>,
-    /// How long the other side asks to wait.
+    /// Seconds that the remote side asks to wait.
     pub retry_after_seconds: Option<u64>,
-    /// In how long the other side says that it opens again.
+    /// Seconds until the remote side says that its limit resets.
     pub resets_after_seconds: Option<u64>,
-    /// What the budget covers that is spent.
+    /// The span of the exhausted budget.
     pub budget: Option<BudgetSpan>,
-    /// An action's reply is lost, so nobody knows whether it happened.
+    /// `true` if an action's reply is lost, so that its outcome is unknown.
     #[serde(default)]
     pub reply_lost: bool,
-    /// An action happens all the same.
+    /// `true` if the action happens nevertheless.
     #[serde(default)]
     pub happened: bool,
-    /// How long it then takes until that can be seen.
+    /// Seconds until its effect is visible then.
     #[serde(default)]
     pub appears_after_seconds: u64,
-    /// What makes it end.
+    /// The condition that ends the failure.
     pub ends: Ends,
 }
 
-/// What makes a trouble end.
+/// The condition that ends a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ends {
-    /// It was met this often.
+    /// The failure occurred this often.
     Times(u32),
-    /// So many seconds passed since it was first met.
+    /// So many seconds passed since its first occurrence.
     Seconds(u64),
     /// The agent takes this approach.
     Approach(String),
-    /// The conversation is shortened.
+    /// The conversation is compacted.
     Compacted,
-    /// A person decides this about it, and acts on it.
+    /// A person takes this decision, and acts on it.
     Person(Decision),
-    /// Nothing.
+    /// The failure never ends.
     Never,
 }
 
-/// A place where something can go wrong.
+/// A place where a failure can occur.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Before the agent is called: worktree, settings, credentials.
@@ -69,14 +68,14 @@ pub enum Place {
     Commit,
     /// An irreversible action, by its key.
     Act(String),
-    /// Looking up whether an action happened, by its key.
+    /// The lookup of an action's outcome, by its key.
     LookUp(String),
-    /// Taking back what a person did not allow.
+    /// Reverting a change that a person denied.
     TakeBack,
 }
 
 impl Place {
-    /// As a fault names it.
+    /// Returns the place as the source of a fault.
     pub fn source(&self) -> String {
         match self {
             Self::Prepare => "prepare".to_owned(),

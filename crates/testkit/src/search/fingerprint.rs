@@ -1,4 +1,4 @@
-//! When two states of a search are the same.
+//! Equality of two states of a search.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use unstuck_core::question::QuestionKind;
 use super::Node;
 
 impl Node {
-    /// What tells states apart: everything but ids of runs and effects, times and history.
+    /// Hashes everything but ids of runs and effects, times and history.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut told = String::new();
         for task in self.state.tasks() {

@@ -1,5 +1,5 @@
-//! Exhaustive search: all interleavings of a small plan's troubles, answers, waits, crashes and
-//! buttons up to a depth, each state looked at once.
+//! Exhaustive search: all interleavings of a small plan's faults, answers, waits, crashes and commands up to
+//! a depth, visiting each state once.
 
 mod fingerprint;
 
@@ -20,33 +20,33 @@ use crate::check::{self, Kept, Monitor, Violation};
 
 const PROJECT: &str = "search";
 
-/// What is searched.
+/// The parameters of a search.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// How it begins.
+    /// The initial commands.
     pub begin: Vec<Command>,
-    /// The limits.
+    /// The limits of the project.
     pub policy: Policy,
-    /// How agents, checks and everything else may fail.
+    /// The codes with which agents, checks and everything else may fail.
     pub codes: Vec<Code>,
-    /// How many commands after another.
+    /// Maximum number of consecutive commands.
     pub depth: u32,
-    /// How many crashes.
+    /// Maximum number of crashes.
     pub crashes: u32,
-    /// How many buttons people press, answers not counted.
+    /// Maximum number of people's commands, not counting answers.
     pub buttons: u32,
-    /// Look at no more states than this.
+    /// Maximum number of states visited.
     pub states_max: usize,
 }
 
-/// What a search came to.
+/// The statistics of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
-    /// Different states.
+    /// Number of different states.
     pub states: usize,
-    /// Commands given.
+    /// Number of commands given.
     pub commands: u64,
-    /// States in which everything had ended.
+    /// Number of states in which everything had ended.
     pub ends: u64,
 }
 
@@ -55,7 +55,7 @@ struct Node {
     state: State,
     monitor: Monitor,
     now: Time,
-    /// How often each action took effect, and how often a person said it had not.
+    /// Number of times each action took effect, and number of times a person said it had not.
     outside: BTreeMap<MutationId, (u32, u32)>,
     depth: u32,
     crashes: u32,
@@ -63,13 +63,13 @@ struct Node {
     trace: Option<Arc<Step>>,
 }
 
-/// One command on the way to a state.
+/// A command on the path to a state.
 struct Step {
     command: Command,
     before: Option<Arc<Step>>,
 }
 
-/// Searches; the way to what does not hold is in the violation.
+/// Runs the search; a violation contains the path to it.
 pub fn search(asked: &Question) -> Result<Found, Violation> {
     let mut first = Node {
         state: State::new(PROJECT),
@@ -113,10 +113,10 @@ pub fn search(asked: &Question) -> Result<Found, Violation> {
     Ok(found)
 }
 
-/// A command and what happens outside with it.
+/// A command and its effect outside.
 struct Next {
     command: Command,
-    /// The action takes effect now.
+    /// The action that takes effect now.
     applies: Option<MutationId>,
     button: bool,
 }
@@ -148,8 +148,8 @@ impl Node {
         if self.state.next_wake().is_some() {
             moves.push(Next::plain(Command::Wake));
         }
-        // Whatever could be pressed is pressed only while something else goes on, so that a state
-        // in which only buttons are left counts as an end.
+        // People's commands are given only while there are other moves, so that a state in which only they
+        // are left counts as an end.
         if !moves.is_empty() {
             self.disturbances(&mut moves);
         }
@@ -298,7 +298,7 @@ impl Node {
         check().map_err(|violation| self.told(&violation))
     }
 
-    /// I7: where nothing more happens, everything has ended or a person holds it.
+    /// I7: in a state without moves, everything has ended or a person holds it.
     fn ended(&self) -> Result<(), Violation> {
         for build in self.state.builds() {
             let held = matches!(build.state, BuildState::Paused { .. });
@@ -309,7 +309,7 @@ impl Node {
         Ok(())
     }
 
-    /// The violation with the way to it.
+    /// Returns the violation with the path to it.
     fn told(&self, violation: &Violation) -> Violation {
         let mut way = Vec::new();
         let mut step = self.trace.as_deref();

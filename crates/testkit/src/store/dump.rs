@@ -1,4 +1,4 @@
-//! All that a store tells about a project.
+//! The complete readable content of a project in a store.
 
 use unstuck_core::engine::{Recorded, State, TaskId};
 use unstuck_store::tables::{
@@ -9,7 +9,7 @@ use unstuck_store::{Conversation, Page, Store};
 
 use super::{Checked, holds, same};
 
-/// All that a store tells about a project.
+/// The complete readable content of a project in a store.
 #[derive(Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "one field per table")]
 pub struct Dump {
@@ -76,7 +76,7 @@ impl Dump {
         })
     }
 
-    /// The rows say what the state says, for everything that is alive in it.
+    /// Checks that the rows agree with the state, for everything that is alive in it.
     pub fn agrees(&self, state: &State) -> Checked {
         for build in state.builds() {
             let row = self.builds.iter().find(|row| row.id == build.id);

@@ -1,8 +1,8 @@
-//! What every store has to do, whatever keeps it: a suite that knows nothing of any backend.
+//! A conformance suite for stores, independent of the backend.
 //!
-//! A backend says how it is opened ([`Place`]); the suite drives real decisions of the engine into
-//! it ([`Stage`]), lets the simulated runner crash on top of it ([`scenes`]), and compares what comes
-//! back. Two backends that tell the same story keep the same rows ([`Dump`]).
+//! A backend provides how it is opened ([`Place`]); the suite feeds real decisions of the engine into it
+//! ([`Stage`]), lets the simulated runner crash on top of it ([`scenes`]), and compares the results. Two
+//! backends with the same history keep the same rows ([`Dump`]).
 
 mod dump;
 mod scenes;
@@ -18,17 +18,17 @@ use unstuck_store::Store;
 
 use crate::check::Violation;
 
-/// Where a store can be opened. Each opening stands for another process that finds what the one
-/// before left behind; the one before is gone by then.
+/// A place where a store can be opened. Each opening simulates another process that finds what the previous
+/// one left behind; the previous one is gone by then.
 pub trait Place: Send + Sync {
-    /// Opens it.
+    /// Opens the store.
     fn open(&self) -> Arc<dyn Store>;
 }
 
-/// How a part of the suite ends.
+/// The result of a part of the suite.
 pub type Checked<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Both are the same.
+/// Checks that both values are equal.
 fn same<T: PartialEq + std::fmt::Debug>(rule: &'static str, is: &T, wanted: &T) -> Checked {
     if is == wanted {
         return Ok(());
@@ -36,7 +36,7 @@ fn same<T: PartialEq + std::fmt::Debug>(rule: &'static str, is: &T, wanted: &T) 
     Err(Violation::new(rule, format!("\n  is     {is:?}\n  wanted {wanted:?}")).into())
 }
 
-/// It holds.
+/// Checks that a condition holds.
 fn holds(rule: &'static str, holds: bool) -> Checked {
     same(rule, &holds, &true)
 }

@@ -1,4 +1,4 @@
-//! The simulated runner on top of a store: what it wrote, and where it died.
+//! The simulated runner on top of a store: its writes and crashes.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::driver::Sim;
 use crate::profile::Profile;
 use crate::run;
 
-/// What happens to a store.
+/// An operation on a store.
 #[derive(Clone, Debug)]
 pub enum Scene {
     /// A decision becomes durable.
     Write(Vec<Recorded>),
-    /// The process dies, or a write fails, and the project is taken again.
+    /// The process dies, or a write fails, and the project is claimed again.
     Restart,
 }
 
-/// What a seed of the simulator does to a store: only what became durable is written, and each death
-/// and each failed write is a restart.
+/// Converts a seed of the simulator to operations on a store: only durable decisions are written, and each
+/// crash and each failed write is a restart.
 pub fn scenes(seed: u64, steps: u64) -> Checked<Vec<Scene>> {
     let mut watcher = Watcher::default();
     let sim = run::watched(Profile::wild(seed), steps, &mut |sim| watcher.see(sim));
@@ -32,7 +32,7 @@ pub fn scenes(seed: u64, steps: u64) -> Checked<Vec<Scene>> {
 #[derive(Default)]
 struct Watcher {
     journal: Vec<Recorded>,
-    /// Where the decisions end that are not durable yet.
+    /// The ends of decisions that are not durable yet.
     pending: Vec<usize>,
     written: usize,
     restarts: u64,
@@ -46,7 +46,7 @@ impl Watcher {
             self.restarts = restarts;
             let both = self.journal.iter().zip(&sim.journal);
             let common = both.take_while(|(old, new)| old == new).count();
-            // What is still there was durable, if only just: a decision is lost as a whole.
+            // The remaining events were durable: a decision is lost as a whole.
             let kept = self.pending.iter().copied().filter(|end| *end <= common).max();
             self.write(kept.unwrap_or(self.written));
             self.journal.truncate(self.written);
@@ -74,8 +74,8 @@ impl Watcher {
     }
 }
 
-/// Plays scenes on a store and tells what it holds in the end. At every restart, what is found is
-/// what was written.
+/// Plays scenes on a store and returns its final content. At every restart, the content found is the one
+/// written.
 pub async fn told(place: &dyn Place, scenes: &[Scene], seed: u64) -> Checked<Dump> {
     let mut chance = Chance::at(seed, &["store"], 0);
     let mut state = State::new(PROJECT);
@@ -130,7 +130,7 @@ pub async fn told(place: &dyn Place, scenes: &[Scene], seed: u64) -> Checked<Dum
     Ok(dump)
 }
 
-/// What an agent that got on hands in with it.
+/// Returns the conversation of an agent that reports progress.
 fn said(state: &State, events: &[Recorded]) -> Checked<Option<Checkpoint>> {
     let progress = events.iter().find_map(|recorded| match recorded.event {
         Event::RunProgress { run, .. } => Some((recorded.seq, state.run(run)?.task)),

@@ -1,4 +1,4 @@
-//! A stage for stories about a store: a project, a clock, and every decision written down at once.
+//! The fixture of the store suite: a project and a clock; every decision is written immediately.
 
 use std::sync::Arc;
 
@@ -17,30 +17,30 @@ use unstuck_store::{Answer, Batch, Claim, Holder, Journal, Page, Store};
 use super::{Checked, Place, same};
 use crate::check::Violation;
 
-/// The project all stories are about.
+/// The project of all tests.
 pub const PROJECT: &str = "sim";
 
-/// Somebody who takes a project.
+/// Returns a holder of a project.
 pub fn holder(verb: &str) -> Holder {
     Holder { pid: 4711, verb: verb.to_owned(), since: Time::from_millis(1) }
 }
 
-/// One project on stage.
+/// The fixture of a project.
 #[derive(Debug)]
 pub struct Stage {
-    /// The store.
+    /// The store under test.
     pub store: Arc<dyn Store>,
     /// The state in memory.
     pub state: State,
-    /// Where decisions are written.
+    /// The journal that decisions are written to.
     pub journal: Box<dyn Journal>,
-    /// The time.
+    /// The current time.
     pub now: Time,
     approaches: u64,
 }
 
 impl Stage {
-    /// A project nobody knows yet.
+    /// Creates a new project.
     pub async fn new(place: &dyn Place) -> Checked<Self> {
         let store = place.open();
         let Claim { state, journal, clean } = store.claim(PROJECT, &holder("run")).await?;
@@ -48,7 +48,7 @@ impl Stage {
         Ok(Self { store, state, journal, now: Time::from_millis(1_000_000), approaches: 0 })
     }
 
-    /// The process dies, and another one goes on.
+    /// Simulates a crash, and opens the project again.
     pub async fn die(self, place: &dyn Place) -> Checked<Self> {
         let Self { store, state, journal, now, approaches } = self;
         drop((journal, store));
@@ -57,7 +57,7 @@ impl Stage {
         Ok(next)
     }
 
-    /// The process lets go properly, and another one goes on.
+    /// Closes the project cleanly, and opens it again.
     pub async fn hand_over(self, place: &dyn Place) -> Checked<Self> {
         let Self { store, state, journal, now, approaches } = self;
         journal.close(&state).await?;
@@ -74,7 +74,7 @@ impl Stage {
         Ok(Self { store, state, journal, now: Time::EPOCH, approaches: 0 })
     }
 
-    /// Decides and waits until that is durable; then the journal adds up to the state.
+    /// Decides and waits until that is durable; then checks that the journal adds up to the state.
     pub async fn must(&mut self, command: Command) -> Checked<Vec<Recorded>> {
         let batch = self.decided(command)?;
         let events = batch.events.clone();
@@ -83,7 +83,7 @@ impl Stage {
         Ok(events)
     }
 
-    /// Decides without writing it down.
+    /// Decides without writing.
     pub fn decided(&mut self, command: Command) -> Checked<Batch> {
         self.now = self.now + Span::from_secs(1);
         let mut rng = Rng::at(PROJECT, self.state.seq());
@@ -101,34 +101,34 @@ impl Stage {
         same("the journal adds up to the state", &replayed, &self.state)
     }
 
-    /// A build of plain tasks, all of them free to start.
+    /// Starts a build of plain tasks that may all start.
     pub async fn build(&mut self, tasks: Vec<TaskSpec>) -> Checked {
         let plan = Arc::new(Plan::new(tasks)?);
         self.must(Command::StartBuild { plan, slots: 100, in_place: false }).await?;
         Ok(())
     }
 
-    /// The latest task of that name.
+    /// Returns the latest task of that name.
     pub fn id(&self, name: &str) -> Checked<TaskId> {
         let named = self.state.tasks().filter(|task| task.spec.name == name).last();
         Ok(named.ok_or_else(|| Violation::new("the task is there", name))?.id)
     }
 
-    /// What the outside owes for a task.
+    /// Returns the effect owed for a task.
     pub fn owed(&self, name: &str) -> Checked<Effect> {
         let id = self.id(name)?;
         let owed = self.state.outstanding().into_iter().rfind(|effect| effect.task == id);
         Ok(owed.ok_or_else(|| Violation::new("something is owed", name))?)
     }
 
-    /// What was owed for a task came to this.
+    /// Settles the effect owed for a task with this outcome.
     pub async fn settle(&mut self, name: &str, outcome: Outcome) -> Checked<Vec<Recorded>> {
         let effect = self.owed(name)?.id;
         let spent = Amount { money_micros: 5, tokens: 7, time_ms: 11 };
         self.must(Command::Settle { effect, outcome, spent }).await
     }
 
-    /// The agent says it is done, in a way not seen before.
+    /// Settles an attempt with a new approach.
     pub async fn attempt(&mut self, name: &str) -> Checked {
         self.approaches += 1;
         let approach = Arc::new(approach(self.approaches));
@@ -136,7 +136,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The agent works, and the checks are red.
+    /// Settles an attempt, and fails its check.
     pub async fn red(&mut self, name: &str, error: &str) -> Checked {
         self.attempt(name).await?;
         let fault = Arc::new(fault(Code::ValidationPreCommit, error));
@@ -145,7 +145,7 @@ impl Stage {
         Ok(())
     }
 
-    /// A service refuses the agent's key: a person is asked at once.
+    /// Fails a task because a service refuses the agent's key: a person is asked immediately.
     pub async fn refused(&mut self, name: &str) -> Checked<QuestionId> {
         let fault = Arc::new(fault(Code::AuthInvalid, "403 from api-7f3"));
         self.settle(name, Outcome::Failed { fault, approach: None }).await?;
@@ -153,14 +153,14 @@ impl Stage {
         Ok(asked.ok_or_else(|| Violation::new("a question is open", "none"))?)
     }
 
-    /// The agent is stopped by something that only a person can allow.
+    /// Fails a task because of something that only a person can allow.
     pub async fn settle_otherwise(&mut self, name: &str) -> Checked {
         let fault = Arc::new(fault(Code::PermissionCommandBlocked, "not allowed"));
         self.settle(name, Outcome::Failed { fault, approach: None }).await?;
         Ok(())
     }
 
-    /// The answers that wait are taken up.
+    /// Takes up the waiting answers.
     pub async fn take_answers(&mut self) -> Checked<usize> {
         let waiting = self.journal.answers().await?;
         for answer in &waiting {
@@ -174,13 +174,13 @@ impl Stage {
     }
 }
 
-/// A person's answer.
+/// Creates a person's answer.
 pub(super) fn answer(question: QuestionId, decision: Decision, by: &str) -> Answer {
     let guidance = Some(Arc::from("mind the gap"));
     Answer { question, decision, guidance, by: Arc::from(by), at: Time::from_millis(77) }
 }
 
-/// A plain task.
+/// Creates a plain task.
 pub fn task(name: &str) -> TaskSpec {
     TaskSpec {
         name: name.to_owned(),
@@ -190,7 +190,7 @@ pub fn task(name: &str) -> TaskSpec {
     }
 }
 
-/// An action that cannot be looked up afterwards.
+/// Creates an action without a probe.
 pub(super) fn action(key: &str) -> Arc<MutationSpec> {
     Arc::new(MutationSpec { key: key.to_owned(), ..MutationSpec::default() })
 }
@@ -200,7 +200,7 @@ fn approach(number: u64) -> Approach {
     Approach { digest: Some(Digest(number)), summary, files_changed: 1, ..Approach::default() }
 }
 
-/// A bare fault of a code; the message makes it one error or another.
+/// Creates a bare fault of a code; the message decides which error it is.
 pub(super) fn fault(code: Code, error: &str) -> Fault {
     let mut fault = Fault::new(Kind::bare(code), "test", error);
     fault.signature = Signature::of_parts(code, "test", &[error]);

@@ -1,5 +1,5 @@
-//! Unstuck at work in a scenario: the real engine in the real loop, with the limits every project
-//! starts from, on a store in memory and in virtual time.
+//! Unstuck in a scenario: the real engine in the real loop, with the default limits, on an in-memory store
+//! and in virtual time.
 
 mod perform;
 mod person;
@@ -25,11 +25,11 @@ use perform::Performer;
 use person::Person;
 
 const PROJECT: &str = "healing";
-/// A build that takes longer than this never ends.
+/// Maximum duration of a build; a longer one never ends.
 const DAYS_MAX: Duration = Duration::from_hours(24 * 30);
 const EVENTS_MAX: u32 = 1_000_000;
 
-/// Why a scenario could not be played to its end.
+/// The reason why a scenario could not be played to its end.
 #[derive(Clone, Debug)]
 pub struct Stuck(String);
 
@@ -59,7 +59,7 @@ impl From<StoreError> for Stuck {
     }
 }
 
-/// The time of a site, for the loop.
+/// The clock of a site, for the loop.
 struct SiteClock(Arc<Site>);
 
 #[async_trait]
@@ -73,7 +73,7 @@ impl Clock for SiteClock {
     }
 }
 
-/// Plays a scenario to its end. To be called where time is paused and passes by itself.
+/// Plays a scenario to its end. The runtime's time must be paused and advance automatically.
 pub async fn play(scenario: &Arc<Scenario>) -> Result<Measured, Stuck> {
     match tokio::time::timeout(DAYS_MAX, played(scenario)).await {
         Ok(measured) => measured,
@@ -158,7 +158,7 @@ impl Life {
         Ok(Self { handle, running })
     }
 
-    /// A person answers what is asked until the build is over.
+    /// Lets a person answer questions until the build is over.
     async fn until_over(&self, store: &MemoryStore, person: &mut Person) -> Result<(), Stuck> {
         let mut notices = self.handle.watch();
         loop {
@@ -175,7 +175,7 @@ impl Life {
         }
     }
 
-    /// As `kill -9` would: what is not durable is gone.
+    /// Kills the loop like `kill -9`: everything that is not durable is lost.
     async fn die(self) {
         self.running.abort();
         let _ = self.running.await;

@@ -1,5 +1,5 @@
-//! What the loop asks for, done at the site, and reported as whoever performs a build reports it: a
-//! failed attempt with what it did, a failed check without.
+//! Performs the loop's orders at the site, and reports them as the worker of a build does: a failed attempt
+//! with its approach, a failed check without.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl World for Performer {
     }
 
     async fn clear(&self, _: &[TaskId]) {
-        // Whatever ran died with the supervisor.
+        // All running work died with the supervisor.
     }
 }
 
@@ -44,7 +44,7 @@ impl Performer {
             Work::TakeBack => plain(site.take_back(task).await),
             Work::Perform { .. } => performed(site.act(task, self.action(order)?).await),
             Work::Probe { .. } => looked_up(site.look_up(task, &self.action(order)?.key).await),
-            // Everyone is told; a scenario has no scripts.
+            // Notifications always succeed; a scenario has no scripts.
             Work::Emit | Work::Repair { .. } | Work::Execute { .. } | Work::Stop { .. } => {
                 Outcome::Done
             }
@@ -75,8 +75,8 @@ impl Performer {
         }
     }
 
-    /// The agent's command, until it gets through. A fault is told to the engine, which has the
-    /// agent wait, or ends the attempt: then nobody waits for its result.
+    /// Runs the agent's command until it succeeds. A fault is reported to the engine, which makes the agent
+    /// wait, or ends the attempt: then its result is not awaited.
     async fn commands(&self, order: &Order) -> Option<()> {
         if !self.site.runs_commands(&order.task.name) {
             return Some(());

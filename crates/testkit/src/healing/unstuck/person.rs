@@ -1,4 +1,4 @@
-//! The person of a scenario: sees every question after a while, acts on it and answers truly.
+//! The person of a scenario: sees every question after a while, acts on it and answers truthfully.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use unstuck_store::{Answer, MemoryStore, Store as _};
 use super::Stuck;
 use crate::healing::site::{ANSWER, Site};
 
-/// Whoever is asked this often and still sees no end leaves the work out.
+/// Number of answers after which the person skips the work.
 const PATIENCE: u32 = 12;
 
-/// A person.
+/// The simulated person.
 pub(super) struct Person {
     site: Arc<Site>,
     /// Questions that were seen, and when they are answered.
@@ -26,9 +26,9 @@ pub(super) struct Person {
 /// A question as a person reads it.
 struct Read {
     question: Question,
-    /// The names of the tasks that wait.
+    /// The names of the waiting tasks.
     tasks: Vec<String>,
-    /// The action it is about.
+    /// The task and key of the action it is about.
     action: Option<(String, String)>,
 }
 
@@ -37,7 +37,7 @@ impl Person {
         Self { site, seen: BTreeMap::new(), answered: 0 }
     }
 
-    /// Sees which questions there are.
+    /// Records which questions are open.
     pub(super) async fn reads(&mut self, handle: &Handle) -> Result<(), Stuck> {
         let open = |state: &State| state.questions().map(|question| question.id).collect();
         let open: Vec<QuestionId> = handle.look(open).await?;
@@ -48,7 +48,7 @@ impl Person {
         Ok(())
     }
 
-    /// The question that is answered next, when its time has come.
+    /// Waits for the next question whose answer is due.
     pub(super) async fn next(&self) -> QuestionId {
         match self.seen.iter().min_by_key(|(_, at)| **at) {
             Some((id, at)) => {
@@ -59,7 +59,7 @@ impl Person {
         }
     }
 
-    /// Acts on a question and answers it, as anybody would: a row in the store.
+    /// Acts on a question and answers it in the same way as any client: a row in the store.
     pub(super) async fn answers(
         &mut self,
         id: QuestionId,
@@ -95,13 +95,13 @@ impl Person {
         match helps.or(truly).filter(|decision| offered.contains(decision)) {
             _ if self.answered >= PATIENCE => leaves_out(read.question.kind),
             Some(decision) => decision,
-            // Nobody needed to ask: whatever lets the work go on.
+            // An unnecessary question: choose whatever lets the work continue.
             None => offered.first().copied().unwrap_or(Decision::SkipFeature),
         }
     }
 }
 
-/// The answer that ends it.
+/// Returns the decision that ends the work.
 const fn leaves_out(kind: QuestionKind) -> Decision {
     match kind {
         QuestionKind::Hands

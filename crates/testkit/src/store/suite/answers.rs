@@ -10,10 +10,10 @@ use unstuck_store::{Answer, AnswerError};
 use crate::store::stage::{Stage, answer, task};
 use crate::store::{Checked, PROJECT, Place, holds, same};
 
-/// How many answer at the same time.
+/// Number of concurrent answers.
 const MANY: usize = 8;
 
-/// A question comes back as it was asked, across a death, and as it was answered.
+/// A question is read back as it was asked, across a crash, and as it was answered.
 pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a"), task("b")]).await?;
@@ -29,7 +29,7 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     holds("its words do not show it", !row.text.problem.contains("api-7f3"))?;
     stage = stage.die(place).await?;
     same("a death changes nothing of it", &stage.store.question(PROJECT, id).await?, &asked)?;
-    // Another task joins, and its words and tasks follow.
+    // Another task joins, and the text and tasks of the question follow.
     stage.must(Command::Recover { task: None, clean: false }).await?;
     let revision = stage.store.revision()?;
     same("it is joined, not asked again", &stage.refused("b").await?, &id)?;
@@ -59,7 +59,7 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     same("none is open", &open(&stage).await?, &Vec::new())
 }
 
-/// What is no answer is refused and leaves nothing behind.
+/// Invalid answers are refused and leave nothing behind.
 pub async fn wrong_answers_are_refused(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
@@ -83,7 +83,7 @@ pub async fn wrong_answers_are_refused(place: &dyn Place) -> Checked {
     same("nothing was taken down", &stage.journal.answers().await?, &Vec::new())
 }
 
-/// Of many answers at the same time one wins, and the others hear that they came second.
+/// Of many concurrent answers one wins, and the others are refused as late.
 pub async fn one_of_many_answers_wins(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;

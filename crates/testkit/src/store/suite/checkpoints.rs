@@ -1,4 +1,4 @@
-//! Conversations: the latest of each task, as durable as the progress it stands for.
+//! Conversations: the latest of each task, as durable as the progress it belongs to.
 
 use unstuck_core::engine::{Command, Outcome, Progress};
 use unstuck_core::time::Span;
@@ -7,7 +7,7 @@ use unstuck_store::{Batch, CHECKPOINT_BYTES_MAX, Checkpoint, Conversation, snaps
 use crate::store::stage::{Stage, task};
 use crate::store::{Checked, PROJECT, Place, holder, holds, same};
 
-/// The latest conversation of a task is found after a death, and another task's is its own.
+/// The latest conversation of a task survives a crash, and another task's is separate.
 pub async fn the_latest_conversation_survives(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a"), task("b")]).await?;
@@ -29,8 +29,8 @@ pub async fn the_latest_conversation_survives(place: &dyn Place) -> Checked {
     same("another project has its own", &elsewhere, &None)
 }
 
-/// A conversation goes in the very transaction in which it is over: the task ends in whatever way,
-/// or another conversation begins.
+/// A conversation is deleted in the same transaction in which it is over: the task ends in any way, or
+/// another conversation begins.
 pub async fn a_conversation_that_is_over_is_not_kept(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a"), task("b"), task("c"), task("d")]).await?;
@@ -63,7 +63,7 @@ pub async fn a_conversation_that_ends_with_its_progress_is_not_kept(place: &dyn 
     same("it is over at once", &kept(&stage, "a").await?, &None)
 }
 
-/// A conversation whose progress could not be written is not there, and the one before it is.
+/// A conversation whose progress could not be written is not stored, and the one before it is.
 pub async fn a_conversation_is_written_with_its_progress_or_not_at_all(
     place: &dyn Place,
 ) -> Checked {
@@ -81,7 +81,7 @@ pub async fn a_conversation_is_written_with_its_progress_or_not_at_all(
     same("with its progress", &claim.state, &durable)
 }
 
-/// What is dropped because it is old takes no conversation along that is still needed.
+/// Retention does not delete a conversation that is still needed.
 pub async fn an_old_conversation_stays_while_its_task_lives(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
@@ -96,7 +96,7 @@ pub async fn an_old_conversation_stays_while_its_task_lives(place: &dyn Place) -
     same("the conversation did not", &kept(&stage, "a").await?, &Some("one".to_owned()))
 }
 
-/// The agent gets on, and what was said becomes durable with it.
+/// Reports progress of the agent, and makes the conversation durable with it.
 async fn say(stage: &mut Stage, name: &str, text: &str) -> Checked {
     let batch = said(stage, name, text, 1)?;
     stage.journal.append(batch).durable().await?;

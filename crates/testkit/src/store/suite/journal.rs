@@ -6,7 +6,7 @@ use unstuck_store::{Batch, Page, StoreError, snapshot};
 use crate::store::stage::{Stage, task};
 use crate::store::{Checked, Dump, PROJECT, Place, holder, holds, same};
 
-/// Deaths and proper ends in the middle of a story change nothing of it.
+/// Crashes and clean ends in between do not change the state.
 pub async fn state_survives_deaths_and_ends(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a"), task("b")]).await?;
@@ -30,15 +30,15 @@ pub async fn a_held_project_is_refused_by_name(place: &dyn Place) -> Checked {
         &refused.map(|error| error.to_string()).unwrap_or_default(),
         &"the project is in use by `unstuck run` (process 4711)".to_owned(),
     )?;
-    // Another project is free, and this one is when its holder is gone.
+    // Another project is free, and this one is once its holder is gone.
     drop(stage.store.claim("other", &holder("exec")).await?);
     drop(stage.journal);
     drop(stage.store.claim(PROJECT, &holder("exec")).await?);
     Ok(())
 }
 
-/// A batch that cannot be written leaves nothing behind, and neither do those after it; when the
-/// project is taken again it goes on.
+/// A batch that cannot be written leaves nothing behind, and neither do those after it; once the project is
+/// claimed again, writing continues.
 pub async fn a_failed_batch_leaves_nothing_behind(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a"), task("b")]).await?;
@@ -88,7 +88,7 @@ pub async fn a_journal_is_read_in_pages(place: &dyn Place) -> Checked {
     Ok(())
 }
 
-/// Whoever follows is told of each batch when it is durable, and of no other project's.
+/// Subscribers are notified of each batch once it is durable, and not of other projects' batches.
 pub async fn followers_are_told(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     let mut follower = stage.store.subscribe(PROJECT);
@@ -101,7 +101,7 @@ pub async fn followers_are_told(place: &dyn Place) -> Checked {
     holds("not of another project", !other.has_changed()?)
 }
 
-/// Two projects in one store know nothing of each other.
+/// Two projects in one store are independent of each other.
 pub async fn two_projects_do_not_meet(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
@@ -112,8 +112,7 @@ pub async fn two_projects_do_not_meet(place: &dyn Place) -> Checked {
     same("in its rows too", &dump, &Dump::of(&*stage.store, "nobody knows").await?)
 }
 
-/// Opening uses the newest snapshot it can read: broken ones are passed over, all of them if it must
-/// be.
+/// Opening uses the newest readable snapshot: broken ones are skipped, all of them if necessary.
 pub async fn broken_snapshots_are_passed_over(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;

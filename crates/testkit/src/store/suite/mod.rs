@@ -1,4 +1,4 @@
-//! The parts of the suite, one behaviour each.
+//! The parts of the suite, one behavior each.
 
 mod answers;
 mod checkpoints;

@@ -1,4 +1,4 @@
-//! Outboxes: how far each channel has told people what happened.
+//! Outboxes: the delivery progress of each channel.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use unstuck_store::{Batch, Outbox, snapshot};
 use crate::store::stage::{Stage, task};
 use crate::store::{Checked, PROJECT, Place, holds, same};
 
-/// A channel that nobody knows begins after the last event, each at its own place, whether or not
-/// old events are still there.
+/// An unknown channel begins after the last event, each at its own position, whether or not old events still
+/// exist.
 pub async fn a_new_channel_hears_what_is_new(place: &dyn Place) -> Checked {
     let early = place.open().outbox(PROJECT, "early").await?;
     same("where nothing happened there is nothing to tell", &early, &Outbox::told(0))?;
@@ -32,7 +32,7 @@ pub async fn a_new_channel_hears_what_is_new(place: &dyn Place) -> Checked {
     same("after what was dropped too", &latest, &Outbox::told(stage.state.seq()))
 }
 
-/// How far a channel came, and when it may try again, is found after a death and an end.
+/// The progress of a channel, and its next retry, survive a crash and a clean end.
 pub async fn how_far_a_channel_came_survives(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
@@ -49,7 +49,7 @@ pub async fn how_far_a_channel_came_survives(place: &dyn Place) -> Checked {
     same("nor does an end", &stage.store.outbox(PROJECT, "phone").await?, &told)
 }
 
-/// Whoever is behind, because it was slow or is another process, takes nothing back.
+/// A process that is behind, because it was slow or is another one, does not reset the position.
 pub async fn a_channel_never_goes_back(place: &dyn Place) -> Checked {
     let store = place.open();
     store.outbox(PROJECT, "phone").await?;

@@ -1,4 +1,4 @@
-//! What is old goes; what opening needs stays.
+//! Retention: old data is deleted; data that opening needs stays.
 
 use unstuck_core::engine::Outcome;
 use unstuck_core::time::{Span, Time};
@@ -7,7 +7,7 @@ use unstuck_store::{Batch, Page, snapshot};
 use crate::store::stage::{Stage, task};
 use crate::store::{Checked, Dump, PROJECT, Place, holds, same};
 
-/// Old events go as far as the older snapshot allows, and builds that ended long ago go with all
+/// Old events are deleted as far as the older snapshot allows, and builds that ended long ago with everything
 /// that belongs to them; the project opens as before.
 pub async fn what_is_old_goes(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;

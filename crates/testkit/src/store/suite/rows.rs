@@ -14,7 +14,7 @@ use unstuck_store::tables::{MutationStatus, RunEnd, RunStatus};
 use crate::store::stage::{Stage, action, answer, fault, task};
 use crate::store::{Checked, Dump, PROJECT, Place, holds, same};
 
-/// The tries of an error and the counters of its task are durable with the failure that moved them.
+/// The retry count of an error and the counters of its task are durable with the failure that moved them.
 pub async fn counters_are_saved_with_their_failure(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
@@ -23,7 +23,7 @@ pub async fn counters_are_saved_with_their_failure(place: &dyn Place) -> Checked
         let rows = stage.store.signatures(PROJECT).await?;
         let counts: Vec<(u32, u64)> = rows.iter().map(|row| (row.count, row.total)).collect();
         same("the tries are counted", &counts, &vec![(tries, u64::from(tries))])?;
-        // Nothing but what is durable is left, and the counters are as they were.
+        // Only durable data is left, and the counters are unchanged.
         stage = stage.die(place).await?;
         Dump::of(&*stage.store, PROJECT).await?.agrees(&stage.state)?;
         stage.must(Command::Recover { task: None, clean: false }).await?;
@@ -31,7 +31,7 @@ pub async fn counters_are_saved_with_their_failure(place: &dyn Place) -> Checked
     Ok(())
 }
 
-/// A run's row holds what it was, how it went and how it ended.
+/// A run's row contains its origin, its progress and its end.
 pub async fn runs_are_remembered(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
@@ -66,7 +66,7 @@ pub async fn runs_are_remembered(place: &dyn Place) -> Checked {
     Ok(())
 }
 
-/// What the checks said of a task's latest attempt stands in its row.
+/// A task's row contains the results of the checks on its latest attempt.
 pub async fn what_was_checked_is_remembered(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
@@ -84,7 +84,7 @@ pub async fn what_was_checked_is_remembered(place: &dyn Place) -> Checked {
     same("it came back as it was said", &kept, &vec![&checked])
 }
 
-/// Why a run was followed by what it was followed by is found with the run.
+/// The decisions that followed a run are found with the run.
 pub async fn the_reasons_of_a_run_are_found(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
@@ -96,7 +96,7 @@ pub async fn the_reasons_of_a_run_are_found(place: &dyn Place) -> Checked {
     holds("the question is one", decisions.iter().any(|recorded| asks(&recorded.event)))
 }
 
-/// An action's row goes through all it went through.
+/// An action's row goes through all of its states.
 pub async fn actions_are_remembered(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     let mutations = vec![action("send"), action("tell")];
@@ -125,7 +125,7 @@ pub async fn actions_are_remembered(place: &dyn Place) -> Checked {
     same("when it changed last", &rows[1].changed_at, &stage.now)
 }
 
-/// What is spent adds up, by day and task.
+/// Costs add up, by day and task.
 pub async fn costs_add_up(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a"), task("b")]).await?;

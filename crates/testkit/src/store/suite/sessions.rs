@@ -1,4 +1,4 @@
-//! Sessions: what a runtime elsewhere told survives, and so do the requests that told it.
+//! Sessions: the reports of an external runtime are durable, and so are the requests that carried them.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use unstuck_core::plan::{Plan, Request, SessionSpec, TaskSpec};
 use crate::store::stage::{Stage, fault, task};
 use crate::store::{Checked, Dump, PROJECT, Place, same};
 
-/// A session, its tries and the requests that were taken are durable together: after a death the same
-/// request changes nothing.
+/// A session, its retries and the accepted requests are durable together: after a crash the same request
+/// changes nothing.
 pub async fn a_session_and_its_requests_are_remembered(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     let opened = Request { key: Arc::from("open"), said: u64::MAX };
