@@ -22,7 +22,6 @@ const LAST_LINES: usize = 3;
 
 /// The diagnostic lines of an output, in the order of appearance.
 pub(crate) struct Selection<'a> {
-    /// The lines.
     pub(crate) lines: Vec<Line<'a>>,
     /// Lines that only deny something, if others say more.
     pub(crate) aside: Vec<Line<'a>>,
