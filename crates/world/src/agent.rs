@@ -1,8 +1,8 @@
-//! An agent, as whoever lets it work sees it: one assignment in, what it does while it does it,
-//! and how it ended.
+//! The interface to an agent: one assignment in, a stream of activities while it works, and how it
+//! ended.
 //!
-//! An agent is a program of its own (Claude Code, Codex) or the loop around a [`crate::model`].
-//! Its own words about success decide nothing: what it left in its worktree is checked by others.
+//! An agent is a program of its own (Claude Code, Codex) or the loop around a [`crate::model`]. The
+//! agent's own claim of success decides nothing: the checks run on the worktree that it leaves.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -18,36 +18,37 @@ use unstuck_core::fault::Fault;
 
 use crate::process::Wall;
 
-/// How many activities may wait to be taken note of.
+/// Maximum number of activities in the queue between an agent and its worker.
 pub const ACTIVITIES_QUEUED_MAX: usize = 256;
 
-/// Something that works on a task by itself.
+/// An agent that works on a task by itself.
 #[async_trait]
 pub trait Agent: Send + Sync {
-    /// The name of its provider, where people know it by one.
+    /// Returns the display name of the agent's provider, if it has one.
     fn name(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether it could begin: the program is there, a key is set, nothing forbids it. Costs no
-    /// call.
+    /// Checks that the agent can start: the program exists, a key is set, no policy forbids it.
+    /// Makes no call to the model.
     async fn check(&self) -> Result<(), Fault>;
 
-    /// The wall that its processes are put behind for this assignment, which may be wider than the
-    /// one asked for: an agent that is a program keeps its own state and talks to its own service.
-    /// [`Wall::try_out`] says how much of it the system holds.
+    /// Returns the wall that the agent's processes run behind for this assignment. The result may
+    /// be wider than `assignment.wall`, because an agent that is a program keeps its own state and
+    /// talks to its own service. [`Wall::try_out`] reports how much of it the system can enforce.
     fn wall(&self, assignment: &Assignment) -> Wall {
         assignment.wall.clone()
     }
 
-    /// The folder in which its program keeps what was said, where that lies with us: secrets are
-    /// taken out of it after each attempt.
+    /// Returns the folder in which the agent's program keeps its transcripts, if that folder
+    /// belongs to Unstuck: secrets are redacted from it after each attempt.
     fn transcripts(&self) -> Option<&Path> {
         None
     }
 
-    /// Works until it is done, fails, or is told to stop; everything it started is then gone.
-    /// Waiting and trying again is not its business: it returns the first failure.
+    /// Works until the task is done, the agent fails, or `stop` is canceled; every process that the
+    /// agent started has ended on return. Returns the first failure: backoff and retry belong to
+    /// the caller.
     async fn work(
         &self,
         assignment: Assignment,
@@ -56,142 +57,142 @@ pub trait Agent: Send + Sync {
     ) -> Ended;
 }
 
-/// What an agent is given for one attempt.
+/// The input of an agent for one attempt.
 #[derive(Clone, Debug)]
 pub struct Assignment {
-    /// The worktree it works in.
+    /// The worktree that the agent works in.
     pub directory: PathBuf,
-    /// The lock file its processes hold while one of them lives.
+    /// The lock file that is held as long as one of the agent's processes lives.
     pub lock: PathBuf,
-    /// Everything it is told.
+    /// The whole prompt.
     pub prompt: String,
-    /// The conversation that goes on.
+    /// The id of the conversation to resume; `None` starts a new one.
     pub thread: Option<String>,
-    /// How often an agent began on the task anew, this time included.
+    /// Number of times that an agent began on the task anew, this attempt included.
     pub attempt: u32,
-    /// The model, where it is not the provider's own choice.
+    /// The model; `None` leaves the choice to the provider.
     pub model: Option<String>,
-    /// The environment of its processes, whole.
+    /// The complete environment of the agent's processes; they inherit no other variable.
     pub environment: Vec<(OsString, OsString)>,
-    /// What its processes are kept from, where the system can do that.
+    /// The sandbox around the agent's processes, as far as the system can enforce it.
     pub wall: Wall,
-    /// The very commands that a person allowed beside what its permissions say.
+    /// Exact commands that the operator allowed in addition to the agent's permissions.
     pub allowed_commands: BTreeSet<String>,
-    /// How far it may go.
+    /// The limits of the attempt.
     pub limits: Limits,
 }
 
-/// How far one attempt may go.
+/// The limits of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Turns of the conversation.
+    /// Maximum number of turns in the conversation.
     pub turns_max: Option<u32>,
-    /// Money, in millionths of the account's currency.
+    /// Maximum cost, in millionths of the account's currency.
     pub money_micros_max: Option<u64>,
-    /// Until something is heard of it.
+    /// Time until the first sign of life.
     pub first_byte: Duration,
-    /// From one sign of life to the next, while no tool of its own is running.
+    /// Time between two signs of life while no tool of the agent's own is running.
     pub idle: Duration,
-    /// In all.
+    /// Time for the whole attempt.
     pub total: Duration,
 }
 
-/// What an agent does while it works.
+/// An activity of an agent while it works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "activity", rename_all = "snake_case")]
 pub enum Activity {
-    /// The conversation has a name now, under which it can go on after anything.
+    /// The conversation has an id now, by which it can be resumed after any interruption.
     Began {
-        /// Its name.
+        /// The id of the conversation.
         thread: String,
     },
     /// A round of thinking began.
     Thinking,
-    /// It said something.
+    /// The agent wrote text.
     Said {
-        /// What.
+        /// The text.
         text: String,
     },
-    /// It called a tool.
+    /// The agent called a tool.
     Called {
-        /// Names the call; its result has the same.
+        /// The id of the call; its [`Activity::Returned`] carries the same id.
         call: String,
-        /// What the tool is for.
+        /// The kind of tool.
         tool: ToolKind,
         /// The agent's own name for the tool.
         name: String,
-        /// What it was given, as JSON.
+        /// The tool's input, as JSON.
         input: String,
     },
     /// A tool returned.
     Returned {
-        /// The call.
+        /// The id of the call.
         call: String,
-        /// How it ended.
+        /// The outcome of the call.
         outcome: Outcome,
-        /// What it showed.
+        /// The tool's output.
         output: String,
     },
-    /// What was used since the last report.
+    /// A report of usage since the previous report.
     Used {
-        /// How much.
+        /// The usage since the previous report.
         usage: Usage,
     },
 }
 
-/// How an agent ended.
+/// The result of one attempt of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How.
+    /// The way in which the attempt ended.
     pub end: End,
-    /// The conversation, where it can go on.
+    /// The id of the conversation, if it can be resumed.
     pub thread: Option<String>,
-    /// What it used in all.
+    /// The usage of the whole attempt.
     pub usage: Usage,
 }
 
-/// Whether an agent finished.
+/// The way in which an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It came to its end, and says this.
+    /// The agent finished by itself.
     Finished {
-        /// Its last words.
+        /// The agent's final message.
         said: String,
-        /// What it was not allowed to do on the way.
+        /// Actions that the agent's permissions denied during the attempt.
         denials: Vec<Denial>,
     },
-    /// It could not go on.
+    /// The agent could not continue.
     Failed(Box<Fault>),
-    /// It was told to stop.
+    /// The agent was told to stop.
     Stopped,
 }
 
-/// Something an agent was not allowed to do.
+/// An action that an agent was not allowed to perform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
-    /// What the tool is for.
+    /// The kind of tool.
     pub tool: ToolKind,
     /// The command or the path.
     pub what: String,
 }
 
-/// What calls to a model used.
+/// The tokens and the money that calls to a model used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens read, without those from a cache.
+    /// Input tokens, without those read from a cache.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Tokens read from a cache.
+    /// Input tokens read from a cache.
     pub cached_tokens: u64,
     /// Tokens written to a cache.
     pub cache_written_tokens: u64,
-    /// Money, in millionths of the account's currency, where it is known. A provider that reports
-    /// nothing is not free: it was not measured.
+    /// Cost in millionths of the account's currency, if known. `None` means that the cost was not
+    /// measured, not that the call was free.
     pub money_micros: Option<u64>,
-    /// Calls of which nothing was reported. Where there are any, all else is only a part of what was
-    /// used.
+    /// Number of calls without any report of usage. If it is above zero, the other fields cover
+    /// only a part of the usage.
     #[serde(skip_serializing_if = "is_zero")]
     pub unmeasured_calls: u32,
 }
@@ -202,7 +203,7 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 impl Usage {
-    /// One call, of which nothing was reported.
+    /// The usage of one call for which the provider reported nothing.
     pub const UNMEASURED: Self = Self {
         input_tokens: 0,
         output_tokens: 0,
@@ -212,7 +213,7 @@ impl Usage {
         unmeasured_calls: 1,
     };
 
-    /// All tokens, in and out.
+    /// Returns the sum of all tokens: input, output, and cache.
     pub const fn tokens(&self) -> u64 {
         self.input_tokens
             .saturating_add(self.output_tokens)
@@ -220,8 +221,8 @@ impl Usage {
             .saturating_add(self.cache_written_tokens)
     }
 
-    /// Both together; money is known only where it is known of both, or one has no tokens. What was
-    /// not measured stays said.
+    /// Returns the sum of both. The cost of the sum is known only if it is known for both, or if
+    /// the one without a cost has no tokens. Unmeasured calls are added up.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let money = match (self.money_micros, other.money_micros) {

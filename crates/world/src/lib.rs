@@ -1,25 +1,25 @@
-//! Unstuck's hands: the part that acts.
+//! The part of Unstuck that acts on its surroundings: processes, git, networks, files.
 //!
-//! What it sees go wrong it states as a typed fault of `unstuck-core`; what is done about it is
-//! decided there. It reads no settings and no environment of its own accord, and it never prints
-//! what is not a child's own output.
+//! Failures are reported as typed faults of `unstuck-core`, which decides how to react to them. The
+//! crate reads no settings and no environment of its own accord, and prints no output but that of
+//! its child processes.
 //!
-//! Where to look:
-//! - [`agent`]: what works on a task by itself;
-//! - [`commands`]: which commands may run, and with what means;
-//! - [`connector`]: irreversible actions, and how each is looked up;
-//! - [`egress`]: the only way out to the network for programs behind the wall;
-//! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
+//! Modules:
+//! - [`agent`]: the interface to an agent that works on a task by itself;
+//! - [`commands`]: the policy for commands, and the environment they run in;
+//! - [`connector`]: irreversible actions, and the lookup of each;
+//! - [`egress`]: the only route to the network for programs behind the wall;
+//! - [`fake`]: stand-ins for external services, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
-//! - [`mcp`]: our tools for agents that are programs;
-//! - [`model`]: what thinks behind an API;
-//! - [`notify`]: telling somebody who is elsewhere;
-//! - [`process`]: programs and everything they start, under a guard that ends all of it;
-//! - [`provider`]: who does the thinking: agent programs and models;
-//! - [`redact`]: taking secrets out of what leaves;
-//! - [`scope`]: the fence, before a tool acts and after;
-//! - [`tool`]: what a model can do;
-//! - [`validate`]: the checks that a change passes, run by us;
+//! - [`mcp`]: Unstuck's tools for agents that are programs;
+//! - [`model`]: the interface to a model behind an API;
+//! - [`notify`]: notifications to the operator;
+//! - [`process`]: child processes and their descendants, under a guard that ends all of them;
+//! - [`provider`]: the agent programs and the models;
+//! - [`redact`]: the removal of secrets from everything that leaves the program;
+//! - [`scope`]: the limits on paths, checked before a tool acts and after;
+//! - [`tool`]: the tools of a model;
+//! - [`validate`]: the checks that a change has to pass, run by Unstuck itself;
 //! - [`workspace`]: one worktree and one branch per task.
 
 #![expect(

@@ -1,8 +1,8 @@
-//! A model behind an API: one turn of a conversation at a time.
+//! A model behind an API, called for one turn of a conversation at a time.
 //!
-//! A client makes exactly one request per turn and types what went wrong; waiting, trying again
-//! and shortening the conversation are decided elsewhere. What a conversation is made of is the
-//! same for all of them, so that a checkpoint of one can be read whatever the provider.
+//! A client makes exactly one request per turn and types the failure; backoff, retry and shortening
+//! the conversation are decided elsewhere. All providers share the same parts of a conversation, so
+//! that a checkpoint can be read with any of them.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -15,10 +15,10 @@ use crate::agent::Usage;
 /// A model behind an API.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Whether a call could be made: a key is set, the address makes sense. Costs no call.
+    /// Checks that a call can be made: a key is set and the URL is valid. Makes no call.
     fn check(&self) -> Result<(), Fault>;
 
-    /// Asks for the next turn. `None` when it was told to stop.
+    /// Requests the next turn. Returns `None` if `stop` was canceled.
     async fn turn(
         &self,
         request: Request<'_>,
@@ -26,46 +26,46 @@ pub trait Model: Send + Sync {
     ) -> Option<Result<Turn, Failure>>;
 }
 
-/// What the next turn is asked for with.
+/// The request for the next turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// What the model is told before everything else.
+    /// The system prompt.
     pub system: &'a str,
-    /// The conversation so far; it ends with something the model answers.
+    /// The conversation so far; the last message is one for the model to answer.
     pub messages: &'a [Message],
-    /// What it can do.
+    /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
-    /// The longest answer.
+    /// Maximum number of output tokens.
     pub output_tokens_max: u32,
 }
 
-/// A tool, as a model is told about it.
+/// The definition of a tool, as it is sent to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The name by which the model calls the tool.
     pub name: &'static str,
-    /// What it does and when to use it.
+    /// The purpose of the tool, and the situations to use it in.
     pub description: &'static str,
-    /// The JSON schema of its input.
+    /// The JSON schema of the tool's input.
     pub input: Value,
 }
 
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Whose it is.
+    /// The author of the message.
     pub role: Role,
-    /// What it consists of.
+    /// The parts of the message, in order.
     pub parts: Vec<Part>,
 }
 
-/// Whose message it is.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Ours: instructions and results of tools.
+    /// Unstuck: instructions and results of tools.
     User,
-    /// The model's.
+    /// The model.
     Assistant,
 }
 
@@ -73,32 +73,32 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text {
-        /// They.
+        /// The text.
         text: String,
     },
-    /// The model wants a tool to be used.
+    /// A request of the model to call a tool.
     Call {
-        /// Names the call.
+        /// The id of the call; its [`Part::Result`] carries the same id.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// What it is given.
+        /// The input of the tool.
         input: Value,
     },
-    /// What came of it.
+    /// The result of a call.
     Result {
-        /// The call.
+        /// The id of the call.
         id: String,
-        /// What the tool showed.
+        /// The output of the tool.
         output: String,
-        /// Whether it failed.
+        /// `true` if the call failed.
         failed: bool,
     },
-    /// Something of the provider's own that has to be handed back as it was: its reasoning.
+    /// A part of the provider's own format that has to be sent back unchanged: its reasoning.
     Opaque {
-        /// As it came.
+        /// The part, unchanged.
         value: Value,
     },
 }
@@ -106,13 +106,13 @@ pub enum Part {
 impl Part {
     const PAUSED: &str = "pause_turn";
 
-    /// The last part of a turn that is not finished: asking again with it in the conversation goes
-    /// on. It is our own note and no service sees it.
+    /// Returns the part that marks an unfinished turn, as its last part: a new request with it in
+    /// the conversation continues the turn. The mark is internal and is sent to no service.
     pub fn paused() -> Self {
         Self::Opaque { value: serde_json::json!({ "type": Self::PAUSED }) }
     }
 
-    /// Whether it says that the turn is not finished.
+    /// Returns whether the part marks an unfinished turn.
     pub fn is_paused(&self) -> bool {
         matches!(self, Self::Opaque { value } if value["type"] == Self::PAUSED)
     }
@@ -121,17 +121,17 @@ impl Part {
 /// A turn of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// What it said and wants done; calls of tools are among it, or it is finished.
+    /// The text and the calls of the turn; a turn without calls is the last one.
     pub parts: Vec<Part>,
-    /// What the call used.
+    /// The usage of the call.
     pub usage: Usage,
 }
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// How.
+    /// The fault that the call failed with.
     pub fault: Box<Fault>,
-    /// What it used all the same: a stream that was cut has been paid for.
+    /// The usage of the failed call: an interrupted stream has been paid for as well.
     pub usage: Usage,
 }

@@ -1,5 +1,5 @@
-//! Reading files that an agent may have made: links, pipes and devices in their place would hang the
-//! supervisor, fill its memory or show it what lies outside.
+//! Reads files that an agent may have made: a symbolic link, a pipe or a device in their place
+//! would hang the supervisor, fill its memory, or expose files outside the worktree.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -7,9 +7,9 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-/// Opens a file that is one itself: neither a link nor anything but bytes on a disk.
+/// Opens a regular file; refuses a symbolic link and any other kind of file.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    // A pipe without a writer would be waited for.
+    // Without NONBLOCK, opening a pipe would block until it has a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     if file.metadata()?.is_file() {
@@ -19,7 +19,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reads such a file, at most `bytes_max` of it.
+/// Reads a regular file, at most its first `bytes_max` bytes.
 pub(crate) fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(bytes_max).read_to_end(&mut bytes)?;

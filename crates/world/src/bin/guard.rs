@@ -1,5 +1,5 @@
-//! The guard as a program of its own. `unstuck` is its own guard; this one is for programs that
-//! use the library.
+//! The guard as a program of its own, for programs that use the library. `unstuck` is its own
+//! guard.
 
 use std::process::ExitCode;
 
