@@ -1,14 +1,14 @@
-//! What an answer means: its status decides, its words are for people.
+//! Interpretation of HTTP responses: the status decides, the text is for people.
 
 use unstuck_core::fault::{Auth, Fault, Http, Logic, Missing, RateLimit};
 
 use super::Unsuccessful;
 use crate::provider::Head;
 
-/// How much of a service's words a fault carries.
+/// Maximum number of bytes of the response's text in a fault's message.
 const MESSAGE_BYTES_MAX: usize = 1_024;
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) source: &'static str,
@@ -26,18 +26,19 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body of a success; what anything else means.
+    /// Returns the body of a successful response, and otherwise whether the action may have
+    /// happened.
     pub(super) fn success(self) -> Result<String, Unsuccessful> {
         match self.status() {
             200..=299 => Ok(self.text()),
-            // A server that fails or gives up waiting may have done it before, and one that sends us
-            // elsewhere often has.
+            // A server that fails or times out may have performed the action before, and one that
+            // redirects often has.
             300..=399 | 408 | 500..=599 => Err(Unsuccessful::Lost(self.fault())),
             _ => Err(Unsuccessful::Refused(self.fault())),
         }
     }
 
-    /// The fault that a status which is no success is.
+    /// Returns the fault for a status that is not a success.
     pub(super) fn fault(&self) -> Fault {
         let (source, status) = (self.source, self.status());
         let message = self.words();
@@ -68,7 +69,8 @@ impl Answer {
         Fault::network_rate_limit(self.source, message, context)
     }
 
-    /// GitHub refuses with 403 when it is called too often, and says so in these headers.
+    /// Returns whether a 403 is a rate limit: GitHub answers 403 when it is called too often, and
+    /// says so in these headers.
     fn is_limited(&self) -> bool {
         self.head.get("retry-after").is_some()
             || self.head.get("x-ratelimit-remaining") == Some("0")

@@ -1,4 +1,4 @@
-//! A command of the person's that does something which cannot be taken back.
+//! Irreversible actions that are a command of the operator's.
 
 use std::sync::Arc;
 
@@ -10,11 +10,12 @@ use unstuck_core::fault::{Crash, Fault};
 
 use crate::process::{Ended, How, Launch, Process, Stop, how_it_ended, verdict};
 
-/// The longest result: one that was cut would not be what came back.
+/// Maximum size of a result in bytes. A longer result is dropped, because a truncated one would be
+/// wrong.
 const RESULT_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 
-/// Runs a program to its end: how it ended, and everything it wrote to its standard output unless
-/// that was too much. An error means that it was not started.
+/// Runs a program to its end and returns how it ended with all of its standard output; the output
+/// is `None` if it was too long. An error means that the program was not started.
 pub async fn run(
     launch: Launch,
     stop: &CancellationToken,
@@ -22,7 +23,7 @@ pub async fn run(
     Ok(finish(launch.start().await?, stop).await)
 }
 
-/// The same for a program that was started already.
+/// Waits for a program that was already started, as [`run`] does.
 pub async fn finish(mut process: Process, stop: &CancellationToken) -> (Ended, Option<Vec<u8>>) {
     let (stopper, stdout) = (process.stopper(), process.take_stdout());
     let run = async { tokio::join!(process.wait(), all(stdout, &stopper)) };
@@ -36,9 +37,10 @@ pub async fn finish(mut process: Process, stop: &CancellationToken) -> (Ended, O
     }
 }
 
-/// Whether the way a command ended proves that its action did not happen: it could not be started,
-/// or it ended with one of the statuses that its caller declared to mean so. No other status and no
-/// words prove anything, because the other side may have acted before the command failed.
+/// Returns whether the way a command ended proves that its action did not happen: it could not be
+/// started, or it ended with one of the exit codes that its caller declared to mean so. No other
+/// exit code and no text proves anything, because the other side may have acted before the command
+/// failed.
 pub fn did_not_happen(how: How, not_done: &[u8]) -> bool {
     match how {
         How::NotStarted(_) => true,
@@ -47,8 +49,9 @@ pub fn did_not_happen(how: How, not_done: &[u8]) -> bool {
     }
 }
 
-/// Performs the action that a command is. It happened when the command ends with 0; unless it could
-/// not be started, it may have happened otherwise. `keep` says what is remembered of what it wrote.
+/// Performs the action that a command is. Exit code 0 means that it happened; with any other end it
+/// may have happened, unless the command could not be started. `keep` turns the output into the
+/// result that is recorded.
 pub async fn perform(
     launch: Launch,
     source: &str,
@@ -61,7 +64,7 @@ pub async fn perform(
     };
     match (ended.how, told) {
         (How::Exited(0), told) => {
-            // It happened; a result that cannot be kept is no reason to do it again.
+            // The action happened; a result that cannot be kept is no reason to repeat it.
             let result = told.and_then(|told| keep(&told).ok());
             Outcome::Applied { result: result.unwrap_or_else(|| Arc::from("")) }
         }
@@ -76,8 +79,8 @@ pub async fn perform(
     }
 }
 
-/// What a command came to that did not end with 0: how it ended, and what it wrote on both of its
-/// streams. What it wrote is nothing where that was too much.
+/// Returns the fault of a command that did not exit with 0: how it ended and what it wrote to both
+/// streams. `told` is `None` if the output was too long.
 pub fn fault(ended: &Ended, told: Option<&[u8]>, source: &str, program: &str) -> Fault {
     let Some(mut fault) = verdict(ended, source, program) else {
         let message = format!("{program} wrote more than a result may be, and was ended");
@@ -89,7 +92,7 @@ pub fn fault(ended: &Ended, told: Option<&[u8]>, source: &str, program: &str) ->
     fault
 }
 
-/// All that is written, unless it is too much: then nothing, and the program is ended.
+/// Reads all output. If it is too long, returns `None` and stops the program.
 async fn all(stdout: Option<ChildStdout>, stopper: &Stop) -> Option<Vec<u8>> {
     let mut told = Vec::new();
     stdout?.take(RESULT_BYTES_MAX + 1).read_to_end(&mut told).await.ok()?;

@@ -1,4 +1,4 @@
-//! One request and its whole answer.
+//! A single HTTP request and its complete response.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use super::Unsuccessful;
 use super::answer::Answer;
 use crate::provider::{Head, http_client};
 
-/// Until there is a connection.
+/// Timeout of establishing a connection.
 const CONNECT: Duration = Duration::from_secs(20);
-/// The longest answer: what is longer is cut, the status says enough.
+/// Maximum size of a response in bytes. The rest is cut off, because the status says enough.
 const ANSWER_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// The way out.
+/// The HTTP client of the connectors.
 #[derive(Debug)]
 pub(super) struct Web {
     client: Client,
 }
 
-/// A request, as it is sent.
+/// A request before it is sent.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) source: &'static str,
@@ -46,7 +46,7 @@ impl Request {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("the address is neither http nor https", "url"));
         }
-        // It is kept with the action, where no secret belongs.
+        // The URL is stored with the action, where no secret belongs.
         if url.password().is_some() {
             return Err(wrong("the address has a password in it", "url"));
         }
@@ -64,7 +64,7 @@ impl Request {
         Ok(())
     }
 
-    /// One that no log shows.
+    /// Adds a header whose value no log shows.
     pub(super) fn secret(&mut self, name: &str, value: &str) -> Result<(), Unsuccessful> {
         let (name, mut value) = self.readable(name, value)?;
         value.set_sensitive(true);
@@ -98,7 +98,7 @@ impl Web {
         Ok(Self { client: http_client(CONNECT, "connector")? })
     }
 
-    /// Sends a request and reads what comes back, whatever its status.
+    /// Sends a request and reads the response, with any status.
     pub(super) async fn exchange(&self, request: Request) -> Result<Answer, Unsuccessful> {
         let (source, host, limit) = (request.source, request.host(), request.timeout);
         tokio::time::timeout(limit, self.send(request)).await.unwrap_or_else(|_| {
@@ -119,7 +119,7 @@ impl Web {
                 let body = read(response).await;
                 Ok(Answer { source, host, head, body })
             }
-            // Without a connection nothing was sent.
+            // Without a connection no part of the request was sent.
             Err(error) if error.is_connect() => {
                 let message = format!("{host} cannot be reached");
                 let fault = Fault::network_unreachable(source, message, Http::default());
@@ -134,7 +134,7 @@ impl Web {
     }
 }
 
-/// As much of the body as comes.
+/// Reads the body until its end, an error, or the size limit.
 async fn read(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -147,7 +147,7 @@ async fn read(mut response: Response) -> Vec<u8> {
     body
 }
 
-/// The innermost reason: the outer ones repeat the address with everything in it.
+/// Returns the innermost cause: the outer ones repeat the URL with all its parameters.
 fn root(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {

@@ -1,4 +1,4 @@
-//! Pull requests at GitHub, or at whoever speaks like it.
+//! Pull requests at GitHub, or at a service with a compatible API.
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{Fault, Http};
@@ -10,11 +10,11 @@ use super::{Connector, Unsuccessful};
 
 const SOURCE: &str = "github.pr";
 const BASE_URL: &str = "https://api.github.com";
-/// What it answers when it does not like the content of a request, among others because there is
-/// such a pull request already.
+/// Status of a request that was rejected for its content, among other reasons because there is
+/// already a pull request for the branch.
 const UNPROCESSABLE: u16 = 422;
 
-/// A pull request, as it is asked for.
+/// The request body for a new pull request.
 #[derive(Serialize)]
 struct NewPull<'a> {
     title: &'a str,
@@ -24,7 +24,7 @@ struct NewPull<'a> {
     draft: bool,
 }
 
-/// A pull request, as far as we care.
+/// The fields of a pull request that are read.
 #[derive(Deserialize)]
 struct Pull {
     html_url: String,
@@ -47,13 +47,14 @@ impl Connector {
             return Ok(url);
         }
         if (200..=299).contains(&answer.status()) {
-            // It is open, whatever its address is.
+            // The pull request is open, even if its URL cannot be read.
             return Ok(read::<Pull>(&answer).map(|pull| pull.html_url).unwrap_or_default());
         }
         answer.success()
     }
 
-    /// The address of the pull request from this branch, open or not; none where there is none.
+    /// Returns the URL of the pull request from this branch, open or closed; `None` if there is
+    /// none.
     pub(super) async fn find_pull_request(
         &self,
         wanted: &PullRequest,
@@ -68,7 +69,8 @@ impl Connector {
         Ok(found.into_iter().next().map(|pull| pull.html_url))
     }
 
-    /// A request about the pull requests of the repository; those from a branch, where one is named.
+    /// Builds a request about the pull requests of the repository, limited to those from the branch
+    /// `head` unless that is empty.
     fn github(
         &self,
         wanted: &PullRequest,
@@ -95,7 +97,7 @@ impl Connector {
     }
 }
 
-/// An answer that cannot be read says nothing about what happened.
+/// Parses a response. One that cannot be parsed leaves open whether the action happened.
 fn read<'a, T: Deserialize<'a>>(answer: &'a Answer) -> Result<T, Unsuccessful> {
     serde_json::from_slice(&answer.body).map_err(|error| {
         let http = Http { status: Some(answer.status()), ..Http::default() };

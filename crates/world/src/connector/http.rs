@@ -1,4 +1,4 @@
-//! A request that does something, and one that finds out whether it did.
+//! An action that is an HTTP request, and the lookup that finds out whether it happened.
 
 use unstuck_core::plan::{HttpCall, SecretHeader};
 
@@ -23,7 +23,8 @@ impl Connector {
         self.web.exchange(request).await?.success()
     }
 
-    /// It happened when the look-up finds something, and it did not when there is nothing.
+    /// Looks the action up: it happened if the URL answers with a success, and did not if it
+    /// answers 404 or 410.
     pub(super) async fn find_request(&self, call: &HttpCall) -> Result<Found, Unsuccessful> {
         let Some(url) = &call.look_up_url else { return Ok(Found::CannotTell) };
         let mut request = Request::new(SOURCE, "GET", url, call.timeout_ms.into())?;

@@ -1,9 +1,9 @@
-//! Irreversible actions outside of git: a request, a pull request, a command; each performed once
-//! and looked up when its answer was lost.
+//! Irreversible actions outside of git: an HTTP request, a pull request, a command; each is
+//! performed once and looked up if its response was lost.
 //!
-//! What is called is data that is kept with the intent ([`unstuck_core::plan::Call`]); secrets are
-//! named there and looked up here, in what the caller gives. Nothing is tried a second time here.
-//! The design is in `docs/design/build.md`.
+//! The call is data that is stored with the intent ([`unstuck_core::plan::Call`]); it names secrets
+//! by their variable, and they are resolved here from the caller's credentials. No action is
+//! retried here. The design is in `docs/design/build.md`.
 
 mod answer;
 pub mod command;
@@ -21,7 +21,7 @@ use unstuck_core::plan::{HttpCall, PullRequest};
 use crate::provider::Credential;
 use exchange::Web;
 
-/// The secrets that actions name, by the variable they are expected in.
+/// The secrets that actions refer to, by the name of their variable.
 pub type Credentials = BTreeMap<String, Credential>;
 
 /// Performs and looks up actions over HTTP.
@@ -31,27 +31,27 @@ pub struct Connector {
     credentials: Credentials,
 }
 
-/// How a call ended that did not succeed.
+/// The failure of a call.
 #[derive(Debug)]
 enum Unsuccessful {
-    /// It certainly did not happen.
+    /// The action certainly did not happen.
     Refused(Fault),
-    /// It may have happened.
+    /// The action may have happened.
     Lost(Fault),
 }
 
 impl Connector {
-    /// One that knows these secrets.
+    /// Creates a connector with these secrets.
     pub fn new(credentials: Credentials) -> Result<Self, Fault> {
         Ok(Self { web: Web::new()?, credentials })
     }
 
-    /// Sends a request, with a key by which the other side can recognise a repeated one.
+    /// Sends a request, with an idempotency key by which the service can recognize a repeated one.
     pub async fn request(&self, call: &HttpCall, idempotency_key: &str) -> Outcome {
         performed(self.send_request(call, idempotency_key).await)
     }
 
-    /// Finds out whether a request got through, by the request that was given for it.
+    /// Looks up whether a request got through, at the lookup URL of the call.
     pub async fn look_up_request(&self, call: &HttpCall) -> Outcome {
         looked_up(self.find_request(call).await)
     }
@@ -61,12 +61,12 @@ impl Connector {
         performed(self.create_pull_request(wanted, head).await)
     }
 
-    /// Finds out whether there is a pull request from the branch `head`.
+    /// Looks up whether there is a pull request from the branch `head`.
     pub async fn look_up_pull_request(&self, wanted: &PullRequest, head: &str) -> Outcome {
         looked_up(self.find_pull_request(wanted, head).await.map(Found::from))
     }
 
-    /// The secret that is expected in a variable.
+    /// Returns the secret of a variable; a missing one is a fault.
     fn credential(&self, variable: &str, account: &str) -> Result<&Credential, Unsuccessful> {
         self.credentials.get(variable).ok_or_else(|| {
             let message = format!("{variable} is not set");
@@ -77,13 +77,13 @@ impl Connector {
     }
 }
 
-/// What a look-up found.
+/// The result of a lookup.
 enum Found {
-    /// It happened, with this result.
+    /// The action happened, with this result.
     There(String),
-    /// It did not.
+    /// The action did not happen.
     Absent,
-    /// It cannot be found out.
+    /// The lookup cannot tell.
     CannotTell,
 }
 
@@ -106,7 +106,7 @@ fn looked_up(found: Result<Found, Unsuccessful>) -> Outcome {
         Ok(Found::There(result)) => Outcome::Applied { result: result.into() },
         Ok(Found::Absent) => Outcome::NotApplied,
         Ok(Found::CannotTell) => Outcome::CannotTell { said: None },
-        // It was not looked up at all: that can be tried again.
+        // The lookup itself failed, so it can be retried.
         Err(Unsuccessful::Refused(fault) | Unsuccessful::Lost(fault)) => failed(fault),
     }
 }
