@@ -1,19 +1,19 @@
-//! A stream of bytes as lines of bounded length, of which a longer one is known to have been there:
-//! whoever wrote it waits for an answer.
+//! Splits a stream of bytes into lines of bounded length. A line that is too long is reported,
+//! because the client that wrote it waits for a response.
 
-/// The longest line that is looked at.
+/// Maximum length of a line in bytes.
 pub const LINE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 
-/// A line.
+/// A line of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// As it came, without its end.
+    /// The line, without its newline.
     Whole(Vec<u8>),
-    /// It was too long to be kept.
+    /// A line that was too long and was dropped.
     TooLong,
 }
 
-/// Cuts a stream into lines, however it arrives, keeping at most one line.
+/// Splits a stream that arrives in chunks of any size into lines, buffering at most one line.
 #[derive(Debug, Default)]
 pub struct Lines {
     begun: Vec<u8>,
@@ -21,8 +21,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes what arrived next, and hands over each line that it completes. What is left when the
-    /// stream ends is no line.
+    /// Takes the next chunk and calls `each` with every line that it completes. A remainder without
+    /// a newline at the end of the stream is no line.
     pub fn push(&mut self, chunk: &[u8], mut each: impl FnMut(Line)) {
         let mut parts = chunk.split(|byte| *byte == b'\n').peekable();
         while let Some(part) = parts.next() {

@@ -1,8 +1,9 @@
-//! Our tools for agents that are programs: the Model Context Protocol, as far as tools need it.
+//! Unstuck's tools for agents that are programs: the part of the Model Context Protocol that tools
+//! need.
 //!
-//! Pure. [`Protocol`] turns a line that a client wrote into an answer or a [`Call`] to carry out;
-//! [`Wanted`] is the typed form of such a call. Who carries it out and how lines travel is for
-//! others to see to. What the protocol is, and why it is spoken without a library, is in
+//! The module does no I/O. [`Protocol`] turns a line from the client into a response or a [`Call`]
+//! to execute; [`Wanted`] is the typed form of such a call. Executing calls and moving lines is the
+//! caller's part. The protocol, and the reason for doing without a library, are described in
 //! `docs/design/mcp.md` and `docs/adr/0031-mcp-without-a-library.md`.
 
 mod lines;
@@ -20,26 +21,26 @@ pub use tools::tools;
 pub use variable::{DECLARABLE, RUN, SOCKET, TOKEN, VARIABLES};
 pub use wanted::{CheckAnswer, ReportFailure, Wanted};
 
-/// What clients call the server.
+/// The name of the server in its clients.
 pub const NAME: &str = "unstuck";
 
-/// Whether processes with this environment can reach whoever decides. Those that cannot are better
-/// off without our tools.
+/// Returns whether processes with this environment can reach the holder. Those that cannot get no
+/// MCP tools, because these could do nothing for them.
 pub(crate) fn reaches_us(environment: &[(OsString, OsString)]) -> bool {
     environment.iter().any(|(name, value)| name == TOKEN && !value.is_empty())
 }
 
-/// How Claude Code names one of our tools.
+/// Returns Claude Code's name for an Unstuck tool.
 pub(crate) fn claude_name(tool: &str) -> String {
     format!("mcp__{NAME}__{tool}")
 }
 
-/// How Codex names one of our tools.
+/// Returns Codex's name for an Unstuck tool.
 pub(crate) fn codex_name(tool: &str) -> String {
     format!("{NAME}.{tool}")
 }
 
-/// Whether an agent's own name for a tool means this one of ours.
+/// Returns whether an agent's own name for a tool refers to the Unstuck tool `tool`.
 pub fn is_named(name: &str, tool: &str) -> bool {
     name == claude_name(tool) || name == codex_name(tool)
 }

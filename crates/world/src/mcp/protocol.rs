@@ -1,4 +1,4 @@
-//! From a line that a client wrote to what is answered.
+//! The protocol of the server: from a line of the client to its response.
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -12,11 +12,12 @@ use super::wire::{
 };
 use crate::model::ToolSpec;
 
-/// The versions that are spoken, the newest first. What tools need is the same in all of them.
+/// The supported protocol versions, newest first. The parts that tools need are the same in all of
+/// them.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// The protocol, for a server that offers tools and nothing else. It remembers nothing: whatever a
-/// client asks is answered, in whatever order it asks.
+/// The protocol of a server that offers tools and no other feature. It is stateless: every request
+/// is answered, in any order.
 #[derive(Clone, Debug)]
 pub struct Protocol {
     tools: Vec<ToolSpec>,
@@ -24,14 +25,14 @@ pub struct Protocol {
     version: &'static str,
 }
 
-/// What is to be done about a line.
+/// The reaction to a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// Nothing.
+    /// No response.
     Nothing,
-    /// This is written.
+    /// A response to write.
     Reply(Vec<u8>),
-    /// A tool is called; its result is written as [`Call::answer`] puts it.
+    /// A call of a tool; its result is written as [`Call::answer`] formats it.
     Call(Call),
 }
 
@@ -39,15 +40,15 @@ pub enum Heard {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     id: Id,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What it is given.
+    /// The arguments of the call.
     pub input: Value,
 }
 
 impl Protocol {
-    /// A server of this version of ours with these tools. Clients show the instructions to their
-    /// models.
+    /// Creates a server with these tools; `version` is Unstuck's own. Clients show the instructions
+    /// to their models.
     pub fn new(
         tools: Vec<ToolSpec>,
         instructions: impl Into<String>,
@@ -56,7 +57,7 @@ impl Protocol {
         Self { tools, instructions: instructions.into(), version }
     }
 
-    /// Takes a line.
+    /// Handles a line.
     pub fn line(&self, line: &[u8]) -> Heard {
         if line.trim_ascii().is_empty() {
             return Heard::Nothing;
@@ -68,7 +69,7 @@ impl Protocol {
         }
     }
 
-    /// A line was too long to be looked at.
+    /// Returns the response to a line that exceeded [`super::LINE_BYTES_MAX`].
     pub fn too_long(&self) -> Heard {
         refused(None, INVALID_REQUEST, "the message is too long")
     }
@@ -80,7 +81,7 @@ impl Protocol {
             Some(None) => return refused(None, INVALID_REQUEST, "the id is no number and no text"),
         };
         match (&message.method, id) {
-            // An answer to something, or a notice: neither is answered.
+            // A response or a notification: neither is answered.
             (None, Some(_)) | (Some(_), None) => Heard::Nothing,
             (None, None) => refused(None, INVALID_REQUEST, "this is no message"),
             (Some(_), Some(id)) if message.jsonrpc.as_deref() != Some("2.0") => {
@@ -108,8 +109,8 @@ impl Protocol {
         }
     }
 
-    /// A version that we do not speak is answered with our newest: whether that will do is for the
-    /// client to say.
+    /// Returns the response to `initialize`. An unsupported version is answered with the newest
+    /// supported one; the client decides whether to go on with that.
     fn introduction(&self, asked: &str) -> Value {
         let version = VERSIONS.iter().find(|known| **known == asked).unwrap_or(&VERSIONS[0]);
         json!({
@@ -120,8 +121,8 @@ impl Protocol {
         })
     }
 
-    /// None of our tools destroys anything or reaches outside by itself; clients that ask people
-    /// about such tools need not ask about these.
+    /// Returns the list of tools. None of them destroys data or reaches outside by itself, and the
+    /// annotations say so: clients that ask people about such tools need not ask about these.
     fn listed(&self) -> Vec<Value> {
         let told = |tool: &ToolSpec| {
             json!({
@@ -136,8 +137,8 @@ impl Protocol {
 }
 
 impl Call {
-    /// The answer to it, as a line. What failed is a result as well: it is for the model to read.
-    /// Where it is about a failure, its code and category stand beside the words.
+    /// Formats the response to the call as a line. A failure is a result as well, for the model to
+    /// read. If the result is about a fault, its code and category are added as structured content.
     pub fn answer(&self, text: &str, failed: bool, about: Option<Code>) -> Vec<u8> {
         let content = json!([{ "type": "text", "text": text }]);
         let mut result = json!({ "content": content, "isError": failed });
@@ -174,7 +175,7 @@ mod tests {
         Protocol::new(tools(), "ask", "1.2.3")
     }
 
-    /// What is answered to a line, as a value.
+    /// Returns the response to a line as a value.
     fn answer(line: &str) -> Value {
         match protocol().line(line.as_bytes()) {
             Heard::Nothing => Value::Null,

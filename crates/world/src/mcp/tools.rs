@@ -1,11 +1,11 @@
-//! The tools as clients are told about them.
+//! The definitions of the tools that the server lists.
 
 use serde_json::json;
 
 use crate::model::ToolSpec;
 use crate::tool::{described, number, spoken, text};
 
-/// All tools of the server: the words that a model of ours has too, and two more.
+/// Returns all tools of the server: those that Unstuck's own models use to speak, and two more.
 pub fn tools() -> Vec<ToolSpec> {
     let mut all = spoken();
     all.push(described(

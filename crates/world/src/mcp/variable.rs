@@ -1,13 +1,13 @@
-//! The variables by which a child of a run finds whoever decides.
+//! The environment variables by which a child process of a run finds the holder.
 
-/// Where the control socket is.
+/// The path of the control socket.
 pub const SOCKET: &str = "UNSTUCK_SOCKET";
-/// What shows which run it belongs to.
+/// The token that proves which run the process belongs to.
 pub const TOKEN: &str = "UNSTUCK_TOKEN";
-/// The run.
+/// The id of the run.
 pub const RUN: &str = "UNSTUCK_RUN";
-/// What actions may use that an agent declares: names and places, no secret.
+/// The names and places that actions declared by an agent may use, as JSON; no secrets.
 pub const DECLARABLE: &str = "UNSTUCK_DECLARABLE";
 
-/// All of them: what a client has to hand on to the server.
+/// All of these variables, which a client has to pass on to the server.
 pub const VARIABLES: [&str; 4] = [SOCKET, TOKEN, RUN, DECLARABLE];

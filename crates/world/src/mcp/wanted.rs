@@ -1,4 +1,4 @@
-//! What a client's model asks for, typed at the door.
+//! Calls of a client's model, parsed into types.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,47 +9,47 @@ use unstuck_core::time::Span;
 
 use crate::tool::{Speak, Wish, bad_input, typed};
 
-/// Where such a failure is raised.
+/// The source of reported faults.
 const SOURCE: &str = "agent";
-/// How much of a message a fault carries: its end, where programs say what went wrong.
+/// Maximum number of bytes of a message in a fault: its end, where programs say what went wrong.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
 
-/// What is asked for.
+/// A parsed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Something is said that our own models say as well.
+    /// A statement that Unstuck's own models can make as well.
     Speak(Speak),
-    /// A failure is reported.
+    /// The report of a failure.
     ReportFailure(ReportFailure),
-    /// Has a question been answered?
+    /// A query whether a question has been answered.
     CheckAnswer(CheckAnswer),
 }
 
-/// A failure, in the words of whoever met it.
+/// A failure, as the agent that met it reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportFailure {
-    /// Its code, where it is known.
+    /// The fault code, if the agent knows it.
     #[serde(default)]
     pub code: Option<Code>,
-    /// What failed.
+    /// The message of the failed program.
     pub message: String,
-    /// How long the other side asked to wait.
+    /// Seconds that the other side asked to wait.
     #[serde(default)]
     pub retry_after_seconds: Option<u64>,
 }
 
-/// A question that was asked before.
+/// A query for the answer to an earlier question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckAnswer {
-    /// As it was named: `3`, or `q3`.
+    /// The id of the question: `3` or `q3`.
     pub question: String,
 }
 
 impl Wanted {
-    /// Reads a call. A tool that is not there, and input that is not as its description says, is a
-    /// fault that the model is to hear of.
+    /// Parses a call. An unknown tool, or input that does not match the tool's schema, is a fault
+    /// whose message goes to the model.
     pub fn read(tool: &str, input: &Value) -> Result<Self, Box<Fault>> {
         match tool {
             "report_failure" => typed(tool, input).map(Self::ReportFailure),
@@ -63,8 +63,9 @@ impl Wanted {
 }
 
 impl ReportFailure {
-    /// The fault that it is. A code is taken as it is said; without one, what was written is read.
-    /// That something is wrong inside Unstuck is not for others to say.
+    /// Returns the fault that is reported. A given code is taken as it is; without one, the message
+    /// is classified. Codes of the internal category are rejected, because an agent cannot report a
+    /// fault inside Unstuck.
     pub fn fault(&self) -> Result<Fault, Box<Fault>> {
         let message = tail(&self.message);
         let fault = match self.code {

@@ -1,19 +1,19 @@
-//! What goes over the wire: JSON-RPC 2.0, one message per line.
+//! The wire format: JSON-RPC 2.0, one message per line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What cannot be read at all.
+/// JSON-RPC error: the line is not JSON.
 pub(super) const PARSE_ERROR: i32 = -32_700;
-/// What is no message.
+/// JSON-RPC error: the JSON is not a valid message.
 pub(super) const INVALID_REQUEST: i32 = -32_600;
-/// A method that is not there.
+/// JSON-RPC error: the method does not exist.
 pub(super) const METHOD_NOT_FOUND: i32 = -32_601;
-/// Parameters that do not fit the method.
+/// JSON-RPC error: the parameters do not fit the method.
 pub(super) const INVALID_PARAMS: i32 = -32_602;
 
-/// What names a request, in the client's own form.
+/// The id of a request, in the type that the client chose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Id {
@@ -21,7 +21,7 @@ pub(super) enum Id {
     Text(String),
 }
 
-/// A message of the client's: a request, a notice, or its answer to something.
+/// A message of the client: a request, a notification, or a response.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(default)]
@@ -34,14 +34,14 @@ pub(super) struct Message<'a> {
     pub(super) params: Option<&'a RawValue>,
 }
 
-/// What a client says about itself.
+/// The parameters of `initialize` that are read.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Initialize {
     #[serde(default, rename = "protocolVersion")]
     pub(super) protocol_version: String,
 }
 
-/// Which tool is called, and with what.
+/// The parameters of `tools/call`.
 #[derive(Debug, Deserialize)]
 pub(super) struct CallTool {
     pub(super) name: String,
@@ -49,7 +49,7 @@ pub(super) struct CallTool {
     pub(super) arguments: Option<Value>,
 }
 
-/// Our answer.
+/// A response of the server.
 #[derive(Serialize)]
 pub(super) struct Reply<'a> {
     pub(super) jsonrpc: &'static str,
@@ -58,7 +58,6 @@ pub(super) struct Reply<'a> {
     pub(super) outcome: Outcome<'a>,
 }
 
-/// How it came out.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome<'a> {
@@ -67,9 +66,9 @@ pub(super) enum Outcome<'a> {
 }
 
 impl Reply<'_> {
-    /// On a line of its own.
+    /// Serializes the response as one line.
     pub(super) fn written(&self) -> Vec<u8> {
-        // Nothing in it can fail to be written.
+        // Serializing these types cannot fail.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
         line
