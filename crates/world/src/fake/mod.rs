@@ -1,4 +1,4 @@
-//! Stand-ins for the outside, so that everything can be shown and proved without it.
+//! Stand-ins for external services, so that tests, drill and demo need no network.
 
 pub mod receiver;
 pub mod server;

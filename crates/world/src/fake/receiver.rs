@@ -1,4 +1,4 @@
-//! Somebody who gets messages, on a local port: remembers what came, and answers as told.
+//! A receiver of messages on a local port: records the requests, and answers as configured.
 
 use std::convert::Infallible;
 use std::io;
@@ -17,10 +17,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::server::{Seen, read};
 
-/// How many connections are open at a time; others wait.
+/// Maximum number of open connections; further ones wait.
 const CONNECTIONS_MAX: usize = 64;
 
-/// The receiver, until it is dropped.
+/// A running receiver; dropping it ends it.
 #[derive(Debug)]
 pub struct Receiver {
     address: SocketAddr,
@@ -28,27 +28,27 @@ pub struct Receiver {
     _end: DropGuard,
 }
 
-/// What it answers.
+/// A response of the receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// How long it wants to be left alone, in seconds.
+    /// Seconds in the `retry-after` header, if it is sent.
     pub retry_after: Option<u32>,
     /// The body.
     pub body: String,
 }
 
 impl Reply {
-    /// With this status and nothing else.
+    /// Creates a response with this status and an empty body.
     pub fn status(status: u16) -> Self {
         Self { status, ..Self::default() }
     }
 }
 
 impl Receiver {
-    /// Listens on a free local port. The first requests get `first`, in order, and all that follow
-    /// get 200. Needs a runtime with time and I/O.
+    /// Listens on a free local port. The first requests are answered with `first`, in order, and
+    /// all later ones with 200. Needs a Tokio runtime with time and I/O.
     pub async fn start(first: impl IntoIterator<Item = Reply>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -60,17 +60,17 @@ impl Receiver {
         Ok(Self { address, seen, _end: end.drop_guard() })
     }
 
-    /// An address at it: `http://127.0.0.1:4711/path`.
+    /// Returns a URL of the receiver: `http://127.0.0.1:4711/path`.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Everything that came in so far, in order.
+    /// Returns all requests so far, in order.
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.borrow().clone()
     }
 
-    /// Waits until `count` requests have come in, and tells all of them.
+    /// Waits until `count` requests have arrived, and returns all requests so far.
     pub async fn arrived(&self, count: usize) -> Vec<Seen> {
         match self.seen.clone().wait_for(|seen| seen.len() >= count).await {
             Ok(seen) => seen.clone(),
@@ -79,14 +79,14 @@ impl Receiver {
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Desk {
     first: Vec<Reply>,
     notes: watch::Sender<Vec<Seen>>,
 }
 
 async fn accept(listener: TcpListener, desk: Arc<Desk>) {
-    // Dropped with this future, and every connection with it.
+    // Dropping this future drops the set, and every connection with it.
     let mut connections = JoinSet::new();
     loop {
         while connections.len() >= CONNECTIONS_MAX {
@@ -101,7 +101,7 @@ async fn accept(listener: TcpListener, desk: Arc<Desk>) {
 
 async fn serve(stream: TcpStream, desk: Arc<Desk>) {
     let answer = service_fn(|request| desk.answer(request));
-    // A connection that breaks has said enough.
+    // A broken connection needs no reaction.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), answer)
         .await;

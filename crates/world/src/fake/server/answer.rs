@@ -1,24 +1,24 @@
-//! What the service can be told to answer, in words that hold for every protocol.
+//! The scripted responses of the service, independent of the protocol.
 
 use serde_json::Value;
 use unstuck_core::time::{Span, Time};
 
-/// The answers to the calls of a model, in their order.
+/// The responses to the calls of a model, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// To the first calls.
+    /// The responses to the first calls.
     pub first: Vec<Answer>,
-    /// To all that follow.
+    /// The response to all later calls.
     pub then: Answer,
 }
 
 impl Script {
-    /// `first`, and then `then` for ever.
+    /// Creates a script that answers with `first`, and then always with `then`.
     pub fn new(first: impl IntoIterator<Item = Answer>, then: Answer) -> Self {
         Self { first: first.into_iter().collect(), then }
     }
 
-    /// The answer to call `number`, counted from 0.
+    /// Returns the response to call `number`, counted from 0.
     pub(super) fn answer(&self, number: usize) -> &Answer {
         self.first.get(number).unwrap_or(&self.then)
     }
@@ -30,164 +30,164 @@ impl From<Answer> for Script {
     }
 }
 
-/// One answer.
+/// A scripted response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The model takes its turn.
+    /// A turn of the model.
     Turn(Speech),
-    /// The service answers with an error.
+    /// An HTTP error.
     Error(HttpError),
-    /// Something on the way goes wrong.
+    /// A failure of the connection or of the stream.
     Trouble(Trouble),
 }
 
 impl Answer {
-    /// The model says `text` and is done.
+    /// Returns a finished turn with this text.
     pub fn text(text: &str) -> Self {
         Self::Turn(Speech { text: text.to_owned(), ..Speech::default() })
     }
 
-    /// The model wants one tool to be used.
+    /// Returns a turn in which the model calls one tool.
     pub fn call(name: &str, input: &Value) -> Self {
         Self::calls([Call::new(name, input)])
     }
 
-    /// The model wants some tools to be used.
+    /// Returns a turn in which the model calls these tools.
     pub fn calls(calls: impl IntoIterator<Item = Call>) -> Self {
         Self::Turn(Speech { calls: calls.into_iter().collect(), ..Speech::default() })
     }
 
-    /// The model's turn ends otherwise than by being done.
+    /// Returns a turn with some text and this end.
     pub fn stopped(stop: Stop) -> Self {
         Self::Turn(Speech { text: "So far so".to_owned(), stop, ..Speech::default() })
     }
 }
 
-/// What the model says in its turn.
+/// The content of a model's turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Speech {
-    /// Its words; none when empty.
+    /// The text; no text part is sent if it is empty.
     pub text: String,
-    /// The tools it wants used.
+    /// The calls of tools.
     pub calls: Vec<Call>,
-    /// How the turn ends.
+    /// The reason for which the turn ends.
     pub stop: Stop,
-    /// Whether the service leaves out what the turn used, as some do.
+    /// `true` if the service leaves out the usage of the turn, as some do.
     pub unmeasured: bool,
 }
 
-/// A tool the model wants used.
+/// A call of a tool by the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// What it is given, as it goes over the wire; need not be JSON.
+    /// The arguments as they go over the wire; need not be JSON.
     pub arguments: String,
 }
 
 impl Call {
-    /// The tool `name`, given `input`.
+    /// Creates a call of the tool `name` with `input`.
     pub fn new(name: &str, input: &Value) -> Self {
         Self { name: name.to_owned(), arguments: input.to_string() }
     }
 }
 
-/// How a turn ends.
+/// The reason for which a turn ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stop {
-    /// The model is done, or waits for its tools.
+    /// The model is done, or waits for the results of its calls.
     #[default]
     Done,
-    /// At the longest answer allowed.
+    /// The limit of output tokens is reached.
     OutputLimit,
     /// The model declines.
     Refusal,
-    /// It is not finished: the service is to be asked to go on. Only Anthropic's does that; the
-    /// others are done.
+    /// The turn is unfinished, and the client has to request its continuation. Only Anthropic has
+    /// this; the other protocols send a finished turn.
     Paused,
-    /// For a reason that nobody has heard of.
+    /// A reason that no client knows.
     Unheard,
 }
 
-/// An answer with a status that is not success.
+/// A response with an error status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HttpError {
     /// 401: the key is wrong.
     Unauthorized,
-    /// 403: the key may not do this.
+    /// 403: the key lacks a permission.
     Forbidden,
-    /// 402: somebody has to pay first.
+    /// 402: payment is required first.
     PaymentRequired,
-    /// The credit is used up, said with the status each service uses for it (400, 429).
+    /// The credit is used up; the status is the one that each service uses for it (400, 429).
     NoCredit,
-    /// 404: there is no such model.
+    /// 404: the model does not exist.
     NoSuchModel,
     /// 429: too many requests or tokens.
     RateLimit(RetryAfter),
-    /// 429: a plan's window is used up.
+    /// 429: the usage limit of a plan's window is reached.
     UsageLimit(Option<Reset>),
-    /// 500.
+    /// 500: internal error.
     Internal,
-    /// 503, with nothing to say about it.
+    /// 503, without an explanation.
     Unavailable,
-    /// 529 or 503: overloaded, said in the service's own words.
+    /// 529 or 503: overloaded, with the service's own error type.
     Overloaded,
-    /// 400: the conversation does not fit the model.
+    /// 400: the conversation exceeds the model's context window.
     ContextTooLong,
     /// 413: the request has too many bytes.
     TooLarge,
-    /// 400: anything else about the request.
+    /// 400: any other fault of the request.
     Invalid,
-    /// 418 with an error type that nobody has heard of.
+    /// 418 with an error type that no client knows.
     Unheard,
-    /// 502 with a page of HTML: something in between answers.
+    /// 502 with an HTML page, as from a gateway in between.
     Page,
-    /// 302 to somewhere else.
+    /// 302 to another URL.
     Redirect,
 }
 
-/// How a rate limit says when to come back.
+/// The form in which a rate limit says when to retry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RetryAfter {
-    /// Not at all.
+    /// No statement.
     Unsaid,
-    /// In so many seconds.
+    /// Seconds to wait.
     Seconds(u32),
-    /// At an HTTP date.
+    /// An HTTP date.
     Date(String),
 }
 
-/// When a plan's window begins anew. A service says it as a time or as a span; the fake has no
-/// clock, so it is told both.
+/// The time at which a plan's window begins anew. Services report it as a time or as a span; the
+/// fake has no clock, so it is given both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
-    /// The time.
+    /// The time of the reset.
     pub at: Time,
-    /// How far off that is.
+    /// The span until the reset.
     pub within: Span,
 }
 
-/// Something on the way goes wrong.
+/// A failure of the connection or of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The request is taken, and nothing comes back until the server ends.
+    /// The request is read, and no response comes until the server ends.
     HangBeforeHeaders,
-    /// The stream begins, and nothing follows until the server ends.
+    /// The stream begins, and no further event comes until the server ends.
     HangAfterFirstEvent,
     /// The connection breaks in the middle of the stream.
     Cut,
-    /// The stream ends properly, before the model does.
+    /// The stream ends properly before the turn is complete.
     EndsEarly,
-    /// An event that is no JSON.
+    /// The stream contains an event that is not JSON.
     Malformed,
-    /// Success, with no body.
+    /// A success with an empty body.
     Empty,
-    /// Success, with a page of HTML.
+    /// A success with an HTML page.
     WrongContentType,
-    /// An error event after the first words: overloaded.
+    /// An error event after the first event: overloaded.
     OverloadedMidStream,
-    /// An error event of a type that nobody has heard of.
+    /// An error event of a type that no client knows.
     UnheardMidStream,
-    /// One event of so many bytes.
+    /// A single event of this many bytes.
     HugeEvent(usize),
 }

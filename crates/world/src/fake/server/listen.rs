@@ -1,4 +1,4 @@
-//! The listening part: connections in, requests noted, replies out.
+//! The listener: accepts connections, records requests, sends responses.
 
 use std::convert::Infallible;
 use std::io;
@@ -22,19 +22,19 @@ use super::answer::Script;
 use super::reply::{self, Reply, Steps};
 use super::wire::{Asked, Protocol};
 
-/// How many connections are open at a time; others wait.
+/// Maximum number of open connections; further ones wait.
 const CONNECTIONS_MAX: usize = 64;
-/// How many requests are kept for looking at; later ones are answered and forgotten.
+/// Maximum number of recorded requests; later ones are answered but not recorded.
 const REQUESTS_KEPT_MAX: usize = 1_000;
-/// The largest request that is read.
+/// Maximum size of a request's body in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1_024 * 1_024;
-/// How long one connection may live.
+/// Maximum lifetime of a connection.
 const CONNECTION_MAX: Duration = Duration::from_mins(30);
 
 /// Headers whose value is a credential.
 const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "proxy-authorization", "cookie"];
 
-/// The service, until it is dropped; whatever hangs ends with it.
+/// A running service; dropping it ends it and every hanging response.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -42,33 +42,34 @@ pub struct Server {
     _end: DropGuard,
 }
 
-/// A request that came in.
+/// A recorded request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Its method.
+    /// The HTTP method.
     pub method: String,
-    /// Its path and query.
+    /// The path with the query.
     pub path: String,
-    /// Its headers; of credentials only that they were there.
+    /// The headers; the values of credentials are redacted.
     pub headers: Vec<(String, String)>,
-    /// Its body, as it came.
+    /// The body, unchanged.
     pub body: Bytes,
 }
 
 impl Seen {
-    /// The value of a header, by its name in small letters.
+    /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null when it is none.
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
 impl Server {
-    /// Listens on a free local port and answers by `script`. Needs a runtime with time and I/O.
+    /// Listens on a free local port and answers by `script`. Needs a Tokio runtime with time and
+    /// I/O.
     pub async fn start(script: impl Into<Script>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -80,17 +81,17 @@ impl Server {
         Ok(Self { address, seen, _end: end.drop_guard() })
     }
 
-    /// Where it listens, without a path: `http://127.0.0.1:4711`.
+    /// Returns the base URL, without a path: `http://127.0.0.1:4711`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Everything that came in so far, in order.
+    /// Returns all recorded requests, in order.
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.borrow().clone()
     }
 
-    /// Waits until `count` requests have come in, and tells all of them.
+    /// Waits until `count` requests have arrived, and returns all recorded ones.
     pub async fn arrived(&self, count: usize) -> Vec<Seen> {
         let mut seen = self.seen.clone();
         match seen.wait_for(|seen| seen.len() >= count).await {
@@ -99,7 +100,7 @@ impl Server {
         }
     }
 
-    /// Only the calls of a model among what came in.
+    /// Returns the recorded requests that are calls of a model.
     pub fn calls(&self) -> Vec<Seen> {
         let mut seen = self.seen();
         seen.retain(|request| Protocol::of(&request.method, &request.path).is_some());
@@ -107,7 +108,7 @@ impl Server {
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Desk {
     script: Script,
     calls: AtomicUsize,
@@ -115,7 +116,7 @@ struct Desk {
 }
 
 async fn accept(listener: TcpListener, desk: Arc<Desk>) {
-    // Dropped with this future, and every connection with it.
+    // Dropping this future drops the set, and every connection with it.
     let mut connections = JoinSet::new();
     loop {
         while connections.len() >= CONNECTIONS_MAX {
@@ -131,7 +132,7 @@ async fn accept(listener: TcpListener, desk: Arc<Desk>) {
 
 async fn serve(stream: TcpStream, desk: Arc<Desk>) {
     let answer = service_fn(|request| desk.answer(request));
-    // A connection that breaks is what many scripts are about.
+    // Broken connections are the point of many scripts.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), answer)
         .await;
@@ -162,7 +163,7 @@ impl Desk {
     }
 }
 
-/// None for a request that is too large or breaks off.
+/// Reads a request; `None` if it is too large or breaks off.
 pub(in crate::fake) async fn read(request: Request<Incoming>) -> Option<Seen> {
     let (head, body) = request.into_parts();
     if body.size_hint().lower() > BODY_BYTES_MAX as u64 {

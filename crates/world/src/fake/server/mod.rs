@@ -1,11 +1,11 @@
-//! A model's service that fails on demand, on a local port.
+//! The service of a model on a local port, which fails on demand.
 //!
-//! It speaks the three protocols that models are called by (Anthropic Messages, `OpenAI` Responses
-//! and Chat Completions) and answers by a script: the n-th call of a model gets the n-th answer,
-//! whatever it asks. That makes it deterministic, and good enough for real agent programs. What is
-//! no call of a model (a look at the address, a list of models) leaves the script alone.
+//! It speaks the three protocols of models (Anthropic Messages, `OpenAI` Responses and Chat
+//! Completions) and answers by a script: the n-th call of a model gets the n-th response, whatever
+//! it asks. This makes it deterministic, and sufficient for real agent programs. Requests that are
+//! no call of a model (a probe of the address, a list of models) do not advance the script.
 //!
-//! A refused connection is a port nobody listens on, an unknown host a name under `.invalid`;
+//! A refused connection is a port without a listener, an unknown host is a name under `.invalid`;
 //! neither needs a server.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! From an answer to what goes over the wire: status, headers, and a body in steps.
+//! Turns a scripted response into HTTP: status, headers, and a body in steps.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,14 +11,14 @@ use serde_json::Value;
 use super::answer::{Answer, Speech, Trouble};
 use super::wire::{self, Asked, Event};
 
-/// What is sent back.
+/// An HTTP response of the service.
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Steps,
 }
 
-/// One step of sending a body.
+/// A step of sending a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Bytes(Bytes),
@@ -27,10 +27,10 @@ pub(super) enum Step {
     Cut,
 }
 
-/// A body as a list of steps; it ends properly after the last.
+/// A body as a list of steps; it ends properly after the last one.
 pub(super) struct Steps(VecDeque<Step>);
 
-/// The connection is to be broken.
+/// The error that breaks the connection.
 #[derive(Debug)]
 pub(super) struct Broken;
 
@@ -52,9 +52,9 @@ impl Body for Steps {
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let steps = &mut self.get_mut().0;
         match steps.front() {
-            // Nothing wakes it: the connection's task is dropped with the server.
+            // No waker is registered: the connection's task is dropped with the server.
             Some(Step::Hang) => Poll::Pending,
-            // What was handed over before goes out while nothing more is at hand.
+            // Pending without more data makes hyper flush the frames that it has already.
             Some(Step::Flush) => {
                 steps.pop_front();
                 context.waker().wake_by_ref();
@@ -68,7 +68,7 @@ impl Body for Steps {
     }
 }
 
-/// The reply to a call; none when there is never to be one.
+/// Returns the response to a call; `None` if there is never to be one.
 pub(super) fn reply(answer: &Answer, asked: &Asked) -> Option<Reply> {
     match answer {
         Answer::Turn(speech) if asked.streaming => {
@@ -105,7 +105,7 @@ fn troubled(trouble: Trouble, asked: &Asked) -> Option<Reply> {
     Some(streamed(events))
 }
 
-/// The first half: some words, and no end.
+/// Returns the first half of the events: some text, and no end.
 fn half(mut events: Vec<Event>) -> Vec<Event> {
     events.truncate(events.len() / 2);
     events

@@ -1,4 +1,4 @@
-//! `OpenAI` Chat Completions, as many services speak it.
+//! The protocol `OpenAI` Chat Completions, which many services speak.
 
 use serde_json::{Value, json};
 

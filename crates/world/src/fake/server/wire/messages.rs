@@ -1,4 +1,4 @@
-//! Anthropic Messages.
+//! The protocol Anthropic Messages.
 
 use serde_json::{Value, json};
 
@@ -143,7 +143,7 @@ pub(super) fn error(error: &HttpError) -> (u16, Value) {
     (status, body(kind, message))
 }
 
-/// The headers of a plan's window that is used up.
+/// Returns the headers of a plan's window that is used up.
 pub(super) fn window(reset: Option<Reset>) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("anthropic-ratelimit-unified-status", "rejected".to_owned()),

@@ -1,4 +1,4 @@
-//! How each protocol looks: which path it is called by, its stream, its errors.
+//! The wire formats of the protocols: path, stream, errors.
 
 mod chat;
 mod messages;
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use super::answer::{HttpError, RetryAfter, Speech};
 use super::reply::{self, Reply};
 
-/// The id that every answer carries, so that a fault can be seen to keep it.
+/// The request id in every response, so that tests can check that a fault keeps it.
 pub(super) const REQUEST_ID: &str = "req_fake123";
 
-/// What every turn uses, where it is measured.
+/// The usage of every turn, if it is reported.
 pub(super) const INPUT_TOKENS: u64 = 100;
 pub(super) const CACHED_TOKENS: u64 = 10;
 pub(super) const OUTPUT_TOKENS: u64 = 20;
 
-/// How a model is called.
+/// The protocol of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     Messages,
@@ -25,12 +25,12 @@ pub(super) enum Protocol {
     Chat,
 }
 
-/// What a call asks for, as far as an answer depends on it.
+/// The properties of a call that its response depends on.
 pub(super) struct Asked {
     pub(super) protocol: Protocol,
     pub(super) streaming: bool,
     pub(super) model: String,
-    /// Which call it is; ids of calls and messages carry it.
+    /// The number of the call; the ids of tool calls and messages contain it.
     pub(super) number: usize,
 }
 
@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-/// One event of a stream, as it is written.
+/// A serialized event of a stream.
 pub(super) struct Event(pub(super) String);
 
 impl Event {
@@ -57,7 +57,7 @@ impl Event {
         Self(format!("data: {data}\n\n"))
     }
 
-    /// With the name of its type beside it, as two of the protocols have it.
+    /// Creates an event with its type in an `event` field as well, as two of the protocols require.
     fn named(data: &Value) -> Self {
         let name = data["type"].as_str().unwrap_or_default();
         Self(format!("event: {name}\ndata: {data}\n\n"))
@@ -65,7 +65,7 @@ impl Event {
 }
 
 impl Protocol {
-    /// The protocol of a request; none when it calls no model.
+    /// Returns the protocol of a request; `None` if it is no call of a model.
     pub(super) fn of(method: &str, path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         match method {
@@ -101,7 +101,7 @@ impl Protocol {
     }
 }
 
-/// An answer that is no success.
+/// Returns the response for an error status.
 pub(super) fn refusal(error: &HttpError, protocol: Protocol) -> Reply {
     match error {
         HttpError::Page => return reply::page(502),
@@ -121,7 +121,7 @@ pub(super) fn refusal(error: &HttpError, protocol: Protocol) -> Reply {
     reply
 }
 
-/// What the headers say about a limit.
+/// Returns the headers about a rate limit or a usage limit.
 fn limits(error: &HttpError, protocol: Protocol) -> Vec<(&'static str, String)> {
     match (error, protocol) {
         (HttpError::RateLimit(RetryAfter::Seconds(seconds)), _) => {
@@ -133,7 +133,7 @@ fn limits(error: &HttpError, protocol: Protocol) -> Vec<(&'static str, String)> 
     }
 }
 
-/// Both protocols of `OpenAI` have the same errors.
+/// Returns the status and the body of an error; both protocols of `OpenAI` have the same.
 fn openai_error(error: &HttpError) -> (u16, Value) {
     let (status, kind, code, message) = match error {
         HttpError::Unauthorized => (

@@ -1,4 +1,4 @@
-//! `OpenAI` Responses.
+//! The protocol `OpenAI` Responses.
 
 use serde_json::{Value, json};
 
@@ -111,7 +111,7 @@ fn output(speech: &Speech, asked: &Asked) -> Vec<Value> {
     message.into_iter().chain(calls).collect()
 }
 
-/// A tool of a server, `mcp__server__tool`, is named in two parts here.
+/// Splits the name of an MCP tool, `mcp__server__tool`: this protocol sends it in two parts.
 fn of_server(name: &str) -> (Option<&str>, &str) {
     match name.rsplit_once("__") {
         Some((server, tool)) if server.starts_with("mcp__") => (Some(server), tool),
