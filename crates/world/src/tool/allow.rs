@@ -1,8 +1,8 @@
-//! Which of the actions that agents declare are performed without asking a person.
+//! The rules by which an action declared by an agent is performed without asking the operator.
 //!
 //! A rule of the settings names a command or hosts, and with it the secrets that such an action may
-//! use. What no rule covers is performed only when a person has said yes to its exact text, which
-//! [`text_of`] puts together: everything that is called, and everything that looks it up.
+//! use. An action that no rule covers is performed only if the operator approved its exact text,
+//! which [`text_of`] composes: the call with all its parts, and the probe.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,47 +13,47 @@ use unstuck_core::plan::{Call, HttpCall, MutationSpec, ProbeCommand};
 use super::declare::line_of;
 use crate::egress::{HostPattern, service_target};
 
-/// The longest action that a person can be shown.
+/// Maximum size in bytes of an action's text that the operator can be shown.
 pub(super) const TEXT_BYTES_MAX: usize = 8_192;
-/// What a shell takes as it is, beside letters and digits.
+/// Characters without a special meaning to a shell, besides letters and digits.
 const PLAIN: &str = " -_./:=@%+,";
 
-/// An action that is performed without asking.
+/// A rule for actions that are performed without asking.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ActionRule {
-    /// A command as it is typed; `*` stands for any characters that mean nothing special to a shell.
-    /// Without a command, the rule is about requests.
+    /// A command as it is typed; `*` stands for any characters without a special meaning to a
+    /// shell. Without a command, the rule applies to requests.
     pub command: Option<String>,
     /// The hosts that the command may reach, or that requests may go to.
     pub hosts: Vec<HostPattern>,
-    /// The variables of the secrets that it may use.
+    /// The variables of the secrets that the action may use.
     pub secrets: BTreeSet<String>,
 }
 
-/// What an action may reach that may be performed.
+/// The permissions of an action that may be performed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permitted {
-    /// What its call may reach.
+    /// The hosts that its call may reach.
     pub call: ActionReach,
-    /// What the command may reach that looks it up.
+    /// The hosts that its probe may reach.
     pub probe: ActionReach,
-    /// The variables that its rule gives a command.
+    /// The variables that its rule gives to the command.
     pub secrets: BTreeSet<String>,
 }
 
-/// What one command or request of an action may reach.
+/// The hosts that one command or request of an action may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ActionReach {
-    /// Whatever it likes: the plan, or a person, said yes to this very action.
+    /// Any host: the plan or the operator approved this exact action.
     #[default]
     Anything,
-    /// These hosts.
+    /// Only these hosts.
     Hosts(Vec<HostPattern>),
 }
 
 impl ActionRule {
-    /// Whether the rule lets a call be made.
+    /// Returns whether the rule covers a call.
     pub(super) fn covers(&self, call: &Call) -> bool {
         match call {
             Call::Command(call) => {
@@ -65,7 +65,7 @@ impl ActionRule {
         }
     }
 
-    /// Whether the rule lets a command be run that looks an action up.
+    /// Returns whether the rule covers the command of a probe.
     pub(super) fn covers_probe(&self, probe: &ProbeCommand) -> bool {
         self.covers_line(line_of(&probe.program, &probe.arguments))
     }
@@ -75,7 +75,8 @@ impl ActionRule {
         matches_command(pattern, without_folder(line))
     }
 
-    /// A request whose headers name another host goes there in truth.
+    /// Returns whether the rule covers a request. One with a `host` header of its own is not
+    /// covered, because that header decides where the request really goes.
     fn covers_request(&self, call: &HttpCall) -> bool {
         let mut names =
             call.headers.iter().map(|(name, _)| name).chain(call.secrets.iter().map(|s| &s.name));
@@ -91,7 +92,8 @@ impl ActionRule {
     }
 }
 
-/// Everything that an action does, as a person reads it before they say yes.
+/// Returns the text of everything that an action does, which the operator reads before approving
+/// it.
 pub(super) fn text_of(spec: &MutationSpec) -> String {
     let mut text = String::new();
     match spec.call.as_deref() {
@@ -123,7 +125,7 @@ fn request_text(text: &mut String, call: &HttpCall) {
     }
 }
 
-/// The line itself, where it begins with a change into a folder of the worktree.
+/// Returns the line without a leading `cd` into a folder of the worktree.
 fn without_folder(line: &str) -> &str {
     let rest = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
     match rest {
@@ -132,7 +134,7 @@ fn without_folder(line: &str) -> &str {
     }
 }
 
-/// Whether a line is the pattern, with plain characters where it has a `*`.
+/// Returns whether a line matches the pattern, with plain characters where it has a `*`.
 fn matches_command(pattern: &str, line: &str) -> bool {
     let pattern: Vec<char> = pattern.trim().chars().collect();
     let mut reached = vec![false; pattern.len() + 1];

@@ -1,7 +1,8 @@
-//! Which files a declared action runs that the work itself has changed.
+//! Finds the files run by a declared action that the work itself has changed.
 //!
-//! A rule that allows `./deploy *` is meant for the script as the person knows it. Scripts are read
-//! for the files that they name in turn, so that a change of what they call counts as well.
+//! A rule that allows `./deploy *` is meant for the script as the operator knows it. Scripts are
+//! searched for the files that they name in turn, so that a change of a called script counts as
+//! well.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::programs_of;
 
-/// Files that say what a program does which is given only a target.
+/// The files that define the targets of build tools.
 const RECIPES: &[(&str, &[&str])] = &[
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
     ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
@@ -17,11 +18,12 @@ const RECIPES: &[(&str, &[&str])] = &[
     ("task", &["Taskfile.yml", "Taskfile.yaml"]),
     ("rake", &["Rakefile"]),
 ];
-/// How many files are read, and how long one may be.
+/// Maximum number of files to read, and maximum size of each in bytes.
 const FILES_MAX: usize = 64;
 const BYTES_MAX: u64 = 256 * 1_024;
 
-/// Those of the `changed` files that these lines of shell run, or that a file names which they run.
+/// Returns those of the `changed` files that these shell lines run, directly or through a file that
+/// they name.
 pub fn changed_code(root: &Path, lines: &[&str], changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let mut open: Vec<PathBuf> = lines.iter().flat_map(|line| files_of(root, line)).collect();
     let mut seen = BTreeSet::new();
@@ -40,7 +42,7 @@ pub fn changed_code(root: &Path, lines: &[&str], changed: &BTreeSet<PathBuf>) ->
     changed.iter().filter(|path| seen.contains(*path)).cloned().collect()
 }
 
-/// The files of the project that a line of shell runs or names.
+/// Returns the files of the project that a shell line runs or names.
 fn files_of(root: &Path, line: &str) -> Vec<PathBuf> {
     let folder = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
     let folder = Path::new(folder.map_or("", |(folder, _)| folder.trim_matches(['\'', '"'])));
@@ -56,7 +58,8 @@ fn files_of(root: &Path, line: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The files of the project that a text names, from its root or from `folder`; modules with dots too.
+/// Returns the files of the project that a text names, relative to its root or to `folder`; a
+/// dotted name is also tried as a Python module.
 fn named_in(root: &Path, folder: &Path, text: &str) -> Vec<PathBuf> {
     let is_part = |c: char| c.is_alphanumeric() || "_-./+@".contains(c);
     let words: BTreeSet<&str> = text.split(|c| !is_part(c)).filter(|word| word.len() > 1).collect();

@@ -1,9 +1,9 @@
-//! What a model declares that cannot be taken back, and the action that comes of it.
+//! Irreversible actions that a model declares, and the specification made from them.
 //!
-//! The action is complete: what is called is kept with the intent, so that whoever goes on after a
-//! crash calls and looks up the same. What needs a secret names its variable, and only variables and
-//! places that the settings list: an agent that was talked into something must not be able to send a
-//! secret where it likes.
+//! The specification is complete: the call is stored with the intent, so that a holder that
+//! recovers after a crash calls and looks up the same. Secrets are named by their variable, and
+//! only variables and places listed in the settings are accepted: an agent that was manipulated
+//! must not be able to send a secret to a place of its choice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,85 +22,86 @@ use super::wish::Declaration;
 use crate::commands::Commands;
 
 const TOOL: &str = "mutate";
-/// The longest name of an action.
+/// Maximum length of an action's key in bytes.
 const KEY_BYTES_MAX: usize = 200;
-/// The longest that an action may take.
+/// Maximum timeout of an action.
 const TIMEOUT_MAX: Span = Span::from_hours(1);
 
-/// What actions that an agent declares may use.
+/// The secrets, places and rules for actions that an agent declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Declarable {
-    /// The variables of secrets that they may name.
+    /// The variables of secrets that actions may name.
     pub secrets: BTreeSet<String>,
-    /// Where pull requests are opened and with which token; none where they are not.
+    /// The place and the token of pull requests; `None` if they are not set up.
     pub pull_request: Option<PullRequest>,
-    /// The commands and requests that are performed without asking a person.
+    /// The rules for commands and requests that are performed without asking the operator.
     pub allowed: Vec<ActionRule>,
 }
 
-/// An action that cannot be taken back, in a model's words.
+/// An irreversible action, as a model declares it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields)]
 pub enum Irreversible {
-    /// A line of shell.
+    /// A shell line.
     #[serde(rename = "command")]
     Command {
-        /// It.
+        /// The shell line.
         command: String,
-        /// Variables of secrets that it gets.
+        /// The variables of secrets that the command gets.
         #[serde(default)]
         secrets: Vec<String>,
-        /// How long it may take.
+        /// Timeout in seconds.
         #[serde(default)]
         timeout_seconds: Option<u64>,
     },
-    /// A request.
+    /// An HTTP request.
     #[serde(rename = "http")]
     Http {
-        /// Where it goes.
+        /// The URL.
         url: String,
-        /// Its method; `POST` without one.
+        /// The method; `POST` by default.
         #[serde(default)]
         method: Option<String>,
-        /// Its headers.
+        /// The headers without secrets.
         #[serde(default)]
         headers: BTreeMap<String, String>,
-        /// Headers that hold a secret.
+        /// The headers that contain a secret.
         #[serde(default)]
         secrets: Vec<SecretHeader>,
-        /// What it says.
+        /// The body.
         #[serde(default)]
         body: Option<String>,
-        /// What is asked to find out whether it happened.
+        /// The URL of the lookup that finds out whether the request got through.
         #[serde(default)]
         look_up_url: Option<String>,
-        /// How long it may take.
+        /// Timeout in seconds.
         #[serde(default)]
         timeout_seconds: Option<u64>,
     },
-    /// The build's branch is pushed to the project's remote.
+    /// A push of the build's branch to the project's remote.
     #[serde(rename = "git.push")]
     Push {},
-    /// A pull request is opened from the build's branch.
+    /// A pull request from the build's branch.
     #[serde(rename = "github.pr")]
     PullRequest {
-        /// Its title.
+        /// The title.
         title: String,
-        /// What it says.
+        /// The description.
         #[serde(default)]
         body: String,
-        /// The branch it goes to; the project's own without one.
+        /// The target branch; the project's own by default.
         #[serde(default)]
         base: Option<String>,
-        /// Whether it is only a draft.
+        /// `true` for a draft.
         #[serde(default)]
         draft: bool,
     },
 }
 
 impl Declarable {
-    /// The action that is declared. What must not be done or named is a fault.
+    /// Builds the specification of a declared action. A forbidden command, or a variable or place
+    /// that is not listed, is a fault.
     pub fn action(
         &self,
         declared: &Declaration,
@@ -142,8 +143,8 @@ impl Declarable {
         Ok(MutationSpec { requires: declared.after.clone(), ..spec })
     }
 
-    /// When an action is performed, as its agent is told; `before` is what became of it where its key
-    /// was used already.
+    /// Returns the sentence that tells the agent when an action is performed; `before` is the
+    /// outcome of an earlier use of its key.
     pub fn when_run(&self, spec: &MutationSpec, before: Option<Reconciled>) -> &'static str {
         match before {
             Some(Reconciled::Applied) => {
@@ -161,10 +162,11 @@ impl Declarable {
         }
     }
 
-    /// What an action may reach that an agent's process put together. It has to be one that
-    /// [`action`](Self::action) could have come to, and a rule has to allow it, or a person its exact
-    /// text: `approved` are the texts that they allowed. What declares is not trusted to have asked.
-    /// No rule counts for an action that runs what the work changed: `changed` shows that.
+    /// Returns the permissions of an action that an agent's process composed. It has to be one that
+    /// [`action`](Self::action) could have built, and a rule has to cover it, or the operator has
+    /// to have approved its exact text: `approved` holds those texts. The declaring process is not
+    /// trusted to have asked. No rule applies to an action that runs code which the work changed:
+    /// `changed` shows that code.
     pub fn permits(
         &self,
         spec: &MutationSpec,
@@ -193,14 +195,16 @@ impl Declarable {
             (None, None) => text_of(spec),
         };
         if approved.contains(&text) {
-            // A person said yes to what it runs; what it may use is still what its rule says.
+            // The operator approved the code that it runs; its permissions are still those of the
+            // rule.
             return Ok(ruled.unwrap_or_default());
         }
         Err(not_allowed(spec, text, changed.is_some()))
     }
 
-    /// What an action may reach by the rules, where they allow it: one its call, and one the command
-    /// that looks it up. Pushes and pull requests go where the settings say.
+    /// Returns the permissions that the rules give to an action; `None` if no rule covers it. The
+    /// call and the probe may be covered by different rules. Pushes and pull requests go where the
+    /// settings say.
     fn ruled(&self, spec: &MutationSpec) -> Option<Permitted> {
         let hosts = |rule: &ActionRule| ActionReach::Hosts(rule.hosts.clone());
         let mut secrets = BTreeSet::new();
@@ -240,7 +244,8 @@ impl Declarable {
         }
     }
 
-    /// The words are the model's; where it goes and who opens it are the settings'.
+    /// Builds a pull request: the text comes from the model, the repository and the token from the
+    /// settings.
     fn pull_request(&self, wanted: &Irreversible) -> Result<PullRequest, Box<Fault>> {
         let (Some(place), Irreversible::PullRequest { title, body, base, draft }) =
             (&self.pull_request, wanted)
@@ -257,7 +262,8 @@ impl Declarable {
     }
 }
 
-/// The fault of an action that nothing allows: a person is asked, and reads all of it.
+/// Builds the fault of an action that no rule and no approval allows; the operator is asked, and
+/// reads its whole text.
 fn not_allowed(spec: &MutationSpec, text: String, is_changed: bool) -> Box<Fault> {
     let message = if is_changed {
         "this action runs what the work itself has changed, so it needs your leave"
@@ -280,7 +286,7 @@ fn admit(commands: &Commands, line: Option<&str>) -> Result<(), Box<Fault>> {
     commands.admit(line).map(drop).map_err(Box::new)
 }
 
-/// The lines of shell that an action runs: the action itself, and what looks it up.
+/// Returns the shell lines that an action runs: its call and its probe.
 pub fn shell_lines(spec: &MutationSpec) -> Vec<&str> {
     let call = match spec.call.as_deref() {
         Some(Call::Command(call)) => line_of(&call.program, &call.arguments),
@@ -291,7 +297,7 @@ pub fn shell_lines(spec: &MutationSpec) -> Vec<&str> {
     call.into_iter().chain(probe).collect()
 }
 
-/// The line of shell that a command is, where it is one.
+/// Returns the shell line of a command; `None` if the command is not `sh -c`.
 pub(super) fn line_of<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
     match (program, arguments) {
         ("sh", [option, line]) if option == "-c" => Some(line),
@@ -327,8 +333,9 @@ fn request(wanted: &Irreversible) -> HttpCall {
     }
 }
 
-/// A key that a model gives to a charge or a release holds for good: another task or a later build
-/// that declares the same does not perform it again. Pushes and pull requests belong to their branch.
+/// Makes the key permanent, because a model's key for a charge or a release holds for good: another
+/// task or a later build that declares the same key does not perform it again. Pushes and pull
+/// requests belong to their branch.
 fn once_ever(spec: MutationSpec) -> MutationSpec {
     MutationSpec { permanent: true, ..spec }
 }
@@ -463,7 +470,7 @@ mod tests {
         let probed = push("out").looked_up_by(probe("rm -rf ~"));
         assert!(may.permits(&push("out"), &commands, &BTreeSet::new(), None).is_ok());
         assert!(may.permits(&probed, &commands, &BTreeSet::new(), None).is_err());
-        // What a person allowed is that very action, with everything that belongs to it.
+        // An approval covers exactly that action, with all its parts.
         let spec = |call| MutationSpec::calling("key", call);
         let wanted = spec(command("sh", "./deploy a", "TOKEN"));
         let approved = BTreeSet::from([text_of(&wanted)]);

@@ -1,15 +1,15 @@
-//! How a tool fails, by facts.
+//! The faults of tools.
 //!
-//! What a model asked wrongly is `LOGIC_BAD_INPUT`. What it asked rightly and the files do not give
-//! (no such file, text that is not there) is `LOGIC_ERROR`: a step on the way that did not work, like
-//! a red test, and known by the very thing that was asked for.
+//! An invalid call is `LOGIC_BAD_INPUT`. A valid call that the files cannot satisfy (no such file,
+//! text that is not found) is `LOGIC_ERROR`: a step that did not work, like a failing test; its
+//! signature is made from the exact request.
 
 use std::io;
 
 use unstuck_core::fault::{Code, Fault, Internal, Logic, Tool};
 use unstuck_core::signature::Signature;
 
-/// The longest message.
+/// Maximum length of a message in bytes.
 const MESSAGE_BYTES_MAX: usize = 500;
 
 pub(crate) fn bad_input(tool: &str, why: &str) -> Box<Fault> {
@@ -18,8 +18,8 @@ pub(crate) fn bad_input(tool: &str, why: &str) -> Box<Fault> {
     Box::new(Fault::logic_bad_input(format!("tool.{tool}"), format!("{tool}: {why}"), context))
 }
 
-/// Something that was looked for is not as it was thought to be. `asked` is what makes it the same
-/// failure when it comes again.
+/// Builds the fault of a valid request that the files do not satisfy. `asked` determines the
+/// signature, by which a repetition is recognized as the same failure.
 pub(super) fn not_so(tool: &str, message: String, asked: &[&str]) -> Box<Fault> {
     let source = format!("tool.{tool}");
     let signature = Signature::of_parts(Code::LogicError, &source, asked);
@@ -29,7 +29,7 @@ pub(super) fn not_so(tool: &str, message: String, asked: &[&str]) -> Box<Fault> 
     Box::new(fault)
 }
 
-/// The system said no.
+/// Builds the fault for an I/O error.
 pub(super) fn by_system(tool: &str, path: &str, error: &io::Error) -> Box<Fault> {
     let source = format!("tool.{tool}");
     let message = format!("{path}: {error}");

@@ -1,4 +1,4 @@
-//! Showing and changing single files.
+//! The tools that read and change single files.
 
 use std::fs;
 use std::io::Read as _;
@@ -12,16 +12,16 @@ use super::toolbox::Shown;
 use super::wish::{EditFile, ReadFile, WriteFile};
 use crate::scope::{Access, Scope};
 
-/// The largest file that is looked into.
+/// Maximum size in bytes of a file that is read.
 pub(super) const FILE_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
-/// The largest file that is written at once.
+/// Maximum size in bytes of a file that is written.
 const WRITTEN_BYTES_MAX: usize = 4 * 1_024 * 1_024;
-/// How many lines are shown unless more are asked for.
+/// Number of lines shown by default.
 const LINES_SHOWN: usize = 2_000;
-/// A file with a zero byte this near its beginning is no text.
+/// Number of bytes at the beginning of a file in which a zero byte marks it as binary.
 const BINARY_LOOK_BYTES: usize = 8 * 1_024;
 
-/// The files of one worktree, within its fence.
+/// The files of one worktree, within its scope.
 #[derive(Debug)]
 pub(super) struct Files {
     pub(super) root: PathBuf,
@@ -29,7 +29,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The place of a path in the worktree, if a tool may touch it.
+    /// Returns the path within the worktree if the scope lets the tool access it.
     pub(super) fn admit(
         &self,
         tool: &str,
@@ -78,7 +78,7 @@ impl Files {
         let path = self.admit(TOOL, &ask.path, Access::Write)?;
         let name = path.display().to_string();
         let file = self.root.join(&path);
-        // Opening a pipe would wait for somebody who reads it.
+        // Opening a pipe would block until it has a reader.
         if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
             return Err(not_so(TOOL, format!("{name} is no file"), &[&name, "file"]));
         }
@@ -119,7 +119,7 @@ impl Files {
         Ok(Shown::fine(format!("{name} is changed in {places}.")))
     }
 
-    /// What is in a file. Pipes and devices are no files.
+    /// Reads a file. Pipes and devices are refused.
     fn bytes(&self, tool: &str, path: &Path) -> Result<Vec<u8>, Box<Fault>> {
         let name = path.display().to_string();
         let fail = |error: std::io::Error| by_system(tool, &name, &error);
@@ -140,8 +140,8 @@ impl Files {
     }
 }
 
-/// Whether a path within the worktree can lead nowhere at all: below a file, or no name. That is a
-/// mistake, and no matter of permission.
+/// Returns whether a path within the worktree cannot exist at all: it lies below a file, or has an
+/// invalid name. This is a mistake and no question of permission.
 fn is_no_path(root: &Path, path: &Path) -> bool {
     use std::io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory};
     let inside = path.components().all(|part| matches!(part, Component::Normal(_)));

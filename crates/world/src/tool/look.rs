@@ -1,4 +1,4 @@
-//! Looking around: what there is, and where some text is. What git ignores is left out.
+//! The tools that list files and search text. Files that git ignores are left out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ use super::wish::{ListFiles, SearchText};
 use crate::regular_file::read_regular;
 use crate::scope::Access;
 
-/// How deep a folder is shown unless it is said.
+/// Depth of a listing by default.
 const DEPTH_SHOWN: usize = 2;
-/// How many names are shown.
+/// Maximum number of names in a listing.
 const NAMES_MAX: usize = 500;
-/// How many lines a search finds.
+/// Maximum number of matching lines in a search.
 const HITS_MAX: usize = 200;
-/// How many files a search looks into.
+/// Maximum number of files in a search.
 const FILES_MAX: usize = 50_000;
-/// How much of a line is shown.
+/// Maximum number of bytes shown of a line.
 const LINE_BYTES_MAX: usize = 300;
-/// What a pattern may take as a program.
+/// Maximum size of a compiled pattern in bytes.
 const PATTERN_BYTES_MAX: usize = 1_024 * 1_024;
-/// Folders that are nobody's to look into.
+/// Folders that no tool looks into.
 const PRIVATE: [&str; 2] = [".git", ".unstuck"];
 
 impl Files {
@@ -80,7 +80,7 @@ impl Files {
         Ok(Shown::fine(shorten(&hits.join("\n"), SHOWN_BYTES_MAX)))
     }
 
-    /// The place to look at, within the worktree; empty for all of it.
+    /// Returns the path to look at, within the worktree; empty for the whole worktree.
     fn place(&self, tool: &str, path: Option<&Path>) -> Result<PathBuf, Box<Fault>> {
         let path = path.filter(|path| *path != Path::new(".") && !path.as_os_str().is_empty());
         let Some(path) = path.filter(|path| *path != self.root) else { return Ok(PathBuf::new()) };
@@ -92,8 +92,8 @@ impl Files {
         Ok(place)
     }
 
-    /// Everything on the way to `place` and below it, in order. The walk starts at the root, so that
-    /// its rules about what is ignored hold.
+    /// Returns the entries on the way to `place` and below it, sorted by path. The walk starts at
+    /// the root so that the ignore rules there apply.
     fn walk(&self, place: &Path, depth: Option<usize>) -> impl Iterator<Item = DirEntry> {
         let place = self.root.join(place);
         let mut walk = WalkBuilder::new(&self.root);
@@ -107,7 +107,7 @@ impl Files {
         walk.build().flatten()
     }
 
-    /// The path of an entry within the worktree, when it is below `folder`.
+    /// Returns the path of an entry within the worktree if it lies below `folder`.
     fn below<'e>(&self, entry: &'e DirEntry, folder: &Path) -> Option<&'e Path> {
         let path = entry.path().strip_prefix(&self.root).ok()?;
         (path.starts_with(folder) && path != folder && !path.as_os_str().is_empty()).then_some(path)
@@ -120,7 +120,7 @@ fn globbed(root: &Path, glob: &str) -> Result<Gitignore, Box<Fault>> {
     read.map_err(|error| bad_input("search", &error.to_string()))
 }
 
-/// The lines of one file that match. What cannot be read, and what is no text, has none.
+/// Adds the matching lines of a file to `hits`. Unreadable and binary files are skipped.
 fn find_in(file: &Path, path: &Path, pattern: &Regex, hits: &mut Vec<String>) {
     if fs::metadata(file).is_ok_and(|found| found.len() > FILE_BYTES_MAX) {
         return;

@@ -1,10 +1,10 @@
-//! What a model can do in its worktree, and the words it can say to whoever lets it work.
+//! The tools of a model: actions in its worktree, and statements to the worker.
 //!
-//! [`Wish`] is the door: JSON becomes a typed value there or a typed fault. [`Toolbox`] performs what
-//! is to be done, within a worktree, a fence and rules about commands; every path passes the fence
-//! before anything is touched. What was asked wrongly and what is not allowed is a fault; a command
-//! that ran and failed shows what it wrote, with the fault its output amounts to beside it. Whether
-//! that counts is decided elsewhere.
+//! [`Wish`] parses a call: JSON becomes a typed value or a typed fault. [`Toolbox`] performs
+//! actions within a worktree, a scope and a policy for commands; every path is checked against the
+//! scope before it is touched. An invalid or forbidden call is a fault; a command that ran and
+//! failed returns its output, together with the fault that the output amounts to. The caller
+//! decides whether that counts.
 //! Design: `docs/design/agent-loop.md`.
 
 mod allow;

@@ -1,4 +1,4 @@
-//! Running a command: what may run, what it showed, and what it comes to.
+//! The tool that runs commands: admission, output, and verdict.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::commands::{REFUSALS_MAX, blocked, refusal_in};
 use crate::egress::RefusedTarget;
 use crate::process::{Deadlines, Ended, How, Launch, verdict};
 
-/// Where what a command comes to is raised.
+/// The source of faults of commands.
 const SOURCE: &str = "shell";
-/// How much of a command names it.
+/// Maximum number of bytes of a command in its label.
 const LABEL_BYTES_MAX: usize = 200;
 
 /// Runs commands in one worktree.
@@ -31,7 +31,7 @@ impl Runs {
         stop: &CancellationToken,
     ) -> Result<Shown, Box<Fault>> {
         if let Some(refusal) = self.0.commands.admit(&ask.command).map_err(Box::new)? {
-            // One that cannot be noted is refused all the same.
+            // The command is refused even if the refusal cannot be recorded.
             let _ = self.0.shims.note(&refusal);
             return self.refused(&ask.command, refusal.sentence());
         }
@@ -47,7 +47,8 @@ impl Runs {
         self.0.egress.as_ref().map(|egress| egress.refusals()).unwrap_or_default()
     }
 
-    /// What our own wall did to a command that failed; `hosts` are those that were refused before.
+    /// Returns what the sandbox kept a failed command from; `hosts` are the targets refused before
+    /// it ran.
     fn kept(&self, shown: &Shown, output: &str, hosts: &[RefusedTarget]) -> Option<Kept> {
         if shown.outcome != Outcome::Failed {
             return None;
@@ -63,7 +64,8 @@ impl Runs {
         }
     }
 
-    /// What our own wall did is said as that, and is nothing to be judged.
+    /// Builds the result of a command. A refusal by Unstuck's own sandbox is reported as such,
+    /// without a verdict.
     fn shown(&self, ended: &Ended, command: &str, hosts: &[RefusedTarget]) -> Shown {
         let shown = shown(ended, command);
         match self.kept(&shown, &output(ended), hosts) {
@@ -77,7 +79,8 @@ impl Runs {
         }
     }
 
-    /// Something that cannot be taken back was not done: a word about it at first, then a person.
+    /// Handles a refused irreversible command: returns the explanation to the model at first, and a
+    /// fault that goes to the operator from refusal number `REFUSALS_MAX` on.
     fn refused(&self, command: &str, text: String) -> Result<Shown, Box<Fault>> {
         let times = self.0.shims.refused();
         if times < REFUSALS_MAX {
@@ -153,7 +156,8 @@ fn left_behind(processes: u32) -> String {
     }
 }
 
-/// A program that ends with a status and diagnoses nothing only answers "no".
+/// Classifies how a command ended. One that exits with a status and without any diagnostic only
+/// answers "no", so it is no fault.
 fn judged(ended: &Ended, command: &str) -> Option<Fault> {
     let answers = matches!(ended.how, How::Exited(_))
         && !text_rules::read(&ended.output.to_bytes()).diagnostic;

@@ -1,10 +1,10 @@
-//! Texts that are too long to be shown whole.
+//! Shortens texts that are too long to be shown whole.
 
-/// The most that one tool shows.
+/// Maximum size in bytes of a tool's output.
 pub const SHOWN_BYTES_MAX: usize = 30 * 1_024;
 
-/// A text of at most `bytes_max` bytes and one line that says what is left out of its middle: the
-/// beginning says what it is, the end how it came out.
+/// Shortens a text to at most `bytes_max` bytes plus one line that says how much is left out of the
+/// middle: the beginning says what the text is, the end how it came out.
 pub fn shorten(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
@@ -12,7 +12,7 @@ pub fn shorten(text: &str, bytes_max: usize) -> String {
     let half = bytes_max / 2;
     let head = &text[..text.floor_char_boundary(half)];
     let tail = &text[text.ceil_char_boundary(text.len() - half)..];
-    // Whole lines, where lines are not longer than what is kept.
+    // Cuts at whole lines, unless a line is longer than the part that is kept.
     let head = head.rfind('\n').map_or(head, |at| &head[..at]);
     let tail = tail.find('\n').map_or(tail, |at| &tail[at + 1..]);
     let left_out = text.len() - head.len() - tail.len();

@@ -1,10 +1,10 @@
-//! The tools as a model is told about them.
+//! The definitions of the tools that are sent to a model.
 
 use serde_json::{Value, json};
 
 use crate::model::ToolSpec;
 
-/// All tools, in the order they are told.
+/// Returns all tools, in the order in which they are sent.
 pub fn specs() -> Vec<ToolSpec> {
     let mut all = acts();
     all.extend(spoken());
@@ -75,7 +75,7 @@ fn acts() -> Vec<ToolSpec> {
     ]
 }
 
-/// The tools by which something is said and nothing is touched.
+/// Returns the tools that only say something and touch no file.
 pub fn spoken() -> Vec<ToolSpec> {
     vec![
         described(
@@ -127,7 +127,7 @@ pub fn spoken() -> Vec<ToolSpec> {
     ]
 }
 
-/// What can be declared, one schema each.
+/// Returns one schema for each kind of action that can be declared.
 fn actions() -> Vec<Value> {
     let secrets = |items: &Value| json!({ "type": "array", "items": items });
     let header = object(
@@ -182,7 +182,7 @@ fn action(kind: &str, properties: &Value, required: &[&str]) -> Value {
     object(&properties, &[&["kind"], required].concat())
 }
 
-/// A tool whose input is an object.
+/// Builds a tool whose input is an object.
 pub(crate) fn described(
     name: &'static str,
     description: &'static str,
@@ -201,12 +201,12 @@ fn object(properties: &Value, required: &[&str]) -> Value {
     })
 }
 
-/// A text.
+/// Returns the schema of a string.
 pub(crate) fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
-/// A number that counts something.
+/// Returns the schema of a positive integer.
 pub(crate) fn number(description: &str) -> Value {
     json!({ "type": "integer", "minimum": 1, "description": description })
 }

@@ -1,4 +1,4 @@
-//! The tools of one attempt, bound to its worktree, its fence and its rules about commands.
+//! The tools of one attempt, bound to its worktree, its scope and its policy for commands.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,31 +21,31 @@ use crate::egress::Egress;
 use crate::process::{Guard, Wall};
 use crate::scope::Scope;
 
-/// What a tool showed.
+/// The result of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// What there is to see.
+    /// The output that the model reads.
     pub text: String,
-    /// How it came out.
+    /// The outcome of the call.
     pub outcome: Outcome,
-    /// What a command that failed comes to, by how it ended and what it wrote. None where it only
-    /// answered "no".
+    /// The fault of a command that failed, from how it ended and what it wrote. `None` if the
+    /// command only answered "no".
     pub verdict: Option<Box<Fault>>,
-    /// What our own rules kept it from. That is no failure of anything, so there is no verdict beside
-    /// it.
+    /// The action that Unstuck's own rules prevented. Since a refusal is no failure, there is no
+    /// verdict besides it.
     pub kept_from: Option<KeptFrom>,
 }
 
-/// What our own rules kept a command from.
+/// An action of a command that Unstuck's own rules prevented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptFrom {
-    /// It ran, and did not get everywhere: a sentence for people.
+    /// The command ran, but some path, host or the network was denied to it: a sentence for people.
     Reaching(String),
-    /// It did not run.
+    /// The command did not run.
     Running {
         /// The command.
         command: String,
-        /// Why.
+        /// The reason of the refusal.
         why: String,
     },
 }
@@ -60,37 +60,38 @@ impl Shown {
     }
 }
 
-/// Where the tools of one attempt work, and with what means.
+/// The worktree, the permissions and the settings of the tools of one attempt.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// The worktree.
+    /// The root of the worktree.
     pub root: PathBuf,
-    /// Its fence.
+    /// The scope of paths that the tools may access.
     pub scope: Scope,
-    /// The rules about commands.
+    /// The policy for commands.
     pub commands: Commands,
-    /// What becomes the guard of a command.
+    /// The guard that commands run under.
     pub guard: Guard,
     /// The lock file of the run; its directory exists.
     pub lock: PathBuf,
-    /// What a command gets of the environment.
+    /// The environment of commands.
     pub environment: Environment,
-    /// The shims that the environment leads to.
+    /// The shims on the `PATH` of that environment.
     pub shims: Shims,
-    /// What commands are kept from, beside what `network` says.
+    /// The sandbox of commands, to which `network` adds its part.
     pub wall: Wall,
-    /// How commands stand to the network.
+    /// The network access of commands.
     pub network: Network,
-    /// The proxy through which they reach the hosts that they may, where they may reach some.
+    /// The proxy through which commands reach the allowed hosts; `None` if there are none.
     pub egress: Option<Arc<Egress>>,
-    /// How long one command may take.
+    /// Maximum duration of a command.
     pub timeout: Duration,
-    /// What actions may use that are declared for later.
+    /// The secrets, places and rules for actions that are declared for later.
     pub declarable: Declarable,
 }
 
 impl Means {
-    /// What commands are kept from. Shims note what they refuse from behind the wall.
+    /// Returns the complete sandbox of commands. The log of the shims is writable, because they
+    /// record their refusals from inside the sandbox.
     pub(super) fn wall(&self) -> Wall {
         let mut wall = self.wall.clone();
         if let Some(writable) = &mut wall.writable {
@@ -109,13 +110,13 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Tools with these means.
+    /// Creates the tools.
     pub fn new(means: Means) -> Self {
         let (root, scope) = (means.root.clone(), means.scope.clone());
         Self { files: Arc::new(Files { root, scope }), runs: Runs(means) }
     }
 
-    /// Does what is wished. A fault means that it was not done, or not to its end.
+    /// Performs an action. A fault means that it was not performed, or not completed.
     pub async fn act(&self, act: Act, stop: &CancellationToken) -> Result<Shown, Box<Fault>> {
         if let Act::Run(command) = &act {
             return self.runs.run(command, stop).await;
@@ -132,18 +133,20 @@ impl Toolbox {
         done.await.unwrap_or_else(|error| Err(broke("file", error)))
     }
 
-    /// The action that is declared for after the checks. A fault means that it must not be.
+    /// Returns the specification of an action that is declared for after the checks. A fault means
+    /// that it is not allowed.
     pub fn declared(&self, declaration: &Declaration) -> Result<MutationSpec, Box<Fault>> {
         let Means { declarable, commands, .. } = &self.runs.0;
         declarable.action(declaration, commands)
     }
 
-    /// When an action is performed, as the model is told; `before` is what became of it before.
+    /// Returns the sentence that tells the model when an action is performed; `before` is the
+    /// outcome of an earlier use of its key.
     pub fn when_run(&self, spec: &MutationSpec, before: Option<Reconciled>) -> &'static str {
         self.runs.0.declarable.when_run(spec, before)
     }
 
-    /// What really stands between its commands and the outside.
+    /// Returns the restrictions that are really enforced on commands.
     pub fn enforced(&self) -> Enforced {
         let Means { environment, shims, network, .. } = &self.runs.0;
         let wall = self.runs.0.wall();

@@ -1,5 +1,5 @@
-//! Faults that our own wall caused. The network and the tool are in order, so waiting does not help,
-//! and neither does asking the people who run the service.
+//! Recognizes failures that Unstuck's own sandbox caused. The network and the program are in order,
+//! so neither a retry nor a question to the operator of the service helps.
 
 use std::path::Path;
 
@@ -9,37 +9,38 @@ use crate::commands::Network;
 use crate::egress::RefusedTarget;
 use crate::process::{Connections, Denied, Wall};
 
-/// What the agent reads where the network is off.
+/// The message to the agent if the network is off.
 const NO_NETWORK: &str = "commands of this project have no network (commands.network is off): this is \
      no outage, and trying again does not help; work with what is here, or ask a person";
 
-/// What the agent reads where a proxy is all that is left of it.
+/// The message to the agent if only the proxy is reachable.
 const ONLY_PROXY: &str = "commands of this project reach only the hosts that commands.network names, \
      through the proxy that HTTPS_PROXY names: this is no outage, and trying again does not help; \
      use the proxy, work with what is here, or ask a person";
 
-/// Words about a connection, in lower case, as tools use them where the system refused one.
+/// Words about a connection, in lower case, in the messages of tools whose connection the system
+/// refused.
 const CONNECTING: [&str; 5] = ["connect", "resolve", "network", "socket", "host"];
 
-/// Words with which the system refuses.
+/// Messages of the system for a refusal.
 const REFUSED: [&str; 2] = ["permission denied", "operation not permitted"];
 
-/// What our wall kept a command from.
+/// The access that the sandbox denied to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// From the network.
+    /// All of the network.
     Network {
-        /// Whether a proxy is left.
+        /// `true` if a proxy is reachable.
         proxied: bool,
     },
-    /// From a host that the settings do not name.
+    /// A host that the settings do not name.
     Host(RefusedTarget),
-    /// From a path.
+    /// A path.
     Path(Denied),
 }
 
 impl Kept {
-    /// What the agent reads.
+    /// Returns the message to the agent.
     pub(super) fn for_agent(&self) -> String {
         match self {
             Self::Network { proxied } => if *proxied { ONLY_PROXY } else { NO_NETWORK }.to_owned(),
@@ -53,7 +54,7 @@ impl Kept {
         }
     }
 
-    /// What people read in the log.
+    /// Returns the sentence for the log.
     pub(super) fn for_people(&self) -> String {
         match self {
             Self::Network { proxied } => {
@@ -75,7 +76,7 @@ impl Kept {
     }
 }
 
-/// What of a failure is the doing of our wall; none where it is a failure of its own.
+/// Returns the access whose denial caused the failure; `None` if the sandbox did not cause it.
 pub(super) fn by_our_wall(
     fault: &Fault,
     output: &str,
@@ -106,7 +107,7 @@ mod tests {
         Fault::new(Kind::bare(code), "shell", "x")
     }
 
-    // B45: what our wall does is never taken for an outage.
+    // B45: a refusal by the sandbox is never classified as an outage.
     #[test]
     fn a_closed_network_is_no_outage() {
         let output = "curl: (6) Could not resolve host: example.org";

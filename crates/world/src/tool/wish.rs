@@ -1,4 +1,4 @@
-//! What a model asks for, typed at the door.
+//! Calls of a model's tools, parsed into types.
 
 use std::path::PathBuf;
 
@@ -11,40 +11,40 @@ use unstuck_core::fault::{Fault, Input};
 use super::declare::Irreversible;
 use super::fail::bad_input;
 
-/// What a model asks for.
+/// A parsed call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Something is to be done in the worktree.
+    /// An action in the worktree.
     Act(Act),
-    /// Something is said to whoever lets it work.
+    /// A statement to the worker.
     Speak(Speak),
 }
 
-/// Something to be done in the worktree.
+/// An action in the worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// A file is to be shown.
+    /// Reads a file.
     Read(ReadFile),
-    /// A folder is to be shown.
+    /// Lists a folder.
     List(ListFiles),
-    /// Text is to be found.
+    /// Searches text.
     Search(SearchText),
-    /// A file is to be written.
+    /// Writes a file.
     Write(WriteFile),
-    /// A part of a file is to be changed.
+    /// Changes a part of a file.
     Edit(EditFile),
-    /// A command is to be run.
+    /// Runs a command.
     Run(RunCommand),
 }
 
-/// Something that is said.
+/// A statement of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Speak {
-    /// A word to whoever watches.
+    /// A sentence for the people who watch.
     Narrate(Narrate),
-    /// A question to a person, without whose answer it cannot go on.
+    /// A question to the operator; the work cannot go on without the answer.
     AskHuman(AskHuman),
-    /// An irreversible action for later.
+    /// The declaration of an irreversible action for later.
     Mutate(Box<Declaration>),
     /// The task is done.
     Done(Done),
@@ -52,7 +52,7 @@ pub enum Speak {
     Blocked(Blocked),
 }
 
-/// Inputs of tools: one struct each, with nothing in it that is not known.
+/// Defines the inputs of tools: one struct each, which rejects unknown fields.
 macro_rules! inputs {
     ($($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* })+) => {$(
         $(#[$meta])*
@@ -63,115 +63,116 @@ macro_rules! inputs {
 }
 
 inputs! {
-    /// Shows a file.
+    /// A request to read a file.
     ReadFile {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// The first line wanted, counted from 1.
+        /// The first line to show, counted from 1.
         #[serde(default)]
         offset: Option<usize>,
-        /// How many lines.
+        /// Maximum number of lines.
         #[serde(default)]
         limit: Option<usize>,
     }
 
-    /// Shows what is in a folder.
+    /// A request to list a folder.
     ListFiles {
-        /// Which one; the worktree itself without it.
+        /// The path of the folder; the whole worktree by default.
         #[serde(default)]
         path: Option<PathBuf>,
-        /// How many folders deep.
+        /// Maximum depth in folders.
         #[serde(default)]
         depth: Option<usize>,
     }
 
-    /// Finds text in files.
+    /// A request to search text in files.
     SearchText {
         /// A regular expression.
         pattern: String,
-        /// A file or folder to look in.
+        /// The file or folder to search.
         #[serde(default)]
         path: Option<PathBuf>,
-        /// Which files, as in a `.gitignore`: `*.rs`.
+        /// The files to search, as a `.gitignore` pattern: `*.rs`.
         #[serde(default)]
         files: Option<String>,
     }
 
-    /// Writes a whole file.
+    /// A request to write a whole file.
     WriteFile {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// All of it.
+        /// The whole content.
         content: String,
     }
 
-    /// Changes a part of a file.
+    /// A request to change a part of a file.
     EditFile {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// What is there.
+        /// The text to replace.
         old: String,
-        /// What is to be there.
+        /// The replacement.
         new: String,
-        /// Wherever it occurs; otherwise it has to occur once.
+        /// `true` to replace every occurrence; otherwise there has to be exactly one.
         #[serde(default)]
         all: bool,
     }
 
-    /// Runs a line of shell.
+    /// A request to run a shell line.
     RunCommand {
-        /// The line.
+        /// The shell line.
         command: String,
-        /// How long it may take at most.
+        /// Maximum duration in seconds.
         #[serde(default)]
         timeout_seconds: Option<u64>,
     }
 
-    /// A word to whoever watches.
+    /// A sentence for the people who watch.
     Narrate {
-        /// It.
+        /// The sentence.
         text: String,
     }
 
-    /// A question to a person.
+    /// A question to the operator.
     AskHuman {
-        /// It.
+        /// The question.
         question: String,
-        /// The choices that the model sees.
+        /// The options that the model suggests.
         #[serde(default)]
         options: Vec<String>,
     }
 
     /// An irreversible action, to be performed after the checks.
     Declaration {
-        /// Names it; the same key is never performed twice.
+        /// The idempotency key; the same key is never performed twice.
         key: String,
-        /// What is to be done.
+        /// The action to perform.
         action: Irreversible,
-        /// A command that finds out whether it happened: 0 it did, 1 it did not.
+        /// A shell line that finds out whether the action happened: exit code 0 if it did, 1 if it
+        /// did not.
         #[serde(default)]
         probe: Option<String>,
-        /// The key of another action; without that one this one is left out.
+        /// The key of another action; this one is skipped unless that one was applied.
         #[serde(default)]
         after: Option<String>,
     }
 
-    /// The end, from the model's own point of view.
+    /// The model's statement that the task is done.
     Done {
-        /// What it did, in a sentence or two.
+        /// A summary of the work, in a sentence or two.
         summary: String,
     }
 
-    /// The end of what it can do by itself.
+    /// The model's statement that it cannot go on by itself.
     Blocked {
-        /// Why, and what it would need.
+        /// The reason, and the help that the model would need.
         reason: String,
     }
 }
 
 impl Wish {
-    /// Reads a call of a tool. A tool that is not there, and input that is not as its description
-    /// says, is a fault that the model is to hear of.
+    /// Parses a call of a tool. An unknown tool, or input that does not match the tool's schema, is
+    /// a fault whose message goes to the model.
     pub fn read(tool: &str, input: &Value) -> Result<Self, Box<Fault>> {
         Ok(match tool {
             "read_file" => Self::Act(Act::Read(typed(tool, input)?)),
@@ -197,7 +198,7 @@ impl Wish {
         })
     }
 
-    /// What a tool of this name is for.
+    /// Returns the kind of the tool with this name.
     pub fn kind(tool: &str) -> ToolKind {
         match tool {
             "read_file" => ToolKind::Read,
@@ -213,7 +214,7 @@ impl Wish {
 }
 
 impl AskHuman {
-    /// The question and its choices, each passed through `clean`.
+    /// Returns the question and its options, each passed through `clean`.
     pub fn input(&self, clean: impl Fn(&str) -> String) -> Input {
         let options = self.options.iter().filter(|option| !option.trim().is_empty());
         Input {
@@ -223,7 +224,7 @@ impl AskHuman {
     }
 }
 
-/// A person cannot answer a question without words.
+/// Rejects an empty text, which the operator could not answer.
 fn require_words(tool: &str, field: &str, words: &str) -> Result<(), Box<Fault>> {
     if words.trim().is_empty() {
         return Err(bad_input(tool, &format!("`{field}` is empty, and a person has to read it")));
@@ -231,7 +232,7 @@ fn require_words(tool: &str, field: &str, words: &str) -> Result<(), Box<Fault>>
     Ok(())
 }
 
-/// The input of a tool, as its type.
+/// Deserializes the input of a tool.
 pub(crate) fn typed<T: DeserializeOwned>(tool: &str, input: &Value) -> Result<T, Box<Fault>> {
     T::deserialize(input).map_err(|error| bad_input(tool, &error.to_string()))
 }
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(fault.code(), Code::LogicBadInput);
     }
 
-    /// Values with everything that a schema requires; one for each of its choices.
+    /// Returns values with all required fields of a schema; one for each of its choices.
     fn examples(schema: &Value) -> Vec<Value> {
         if let Some(choices) = schema["anyOf"].as_array() {
             return choices.iter().flat_map(examples).collect();
@@ -281,7 +282,7 @@ mod tests {
         all.into_iter().map(Value::Object).collect()
     }
 
-    // T3.9: whatever a model hands in, it is a typed value or a typed fault.
+    // T3.9: any input of a model becomes a typed value or a typed fault.
     #[test]
     fn bad_arguments_are_a_fault_that_says_which() {
         for (tool, input, said) in [
