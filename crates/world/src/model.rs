@@ -50,7 +50,7 @@ pub struct ToolSpec {
     pub input: Value,
 }
 
-/// One message of a conversation.
+/// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// The author of the message.

@@ -1,10 +1,10 @@
-//! Finds the runs that a process lives in.
+//! Finds the runs that a process belongs to.
 //!
-//! Everything that a run starts lives below its guard, because the guard adopts orphans, and the
-//! guard holds the run's lock. So the locks that a process and its ancestors hold say where it
-//! belongs, and nothing that it can change about itself takes it out. A process that clears away a
-//! run shares its lock and does not live in it. Where a guard was killed, the mark in the environment
-//! and the control group still say it.
+//! Every process that a run starts is a descendant of its guard, because the guard adopts orphans,
+//! and the guard holds the run's lock. The locks that a process and its ancestors hold therefore
+//! determine its runs, and no change that it makes to itself can remove it from them. A process
+//! that reaps a run only shares the lock and does not belong to the run. If a guard was killed, the
+//! marker in the environment and the control group still tell.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,14 +18,15 @@ use super::lock::group_name;
 use super::marker;
 use super::tree::Seen;
 
-/// A chain of ancestors that is longer is not believed.
+/// Maximum number of ancestors; a longer chain is an error.
 const ANCESTORS_MAX: usize = 4_096;
-/// An ancestor may end while we look, and its children get another one. A chain that changes in each
-/// of so many looks is not believed.
+/// Number of attempts to read the chain of ancestors. An ancestor may end during an attempt, and
+/// its children are then reparented; a chain that changes during every attempt is an error.
 const LOOKS: usize = 8;
 
-/// The names of the lock files in `folder` whose runs the process lives in, from the inside out. An
-/// error means that it cannot be found out, and then nothing is known about the process.
+/// Returns the names of the lock files in `folder` whose runs the process belongs to, innermost
+/// first. An error means that this cannot be determined, and that no statement about the process is
+/// possible.
 pub fn find_runs_around(process: Pid, folder: &Path) -> io::Result<Vec<String>> {
     let locks = LockFiles::read(folder)?;
     if locks.is_empty() {
@@ -57,7 +58,7 @@ impl<'a> LockFiles<'a> {
         for file in files {
             let file = file?;
             let Ok(name) = file.file_name().into_string() else { continue };
-            // One that is removed meanwhile belongs to no living run.
+            // A file that is removed meanwhile belongs to no living run.
             if Path::new(&name).extension().is_some_and(|end| end == "lock")
                 && let Ok(known) = file.metadata()
             {
@@ -71,7 +72,7 @@ impl<'a> LockFiles<'a> {
         self.names.is_empty()
     }
 
-    /// The runs that a process lives in, from the inside out, as one look at its ancestors tells.
+    /// Returns the runs of a process, innermost first, from a single pass over its ancestors.
     fn around(&self, process: Pid) -> io::Result<Vec<String>> {
         let holders = self.holders()?;
         let mut runs: Vec<String> = Vec::new();
@@ -85,7 +86,7 @@ impl<'a> LockFiles<'a> {
                     runs.push(name);
                 }
             }
-            // Its number may have gone to another process while we looked.
+            // Another process may have got the pid during the pass.
             if Seen::at(pid).is_none_or(|now| now.started != seen.started) {
                 return Err(io::ErrorKind::NotFound.into());
             }
@@ -94,8 +95,8 @@ impl<'a> LockFiles<'a> {
         Err(io::ErrorKind::InvalidData.into())
     }
 
-    /// Which processes hold which of them, as the kernel says. The device is not compared: some file
-    /// systems tell the kernel's table and `stat` different ones.
+    /// Returns the lock files that each process holds, from the kernel's table. The device is not
+    /// compared, because on some file systems the table and `stat` report different ones.
     fn holders(&self) -> io::Result<BTreeMap<i32, Vec<String>>> {
         let mut holders: BTreeMap<i32, Vec<String>> = BTreeMap::new();
         for line in fs::read_to_string("/proc/locks")?.lines() {
@@ -108,8 +109,8 @@ impl<'a> LockFiles<'a> {
         Ok(holders)
     }
 
-    /// The runs whose mark a process carries in its environment. One whose environment cannot be read
-    /// carries none that counts.
+    /// Returns the runs whose marker is in the environment of a process; none if the environment
+    /// cannot be read.
     fn marked(&self, pid: Pid) -> Vec<String> {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let Ok(folder) = self.folder.canonicalize() else { return Vec::new() };
@@ -117,7 +118,7 @@ impl<'a> LockFiles<'a> {
         names.filter(|name| marker::is_in(&environment, &folder.join(name))).cloned().collect()
     }
 
-    /// The runs whose control group a process is in.
+    /// Returns the runs whose control group a process is in.
     fn grouped(&self, pid: Pid) -> Vec<String> {
         let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
         let is_in =
@@ -129,7 +130,7 @@ impl<'a> LockFiles<'a> {
     }
 }
 
-/// The guard that holds a lock, and its inode, in a line of the kernel's table:
+/// Parses the guard's pid and the inode of the lock file from a line of the kernel's table:
 /// `1: FLOCK  ADVISORY  WRITE 32031 fe:00:7488945 0 EOF`.
 fn read_flock(line: &str) -> Option<(i32, u64)> {
     let mut words = line.split_ascii_whitespace().skip(1);
@@ -165,7 +166,7 @@ mod tests {
         File::create(free).unwrap();
         assert!(runs_of(getpid(), folder.path()).is_empty(), "no process holds it");
         file.lock().unwrap();
-        // A process with a clean environment still lives in the run.
+        // A process with a clean environment still belongs to the run.
         let mut below = Command::new("sh");
         below.args(["-c", "read line"]).env_clear().stdin(Stdio::piped());
         let mut below = below.spawn().unwrap();

@@ -1,12 +1,12 @@
-//! Elsewhere than on Linux the system does not say which runs a process lives in. There a child of a
-//! run is known by the token that it shows.
+//! Systems other than Linux do not tell which runs a process belongs to. There a child of a run is
+//! recognized by its token.
 
 use std::io;
 use std::path::Path;
 
 use rustix::process::Pid;
 
-/// None of which anything is known.
+/// Returns an empty list, because the runs cannot be determined.
 pub fn find_runs_around(_process: Pid, _folder: &Path) -> io::Result<Vec<String>> {
     Ok(Vec::new())
 }

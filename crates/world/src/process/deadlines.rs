@@ -1,4 +1,4 @@
-//! How long a program may take: until its first byte, between bytes, and in all.
+//! The deadlines of a program: for its first byte, between bytes, and in total.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use tokio::time::{Instant, sleep_until};
 
 use super::output::Flow;
 
-/// Which deadline.
+/// The kind of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
-    /// Nothing was written at all.
+    /// No output at all.
     FirstByte,
-    /// Nothing more was written.
+    /// No further output.
     Idle,
-    /// It took too long in all.
+    /// Too long in total.
     Total,
 }
 
-/// How long a program may take. What is none has no end.
+/// The time limits of a program; `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
-    /// Until its first byte of output. Without it the idle deadline counts from the start.
+    /// Time until the first byte of output. Without it, the idle limit counts from the start.
     pub first_byte: Option<Duration>,
-    /// Between two bytes of output.
+    /// Time between two bytes of output.
     pub idle: Option<Duration>,
-    /// In all.
+    /// Time in total.
     pub total: Option<Duration>,
 }
 
-/// A point in time at which a deadline passes, unless output comes before.
+/// A point in time at which a deadline passes, unless output moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Due {
     at: Instant,
@@ -37,16 +37,17 @@ struct Due {
 }
 
 impl Deadlines {
-    /// Waits until one of them has passed; for ever where there is none.
+    /// Waits until a deadline has passed; forever if there is none.
     pub(super) async fn passed(&self, started: Instant, flow: &Flow) -> (Deadline, Duration) {
         loop {
             let Some(due) = self.next(started, flow) else {
                 return std::future::pending().await;
             };
-            // A first byte brings an earlier deadline, but none that is nearer than a whole idle time.
+            // The first byte brings an earlier deadline, but never one nearer than a whole idle
+            // time.
             let idle = self.idle.and_then(|idle| Instant::now().checked_add(idle));
             sleep_until(idle.map_or(due.at, |idle| idle.min(due.at))).await;
-            // Output that came meanwhile has moved it.
+            // Output in the meantime has moved the deadline.
             if due.at <= Instant::now() && self.next(started, flow) == Some(due) {
                 return (due.which, due.limit);
             }
@@ -55,7 +56,7 @@ impl Deadlines {
 
     fn next(&self, started: Instant, flow: &Flow) -> Option<Due> {
         let due = |which, from: Instant, limit: Option<Duration>| {
-            // A deadline beyond the end of time is none.
+            // A deadline too far in the future to represent is none.
             let at = limit.and_then(|limit| from.checked_add(limit))?;
             Some(Due { at, which, limit: limit? })
         };

@@ -1,4 +1,4 @@
-//! How a program ended.
+//! The result of a program.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,69 +11,70 @@ use serde::{Deserialize, Serialize};
 use super::deadlines::Deadline;
 use super::output::Kept;
 
-/// What came of a program that was started.
+/// The result of a program that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How it ended.
+    /// The way in which it ended.
     pub how: How,
-    /// What is kept of its output.
+    /// The part of its output that was kept.
     pub output: Kept,
-    /// From its start until nothing of it was left.
+    /// Time from its start until its last process was gone.
     pub duration: Duration,
-    /// How many processes it left behind, which were ended.
+    /// Number of processes that it left behind and that were killed.
     pub leftovers_ended: u32,
 }
 
-/// How a program ended. Whatever it says, nothing of the program's tree is left.
+/// The way in which a program ended. Unless stated otherwise, no process of its tree is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// By itself, with this status.
+    /// The program exited with this exit code.
     Exited(i32),
-    /// By this signal, which was not ours.
+    /// The program was ended by this signal, which the guard did not send.
     Signalled(i32),
-    /// It was ended because a deadline passed.
+    /// The program was ended because a deadline passed.
     TimedOut {
-        /// Which deadline.
+        /// The deadline that passed.
         which: Deadline,
-        /// How long it was.
+        /// The limit of that deadline.
         limit: Duration,
     },
-    /// It was ended because somebody asked for it.
+    /// The program was ended because the caller asked for it.
     Stopped,
-    /// It was ended because it had more processes and threads than are allowed.
+    /// The program was ended because it had more processes and threads than allowed.
     TooMany {
-        /// How many are allowed.
+        /// Maximum number of processes and threads.
         allowed: u64,
     },
-    /// It never started.
+    /// The program was not started.
     NotStarted(NotStarted),
-    /// The guard was killed, so nobody knows.
+    /// The guard was killed, so the result is unknown.
     Lost {
-        /// Whether all of the tree that could be found is gone.
+        /// `true` if every process of the tree that could be found is gone.
         tree_gone: bool,
     },
 }
 
-/// Why a program did not start.
+/// The reason for which a program was not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotStarted {
-    /// There is no such program.
+    /// The program does not exist.
     NotFound,
-    /// It may not be executed.
+    /// The program may not be executed.
     AccessDenied,
-    /// The directory it was to start in does not exist.
+    /// The working directory does not exist.
     DirectoryMissing,
-    /// The machine has no room for another process at the moment.
+    /// The machine cannot create another process at the moment.
     NoRoom,
-    /// The wall that it was to run behind could not be put up.
+    /// The wall for the program could not be set up.
     NoWall,
-    /// Anything else, by the system's error number.
+    /// Any other reason, as the system's error number.
     Other(i32),
 }
 
 impl NotStarted {
-    /// Why the system did not start `program`, which was looked up along `search`.
+    /// Returns the reason for which the system did not start `program`, which was looked up along
+    /// `search`.
     pub(super) fn reason(error: &io::Error, program: &OsStr, search: &OsStr) -> Self {
         let number = error.raw_os_error().unwrap_or_default();
         match Errno::from_raw_os_error(number) {
@@ -86,8 +87,9 @@ impl NotStarted {
     }
 }
 
-/// Whether a program that is looked up is in any directory that we may look into. One that we may
-/// not makes the system say "access denied" about every program that does not exist.
+/// Returns whether a program exists in a directory of the search path that can be read. An
+/// unreadable directory makes the system report "access denied" for every program that does not
+/// exist.
 fn is_anywhere(program: &OsStr, search: &OsStr) -> bool {
     let looked_up = !program.as_bytes().contains(&b'/');
     !looked_up || std::env::split_paths(search).any(|place| place.join(program).is_file())

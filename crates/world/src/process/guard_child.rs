@@ -1,4 +1,4 @@
-//! The process of a guard, seen from its supervisor.
+//! The process of a guard, as its supervisor sees it.
 
 #[cfg(target_os = "linux")]
 use std::io;
@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-/// The process of a guard, with our ends of what its program reads and writes.
+/// The process of a guard, with the supervisor's ends of the program's streams.
 #[derive(Debug)]
 pub(super) struct GuardChild {
     pub(super) stdin: Option<ChildStdin>,
@@ -18,12 +18,12 @@ pub(super) struct GuardChild {
     process: Came,
 }
 
-/// How it came to be.
+/// The origin of a guard's process.
 #[derive(Debug)]
 enum Came {
-    /// As a program.
+    /// A started executable.
     Started(Child),
-    /// As a copy of this process. There is at most one, since it is made before all else.
+    /// A fork of this process. There is at most one, since it is made before any other step.
     #[cfg(target_os = "linux")]
     Forked(Pid),
 }
@@ -56,13 +56,13 @@ impl GuardChild {
         }
     }
 
-    /// Lets go of one that has said its last word, or is dead.
+    /// Waits for a guard that has sent its last report, or is dead.
     pub(super) async fn dismiss(&mut self) {
         match &mut self.process {
             Came::Started(child) => {
                 let _ = child.wait().await;
             }
-            // It ends by itself. If it has not yet, what is left of it goes with this process.
+            // It ends by itself. If it has not yet, its zombie ends with this process.
             #[cfg(target_os = "linux")]
             Came::Forked(_) => {
                 self.is_alive();

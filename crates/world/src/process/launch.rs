@@ -1,4 +1,4 @@
-//! How a program is to be started.
+//! The parameters of a program to start.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,89 +18,91 @@ use super::process::Process;
 use super::waiting::Waiting;
 use super::wall::{Held, Layers, Wall};
 
-/// Where a failure to start is raised.
+/// The source of faults about starting.
 const SOURCE: &str = "process.start";
 
-/// How often it is tried to put a wall up. A local socket that it was to cover may be gone by then.
+/// Maximum number of attempts to set up a wall. A local socket that was to be covered may be gone
+/// by then.
 const WALL_TRIES_MAX: u32 = 4;
 
-/// From the polite signal to the one that cannot be refused, unless the caller says otherwise.
+/// Default time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The executable that becomes the guard, and the arguments that make it one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guard {
-    /// Usually our own.
+    /// The path of the executable; usually Unstuck's own.
     pub executable: PathBuf,
-    /// Usually [`guard::ARGUMENT`](super::guard).
+    /// The arguments; usually [`guard::ARGUMENT`](super::guard).
     pub arguments: Vec<OsString>,
 }
 
-/// What a program reads.
+/// The standard input of a program.
 #[derive(Clone, Debug, Default)]
 pub enum Input {
-    /// Nothing.
+    /// No input.
     #[default]
     Nothing,
-    /// What we would read ourselves.
+    /// The standard input of this process.
     Inherit,
-    /// The same from its beginning, also where an earlier try has read of it.
+    /// The standard input of this process from its beginning, even if an earlier attempt has read
+    /// from it.
     Own(OwnInput),
-    /// These bytes, then its end.
+    /// The given bytes, then the end of the input.
     Bytes(Vec<u8>),
-    /// What is written by whoever takes it: [`Process::take_stdin`].
+    /// A pipe to which the caller of [`Process::take_stdin`] writes.
     Taken,
 }
 
-/// Where the output of a program goes, besides being kept.
+/// The destination of a program's output, besides the part that is kept.
 #[derive(Clone, Debug, Default)]
 pub enum Output {
-    /// Nowhere.
+    /// No destination.
     #[default]
     Capture,
-    /// To our own standard output and error, byte by byte as it comes.
+    /// The standard output and error of this process, byte by byte as it arrives.
     PassThrough,
-    /// To a file.
+    /// A log file.
     Log(Log),
 }
 
-/// A program to be started. [`Launch::new`] fills in what is usual; the fields are there to be set.
+/// A program to start. [`Launch::new`] fills in the defaults; the fields are there to be set.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// What becomes the guard.
+    /// The executable of the guard.
     pub guard: Guard,
-    /// The lock file of the run; its directory exists. Not more than one tree has it at a time.
+    /// The lock file of the run; its directory exists. At most one process tree holds it at a time.
     pub lock: PathBuf,
     /// The program, looked up as a shell would.
     pub program: OsString,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<OsString>,
-    /// Where it starts.
+    /// The working directory.
     pub directory: PathBuf,
-    /// Whether it has our own environment. Without it, it has what is stated here and the mark of
-    /// the runs around it.
+    /// `true` to inherit the environment of this process. Otherwise the program gets the variables
+    /// listed in `environment` and the marker of the runs around it.
     pub inherits_environment: bool,
-    /// Changes to that: a value, or none for a variable that is taken away.
+    /// Changes to that environment: a value, or `None` to remove a variable.
     pub environment: Vec<(OsString, Option<OsString>)>,
-    /// What it reads.
+    /// The standard input.
     pub input: Input,
-    /// Where its output goes.
+    /// The destination of the output.
     pub output: Output,
-    /// How much of its output is kept.
+    /// Maximum number of bytes of output to keep.
     pub output_bytes_max: usize,
-    /// What it is kept from.
+    /// The sandbox of the program.
     pub wall: Wall,
-    /// Whose terminal it belongs to.
+    /// The terminal session of the program.
     pub session: Session,
-    /// How long it may take.
+    /// The time limits of the program.
     pub deadlines: Deadlines,
-    /// From the polite signal to the one that cannot be refused; none for zero.
+    /// Time between SIGTERM and SIGKILL; zero sends SIGKILL at once.
     pub grace: Duration,
 }
 
 impl Launch {
-    /// `program` in `directory`: without input and arguments, captured, with no deadline, keeping
-    /// as much output as the rules about foreign text look at.
+    /// Creates a launch of `program` in `directory` with defaults: no input and arguments, captured
+    /// output, no deadline, and as much kept output as the text rules look at.
     pub fn new(
         guard: Guard,
         lock: impl Into<PathBuf>,
@@ -125,14 +127,15 @@ impl Launch {
         }
     }
 
-    /// Starts it. An error means that nothing runs: its lock is held, or there is no guard. A
-    /// program that cannot be started is no error here; waiting for it tells.
+    /// Starts the program. An error means that no program runs: the lock is held, or the guard
+    /// cannot be started. A program that cannot be started is no error here; [`Process::wait`]
+    /// reports it.
     pub async fn start(self) -> Result<Process, Fault> {
         let guard = self.start_guard()?;
         self.start_under(guard).await
     }
 
-    /// Starts it under a guard that came up ahead, for the same kind of input.
+    /// Starts the program under a guard that was started ahead, for the same kind of input.
     pub async fn start_under(self, guard: Waiting) -> Result<Process, Fault> {
         Box::pin(self.start_trying(guard)).await
     }
@@ -144,7 +147,7 @@ impl Launch {
             if !process.is_without_wall() {
                 return Ok(process);
             }
-            // What there is to read is not from the program.
+            // The output of this attempt does not come from the program.
             process.launch.output = Output::Capture;
             process.wait().await;
             guard = self.start_guard()?;
@@ -159,7 +162,7 @@ impl Launch {
         })
     }
 
-    /// Gives a guard the order to start it.
+    /// Sends the order to a guard.
     async fn tell(self, guard: Waiting) -> Result<Process, Fault> {
         let started = Instant::now();
         let silent = || {
@@ -172,8 +175,8 @@ impl Launch {
             Some(Report::Started(held)) => (held, None),
             Some(Report::Gone(gone)) => (Held::default(), Some(gone)),
             Some(Report::Refused(refusal)) => return Err(self.refused(refusal)),
-            // It was killed, perhaps after it had started the program: waiting for it finds out, and
-            // ends what is left.
+            // The guard was killed, perhaps after it had started the program: [`Process::wait`]
+            // finds that out, and kills what is left.
             None if self.lock.exists() => (Held::default(), None),
             None => return Err(silent()),
         };
@@ -195,7 +198,8 @@ impl Launch {
         }
     }
 
-    /// What walls are made of here. It is tried out where there is a wall to put up.
+    /// Returns the layers of walls on this machine. They are only probed if there is a wall to set
+    /// up.
     fn layers(&self) -> Layers {
         if self.wall == Wall::default() { Layers::default() } else { Layers::here().clone() }
     }

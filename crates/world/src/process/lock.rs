@@ -1,14 +1,14 @@
-//! A run's lock file: whoever holds it may touch what belongs to the run.
+//! A run's lock file: only the process that holds it may touch what belongs to the run.
 //!
-//! The file stays where it is for good; only the lock on it comes and goes, and the kernel lets go
-//! of it when its holder dies, however it dies.
+//! The file is never removed; only the lock on it is taken and released, and the kernel releases it
+//! when its holder dies, in whatever way.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// A note is a path; no more than this is read of it.
+/// Maximum number of bytes to read of a note, which is a path.
 const NOTE_BYTES_MAX: u64 = 4_096;
 
 /// A run's lock, held until it is dropped.
@@ -19,14 +19,15 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock if no process holds it, without waiting. Only the guard of the run takes it:
-    /// every process below the one that took the lock lives in the run.
+    /// Takes the lock exclusively if no process holds it, without waiting. Only the guard of the
+    /// run does this: every process below the exclusive holder belongs to the run.
     pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         Self::try_lock(path, File::try_lock)
     }
 
-    /// Keeps guards from the lock if none holds it, without waiting. Several processes may share it
-    /// at once, and the kernel's table of locks tells them from a guard.
+    /// Takes the lock shared if no guard holds it, without waiting, which keeps guards out. Several
+    /// processes may share it at once, and the kernel's table of locks distinguishes them from a
+    /// guard.
     pub(super) fn try_share(path: &Path) -> io::Result<Option<Self>> {
         Self::try_lock(path, File::try_lock_shared)
     }
@@ -45,19 +46,19 @@ impl Lock {
         }
     }
 
-    /// Where the file is, without links and detours.
+    /// Returns the canonical path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A name that no other lock file has.
+    /// Returns a name that no other lock file has.
     #[cfg(target_os = "linux")]
     pub(super) fn name(&self) -> io::Result<String> {
         let file = self.file.metadata()?;
         Ok(group_name(file.dev(), file.ino()))
     }
 
-    /// Leaves a note for whoever takes the lock after us.
+    /// Writes a note for the next holder of the lock.
     #[cfg(target_os = "linux")]
     pub(super) fn write_note(&mut self, note: &[u8]) -> io::Result<()> {
         self.file.set_len(0)?;
@@ -65,7 +66,7 @@ impl Lock {
         self.file.write_all(note)
     }
 
-    /// The note of the one who held the lock before us.
+    /// Reads the note of the previous holder.
     #[cfg(target_os = "linux")]
     pub(super) fn note(&mut self) -> io::Result<Vec<u8>> {
         let mut note = Vec::new();
@@ -75,7 +76,7 @@ impl Lock {
     }
 }
 
-/// The name of the control group of the lock file that this is the device and inode of.
+/// Returns the name of the control group for the lock file with this device and inode.
 #[cfg(target_os = "linux")]
 pub(super) fn group_name(device: u64, inode: u64) -> String {
     format!("unstuck-{device:x}-{inode:x}")

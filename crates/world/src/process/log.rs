@@ -1,4 +1,4 @@
-//! A file that keeps what a program writes: without secrets, and within a limit.
+//! A log file of a program's output: without secrets, and limited in size.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -8,22 +8,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::redact::{Redactor, Stream};
 
-/// Where a program's output is kept.
+/// The destination and the limits of a log.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// The file. What it holds stays, and more is put behind it.
+    /// The path of the file. Output is appended to its content.
     pub path: PathBuf,
-    /// Takes secrets out.
+    /// The redactor that removes secrets.
     pub redactor: Arc<Redactor>,
-    /// How long the file may become.
+    /// Maximum size of the file in bytes.
     pub bytes_max: u64,
 }
 
-/// Said once where the rest is left out.
+/// The notice that is written once when the limit is reached.
 const FULL: &[u8] = b"\n[... the rest is left out: the file is full ...]\n";
 
 impl Log {
-    /// The file, if it can be used; what cannot be kept is no reason not to run.
+    /// Opens the file; returns `None` if that fails, because a missing log is no reason not to run.
     pub(super) fn open(&self) -> Option<Opened> {
         let mut options = OpenOptions::new();
         let file = options.append(true).create(true).mode(0o600).open(&self.path);
@@ -51,7 +51,7 @@ struct Open {
 
 impl Opened {
     pub(super) fn write(&self, clean: &[u8]) {
-        // Nothing in here panics half way, so a poisoned value is a whole one.
+        // No code panics between changes, so a poisoned value is consistent.
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if open.left == 0 {
             return;
@@ -59,7 +59,7 @@ impl Opened {
         let length = u64::try_from(clean.len()).unwrap_or(u64::MAX);
         let kept = usize::try_from(length.min(open.left)).unwrap_or(usize::MAX);
         open.left = open.left.saturating_sub(length);
-        // A disk that is full is not the program's fault.
+        // A full disk is not the program's fault.
         let _ = open.file.write_all(&clean[..kept]);
         if open.left == 0 {
             let _ = open.file.write_all(FULL);

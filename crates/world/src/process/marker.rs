@@ -1,19 +1,19 @@
-//! The mark that every process of a tree carries in its environment: the lock of its run.
+//! The marker in the environment of every process of a tree: the lock of its run.
 //!
-//! It names the outer runs as well when one runs inside another, so that ending the outer one
-//! finds everything. It is how a tree is found again when its guard was killed, too.
+//! If one run is nested in another, the marker names the outer runs as well, so that ending the
+//! outer one finds every process. It is also the way to find a tree whose guard was killed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-/// The environment variable.
+/// The name of the environment variable.
 pub(super) const VARIABLE: &str = "UNSTUCK_GUARD";
 
-/// Between the runs of one value. A path in it is escaped where it holds the sign itself.
+/// Separator between the runs of a value; it is escaped in paths.
 const BETWEEN: u8 = b':';
 
-/// The value for a tree of `lock`, inside the runs that `outer` names.
+/// Returns the value for the tree of `lock`, nested in the runs that `outer` names.
 pub(super) fn within(outer: Option<&OsStr>, lock: &Path) -> OsString {
     let mut value = outer.map(|outer| outer.as_bytes().to_vec()).unwrap_or_default();
     if !value.is_empty() {
@@ -23,7 +23,8 @@ pub(super) fn within(outer: Option<&OsStr>, lock: &Path) -> OsString {
     OsString::from_vec(value)
 }
 
-/// Whether an environment, as the kernel shows it, marks its process as one of `lock`'s tree.
+/// Returns whether an environment, in the kernel's format, marks its process as part of `lock`'s
+/// tree.
 #[cfg(target_os = "linux")]
 pub(super) fn is_in(environment: &[u8], lock: &Path) -> bool {
     let wanted = escaped(lock);
@@ -69,7 +70,7 @@ mod tests {
             let value = within(None, Path::new(other));
             assert!(!is_in(&environment(&value), Path::new("/p/a")), "{other}");
         }
-        // What another variable holds says nothing.
+        // The values of other variables do not count.
         assert!(!is_in(&environment(OsStr::new("/p/c")), Path::new("/p/b")));
     }
 }

@@ -1,12 +1,13 @@
-//! Programs and everything they start, kept together and ended together.
+//! Programs and all processes that they start, kept together and ended together.
 //!
 //! A program runs under a guard, a small process of its own: [`guard`]. The guard collects every
 //! descendant, holds the run's lock file while one of them lives, and ends them all when its
-//! supervisor asks for it or is gone. [`Launch`] starts a program that way and [`Process::wait`]
-//! tells how it ended; [`verdict`] turns that into a fault; [`reap`] is what recovery does first.
+//! supervisor asks for it or is gone. [`Launch`] starts a program this way and [`Process::wait`]
+//! returns how it ended; [`verdict`] turns that into a fault; [`reap`] is the first step of
+//! recovery.
 //!
-//! All of this is true on Linux. On other Unix systems the guard can end only the process group
-//! of the program, and [`reap`] finds nothing but the lock.
+//! This holds on Linux. On other Unix systems the guard can only end the process group of the
+//! program, and [`reap`] only checks the lock.
 
 #[cfg(target_os = "linux")]
 mod around;

@@ -1,4 +1,4 @@
-//! What a program writes: passed on, and kept within a limit.
+//! The output of a program: passed on, and kept within a limit.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,13 +9,14 @@ use tokio::time::Instant;
 use super::log::Opened;
 use crate::redact::Stream;
 
-/// As much as a pipe holds.
+/// Size of a read: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
-/// One part in this many of what is kept is the beginning; the end says how it failed.
+/// Divisor for the share of the beginning in the kept output; the larger rest is the end, which
+/// says why it failed.
 const HEAD_SHARE: usize = 4;
 
-/// The beginning and the end of an output, both streams in the order they arrived.
+/// The beginning and the end of an output, with both streams in the order of arrival.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     head: Vec<u8>,
@@ -26,24 +27,24 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps at most `output_bytes_max` bytes.
+    /// Creates an empty buffer that keeps at most `output_bytes_max` bytes.
     pub fn within(output_bytes_max: usize) -> Self {
         let head_bytes_max = output_bytes_max / HEAD_SHARE;
         let tail_bytes_max = output_bytes_max - head_bytes_max;
         Self { head_bytes_max, tail_bytes_max, ..Self::default() }
     }
 
-    /// How many bytes of the middle were not kept.
+    /// Returns the number of bytes dropped from the middle.
     pub const fn dropped_bytes(&self) -> u64 {
         self.dropped_bytes
     }
 
-    /// Whether nothing was written at all.
+    /// Returns whether there was no output at all.
     pub fn is_empty(&self) -> bool {
         self.head.is_empty() && self.tail.is_empty() && self.dropped_bytes == 0
     }
 
-    /// All of it as one text. A gap is a line of its own.
+    /// Returns the kept output. A gap is shown as a line of its own.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (tail, rest) = self.tail.as_slices();
         if self.dropped_bytes == 0 {
@@ -53,7 +54,7 @@ impl Kept {
         [&self.head, gap.as_bytes(), tail, rest].concat()
     }
 
-    /// Adds what was written next.
+    /// Appends the next output.
     pub fn push(&mut self, bytes: &[u8]) {
         let to_head = bytes.len().min(self.head_bytes_max - self.head.len());
         self.head.extend_from_slice(&bytes[..to_head]);
@@ -66,8 +67,8 @@ impl Kept {
     }
 }
 
-/// The end of a text, in whole lines: that is where programs say what went wrong. What is written
-/// down more than once does not carry everything.
+/// Returns the end of a text in whole lines, at most `bytes_max` bytes of it: programs say there
+/// what went wrong, and a text that is recorded more than once need not be complete.
 pub(crate) fn last_lines(text: &str, bytes_max: usize) -> &str {
     let from = text.ceil_char_boundary(text.len().saturating_sub(bytes_max));
     let end = &text[from..];
@@ -75,7 +76,7 @@ pub(crate) fn last_lines(text: &str, bytes_max: usize) -> &str {
     end[line..].trim_end()
 }
 
-/// The output of a running program, for its two streams and its deadlines to share.
+/// The output of a running program, shared by its two streams and its deadlines.
 #[derive(Debug)]
 pub(super) struct Flow(Mutex<Flowing>);
 
@@ -83,7 +84,7 @@ pub(super) struct Flow(Mutex<Flowing>);
 struct Flowing {
     kept: Kept,
     last_byte: Option<Instant>,
-    /// How many streams wait for our own reader.
+    /// Number of streams that wait for the reader of this process's own output.
     held_up: u32,
 }
 
@@ -93,22 +94,22 @@ impl Flow {
         Self(Mutex::new(Flowing { kept, last_byte: None, held_up: 0 }))
     }
 
-    /// When something was last written. While we wait for our own reader the program cannot write,
-    /// which is not its fault: then it is now.
+    /// Returns the time of the last output. While the reader of this process's own output blocks,
+    /// the program cannot write, which is not its fault: then the time is now.
     pub(super) fn last_byte(&self) -> Option<Instant> {
         let flowing = self.lock();
         if flowing.held_up > 0 { Some(Instant::now()) } else { flowing.last_byte }
     }
 
-    /// What is kept so far; from here on nothing is.
+    /// Takes the output kept so far; further output is dropped.
     pub(super) fn take(&self) -> Kept {
         std::mem::take(&mut self.lock().kept)
     }
 
-    /// Keeps what `from` gives and passes it on to `to`, until one of them ends.
+    /// Keeps the output of `from` and passes it on to `to`, until one of them ends.
     ///
-    /// A reader of ours that went away ends it: the program then learns that nobody listens, as it
-    /// would without us.
+    /// A destination that was closed ends the copy: the program then gets a broken pipe, as it
+    /// would without Unstuck in between.
     pub(super) async fn copy<R, W>(&self, from: Option<R>, mut to: Option<W>)
     where
         R: AsyncRead + Unpin,
@@ -132,7 +133,7 @@ impl Flow {
         }
     }
 
-    /// Keeps what `from` gives, and writes it to a file without its secrets.
+    /// Keeps the output of `from`, and writes it to a log without its secrets.
     pub(super) async fn keep<R>(&self, from: Option<R>, to: Option<&Opened>, mut clean: Stream<'_>)
     where
         R: AsyncRead + Unpin,
@@ -162,7 +163,7 @@ impl Flow {
     }
 
     fn lock(&self) -> MutexGuard<'_, Flowing> {
-        // Nothing in here panics half way, so a poisoned value is a whole one.
+        // No code panics between changes, so a poisoned value is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

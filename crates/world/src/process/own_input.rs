@@ -1,8 +1,9 @@
-//! What we read ourselves, for a program that may be started again: every try reads it from the beginning.
+//! The standard input of this process, for a program that may be retried: every attempt reads it
+//! from the beginning.
 //!
-//! A file is set back to where it was. What comes through a pipe is kept as it is read, and given to the
-//! next try before what comes later. Beyond [`KEPT_BYTES_MAX`] nothing is kept, and there is no other try.
-//! A terminal is read as it is.
+//! A file is rewound to its initial position. Input from a pipe is kept while it is read, and given
+//! to the next attempt before the rest. More than [`KEPT_BYTES_MAX`] is not kept, and rules out
+//! another attempt. A terminal is read as it is.
 
 use std::fs::File;
 use std::io;
@@ -17,48 +18,48 @@ use tokio::process::ChildStdin;
 use tokio::sync::Mutex;
 use unstuck_core::fault::{Fault, Missing};
 
-/// How much of what comes through a pipe is kept for another try.
+/// Maximum number of bytes from a pipe that are kept for another attempt.
 const KEPT_BYTES_MAX: usize = 16 * 1_024 * 1_024;
-/// How much is passed on at once.
+/// Number of bytes to pass on at once.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
-/// What we read ourselves. Clones are the same.
+/// The standard input of this process. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct OwnInput(Arc<Kind>);
 
 #[derive(Debug, Default)]
 enum Kind {
-    /// A terminal, or something else that has no beginning.
+    /// A terminal, or another input without a beginning.
     #[default]
     Same,
-    /// A file, from here on.
+    /// A file, from this position on.
     File { start: u64 },
     /// A pipe.
     Pipe(Mutex<Piped>),
 }
 
-/// What came through a pipe so far.
+/// The input from a pipe so far.
 #[derive(Debug, Default)]
 struct Piped {
-    /// It, until it is read first.
+    /// The pipe, until the first read.
     pipe: Option<File>,
     source: Option<Receiver>,
     kept: Vec<u8>,
-    /// There is nothing more to come.
+    /// `true` at the end of the input.
     is_over: bool,
-    /// It became more than is kept.
+    /// `true` if the input exceeded the limit and is no longer kept.
     is_lost: bool,
 }
 
 impl OwnInput {
-    /// The standard input of this process.
+    /// Returns the standard input of this process.
     pub fn of_this_process() -> Self {
         let stdin = io::stdin();
         let kind = fstat(stdin.as_fd()).map(|found| FileType::from_raw_mode(found.st_mode));
         Self(Arc::new(match kind {
             Ok(FileType::Fifo) => match open() {
                 Ok(pipe) => Kind::Pipe(Mutex::new(Piped { pipe: Some(pipe), ..Piped::default() })),
-                // It belongs to another user, and can only be handed on.
+                // It belongs to another user, and can only be inherited.
                 Err(_) => Kind::Same,
             },
             Ok(FileType::RegularFile) => match seek(stdin.as_fd(), SeekFrom::Current(0)) {
@@ -69,12 +70,13 @@ impl OwnInput {
         }))
     }
 
-    /// Whether it is read here and passed on.
+    /// Returns whether this process reads the input and passes it on.
     pub fn is_passed_on(&self) -> bool {
         matches!(*self.0, Kind::Pipe(_))
     }
 
-    /// Makes sure that a program reads it from the beginning.
+    /// Ensures that the next program reads the input from the beginning; fails if that is
+    /// impossible.
     pub async fn begin_anew(&self) -> Result<(), Fault> {
         match &*self.0 {
             Kind::File { start } => {
@@ -88,15 +90,15 @@ impl OwnInput {
         }
     }
 
-    /// Passes it on from its beginning until its end.
+    /// Passes the input to a program, from its beginning to its end.
     pub(super) async fn feed(&self, mut program: ChildStdin) {
         let Kind::Pipe(piped) = &*self.0 else { return };
         let mut at = 0;
         loop {
-            // A pipe that cannot be read has come to its end.
+            // An unreadable pipe counts as ended.
             let chunk = piped.lock().await.next(at).await.unwrap_or_default();
             at += chunk.len();
-            // A program may well end without having read everything.
+            // A program may end without reading all of its input.
             if chunk.is_empty() || program.write_all(&chunk).await.is_err() {
                 return;
             }
@@ -105,7 +107,7 @@ impl OwnInput {
 }
 
 impl Piped {
-    /// What stands at this place, read now where it did not come yet; nothing at the end.
+    /// Returns the chunk at this position, reading it if necessary; empty at the end of the input.
     async fn next(&mut self, at: usize) -> io::Result<Vec<u8>> {
         let kept = self.kept.get(at..).unwrap_or_default();
         if !kept.is_empty() || self.is_over {
@@ -139,8 +141,8 @@ impl Piped {
     }
 }
 
-/// The pipe, for waiting: opened once more, because what we have may be shared with programs that are in
-/// for a surprise if it did not wait for input any more.
+/// Opens the pipe again for non-blocking reads: the existing descriptor may be shared with programs
+/// that rely on its blocking reads.
 fn open() -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     File::options().read(true).custom_flags(flags).open("/dev/stdin")

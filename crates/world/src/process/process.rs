@@ -21,14 +21,14 @@ use super::output::Flow;
 use super::reap::reap;
 use super::wall::Held;
 
-/// With the tree gone the streams end at once. If one does not, something that the guard could not
-/// know of holds it, and nothing of ours is in it any more.
+/// Time for the streams to end. Once the tree is gone they end at once; if one does not, a process
+/// that the guard could not know of holds it, and no output of the program is left in it.
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
-/// How long we look for the processes of a guard that was killed.
+/// Time to search for the processes of a guard that was killed.
 const LOST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A running program. Dropping it ends the program and all it has started.
+/// A running program. Dropping it ends the program and all processes that it has started.
 #[derive(Debug)]
 pub struct Process {
     pub(super) launch: Launch,
@@ -36,29 +36,30 @@ pub struct Process {
     pub(super) guard: GuardChild,
     pub(super) status: Status,
     pub(super) held: Held,
-    /// Already known when it did not start.
+    /// The end of the tree, already known if the program was not started.
     pub(super) gone: Option<Gone>,
     pub(super) stop: Stop,
 }
 
 impl Process {
-    /// What ends it before its time.
+    /// Returns a handle that ends the program early.
     pub fn stopper(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// What really keeps it in.
+    /// Returns the parts of the wall that are really enforced.
     pub const fn held(&self) -> Held {
         self.held
     }
 
-    /// Whether it was not started for want of its wall.
+    /// Returns whether the program was not started because its wall could not be set up.
     pub(super) fn is_without_wall(&self) -> bool {
         let program = self.gone.map(|gone| gone.program);
         program == Some(Program::NotStarted(NotStarted::NoWall))
     }
 
-    /// What it reads, where that was to be taken. Its input ends when this is dropped.
+    /// Returns the standard input of the program, if it was launched with [`Input::Taken`].
+    /// Dropping it ends the input.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         match self.launch.input {
             Input::Taken => self.guard.stdin.take(),
@@ -66,19 +67,19 @@ impl Process {
         }
     }
 
-    /// What it writes to its standard output. From here on that is neither kept nor passed on, and
-    /// it moves no deadline: all of that is the taker's business.
+    /// Returns the standard output of the program. From then on it is neither kept nor passed on,
+    /// and does not move a deadline: all of that is up to the caller.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.guard.stdout.take()
     }
 
-    /// What it writes to its standard error, in the same way.
+    /// Returns the standard error of the program, under the same conditions.
     pub fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.guard.stderr.take()
     }
 
-    /// Waits until nothing of it is left. Its deadlines count and its output flows only while
-    /// somebody waits.
+    /// Waits until no process of the program is left. Deadlines count and output flows only during
+    /// this call.
     pub async fn wait(mut self) -> Ended {
         let flow = Flow::within(self.launch.output_bytes_max);
         let feeding = feed(self.guard.stdin.take(), std::mem::take(&mut self.launch.input));
@@ -119,7 +120,7 @@ impl Process {
         }
     }
 
-    /// Waits until nothing of it is left, and ends it when told to.
+    /// Waits until no process of the program is left, and ends it if `stop` is canceled.
     pub async fn wait_unless(self, stop: &CancellationToken) -> Ended {
         let stopper = self.stopper();
         let wait = self.wait();
@@ -133,7 +134,7 @@ impl Process {
         }
     }
 
-    /// The guard was killed. What it kept goes on, so it is looked for and ended.
+    /// Handles a killed guard: its processes go on, so they are searched for and killed.
     async fn lost(&self) -> How {
         let lock = self.launch.lock.clone();
         let reaped = tokio::task::spawn_blocking(move || reap(&lock, LOST_PATIENCE).is_ok());
@@ -141,7 +142,7 @@ impl Process {
     }
 }
 
-/// Ends the program also when somebody still holds a [`Stop`].
+/// Ends the program even if a [`Stop`] is still held elsewhere.
 impl Drop for Process {
     fn drop(&mut self) {
         self.stop.stop();
@@ -153,14 +154,14 @@ fn how(gone: Gone, timed_out: Option<(Deadline, Duration)>) -> How {
         (Program::NotStarted(reason), _) => How::NotStarted(reason),
         (_, Some((which, limit))) if gone.stopped => How::TimedOut { which, limit },
         (_, None) if gone.stopped => How::Stopped,
-        // It ended by itself, if only just.
+        // The program ended by itself just before it was stopped.
         (Program::Exited(status), _) => How::Exited(status),
         (Program::Signalled(signal), _) => How::Signalled(signal),
         (Program::TooMany(allowed), _) => How::TooMany { allowed },
     }
 }
 
-/// All that flows from the program, until it has ended.
+/// Returns the future that handles the program's output until its end.
 fn streams<'flow>(
     launch: &mut Launch,
     guard: &mut GuardChild,
@@ -185,7 +186,7 @@ fn streams<'flow>(
     }
 }
 
-/// A program may well end without having read everything.
+/// Feeds the input to a program, which may end without reading all of it.
 async fn feed(stdin: Option<ChildStdin>, input: Input) {
     match (stdin, input) {
         (Some(mut stdin), Input::Bytes(bytes)) => {
@@ -196,7 +197,7 @@ async fn feed(stdin: Option<ChildStdin>, input: Input) {
     }
 }
 
-/// Ends a program and all it has started.
+/// A handle that ends a program and all processes that it has started.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<Mutex<Option<Sender>>>);
 
@@ -205,10 +206,11 @@ impl Stop {
         Self(Arc::new(Mutex::new(Some(control))))
     }
 
-    /// Ends it, once; more often does no harm. It has ended when waiting for it returns.
+    /// Ends the program; repeated calls have no effect. The program is gone when [`Process::wait`]
+    /// returns.
     ///
-    /// The guard hears a word and gives the program its time. The end of the pipe without one is our
-    /// own end, after which nothing is given any time.
+    /// The guard receives a byte and gives the program its grace period. The end of the pipe
+    /// without that byte means that the supervisor died, and then there is no grace period.
     pub fn stop(&self) {
         let mut control = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if control.as_ref().is_some_and(|control| control.try_write(&[guard::END]).is_err()) {
@@ -217,11 +219,11 @@ impl Stop {
     }
 }
 
-/// The lines that the guard reports.
+/// The reports of the guard.
 #[derive(Debug)]
 pub(super) struct Status {
     pipe: BufReader<Receiver>,
-    /// What has arrived of the next line.
+    /// The part of the next line that has arrived.
     line: Vec<u8>,
 }
 
@@ -231,7 +233,7 @@ impl Status {
         Ok(Self { pipe, line: Vec::new() })
     }
 
-    /// The next report; none when the guard is gone.
+    /// Returns the next report; `None` if the guard is gone.
     pub(super) async fn next(&mut self) -> Option<Report> {
         self.pipe.read_until(b'\n', &mut self.line).await.ok()?;
         serde_json::from_slice(&std::mem::take(&mut self.line)).ok()

@@ -1,4 +1,4 @@
-//! What recovery does first: it sees to it that nothing of a run's old tree is left.
+//! The first step of recovery: ensures that no process of a run's old tree is left.
 
 use std::io;
 use std::path::Path;
@@ -9,19 +9,19 @@ use unstuck_core::fault::{Fault, Internal};
 
 use super::lock::Lock;
 
-/// Between two looks.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Takes the lock of a run whose supervisor may have died, with everything that it ran gone.
+/// Takes the lock of a run whose supervisor may have died, once every process of that run is gone.
 ///
 /// A guard that still holds the lock is at work: its supervisor is gone, so it ends its tree and
-/// lets go. If the guard was killed as well, the lock is free and its tree may live: the lock is
-/// taken, so that nobody starts anything meanwhile, and then every process that carries the run's
-/// mark is killed. Both have `patience`; an error means that a guard has the lock, or that something
-/// of the tree could not be ended. The lock is shared: two that clear away the same run do not
-/// disturb each other, and neither is taken for its guard.
+/// releases the lock. If the guard was killed as well, the lock is free and its tree may live: the
+/// lock is taken, so that no guard can start a program meanwhile, and then every process with the
+/// run's marker is killed. Each of the two steps has `patience`; an error means that a guard has
+/// the lock, or that a process of the tree could not be killed. The lock is shared: two processes
+/// that reap the same run do not disturb each other, and neither is mistaken for its guard.
 ///
-/// This waits, and blocks its thread.
+/// The call blocks its thread.
 pub fn reap(lock: &Path, patience: Duration) -> Result<Lock, Fault> {
     let unusable = |error: io::Error| fault(lock, "cannot be used").caused_by(error);
     let try_share = || Lock::try_share(lock).map_err(unusable).transpose();
@@ -55,7 +55,7 @@ fn end_tree(mut lock: Lock, patience: Duration) -> Result<Lock, Fault> {
     Ok(lock)
 }
 
-/// Asks until there is an answer, at most as long as `patience`, and at least once.
+/// Calls `ask` until it returns a value, for at most `patience`, and at least once.
 fn within<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let pauses = patience.as_millis() / PAUSE.as_millis();
     for _ in 0..pauses {
@@ -76,7 +76,7 @@ fn fault(lock: &Path, what: &str) -> Fault {
     )
 }
 
-/// Processes that carry a run's mark.
+/// Processes with a run's marker.
 #[cfg(target_os = "linux")]
 mod marked {
     use std::fs;
@@ -86,11 +86,11 @@ mod marked {
 
     use crate::process::{marker, tree};
 
-    /// A process may be born and its parent die while we look from one to the next; two looks in a
-    /// row that find nothing make that a coincidence too many.
+    /// Number of consecutive passes that have to find no process. One could be born and its parent
+    /// die during a single pass without being seen; twice in a row is too unlikely.
     const LOOKS: u32 = 2;
 
-    /// Kills those that are there; whether there were none.
+    /// Kills every marked process, and returns whether there were none.
     pub(super) fn end_all(lock: &Path) -> bool {
         (0..LOOKS).all(|_| {
             let found = tree::all().filter(|pid| *pid != getpid()).filter(|pid| end(*pid, lock));
@@ -98,16 +98,16 @@ mod marked {
         })
     }
 
-    /// Kills a process that carries the mark; whether it does.
+    /// Kills a process if it has the marker, and returns whether it has.
     ///
-    /// The handle comes first: if the process ends and its number goes to another one after that,
-    /// the handle means the one that has ended, and the other is not hit whatever it carries.
+    /// The handle is opened first: if the process ends after that and its pid is reused, the handle
+    /// still refers to the ended process, and the new one is not hit, whatever its marker.
     fn end(pid: Pid, lock: &Path) -> bool {
         let Ok(handle) = tree::pidfd(pid) else { return false };
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let marked = marker::is_in(&environment, lock);
         if marked {
-            // It may have ended by now, and then it is found no more.
+            // It may have ended by now, and is then not found in the next pass.
             let _ = pidfd_send_signal(handle, Signal::KILL);
         }
         marked

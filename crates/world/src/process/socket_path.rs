@@ -1,23 +1,24 @@
-//! A socket's path may be at most about a hundred bytes long; a project's folder may be deeper.
+//! Short paths for sockets: a socket's path is limited to about a hundred bytes, and a project's
+//! folder may be deeper.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
-/// The longest path every system takes for a socket.
+/// Maximum length of a socket's path in bytes that every system accepts.
 const SOCKET_PATH_BYTES_MAX: usize = 100;
 
-/// A short name for a socket, good as long as this lives.
+/// A short path of a socket, valid as long as this value lives.
 #[derive(Debug)]
 pub struct SocketPath {
     path: PathBuf,
-    /// Keeps the short name alive.
+    /// The open folder that keeps the short path valid.
     _folder: Option<File>,
 }
 
 impl SocketPath {
-    /// The short name of the socket at `path`, which may not exist yet; its folder has to.
+    /// Returns the short path of the socket at `path`, which need not exist yet; its folder has to.
     pub fn of(path: &Path) -> io::Result<Self> {
         if path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
             return Ok(Self { path: path.to_owned(), _folder: None });
@@ -30,7 +31,7 @@ impl SocketPath {
         Ok(Self { path: short, _folder: Some(folder) })
     }
 
-    /// The path to bind or to connect to.
+    /// Returns the path to bind or to connect to.
     pub fn as_path(&self) -> &Path {
         &self.path
     }

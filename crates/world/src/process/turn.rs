@@ -1,7 +1,7 @@
-//! A turn that only one living process has at a time: a lock on a file.
+//! A lock on a file that only one living process has at a time.
 //!
-//! The file stays for good, because one that is removed could be locked twice. The kernel lets go of
-//! the lock when its holder dies, however it dies.
+//! The file is never removed, because a removed file could be locked twice. The kernel releases the
+//! lock when its holder dies, in whatever way.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -11,18 +11,18 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-/// A turn, until this is dropped or the process dies.
+/// The held lock, until it is dropped or the process dies.
 #[derive(Debug)]
 pub struct Turn(#[expect(dead_code, reason = "it is held, not used")] File);
 
 impl Turn {
-    /// Takes the turn, unless somebody has it.
+    /// Takes the lock, unless another process has it.
     pub fn try_take(path: &Path) -> io::Result<Option<Self>> {
         Ok(tried(open(path)?)?.ok())
     }
 
-    /// Waits for the turn. The thread that waits is nobody's to wait for: it ends with the process,
-    /// and gives the turn up at once if nobody wants it any more.
+    /// Waits for the lock. No code joins the waiting thread: it ends with the process, and releases
+    /// the lock at once if its caller has gone away.
     pub async fn take(path: &Path) -> io::Result<Self> {
         let file = match tried(open(path)?)? {
             Ok(turn) => return Ok(turn),
@@ -37,7 +37,7 @@ impl Turn {
     }
 }
 
-/// The turn, or the file where somebody else has it.
+/// Returns the lock, or the file if another process has the lock.
 fn tried(file: File) -> io::Result<Result<Turn, File>> {
     match file.try_lock() {
         Ok(()) => Ok(Ok(Turn(file))),

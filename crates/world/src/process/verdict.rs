@@ -1,7 +1,7 @@
-//! From how a script or a command of an agent ended to the fault it is, if it is one.
+//! Classifies how a script or a command of an agent ended: the fault, if there is one.
 //!
-//! Facts come first: a deadline, a signal, an error number. Only a program that ended by itself
-//! with a status of its own choosing is judged by what it wrote.
+//! Facts come first: a deadline, a signal, an error number. Only a program that exited by itself
+//! with a status of its own choosing is judged by its output.
 
 use unstuck_core::fault::text_rules::{self, Named, Reading};
 use unstuck_core::fault::{Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool};
@@ -12,11 +12,10 @@ use super::deadlines::Deadline;
 use super::ended::{Ended, How, NotStarted};
 use super::output::last_lines;
 
-/// How much of what a program wrote its fault carries.
+/// Maximum number of bytes of a program's output in a fault.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
 
-/// The fault that `command` came to, raised at `source`. None when it succeeded or was asked to
-/// stop.
+/// Returns the fault of `command`, raised at `source`; `None` if it succeeded or was asked to stop.
 pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
     match ended.how {
         How::Exited(0) | How::Stopped => None,
@@ -39,7 +38,7 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
             };
             let context = Timeout { operation: command.to_owned(), limit_ms };
             let mut fault = Fault::operation_timeout(source, message, context);
-            // Its last lines are for people: they are not what makes it the same error.
+            // The last lines are for people, and do not belong to the signature.
             let output = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
             let last = last_lines(&output, MESSAGE_BYTES_MAX);
             if !last.is_empty() {
@@ -67,8 +66,8 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
     }
 }
 
-/// How a command that did not succeed ended, in words: its status or what ended it, with the last
-/// lines of what it `told` on its standard output and of what else it wrote.
+/// Describes how a command that did not succeed ended: its exit code or the reason of its end, with
+/// the last lines of `told`, its standard output, and of its other output; `None` if it succeeded.
 pub fn how_it_ended(ended: &Ended, told: &[u8], source: &str, command: &str) -> Option<String> {
     let verdict = verdict(ended, source, command)?.message;
     let told = String::from_utf8_lossy(told);
@@ -128,7 +127,7 @@ fn failed(ended: &Ended, status: i32, source: &str, command: &str) -> Fault {
     Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX)).by_rule(rule, signature)
 }
 
-/// Whose login or right it is about, as far as the output says.
+/// Adds the account or the host to the fault, as far as the output names it.
 fn with_names(mut kind: Kind, output: &[u8]) -> Kind {
     match &mut kind {
         Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) => {
@@ -144,7 +143,7 @@ fn with_names(mut kind: Kind, output: &[u8]) -> Kind {
     kind
 }
 
-/// The facts that are in hand, in the contexts that have a place for them.
+/// Adds the command and the exit code to the contexts that have fields for them.
 pub(crate) fn with_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
     match &mut kind {
         Kind::EnvConnection(tool)

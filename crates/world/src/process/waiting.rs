@@ -1,7 +1,8 @@
-//! A guard that runs and waits to be told what to start.
+//! A guard that runs and waits for its order.
 //!
-//! A process takes some milliseconds to come up. Whoever knows that a program will be needed, but has
-//! yet to write down that it is, has its guard come up meanwhile: it does nothing before its order.
+//! Starting a process takes some milliseconds. A caller that knows that a program will be needed,
+//! but has to record that first, starts its guard meanwhile: the guard does nothing before its
+//! order.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
@@ -17,7 +18,7 @@ use super::guard_child::GuardChild;
 use super::launch::{Guard, Input};
 use super::process::{Status, Stop};
 
-/// A guard without an order. Dropping it ends it.
+/// A guard without an order. Dropping it ends the guard.
 #[derive(Debug)]
 pub struct Waiting {
     guard: GuardChild,
@@ -34,9 +35,9 @@ impl Waiting {
         Self::over(GuardChild::started(guard), ours, status)
     }
 
-    /// One for a program that reads what we would read: the copy of this process that was made
-    /// before all else, or one that is started now. None is no harm: it is started when it is needed,
-    /// and then says what is wrong.
+    /// Returns a guard for a program that inherits the standard input: the fork of this process
+    /// that was made before any other step, or a guard that is started now. `None` does no harm:
+    /// the guard is then started when it is needed, and that start reports the error.
     pub fn ahead(forked: Option<Forked>, guard: &Guard) -> Option<Self> {
         match forked {
             Some(forked) => Self::forked(forked).ok(),
@@ -60,20 +61,20 @@ impl Waiting {
         Ok(Self { guard, status: Status::reading(status)?, control })
     }
 
-    /// Itself, unless it has ended meanwhile.
+    /// Returns the guard, unless it has ended meanwhile.
     pub fn if_alive(mut self) -> Option<Self> {
         self.guard.is_alive().then_some(self)
     }
 
-    /// Gives it its order.
+    /// Sends the order.
     pub(super) async fn tell(mut self, order: Order) -> io::Result<(GuardChild, Status, Stop)> {
         self.control.write_all(&order.into_bytes()).await?;
         Ok((self.guard, self.status, Stop::closing(self.control)))
     }
 }
 
-/// The command takes the guard's ends of the pipes with it: they have to be closed here for the
-/// other ends to mean anything.
+/// Builds the command of a guard. The command owns the guard's ends of the pipes, so that dropping
+/// it closes them here; otherwise the ends of the pipes would not be noticed.
 fn command(
     guard: &Guard,
     input: &Input,

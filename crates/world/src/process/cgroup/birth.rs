@@ -1,7 +1,7 @@
-//! Starting a program that is a member of a control group from its first moment.
+//! Starts a program as a member of a control group from its first moment.
 //!
-//! The standard library cannot do that: it takes a call of the kernel that it does not make. What
-//! comes after the call is its work again.
+//! The standard library cannot do that, because it does not make the system call that this takes.
+//! After the call, the standard library takes over again.
 
 use std::io::{self, Read as _, Write as _};
 use std::mem;
@@ -11,15 +11,16 @@ use std::process::Command;
 
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
-/// The child has the default action for every signal that we handle.
+/// Clone flag: reset every handled signal to its default action in the child.
 const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
-/// The child is born in another group than ours.
+/// Clone flag: create the child in another control group.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
-/// Starts `command` in the group behind `group`. None where no process can be born there: the kernel
-/// is too old, a sandbox forbids it, or the group takes nobody. An error is the program's own.
+/// Starts `command` in the control group `group`. Returns `None` if no process can be created
+/// there: the kernel is too old, a sandbox forbids it, or the group accepts no members. An error is
+/// about the program itself.
 pub(super) fn start_in(group: BorrowedFd<'_>, command: &mut Command) -> io::Result<Option<Pid>> {
-    // Both ends are closed by what the child becomes: nothing to read means that it became it.
+    // Both ends are closed on exec: the end of the pipe without a message means success.
     let (mut complaint, mut complain) = io::pipe()?;
     let born = match fork_into(group) {
         Ok(Some(child)) => child,
@@ -36,24 +37,23 @@ pub(super) fn start_in(group: BorrowedFd<'_>, command: &mut Command) -> io::Resu
     if complaint.read_exact(&mut number).is_err() {
         return Ok(Some(born));
     }
-    // Nothing else waits for it.
+    // No other code waits for the child.
     let _ = waitpid(Some(born), WaitOptions::empty());
     Err(io::Error::from_raw_os_error(i32::from_ne_bytes(number)))
 }
 
-/// Makes a copy of this process in a group; the copy gets none.
+/// Forks this process into a control group; returns `None` in the child.
 #[expect(unsafe_code, reason = "only the bare call can name the group that a process is born in")]
 fn fork_into(group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
     let arguments = libc::clone_args {
         flags: CLONE_INTO_CGROUP | CLONE_CLEAR_SIGHAND,
         exit_signal: u64::from(Signal::CHILD.as_raw().unsigned_abs()),
         cgroup: u64::from(group.as_raw_fd().unsigned_abs()),
-        // SAFETY: all of its fields are numbers, and zero means "not used" for each of them.
+        // SAFETY: all fields are numbers, and zero means "not used" for each of them.
         ..unsafe { mem::zeroed() }
     };
-    // SAFETY: it is a fork: memory is copied and not shared, and the arguments live as long as the
-    // call. No other thread of a guard does anything meanwhile, so that no lock is left taken for
-    // ever in the copy.
+    // SAFETY: this is a fork: memory is copied and not shared, and the arguments outlive the call.
+    // No other thread of a guard is running meanwhile, so no lock stays taken forever in the child.
     let child = unsafe {
         libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<libc::clone_args>())
     };
@@ -64,9 +64,9 @@ fn fork_into(group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
     }
 }
 
-/// Ends the copy that became nothing, without what a process does at its end: that is ours to do.
+/// Ends the child that could not exec, without running exit handlers: those belong to the parent.
 #[expect(unsafe_code, reason = "there is no safe way to leave nothing undone twice")]
 fn end() -> ! {
-    // SAFETY: it does not come back, and nothing of this process is needed for it.
+    // SAFETY: the call does not return, and needs no state of this process.
     unsafe { libc::_exit(127) }
 }

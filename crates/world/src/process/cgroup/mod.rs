@@ -1,11 +1,12 @@
-//! A control group around a tree, where this process may make one: it ends all of its members at
-//! once, however fast they multiply and whatever they do to their environment.
+//! A control group around a process tree, if this process may create one: it kills all of its
+//! members at once, however fast they fork and however they change their environment.
 //!
-//! The program is born in its group (`birth`) and not moved there: to move a process, the kernel
-//! waits until nobody in the whole system is just starting one, 5 to 20 ms on a quiet machine. So there
-//! is no moment in which anything of the tree is outside, either.
+//! The program is created in its group (`birth`) and not moved there: to move a process, the kernel
+//! waits until no process in the whole system is being started, which takes 5 to 20 ms on a quiet
+//! machine. For the same reason no process of the tree is ever outside the group.
 //!
-//! It adds to walking the tree and replaces nothing: most users may not make groups.
+//! The group is an addition to walking the tree and no replacement: most users may not create
+//! groups.
 
 mod birth;
 
@@ -22,19 +23,20 @@ use rustix::process::Pid;
 use super::lock::Lock;
 use super::wall::{Held, Hold, Layers, Limits, Standing, Wall};
 
-/// Processes and threads of ours that are members beside the program's: bubblewrap and the stage.
+/// Number of Unstuck's own processes and threads in the group besides the program's: bubblewrap and
+/// the init process.
 const BESIDE: u64 = 16;
 
-/// A control group of version 2, made by a guard.
+/// A control group of version 2, created by a guard.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     path: PathBuf,
-    /// Whether the kernel limits the processes of its members, and their memory.
+    /// `true` if the kernel limits the number of processes of the members, and their memory.
     limits: (bool, bool),
 }
 
 impl Cgroup {
-    /// The directory of the group that this process is in.
+    /// Returns the directory of the control group of this process.
     pub(super) fn home() -> Option<PathBuf> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         let within = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -48,8 +50,8 @@ impl Cgroup {
         })
     }
 
-    /// Makes the group of `lock` below `home` and starts `command` in it, behind the inner layers of
-    /// `wall`; the group is none where that is not possible, and the program starts either way.
+    /// Creates the group of `lock` below `home` and starts `command` in it, behind the inner layers
+    /// of `wall`. If no group can be created, the program is started without one.
     pub(super) fn around(
         home: Option<&Path>,
         lock: &mut Lock,
@@ -76,7 +78,8 @@ impl Cgroup {
         }
     }
 
-    /// Starts a program as a member behind `wall`; none where no process can be born in this group.
+    /// Starts a program as a member, behind `wall`; returns `None` if no process can be created in
+    /// this group.
     fn start(
         &self,
         command: &mut Command,
@@ -93,7 +96,7 @@ impl Cgroup {
         let path = home.join(lock.name().ok()?);
         fs::create_dir(&path).ok()?;
         let group = Self { path, limits: (false, false) };
-        // Only a kernel that can end a group at once (5.14) makes it worth while.
+        // The group is only useful with a kernel that can kill it at once (5.14).
         let useful = group.path.join("cgroup.kill").exists();
         if useful && lock.write_note(group.path.as_os_str().as_bytes()).is_ok() {
             return Some(group);
@@ -102,7 +105,7 @@ impl Cgroup {
         None
     }
 
-    /// Limits its members, where the system has given the group the means.
+    /// Limits the members, if the system has delegated the controllers to the group.
     fn limit(&mut self, limits: Limits) {
         let set = |name: &str, value: Option<u64>| {
             let Some(value) = value else { return false };
@@ -113,7 +116,7 @@ impl Cgroup {
         self.limits = (set("pids.max", processes), set("memory.max", limits.memory_bytes));
     }
 
-    /// What holds of a wall, with what the group limits.
+    /// Returns the enforced parts of a wall, with the limits of the group added.
     pub(super) fn adds_to(&self, held: Held) -> Held {
         let or_fully = |limited, hold| if limited { Hold::Fully } else { hold };
         let (processes, memory) = self.limits;
@@ -124,33 +127,34 @@ impl Cgroup {
         }
     }
 
-    /// The group that the last guard with this lock left behind, when it was killed itself.
+    /// Returns the group left behind by the last guard with this lock, if that guard was killed.
     pub(super) fn left_behind(lock: &mut Lock) -> Option<Self> {
         let path = PathBuf::from(std::ffi::OsString::from_vec(lock.note().ok()?));
-        // The name is the lock's own, so that no note, however wrong, ends somebody else's group.
+        // The name has to be that of the lock, so that a wrong note never kills a foreign group.
         let ours = path.is_absolute() && path.file_name() == Some(OsStr::new(&lock.name().ok()?));
         (ours && path.join("cgroup.kill").exists()).then_some(Self { path, limits: (false, false) })
     }
 
-    /// Ends every member, groups below included.
+    /// Kills every member, including those of nested groups.
     pub(super) fn kill(&self) -> io::Result<()> {
         fs::write(self.path.join("cgroup.kill"), "1")
     }
 
-    /// Whether anything in it or below it lives.
+    /// Returns whether the group or a nested one has a living member.
     pub(super) fn is_populated(&self) -> bool {
         let events = fs::read_to_string(self.path.join("cgroup.events")).unwrap_or_default();
         events.lines().any(|line| line == "populated 1")
     }
 
-    /// Removes it and what was made below it. What is not empty stays, and does no harm.
+    /// Removes the group and the groups below it. A group that is not empty stays, which is
+    /// harmless.
     pub(super) fn remove(self) {
         remove_below(&self.path);
     }
 }
 
 fn remove_below(path: &Path) {
-    // Most are empty, and then that is all.
+    // In most cases the group is empty, and this suffices.
     if fs::remove_dir(path).is_ok() {
         return;
     }

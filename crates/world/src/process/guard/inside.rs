@@ -1,13 +1,13 @@
-//! What the stage inside a wall tells its guard, as it comes.
+//! Reads the messages of the init process inside a wall's namespaces.
 
 use std::io::{self, PipeReader, Read as _};
 
 use super::report::Said;
 
-/// The guard's end of the pipe from the stage inside a wall. Reading it does not wait.
+/// The guard's end of the pipe from the init process. Reads do not block.
 pub(super) struct Inside {
     pipe: PipeReader,
-    /// What has arrived of the next line.
+    /// The part of the next line that has arrived.
     line: Vec<u8>,
 }
 
@@ -20,7 +20,7 @@ impl Inside {
         &self.pipe
     }
 
-    /// What was said since the last time, and whether more may come.
+    /// Returns the messages since the last call, and whether more may come.
     pub(super) fn hear(&mut self) -> (Vec<Said>, bool) {
         let mut bytes = [0; 1_024];
         let more = loop {

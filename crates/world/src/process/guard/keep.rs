@@ -1,4 +1,5 @@
-//! The life of a guard: take the lock, start the program, wait, end what is left, let go.
+//! The life of a guard: take the lock, start the program, wait, kill what is left, release the
+//! lock.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::process::CommandExt as _;
@@ -23,20 +24,21 @@ use crate::process::wall::Enclosed;
 use crate::process::wall::Wall;
 use crate::process::{marker, tree};
 
-/// Between two rounds of killing, if no child's end wakes us before.
+/// First pause between two rounds of killing, unless the end of a child wakes the guard earlier.
 const ROUND_FIRST: Duration = Duration::from_millis(5);
-/// Rounds slow down to this: what does not die at once waits for a disk, or is not ours to kill.
+/// Maximum pause between two rounds: a process that does not die at once waits for a disk, or may
+/// not be killed by this user.
 const ROUND_LAST: Duration = Duration::from_secs(1);
 
-/// Where a program writes that does not write where its guard does.
+/// The output streams of a program whose guard does not share its own with it.
 pub(super) struct Streams {
     pub(super) stdout: PipeWriter,
     pub(super) stderr: PipeWriter,
 }
 
-/// Waits for an order and keeps its program until nothing of it is left.
+/// Waits for an order and runs its program until no process of it is left.
 pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<Streams>) {
-    // Before the order: what a terminal sends meanwhile is not for us.
+    // Before the order: signals that a terminal sends meanwhile are not for the guard.
     let awaited = match Awaited::install(control) {
         Ok(awaited) => awaited,
         Err(error) => {
@@ -44,7 +46,7 @@ pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<St
             return Report::Refused(refusal).send(status);
         }
     };
-    // Before the order as well: whoever gives it waits for what comes after.
+    // Before the order as well: the supervisor that sends it waits for the steps that follow.
     #[cfg(target_os = "linux")]
     let home = Cgroup::home();
     let Some(order) = Order::read(control) else { return };
@@ -64,19 +66,19 @@ pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<St
         }),
         Ok(Ok(kept)) => Report::Gone(kept.until_gone(order.grace)),
     };
-    // The lock is free by now: whoever reads this may take it.
+    // The lock is free by now, and the reader of the report may take it.
     report.send(status);
 }
 
-/// A program with everything it started.
+/// A program with all processes that it started.
 struct Kept<'a> {
-    /// The program, or what keeps the namespaces around it.
+    /// The program, or the process that keeps the namespaces around it.
     main: Pid,
-    /// Whether that is still a child of ours.
+    /// `true` while that is a child of the guard.
     has_main: bool,
-    /// How the program itself ended.
+    /// The way in which the program itself ended.
     ended: Option<Program>,
-    /// Where the program is in namespaces of its own.
+    /// The namespaces of the program, if it has its own.
     enclosed: Option<Enclosure>,
     awaited: Awaited<'a>,
     status: &'a PipeWriter,
@@ -85,11 +87,11 @@ struct Kept<'a> {
     lock: Lock,
 }
 
-/// Namespaces around a program.
+/// The namespaces around a program.
 struct Enclosure {
-    /// The stage inside; none once it has said its last word.
+    /// The init process inside; `None` after its last message.
     inside: Option<Inside>,
-    /// Whether the program was started.
+    /// `true` once the program was started.
     started: bool,
 }
 
@@ -126,7 +128,7 @@ impl<'a> Kept<'a> {
         if let Some(Streams { stdout, stderr }) = streams {
             command.stdout(stdout).stderr(stderr);
         }
-        // The stage inside namespaces puts up the rest.
+        // The init process inside the namespaces sets up the rest.
         let open = Wall::default();
         let wall = if inside.is_some() { &open } else { &order.wall };
         #[cfg(target_os = "linux")]
@@ -160,7 +162,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// Waits for the end and sees to it that it is one.
+    /// Waits for the program's end and kills every process that is left.
     fn until_gone(mut self, grace: Duration) -> Gone {
         let mut any_left = self.collect();
         let mut told = None;
@@ -187,14 +189,16 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// Ends the tree; how many processes were there.
+    /// Ends the tree and returns the number of its processes.
     fn end(&mut self, grace: Duration) -> u32 {
         let asked = if grace.is_zero() { None } else { Some(self.ask_to_end(grace)) };
         let mut killed = None;
         let mut pause = ROUND_FIRST;
-        // A killed parent leaves its children to us, so there is a round for each generation.
+        // The children of a killed process become children of the guard, so each generation takes
+        // one round.
         while self.collect() {
-            // The group and the namespaces come second: what they have killed can no longer be counted.
+            // The group and the namespaces come second: processes that they have killed cannot be
+            // counted.
             let round = tree::signal_descendants(self.main, Signal::KILL, &mut self.keepers());
             killed.get_or_insert(round);
             if self.enclosed.is_some() && self.has_main {
@@ -210,8 +214,8 @@ impl<'a> Kept<'a> {
         asked.or(killed).unwrap_or_default()
     }
 
-    /// Asks every process to end and waits until they have, at most as long as they are given, and
-    /// no longer than the supervisor lives.
+    /// Sends SIGTERM to every process and waits until they have ended, at most for `grace` and no
+    /// longer than the supervisor lives.
     #[expect(clippy::disallowed_methods, reason = "a guard is a program: nobody tells it the time")]
     fn ask_to_end(&mut self, grace: Duration) -> u32 {
         let begun = Instant::now();
@@ -220,14 +224,15 @@ impl<'a> Kept<'a> {
             && let Some(left) = grace.checked_sub(begun.elapsed())
             && self.awaited.told_to_end() != Some(Ending::AtOnce)
         {
-            // Again each time: one that ends may have started another just before.
+            // Repeated each time: a process may have started another one just before its end.
             asked += tree::signal_descendants(self.main, Signal::TERM, &mut known);
             self.wait(Some(left), true);
         }
         asked
     }
 
-    /// Processes that are not the program's: asking them to end would end the namespaces at once.
+    /// Returns the processes that are not the program's: SIGTERM to them would end the namespaces
+    /// at once.
     fn keepers(&self) -> tree::Known {
         if self.enclosed.is_some() && self.has_main {
             tree::with_children(self.main)
@@ -241,7 +246,7 @@ impl<'a> Kept<'a> {
         self.awaited.wait(limit, also_control, inside.map(Inside::pipe));
     }
 
-    /// Hears what the stage inside namespaces says.
+    /// Handles the messages of the init process inside the namespaces.
     fn hear(&mut self) {
         let Some(enclosed) = &mut self.enclosed else { return };
         let Some(inside) = &mut enclosed.inside else { return };
@@ -254,7 +259,7 @@ impl<'a> Kept<'a> {
                     let held = self.group.as_ref().map_or(held, |group| group.adds_to(held));
                     Report::Started(held).send(self.status);
                 }
-                // What comes later is about what the program left behind.
+                // Later messages are about processes that the program left behind.
                 Said::Ended(program) => self.ended = self.ended.or(Some(program)),
             }
         }
@@ -263,8 +268,8 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// Takes note of how the main child ended. Namespaces that end without a word about the program
-    /// were not made, or took it with them.
+    /// Records how the main child ended. Namespaces that end without a message about the program
+    /// could not be created, or took the program with them.
     fn main_ended(&mut self, status: WaitStatus) {
         self.hear();
         self.has_main = false;
@@ -278,8 +283,8 @@ impl<'a> Kept<'a> {
         self.ended = self.ended.or(ended);
     }
 
-    /// Takes note of every child that has ended; whether any child is left. Without one there is
-    /// no descendant either, since orphans become our children.
+    /// Reaps every child that has ended, and returns whether any child is left. Without a child
+    /// there is no descendant either, since orphans become children of the guard.
     fn collect(&mut self) -> bool {
         self.hear();
         loop {
@@ -293,8 +298,8 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The command that starts the program in namespaces of its own, where it is to have them, and what
-/// the stage inside says.
+/// Returns the command that starts the program in namespaces of its own, if it is to have them, and
+/// the pipe from the init process.
 #[cfg(target_os = "linux")]
 fn enclose(order: &Order) -> io::Result<Option<(Command, PipeReader)>> {
     let Order { wall, layers, directory, program, args, .. } = order;
@@ -302,7 +307,7 @@ fn enclose(order: &Order) -> io::Result<Option<(Command, PipeReader)>> {
     Ok(enclosed.map(Enclosed::into_command))
 }
 
-/// Elsewhere than on Linux there are none.
+/// Returns `None`: systems other than Linux have no namespaces.
 #[cfg(not(target_os = "linux"))]
 const fn enclose(_order: &Order) -> io::Result<Option<(Command, PipeReader)>> {
     Ok(None)
@@ -322,7 +327,7 @@ fn prepare(command: &mut Command, order: &Order, lock: &Lock) {
     }
     command.env(marker::VARIABLE, marker::within(outer.as_deref(), lock.path()));
     if order.session == Session::Own {
-        // A group of its own: a program that signals its group must not mean its guard.
+        // A process group of its own: a program that signals its group must not hit its guard.
         command.process_group(0);
     }
 }

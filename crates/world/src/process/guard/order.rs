@@ -1,7 +1,7 @@
-//! What a guard is told to do, as the bytes it reads first.
+//! The order to a guard, and its encoding.
 //!
-//! Not as arguments: a guard may run before it is known what for, and arguments can be read by every
-//! user of the machine.
+//! An order is not passed as arguments: a guard may be started before its program is known, and
+//! arguments can be read by every user of the machine.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -11,32 +11,32 @@ use std::time::Duration;
 
 use crate::process::wall::{Layers, Wall};
 
-/// More than any system lets a program have as its arguments and environment.
+/// Maximum size of an order in bytes: more than any system allows for arguments and environment.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Whose terminal a program belongs to.
+/// The terminal session of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Session {
-    /// None: it runs in a session of its own, and what is typed does not reach it.
+    /// A session of its own: terminal input and signals do not reach the program.
     #[default]
     Own,
-    /// The caller's: it stays in the foreground group, and Ctrl-C reaches it as it would without
-    /// us.
+    /// The caller's session: the program stays in the foreground process group, and Ctrl-C reaches
+    /// it as it would without a guard.
     Caller,
 }
 
-/// What a guard is told to do.
+/// The order to a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::process) struct Order {
     pub(in crate::process) session: Session,
-    /// From the polite signal to the one that cannot be refused.
+    /// Time between SIGTERM and SIGKILL.
     pub(in crate::process) grace: Duration,
-    /// What the program is kept from, and by what.
+    /// The sandbox of the program, and the layers it is made of.
     pub(in crate::process) wall: Wall,
     pub(in crate::process) layers: Layers,
-    /// Whether it has the guard's own environment.
+    /// `true` if the program inherits the guard's environment.
     pub(in crate::process) inherits_environment: bool,
-    /// Changes to that.
+    /// Changes to that environment; `None` removes a variable.
     pub(in crate::process) environment: Vec<(OsString, Option<OsString>)>,
     pub(in crate::process) lock: PathBuf,
     pub(in crate::process) directory: PathBuf,
@@ -45,8 +45,8 @@ pub(in crate::process) struct Order {
 }
 
 impl Order {
-    /// The bytes that say it: how many there are, then words that each end with a zero. No path and
-    /// no argument can hold one.
+    /// Encodes the order: its length, then words that each end with a zero byte, which no path and
+    /// no argument can contain.
     pub(in crate::process) fn into_bytes(self) -> Vec<u8> {
         let mut bytes = vec![0; size_of::<u64>()];
         for word in self.into_words() {
@@ -58,7 +58,7 @@ impl Order {
         bytes
     }
 
-    /// Waits for an order; none when there will never be one.
+    /// Waits for an order; returns `None` if the pipe ends without one.
     pub(super) fn read(mut from: impl Read) -> Option<Self> {
         let mut length = [0; size_of::<u64>()];
         from.read_exact(&mut length).ok()?;
@@ -69,7 +69,7 @@ impl Order {
         is_whole.then(|| Self::from_words(bytes.split(|byte| *byte == 0)))?
     }
 
-    /// Where its program is looked up.
+    /// Returns the search path for the program.
     pub(super) fn search_path(&self) -> Option<OsString> {
         match self.environment.iter().rfind(|(name, _)| name == "PATH") {
             Some((_, value)) => value.clone(),
@@ -122,7 +122,7 @@ impl Order {
     }
 }
 
-/// A change of the environment as two words: the value follows its sign.
+/// Encodes a change of the environment as two words; a sign precedes the value.
 fn change_words((name, value): (OsString, Option<OsString>)) -> [OsString; 2] {
     let mut change = OsString::from(if value.is_some() { "=" } else { "-" });
     change.push(value.unwrap_or_default());
@@ -133,7 +133,7 @@ fn environment(
     words: &mut impl Iterator<Item = OsString>,
 ) -> Option<Vec<(OsString, Option<OsString>)>> {
     let count: usize = words.next()?.to_str()?.parse().ok()?;
-    // The count is not trusted with memory.
+    // No memory is reserved by the count, because it is not trusted.
     let mut changes = Vec::new();
     for _ in 0..count {
         let name = words.next()?;

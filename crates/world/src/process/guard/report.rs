@@ -1,4 +1,4 @@
-//! What a guard tells its supervisor, one JSON object per line.
+//! The reports of a guard to its supervisor, one JSON object per line.
 
 use std::io::{self, PipeWriter, Write as _};
 
@@ -8,64 +8,65 @@ use serde::{Deserialize, Serialize};
 use crate::process::ended::NotStarted;
 use crate::process::wall::Held;
 
-/// One line.
+/// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::process) enum Report {
-    /// The lock is ours and the program runs, with this much of its wall.
+    /// The guard has the lock and the program runs, with this much of its wall enforced.
     Started(Held),
-    /// Nothing was started, and the lock is not ours.
+    /// No program was started, and the guard does not have the lock.
     Refused(Refusal),
-    /// Nothing of the program is left, and the lock is free again. The last line.
+    /// No process of the program is left, and the lock is free again. The last report.
     Gone(Gone),
 }
 
-/// Why a guard did nothing.
+/// The reason for which a guard started no program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::process) enum Refusal {
-    /// Somebody holds the lock.
+    /// Another process holds the lock.
     Held,
-    /// The lock file cannot be used, by the system's error number.
+    /// The lock file cannot be used; the value is the system's error number.
     Lock(i32),
-    /// The guard itself could not be set up, by the system's error number.
+    /// The guard could not be set up; the value is the system's error number.
     Setup(i32),
 }
 
-/// How a tree went.
+/// The end of a process tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::process) struct Gone {
-    /// How the program ended.
+    /// The way in which the program ended.
     pub(in crate::process) program: Program,
-    /// Whether the guard was told to end it.
+    /// `true` if the guard was told to end the program.
     pub(in crate::process) stopped: bool,
-    /// How many processes the program left behind when it ended by itself.
+    /// Number of processes that the program left behind when it ended by itself.
     pub(in crate::process) leftovers: u32,
 }
 
-/// How a program ended.
+/// The way in which a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::process) enum Program {
     Exited(i32),
     Signalled(i32),
     NotStarted(NotStarted),
-    /// It was ended with all it had started, which was more than this many processes and threads.
+    /// The program and its descendants were killed, because they were more than this many processes
+    /// and threads.
     TooMany(u64),
 }
 
-/// What the stage inside a wall tells the guard.
+/// A message of the init process inside a wall to the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::process) enum Said {
-    /// The wall stands this far, and the program runs.
+    /// The wall is enforced this far, and the program runs.
     Started(Held),
-    /// The program has ended, or never began.
+    /// The program has ended, or was not started.
     Ended(Program),
 }
 
 impl Program {
-    /// None while it has not ended.
+    /// Converts a wait status; returns `None` while the program has not ended.
     pub(in crate::process) fn ended(status: WaitStatus) -> Option<Self> {
         let signal = || status.terminating_signal().map(Self::Signalled);
         status.exit_status().map(Self::Exited).or_else(signal)
@@ -73,7 +74,7 @@ impl Program {
 }
 
 impl Report {
-    /// Writes the line. Nobody has to be there to read it.
+    /// Writes the report. A missing reader is no error.
     pub(super) fn send(self, mut to: &PipeWriter) {
         let line = serde_json::to_vec(&self).map_err(io::Error::from);
         let _ = line.and_then(|mut line| {

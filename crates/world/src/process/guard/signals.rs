@@ -1,7 +1,7 @@
-//! The signals that reach a guard, as something to wait for.
+//! The signals that reach a guard, as an event to wait for.
 //!
-//! Handlers and not ignored signals: what is ignored stays ignored in the programs that are
-//! started. And no blocked ones: a blocked signal is inherited as well.
+//! Signals are handled rather than ignored or blocked, because programs inherit ignored and blocked
+//! signals.
 
 use std::io::{self, PipeReader, Read as _};
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-/// What a guard waits for: signals, and its supervisor's end.
+/// The events that a guard waits for: signals, and the end of its supervisor.
 pub(super) struct Awaited<'a> {
     control: &'a PipeReader,
     signals: PipeReader,
@@ -21,8 +21,8 @@ pub(super) struct Awaited<'a> {
 }
 
 impl<'a> Awaited<'a> {
-    /// Installs the handlers. From here on only SIGTERM and the supervisor's end mean the end;
-    /// what a terminal sends to its foreground group is for the program.
+    /// Installs the handlers. From then on only SIGTERM and the supervisor's end are a reason to
+    /// end; signals of a terminal to its foreground process group are for the program.
     pub(super) fn install(control: &'a PipeReader) -> io::Result<Self> {
         let (signals, wake) = io::pipe()?;
         fcntl_setfl(&signals, OFlags::NONBLOCK)?;
@@ -35,8 +35,8 @@ impl<'a> Awaited<'a> {
         Ok(Self { control, signals, told_to_end })
     }
 
-    /// Waits for a signal, or at most `limit`, or for the supervisor's end where `also_control`, or for
-    /// what the stage inside a wall says where there is one.
+    /// Waits for a signal, the timeout `limit`, the control pipe if `also_control`, or a message on
+    /// `inside`, the pipe from the init process.
     pub(super) fn wait(
         &self,
         limit: Option<Duration>,
@@ -49,18 +49,18 @@ impl<'a> Awaited<'a> {
             fds.push(PollFd::new(self.control, PollFlags::IN));
         }
         fds.extend(inside.map(|inside| PollFd::new(inside, PollFlags::IN)));
-        // Interrupted is as good as awake: everybody looks again after waiting.
+        // An interruption counts as an event: every caller checks its state again after waiting.
         let _ = poll(&mut fds, limit.as_ref());
         let mut pending = [0; 64];
         while matches!((&self.signals).read(&mut pending), Ok(1..)) {}
     }
 
-    /// How the tree has to end now, where it has to.
+    /// Returns how the tree has to be ended now, if it has to.
     pub(super) fn told_to_end(&self) -> Option<Ending> {
         let mut control = [PollFd::new(self.control, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         if poll(&mut control, Some(&now)).is_ok_and(|ready| ready > 0) {
-            // After the order there is one word that may come, and the end of the pipe.
+            // After the order, the pipe carries at most one byte before its end.
             let mut word = [0];
             let came = (&mut &*self.control).read(&mut word).is_ok_and(|length| length > 0);
             return Some(if came { Ending::WithGrace } else { Ending::AtOnce });
@@ -69,11 +69,11 @@ impl<'a> Awaited<'a> {
     }
 }
 
-/// How a tree is ended.
+/// The way in which a tree is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It is asked first, and has its time.
+    /// SIGTERM first, and time to react.
     WithGrace,
-    /// The supervisor is gone: what it started must not go on without it.
+    /// SIGKILL at once, because the supervisor is gone and its programs must not outlive it.
     AtOnce,
 }

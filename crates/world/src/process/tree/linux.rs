@@ -1,4 +1,4 @@
-//! The processes below this one, as `/proc` shows them.
+//! The descendants of this process, as `/proc` shows them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,16 +10,16 @@ use rustix::process::{
     set_child_subreaper,
 };
 
-/// From now on a descendant that loses its parent becomes a child of this process.
+/// Makes this process the subreaper: descendants that lose their parent become its children.
 pub(crate) fn adopt_orphans() -> Result<()> {
     set_child_subreaper(Some(getpid()))
 }
 
-/// Processes, by number and start: no two are the same.
+/// Processes, identified by pid and start time.
 pub(crate) type Known = HashSet<(Pid, u64)>;
 
-/// Signals every descendant of this process that is not known yet, and gets to know it; how many
-/// of them were alive. The main child needs no mention: it is one of them.
+/// Signals every descendant of this process that is not yet in `known`, adds it there, and returns
+/// how many of them were alive. The main child is one of the descendants, so its pid is not needed.
 pub(crate) fn signal_descendants(_main: Pid, signal: Signal, known: &mut Known) -> u32 {
     let mut children: HashMap<Option<Pid>, Vec<Seen>> = HashMap::new();
     for process in all().filter_map(Seen::at) {
@@ -38,42 +38,43 @@ pub(crate) fn signal_descendants(_main: Pid, signal: Signal, known: &mut Known) 
     alive
 }
 
-/// A process and its children.
+/// Returns a process and its children.
 pub(crate) fn with_children(pid: Pid) -> Known {
     let seen = all().filter_map(Seen::at);
     let family = seen.filter(|process| process.pid == pid || process.parent == Some(pid));
     family.map(|process| (process.pid, process.started)).collect()
 }
 
-/// Every process there is.
+/// Returns the pid of every process of the system.
 pub(crate) fn all() -> impl Iterator<Item = Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
 }
 
-/// A handle that means this process for good, whoever gets its number later; none where the
-/// process is gone.
+/// Opens a handle that refers to this process even after its pid is reused; an error if the process
+/// is gone.
 pub(crate) fn pidfd(pid: Pid) -> Result<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty())
 }
 
-/// A process at the moment it was looked at.
+/// A process at the moment of observation.
 pub(crate) struct Seen {
     pid: Pid,
-    /// Its parent; none for the first of all.
+    /// The parent; `None` for the first process.
     pub(crate) parent: Option<Pid>,
-    /// Its main thread has ended. Others may go on, so it is still signalled.
+    /// `true` if the main thread has ended. Other threads may go on, so the process is still
+    /// signaled.
     is_zombie: bool,
-    /// In clock ticks since the machine started. With the number it tells a process from a later
-    /// one of the same number.
+    /// Start time in clock ticks since boot. Together with the pid it distinguishes a process from
+    /// a later one with the same pid.
     pub(crate) started: u64,
 }
 
 impl Seen {
-    /// The process with this number; none where it is gone.
+    /// Reads the process with this pid; returns `None` if it is gone.
     pub(crate) fn at(pid: Pid) -> Option<Self> {
         let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        // The name is in parentheses and may hold any sign, these included.
+        // The name is in parentheses and may contain any character, including these.
         let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
         let mut fields = std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();
         Some(Self {
@@ -84,7 +85,7 @@ impl Seen {
         })
     }
 
-    /// Signals it, and nobody who got its number meanwhile; whether that worked.
+    /// Signals the process, but not a later one with the same pid, and returns whether that worked.
     fn signal(&self, signal: Signal) -> bool {
         let handle = pidfd(self.pid);
         if Self::at(self.pid).is_none_or(|now| now.started != self.started) {

@@ -1,4 +1,4 @@
-//! The processes below this one.
+//! The descendants of this process.
 
 #[cfg(target_os = "linux")]
 mod linux;

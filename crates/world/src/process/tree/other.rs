@@ -1,23 +1,23 @@
-//! Elsewhere than on Linux nobody inherits orphans, so a tree is its process group. A child that
-//! left the group, or outlived its parent, is out of reach.
+//! Systems other than Linux have no subreaper, so a tree is its process group. A child that left
+//! the group, or outlived its parent, is out of reach.
 
 use rustix::io::{Errno, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// There is nothing to adopt.
+/// Does nothing: orphans cannot be adopted.
 pub(crate) fn adopt_orphans() -> Result<()> {
     Ok(())
 }
 
-/// Whether the group was signalled.
+/// `true` once the group was signaled.
 pub(crate) type Known = bool;
 
-/// No program has namespaces here, so nothing else is meant by it.
+/// Returns an empty set: programs have no namespaces on these systems.
 pub(crate) const fn with_children(_pid: Pid) -> Known {
     false
 }
 
-/// Signals the group of `main` once, where it has one of its own.
+/// Signals the process group of `main` once, if it has one of its own, and otherwise `main` itself.
 pub(crate) fn signal_descendants(main: Pid, signal: Signal, known: &mut Known) -> u32 {
     if std::mem::replace(known, true) {
         return 0;

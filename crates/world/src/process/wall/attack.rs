@@ -1,5 +1,6 @@
-//! Ways out of a wall, each really tried. The attacker is our own executable, started behind the wall
-//! with [`ARGUMENT`]; whether an attack got through is judged from outside where that is possible.
+//! Attempts to break out of a wall, each really executed. The attacker is Unstuck's own executable,
+//! started behind the wall with [`ARGUMENT`]; its success is judged from outside where that is
+//! possible.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions, Permissions};
@@ -20,86 +21,86 @@ use rustix::process::{
 
 use crate::process::{SocketPath, guard};
 
-/// The argument that makes our executable the attacker.
+/// The argument that makes the executable the attacker.
 pub const ARGUMENT: &str = "__attack";
 
-/// The attack got through, as far as the attacker can tell.
+/// Exit code if the attack got through, as far as the attacker can tell.
 const THROUGH: u8 = 0;
-/// It was refused.
+/// Exit code if the attack was refused.
 const REFUSED: u8 = 10;
-/// Called by something that is not ours.
+/// Exit code for an invalid call.
 const MISUSED: u8 = 64;
 
-/// A way out of a wall.
+/// An attempt to break out of a wall.
 #[derive(Clone, Copy, Debug)]
 pub struct Attack {
-    /// Its name, in one word.
+    /// The name, in one word.
     pub name: &'static str,
-    /// What is tried.
+    /// A description of the attempt.
     pub tries: &'static str,
-    /// What of a wall keeps it in.
+    /// The part of the wall that has to stop it.
     pub against: Against,
-    /// Whose wall it is tried behind.
+    /// The kind of wall that it is tried behind.
     pub behind: Behind,
     try_it: fn(&Target) -> bool,
 }
 
-/// The part of a wall that an attack is about.
+/// The part of a wall that an attack targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// Writing outside.
+    /// Protection against writing outside.
     Files,
-    /// Reading what is hidden.
+    /// Protection against reading hidden files.
     Reading,
-    /// Other processes.
+    /// Protection of other processes.
     Processes,
-    /// Connections to the outside.
+    /// Protection against connections to the outside.
     Network,
-    /// System calls that break out.
+    /// Protection against system calls that break out.
     Calls,
-    /// How much of the machine is used.
+    /// Limits on resources of the machine.
     Limits,
 }
 
-/// Whose wall an attack is tried behind.
+/// The kind of wall that an attack is tried behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
     /// The wall of agents and their commands.
     Command,
-    /// The wall of checks and hooks, which have no network but may talk to themselves.
+    /// The wall of checks and hooks, which have no network except loopback.
     Check,
 }
 
-/// What attacks aim at.
+/// The targets of attacks.
 #[derive(Debug)]
 struct Target {
     /// A folder that is not writable, with a file in it.
     outside: PathBuf,
-    /// A folder that cannot be seen, with a file and a socket in it.
+    /// A folder that is hidden, with a file and a socket in it.
     hidden: PathBuf,
-    /// The process that put the wall up.
+    /// The process that set up the wall.
     supervisor: Option<Pid>,
-    /// Where it listens, by TCP and UDP.
+    /// The port on which the supervisor listens, by TCP and UDP.
     port: u16,
-    /// The name of the abstract socket that it listens on.
+    /// The name of the abstract socket that the supervisor listens on.
     socket: String,
 }
 
-/// The file that lies outside, and the one that is hidden.
+/// The name of the file in the outside folder and in the hidden folder.
 pub const FILE: &str = "file";
-/// The socket in the hidden folder.
+/// The name of the socket in the hidden folder.
 pub const SOCKET: &str = "socket";
-/// What attacks leave outside.
+/// The name of the file that attacks leave outside.
 pub const LEFT: &str = "left";
-/// More threads than any limit that the attacker is put behind allows.
+/// Number of threads to start: more than any limit that the attacker is put behind.
 pub const THREADS: u64 = 96;
 
-/// How long they are kept.
+/// Time for which these threads are kept.
 const KEPT: Duration = Duration::from_secs(3);
-/// Words that our own processes inside are started with.
+/// Arguments that Unstuck's own processes inside are started with.
 const OWN: [&[u8]; 2] = [ARGUMENT.as_bytes(), guard::ARGUMENT.as_bytes()];
 
-/// All ways out that are tried.
+/// All attacks.
 pub const ATTACKS: &[Attack] = &[
     attack("write", "write a new file outside", Against::Files, |to| {
         fs::write(to.outside.join(LEFT), "x").is_ok()
@@ -133,7 +134,7 @@ pub const ATTACKS: &[Attack] = &[
     }),
     attack("temporary", "leave a file in the folder /tmp of the machine", Against::Files, |to| {
         let _ = fs::write(to.temporary(), "x");
-        // Whether it is there is seen outside: inside there may be another folder.
+        // The check for the file happens outside: inside, `/tmp` may be another folder.
         false
     }),
     attack("read", "read a hidden file", Against::Reading, |to| reads(&to.hidden.join(FILE))),
@@ -152,19 +153,19 @@ pub const ATTACKS: &[Attack] = &[
     ),
     attack("list", "see the supervisor among the processes", Against::Processes, |to| {
         let line = to.supervisor.map(|pid| fs::read(format!("/proc/{pid}/cmdline")));
-        // Inside, the number may be one of our own.
+        // Inside, the pid may belong to one of Unstuck's own processes.
         let is_own = |line: &[u8]| line.split(|byte| *byte == 0).any(|word| OWN.contains(&word));
         line.is_some_and(|line| line.is_ok_and(|line| !line.is_empty() && !is_own(&line)))
     }),
     attack("priority", "change the supervisor's priority", Against::Processes, |to| {
-        // To what it is: that is allowed or refused like every other.
+        // To its present value: this is allowed or refused like any other.
         to.supervisor.is_some_and(|pid| {
             let priority = getpriority_process(Some(pid));
             priority.is_ok_and(|priority| setpriority_process(Some(pid), priority).is_ok())
         })
     }),
     attack("limit", "limit what the supervisor may use", Against::Processes, |to| {
-        // To what is set here, which is what is set there.
+        // To the present limit of the attacker, which is that of the supervisor as well.
         let own = getrlimit(Resource::Core);
         to.supervisor.is_some_and(|pid| prlimit(Some(pid), Resource::Core, own).is_ok())
     }),
@@ -241,7 +242,7 @@ const fn attack(
     Attack { name, tries, against, behind: Behind::Command, try_it }
 }
 
-/// What the attacker does: one attack, named first, on a target whose parts follow.
+/// Runs one attack: its name comes first, the parts of the target follow.
 pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let name = words.next();
     let attack = ATTACKS.iter().find(|attack| name.as_deref() == Some(attack.name.as_ref()));
@@ -257,7 +258,7 @@ impl Attack {
         Self { behind: Behind::Check, ..self }
     }
 
-    /// Whether the status that an attacker ended with says that it was refused.
+    /// Returns whether the attacker's exit code says that the attack was refused.
     pub const fn is_refused_by(status: i32) -> bool {
         status == REFUSED as i32
     }
@@ -279,7 +280,7 @@ impl Target {
     }
 }
 
-/// What the attack on the machine's folder for temporary files leaves there, by the name of the socket.
+/// Returns the path of the file that the attack on `/tmp` leaves there, by the name of the socket.
 pub fn temporary(socket: &str) -> PathBuf {
     Path::new("/tmp").join(socket)
 }
@@ -288,7 +289,8 @@ fn connects(to: &Target) -> bool {
     TcpStream::connect(("127.0.0.1", to.port)).is_ok()
 }
 
-/// Whether a datagram arrives is heard outside: inside it may reach the program itself.
+/// Sends a datagram. Its arrival is checked outside, because inside it may reach the program
+/// itself.
 fn sends(to: &Target) -> bool {
     let socket = UdpSocket::bind("127.0.0.1:0");
     let _ = socket.and_then(|socket| socket.send_to(b"x", ("127.0.0.1", to.port)));
@@ -307,8 +309,8 @@ fn write_below(root: &str, path: &Path) -> bool {
     below(root, path).is_some_and(|path| fs::write(path, "x").is_ok())
 }
 
-/// Starts as many threads as [`THREADS`] says that wait for each other, and keeps them for a moment: where
-/// they are counted, that ends them.
+/// Starts [`THREADS`] threads that wait for each other, and keeps them for a moment: if threads are
+/// counted, that ends them.
 fn start_threads() -> bool {
     let all = std::sync::Mutex::new(());
     thread::scope(|scope| {
@@ -324,15 +326,16 @@ fn start_threads() -> bool {
     })
 }
 
-/// Whether the kernel does what a bare call asks for.
+/// Returns whether the kernel executes a raw system call.
 #[expect(unsafe_code, reason = "what is tried here is what no safe function does")]
 fn succeeds(call: libc::c_long, given: [usize; 5]) -> bool {
-    // SAFETY: pointers among the arguments are to literals that end with a zero, and the calls that get
-    // them only read them; none of the calls changes the memory of this process.
+    // SAFETY: pointers among the arguments refer to literals that end with a zero, and the calls
+    // that get them only read them; none of the calls changes the memory of this process.
     unsafe { libc::syscall(call, given[0], given[1], given[2], given[3], given[4]) >= 0 }
 }
 
-/// Whether the kernel looks at what a call is given, right or wrong, instead of refusing it.
+/// Returns whether the kernel examines the arguments of a call, valid or not, instead of refusing
+/// it.
 fn is_answered(call: libc::c_long, given: [usize; 5]) -> bool {
     let refusals = [Errno::PERM, Errno::NOSYS].map(Errno::raw_os_error);
     succeeds(call, given)

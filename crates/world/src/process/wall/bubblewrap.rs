@@ -1,4 +1,4 @@
-//! The layer by bubblewrap: namespaces for processes, mounts, users, IPC and the network.
+//! The layer of bubblewrap: namespaces for processes, mounts, users, IPC and the network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ use crate::process::guard;
 
 const PROGRAM: &str = "bwrap";
 
-/// Namespaces of its own, no capability in them, and an end together with the guard.
+/// Options for new namespaces, no capabilities in them, and an end together with the guard.
 const USUAL: [&str; 11] = [
     "--unshare-user",
     "--unshare-pid",
@@ -30,16 +30,16 @@ const USUAL: [&str; 11] = [
     "--as-pid-1",
     "--cap-drop",
     "ALL",
-    // For a way out at a port below 1024; the stage takes it from the program.
+    // For a forwarded port below 1024; the init process drops it before it starts the program.
     "--cap-add",
     "CAP_NET_BIND_SERVICE",
 ];
-/// How often it is tried whether namespaces can be made.
+/// Maximum number of attempts to create namespaces.
 const TRIES_MAX: u32 = 3;
-/// Devices that keep nothing, and the processes of the namespace.
+/// Options for minimal devices, and for a `/proc` of the namespace.
 const SYSTEM: [&str; 4] = ["--dev", "/dev", "--proc", "/proc"];
 
-/// The program that makes namespaces, where it is installed and works.
+/// Returns the path of bubblewrap, if it is installed and works.
 pub(super) fn find() -> Option<PathBuf> {
     let search = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&search).filter(|place| place.is_absolute());
@@ -56,7 +56,7 @@ pub(super) fn find() -> Option<PathBuf> {
     (0..TRIES_MAX).any(works).then_some(program)
 }
 
-/// A program that is to be started inside namespaces.
+/// A program to be started inside namespaces.
 pub(in crate::process) struct Enclosed {
     program: PathBuf,
     arguments: Vec<OsString>,
@@ -65,8 +65,8 @@ pub(in crate::process) struct Enclosed {
 }
 
 impl Enclosed {
-    /// Prepares to start `program` in `directory` inside namespaces. None where there are no
-    /// namespaces, or nothing that asks for a wall.
+    /// Prepares to start `program` in `directory` inside namespaces. Returns `None` if there are no
+    /// namespaces, or no wall is wanted.
     pub(in crate::process) fn prepare(
         wall: &Wall,
         layers: &Layers,
@@ -97,7 +97,8 @@ impl Enclosed {
         Ok(Some(Self { program: bubblewrap, arguments: words, handed_over, said }))
     }
 
-    /// The command that starts it, and what the stage inside says, one JSON object per line.
+    /// Returns the command that starts the program, and the pipe with the init process's messages,
+    /// one JSON object per line.
     pub(in crate::process) fn into_command(self) -> (Command, PipeReader) {
         let mut command = Command::new(self.program);
         command.args(self.arguments).preserved_fds(self.handed_over);
@@ -105,7 +106,7 @@ impl Enclosed {
     }
 }
 
-/// What is mounted where, in this order.
+/// Returns the mount options, in order.
 fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
     let mut words: Vec<OsString> = Vec::new();
     let root = if wall.writable.is_some() { "--ro-bind" } else { "--bind" };
@@ -119,7 +120,7 @@ fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
     let mut closed = Vec::new();
     let covers = wall.covers();
     for (path, cover) in covers.clone() {
-        // What bubblewrap put there is its own.
+        // Mounts of bubblewrap itself.
         if path.starts_with("/dev") || path.starts_with("/proc") {
             continue;
         }
@@ -144,15 +145,15 @@ fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
     for socket in sockets_in_sight(&wall, &covers) {
         words.extend(["--ro-bind".into(), "/dev/null".into(), socket.into_os_string()]);
     }
-    // At the end: until then places are made in them for what is mounted below.
+    // At the end, because until then bubblewrap creates mount points in them.
     for path in closed {
         words.extend(["--remount-ro".into(), path.into_os_string()]);
     }
     Ok(words)
 }
 
-/// Local sockets that others listen on, at places that can be read: a mount that is read-only keeps
-/// nothing from connecting to them.
+/// Returns the local sockets of other processes at readable paths: a read-only mount does not
+/// prevent connecting to them.
 fn sockets_in_sight(wall: &Wall, covers: &BTreeMap<PathBuf, Cover>) -> Vec<PathBuf> {
     let listed = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let named =
@@ -170,7 +171,7 @@ fn sockets_in_sight(wall: &Wall, covers: &BTreeMap<PathBuf, Cover>) -> Vec<PathB
     sockets.into_iter().filter(in_sight).collect()
 }
 
-/// A file in memory that holds these words.
+/// Creates a file in memory with these words.
 fn memory(words: &[OsString]) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("unstuck-wall", MemfdFlags::CLOEXEC)?);
     for word in words {

@@ -1,20 +1,21 @@
-//! Counts the processes of a namespace, where the kernel does not limit them: it limits no
-//! administrator.
+//! Counts the processes of a namespace if the kernel does not limit them, because it does not limit
+//! root.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two counts. Counting takes a twentieth of the time at most, unless there is much to count.
+/// Pauses between two counts, and the divisor by which counting takes at most a twentieth of the
+/// time, unless there is much to count.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_millis(250);
 const SHARE: u32 = 20;
 
-/// Every folder has two names beside those of the folders in it.
+/// Number of links of a folder besides those of its subfolders.
 const OWN_LINKS: u64 = 2;
 
-/// Waits until there are more than `allowed` processes and threads beside the first process.
+/// Waits until there are more than `allowed` processes and threads besides the first process.
 #[expect(
     clippy::disallowed_methods,
     reason = "the stage is a program: it has no caller that passes it the time"
@@ -34,7 +35,7 @@ fn is_more_than(allowed: u64) -> bool {
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut count = 0;
     for number in numbers.filter(|number| *number != 1) {
-        // A process that has ended meanwhile has none.
+        // A process that has ended meanwhile has no threads.
         let links =
             fs::metadata(format!("/proc/{number}/task")).map_or(OWN_LINKS, |task| task.nlink());
         count += links.saturating_sub(OWN_LINKS);

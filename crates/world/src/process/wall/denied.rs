@@ -1,4 +1,4 @@
-//! What a wall kept a program from, as far as the program's own words tell.
+//! Finds the paths that a wall denied to a program, from the program's output.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -10,15 +10,15 @@ use unstuck_core::text::{QUESTION_CHARS_MAX, quoted};
 use super::Wall;
 use super::places::Cover;
 
-/// How the system says that nothing can be written there, in lower case.
+/// The system's message for a file that cannot be written, in lower case.
 const READ_ONLY: &str = "read-only file system";
-/// Words with which the system refuses to write.
+/// Messages of the system for a denied write.
 const REFUSED: [&str; 3] = ["permission denied", "operation not permitted", READ_ONLY];
-/// Words with which programs say that they cannot make something.
+/// Phrases with which programs say that they cannot create a file or folder.
 const CREATING: [&str; 5] =
     ["cannot create", "can't create", "could not create", "unable to create", "failed to create"];
-/// Words with which programs say that something hidden is not there. What is named there has to be
-/// there for the person, so they may be as vague as this.
+/// Phrases with which programs say that a hidden file is missing. They may be as vague as this,
+/// because the named path has to exist for the operator.
 const MISSING: [&str; 7] = [
     "no such file",
     "nosuchfile",
@@ -28,43 +28,43 @@ const MISSING: [&str; 7] = [
     "can't open",
     "nonexistent",
 ];
-/// What a line holds that does not end a program.
+/// The part of a line that marks it as a warning, which does not end a program.
 const WARNING: &str = "warn";
-/// How the crate `tempfile`, which cargo uses, names the folder that it could not make: the wanted name
-/// with some letters behind it.
+/// The phrase with which the crate `tempfile`, used by cargo, names the folder that it could not
+/// create: the wanted name followed by random letters.
 const PROBED: &str = " at path \"";
 const PROBE_LETTERS: usize = 6;
-/// The name of a temporary file without its letters, where the program wanted no name of its own.
+/// The name of a temporary file without its letters, if the program wanted no name of its own.
 const PROBE_NAME: &str = ".tmp";
 
-/// A path that a wall kept a program from.
+/// A path that a wall denied to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     /// The path.
     pub path: PathBuf,
-    /// What has to be allowed for it: the path, or the folder around it.
+    /// The path that has to be allowed: the path itself, or the folder around it.
     pub place: PathBuf,
-    /// Whether it is hidden. Else it can be read and not written.
+    /// `true` if the path is hidden; otherwise it can be read but not written.
     pub hidden: bool,
-    /// Whether the program only warned of it.
+    /// `true` if the program only warned about it.
     pub warned: bool,
 }
 
 impl Denied {
-    /// The line of the settings that allows it.
+    /// Returns the line of the settings that allows the access.
     pub fn settings_line(&self) -> String {
         let key = if self.hidden { "readable" } else { "writable" };
         format!("{key} = [\"{}\"]", self.place.display())
     }
 
-    /// The command that makes what is to be allowed, where it is not there yet: only what is there can
-    /// be written behind a wall.
+    /// Returns the command that creates the path to allow, if it does not exist yet: behind a wall
+    /// only existing paths can be written.
     pub fn made_by(&self) -> Option<String> {
         let makes = if self.place.extension().is_some() { "touch" } else { "mkdir -p" };
         (!self.place.exists()).then(|| format!("{makes} {}", self.place.display()))
     }
 
-    /// One sentence for the person or the agent that reads the output of the program.
+    /// Returns a sentence for the operator or the agent that reads the output of the program.
     pub fn sentence(&self) -> String {
         let what =
             if self.hidden { "is hidden by the wall" } else { "cannot be written behind the wall" };
@@ -77,8 +77,8 @@ impl Denied {
         )
     }
 
-    /// The question about it, before anything more is spent: `who` was kept from it, and `so` is what
-    /// came of that.
+    /// Builds the fault that asks the operator about the path before more is spent: `who` was
+    /// denied access, and `so` is the consequence.
     pub(crate) fn fault(&self, source: &str, (who, so): (&str, &str), output: &str) -> Fault {
         let does = if self.hidden { "reading" } else { "writing to" };
         let path = self.path.display().to_string();
@@ -91,8 +91,8 @@ impl Denied {
 }
 
 impl Wall {
-    /// The first path in the output of a program that this wall kept it from, and that it did not only
-    /// warn of if there is one. The program ran in `directory`.
+    /// Returns the first path in a program's output that this wall denied, preferring one that is
+    /// no mere warning. The program ran in `directory`.
     pub fn find_denied(&self, output: &str, directory: &Path) -> Option<Denied> {
         self.writable.as_ref()?;
         let covers = self.covers();
@@ -123,7 +123,7 @@ impl Wall {
         self.paths(line, directory).find_map(|path| match cover(covers, &path) {
             Some((_, Cover::Hidden)) if path.exists() && !writes => Some(read(path)),
             Some((_, Cover::Hidden)) => {
-                // Behind the wall the folder around it is not there either.
+                // Behind the wall the parent folder does not exist either.
                 let is_kept = refused || writes && path.parent().is_some_and(Path::exists);
                 (is_kept && is_persons(&path)).then(|| written(path))
             }
@@ -137,9 +137,9 @@ impl Wall {
         })
     }
 
-    /// What to allow so that a path can be written: the path itself if it is there, else the first folder
-    /// on the way that is not. A new file is allowed with the folder around it, unless that holds the
-    /// project or more.
+    /// Returns the path to allow so that `path` can be written: the path itself if it exists,
+    /// otherwise the first missing folder on the way. A new file is allowed with the folder around
+    /// it, unless that contains the project or more.
     fn place_of(&self, path: &Path) -> PathBuf {
         let missing = path.ancestors().take_while(|place| !place.exists()).last();
         let Some(missing) = missing else { return path.to_owned() };
@@ -153,8 +153,8 @@ impl Wall {
         if is_file && !is_wide { folder.to_owned() } else { missing.to_owned() }
     }
 
-    /// The paths of a line as the person knows them: absolute ones, those below a home folder, and those
-    /// that lead out of the folder that the program ran in.
+    /// Returns the paths in a line as the operator knows them: absolute ones, those below a home
+    /// folder, and those that lead out of the program's working directory.
     fn paths(&self, line: &str, directory: &Path) -> impl Iterator<Item = PathBuf> {
         let words = line.split([' ', '\t', '\'', '"', '`', ':', ',', ';', '(', ')', '=', '‘', '’']);
         let own = self.private.iter().filter(|private| !private.folder.as_os_str().is_empty());
@@ -175,7 +175,7 @@ impl Wall {
     }
 }
 
-/// A path without `..`, which may lead out of the folder that its beginning names.
+/// Returns a path without `..`, which may lead out of the folder that the path starts with.
 fn without_dots(path: &Path) -> PathBuf {
     if !path.components().any(|part| part == Component::ParentDir) {
         return path.to_owned();
@@ -192,7 +192,7 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// The path that a program wanted where it tried one with some letters behind it.
+/// Returns the path that a program wanted, if it tried one with random letters appended.
 fn without_letters(line: &str, path: PathBuf) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let Some(name) = name.filter(|_| line.contains(PROBED) && !path.exists()) else { return path };
@@ -203,19 +203,19 @@ fn without_letters(line: &str, path: PathBuf) -> PathBuf {
     }
 }
 
-/// What lies over a path, and where that begins.
+/// Returns the cover of a path, and the path at which that cover begins.
 fn cover<'a>(covers: &'a BTreeMap<PathBuf, Cover>, path: &Path) -> Option<(&'a Path, &'a Cover)> {
     path.ancestors().find_map(|at| covers.get_key_value(at)).map(|(at, cover)| (&**at, cover))
 }
 
-/// Whether something of the person's is not in the folder that takes the place of the one around it.
+/// Returns whether a file of the operator is missing in the folder that replaces the one around it.
 fn is_left_outside(at: &Path, folder: &Path, path: &Path) -> bool {
     path != at
         && path.exists()
         && path.strip_prefix(at).is_ok_and(|rest| !folder.join(rest).exists())
 }
 
-/// Whether the person may write to a path: if not, the wall is not what is in the way.
+/// Returns whether the operator may write to a path: if not, the wall is not the reason.
 fn is_persons(path: &Path) -> bool {
     let near = path.ancestors().find(|place| place.exists());
     near.is_some_and(|place| access(place, Access::WRITE_OK).is_ok())
@@ -260,7 +260,8 @@ mod tests {
         assert_eq!(Wall::default().find_denied("/etc/x: Permission denied", &root), None);
     }
 
-    // B34: what a check wants to write is named by the folder to allow, whatever way its path was written
+    // B34: a path that a check wants to write is reported as the folder to allow, in whatever form
+    // it was written
     #[test]
     fn the_line_names_the_folder_that_is_to_be_written() {
         let place = tempfile::tempdir().unwrap();

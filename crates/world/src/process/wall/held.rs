@@ -1,60 +1,62 @@
-//! What the machine really holds of a wall.
+//! The parts of a wall that the machine really enforces.
 
 use serde::{Deserialize, Serialize};
 
-/// What the machine really holds of a wall.
+/// The parts of a wall that the machine really enforces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// Writing outside.
+    /// Protection against writing outside.
     pub files: Hold,
-    /// Reading what is hidden.
+    /// Protection against reading hidden files.
     pub reading: Hold,
-    /// Connections to the outside. `Partly`: neither TCP nor UDP, but local sockets that can be seen.
+    /// Protection against connections to the outside. `Partly`: neither TCP nor UDP is possible,
+    /// but visible local sockets can be reached.
     pub network: Hold,
-    /// Other processes: signals, tracing, what `/proc` tells about them. `Partly`: they are seen and can
-    /// be slowed down; before Linux 6.12 they can be signalled too.
+    /// Protection of other processes: from signals, tracing, and reading their `/proc`. `Partly`:
+    /// they are visible and can be slowed down; before Linux 6.12 they can be signaled too.
     pub processes: Hold,
-    /// System calls that no build needs and that break out of walls.
+    /// Protection against system calls that no build needs and that break out of sandboxes.
     pub calls: Hold,
-    /// How many processes and threads there are. `Partly`: they are counted, and all of them are ended
-    /// when there are too many.
+    /// Limit on the number of processes and threads. `Partly`: they are counted, and all of them
+    /// are killed when there are too many.
     pub limits: Hold,
-    /// How much memory is used.
+    /// Limit on memory.
     pub memory: Hold,
-    /// Whether the program has namespaces of its own.
+    /// `true` if the program has namespaces of its own.
     pub namespaces: bool,
 }
 
-/// Whether the machine holds a part of a wall.
+/// The degree to which the machine enforces a part of a wall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// It was not asked to.
+    /// The part was not asked for.
     #[default]
     NotWanted,
-    /// It cannot.
+    /// The machine cannot enforce the part.
     NotPossible,
-    /// It holds a part of it. For files: neither folders for temporary files nor the modes of files;
-    /// before Linux 6.2 also not against cutting off a file that exists.
+    /// The machine enforces some of it. For files: neither folders for temporary files nor the
+    /// modes of files are protected; before Linux 6.2 existing files can also be truncated.
     Partly,
-    /// It does.
+    /// The machine enforces all of it.
     Fully,
 }
 
 impl Hold {
-    /// Whether nothing of it is left open.
+    /// Returns whether the part is fully enforced.
     pub const fn is_full(self) -> bool {
         matches!(self, Self::Fully)
     }
 }
 
 impl Held {
-    /// Whether a program is kept from a person's files and from other programs.
+    /// Returns whether the operator's files and other programs are protected.
     pub const fn is_whole(self) -> bool {
         self.files.is_full() && self.reading.is_full() && self.processes.is_full()
     }
 
-    /// The same, with what seccomp adds: no system calls that break out, and no UDP beside no TCP.
+    /// Returns the same with the part that seccomp adds: no system calls that break out, and no
+    /// UDP.
     #[cfg(target_os = "linux")]
     pub(super) const fn with_calls(self, held: bool) -> Self {
         let calls = if held { Hold::Fully } else { Hold::NotPossible };

@@ -1,8 +1,9 @@
-//! The stage inside namespaces: our own executable as the first process there. It puts up the inner
-//! layers, starts the program, tells the guard how it ended, and waits for what the program leaves.
+//! The stage: Unstuck's own executable as the init process inside the namespaces. It sets up the
+//! inner layers, starts the program, reports to the guard how it ended, and waits for the processes
+//! that it leaves.
 //!
-//! The guard reads what it says from a pipe, one JSON object per line ([`Said`]). Processes inside
-//! cannot signal it, and cannot look into it.
+//! The guard reads the messages from a pipe, one JSON object per line ([`Said`]). Processes inside
+//! can neither signal nor inspect the stage.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -24,23 +25,23 @@ use crate::egress::Forwarder;
 use crate::process::ended::NotStarted;
 use crate::process::guard::report::{Program, Said};
 
-/// The argument after the guard's that makes our executable this stage.
+/// The argument after the guard's that makes the executable the stage.
 pub(in crate::process) const ARGUMENT: &str = "__wall";
 
-/// Called by something that is not a guard.
+/// Exit code if the caller is not a guard.
 const MISUSED: u8 = 64;
 
-/// What the stage is told, as words.
+/// Encodes the order to the stage as words.
 pub(super) fn order(layers: &Layers, wall: &Wall) -> Vec<OsString> {
     layers.clone().into_words().chain(wall.clone().into_words()).collect()
 }
 
-/// What the stage does, from its order to the end of everything in its namespace.
+/// Runs the stage, from its order to the end of all processes in its namespace.
 pub(in crate::process) fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some((order, say, program)) = handed_over(&mut arguments) else {
         return ExitCode::from(MISUSED);
     };
-    // A process that is not dumpable cannot be looked into by others of its user.
+    // A process that is not dumpable cannot be inspected by other processes of its user.
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
         return ExitCode::from(MISUSED);
     }
@@ -49,7 +50,7 @@ pub(in crate::process) fn main(mut arguments: impl Iterator<Item = OsString>) ->
         return ExitCode::from(MISUSED);
     }
     let mut command = Command::new(&program);
-    // A group of its own: a program that signals its group must not mean this stage.
+    // A process group of its own: a program that signals its group must not hit the stage.
     command.args(arguments).process_group(0);
     let limits = limit_processes(&wall, &say);
     let started = wall.around(&layers, Standing::InNamespaces, || command.spawn());
@@ -68,18 +69,19 @@ pub(in crate::process) fn main(mut arguments: impl Iterator<Item = OsString>) ->
     ExitCode::SUCCESS
 }
 
-/// Opens the ways out of the namespace; whether they are open when the program begins.
+/// Opens the forwarded ports of the namespace, and returns whether they are open when the program
+/// begins.
 fn serve_forwards(wall: &Wall) -> bool {
     let Connections::Closed(forwards) = &wall.network else { return true };
     if forwards.is_empty() {
         return true;
     }
     let Ok(forwarder) = Forwarder::bind(forwards) else { return false };
-    // It serves until the process ends; what breaks is seen by the programs that connect.
+    // It serves until the process ends; errors are noticed by the programs that connect.
     thread::Builder::new().spawn(|| forwarder.serve()).is_ok()
 }
 
-/// Reaps every process of the namespace until there is none, and says how the program ended.
+/// Reaps every process of the namespace until there is none, and reports how the program ended.
 fn wait_for_all(main: Pid, say: &PipeWriter) {
     loop {
         match wait(WaitOptions::empty()) {
@@ -94,8 +96,8 @@ fn wait_for_all(main: Pid, say: &PipeWriter) {
     }
 }
 
-/// Limits processes. The kernel counts them for each user of each user namespace, but never limits
-/// the administrator: those are counted here.
+/// Limits the number of processes. The kernel counts them for each user of each user namespace, but
+/// never limits root, whose processes are counted here.
 fn limit_processes(wall: &Wall, say: &PipeWriter) -> Hold {
     let Some(processes) = wall.limits.processes else { return Hold::NotWanted };
     let allowed = getrlimit(Resource::Nproc).maximum.map_or(processes, |max| max.min(processes));
@@ -107,8 +109,8 @@ fn limit_processes(wall: &Wall, say: &PipeWriter) -> Hold {
     }
 }
 
-/// From now on ends everything in the namespace when there are more processes and threads than are
-/// allowed: with its first process, the kernel ends all others.
+/// Starts a thread that kills all processes of the namespace when there are more processes and
+/// threads than allowed: when the first process ends, the kernel kills all others.
 #[expect(clippy::disallowed_methods, reason = "the stage is a program, and its end is the wall's")]
 fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
     let say = say.try_clone()?;
@@ -120,10 +122,11 @@ fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
     thread::Builder::new().spawn(watch).map(drop)
 }
 
-/// The order, the way to the guard and the program; the rest of the words are the program's.
+/// Returns the order, the pipe to the guard and the program; the remaining words are the program's
+/// arguments.
 fn handed_over(words: &mut impl Iterator<Item = OsString>) -> Option<(File, PipeWriter, OsString)> {
     let mut own = || own(words.next()?.to_str()?.parse().ok()?);
-    // The executable itself was needed to begin.
+    // The executable itself was only needed for the start.
     drop(own()?);
     let order = own()?;
     let say = own()?;
@@ -132,8 +135,9 @@ fn handed_over(words: &mut impl Iterator<Item = OsString>) -> Option<(File, Pipe
 
 #[expect(unsafe_code, reason = "a number becomes a descriptor: only we know that it is ours")]
 fn own(number: RawFd) -> Option<OwnedFd> {
-    // SAFETY: nothing in this process has opened a file yet, so what has this number was handed over
-    // by the guard for us alone. If there is nothing, the call fails and nothing is owned.
+    // SAFETY: this process has opened no file yet, so a descriptor with this number was handed over
+    // by the guard for the stage alone. If there is none, the call fails and no descriptor is
+    // owned.
     unsafe {
         fcntl_setfd(BorrowedFd::borrow_raw(number), FdFlags::CLOEXEC).ok()?;
         Some(OwnedFd::from_raw_fd(number))
@@ -148,7 +152,7 @@ fn read_order(mut from: File) -> Option<(Layers, Wall)> {
     Some((Layers::from_words(&mut words)?, Wall::from_words(&mut words)?))
 }
 
-/// Without a guard that listens there is nothing to say: the stage ends with it.
+/// Writes a message. A missing reader is no error: the stage ends with its guard.
 fn say_line(mut to: &PipeWriter, said: Said) {
     let line = serde_json::to_vec(&said).map_err(io::Error::from);
     let _ = line.and_then(|mut line| {

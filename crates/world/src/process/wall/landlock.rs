@@ -1,4 +1,4 @@
-//! The layer by Landlock, which every user may use.
+//! The layer of Landlock, which every user may use.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,19 +16,19 @@ use super::places::Cover;
 use super::{Connections, Held, Hold, Standing, Wall};
 use crate::egress::Forward;
 
-/// What every program may write to: devices that keep nothing, terminals, and memory that
-/// processes share, which is gone with the machine.
+/// Paths that every program may write to: devices that store nothing, terminals, and shared memory,
+/// which does not survive a reboot.
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 const SHARED_MEMORY: &[&str] = &["/dev/shm"];
 
-/// Restricts this thread for good, and everything it starts from here on.
+/// Restricts this thread and its future child processes for good.
 pub(super) fn restrict(wall: &Wall, standing: Standing) -> Held {
     let mut held = wall.not_possible();
     if let Some(writable) = &wall.writable {
         let private = match standing {
             Standing::InNamespaces => &wall.private[..],
-            // The folders of others are where they are.
+            // Without namespaces, the private folders are not at these paths.
             Standing::Alone => &[],
         };
         let private = private.iter().map(|private| private.at.clone());
@@ -36,14 +36,14 @@ pub(super) fn restrict(wall: &Wall, standing: Standing) -> Held {
         held.files = hold(restrict_writing(&writable));
     }
     if standing == Standing::Alone && held.files == Hold::Fully {
-        // Modes and times of files are open, and so are folders for temporary files.
+        // The modes and times of files, and folders for temporary files, are not protected.
         held.files = Hold::Partly;
     }
     held.processes = match hold(restrict_signals()) {
         Hold::Fully if standing == Standing::InNamespaces => Hold::Fully,
-        // Others are seen, and can be slowed down.
+        // Other processes are visible, and can be slowed down.
         Hold::Fully => Hold::Partly,
-        // A process behind any such layer traces nothing outside of it.
+        // A process behind any Landlock layer cannot trace processes outside of it.
         _ if held.files != Hold::NotPossible => Hold::Partly,
         other => other,
     };
@@ -60,8 +60,8 @@ pub(super) fn restrict(wall: &Wall, standing: Standing) -> Held {
     held
 }
 
-/// Takes the rights of an administrator from this thread, for good: with them a program looks into
-/// other processes whatever else is refused. A thread without any keeps none.
+/// Drops the capabilities of this thread for good: with them a program can inspect other processes
+/// in spite of all other restrictions. Does nothing for a thread without any.
 pub(super) fn drop_capabilities() {
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),
@@ -75,8 +75,8 @@ fn restrict_writing(writable: &[PathBuf]) -> Result<RulesetStatus, RulesetError>
     let every = AccessFs::from_write(ABI::V3);
     let change = AccessFs::WriteFile | AccessFs::Truncate;
     let status = Ruleset::default()
-        // Below this the kernel refuses to move a file from one folder to another, anywhere: a wall
-        // that breaks builds is none.
+        // Below this version the kernel refuses to move a file from one folder to another,
+        // anywhere, and a sandbox that breaks builds is useless.
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_write(ABI::V2))?
         .set_compatibility(CompatLevel::BestEffort)
@@ -89,8 +89,8 @@ fn restrict_writing(writable: &[PathBuf]) -> Result<RulesetStatus, RulesetError>
     Ok(status.ruleset)
 }
 
-/// Refuses to read files that are hidden. The names of files stay visible: without the right to list a
-/// folder, nothing in it could be found that is not hidden.
+/// Forbids reading hidden files. The names of files stay visible: without the right to list a
+/// folder, the files in it that are not hidden could not be found.
 fn restrict_reading(wall: &Wall) -> Hold {
     let covers = Wall { private: Vec::new(), ..wall.clone() }.covers();
     let mut open = Open { covers: &covers, paths: Vec::new(), passed_over: false };
@@ -116,16 +116,16 @@ fn restrict_reading(wall: &Wall) -> Hold {
     }
 }
 
-/// The paths below which everything may be read.
+/// The paths below which all files may be read.
 struct Open<'a> {
     covers: &'a BTreeMap<PathBuf, Cover>,
     paths: Vec<PathBuf>,
-    /// Whether something that is hidden had to stay readable.
+    /// `true` if a hidden path had to stay readable.
     passed_over: bool,
 }
 
 impl Open<'_> {
-    /// Opens what is below a path, around everything that is hidden there.
+    /// Allows the files below a path, except for everything hidden there.
     fn walk(&mut self, path: &Path) {
         let is_hidden = |(below, cover): (&PathBuf, &Cover)| {
             *cover == Cover::Hidden && below != path && below.starts_with(path)
@@ -134,7 +134,7 @@ impl Open<'_> {
         let is_writable = self.covers.get(path) == Some(&Cover::Writable);
         if holds_hidden && !is_writable {
             for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-                // What a link leads to is opened at its own place, or not at all.
+                // The target of a link is allowed at its own path, or not at all.
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
                 if !is_link && !self.covers.contains_key(&entry.path()) {
                     self.walk(&entry.path());
@@ -142,7 +142,7 @@ impl Open<'_> {
             }
             return;
         }
-        // A rule allows and cannot take away: where new files may appear, all of them are open.
+        // A rule can only allow: a folder in which new files may appear is allowed as a whole.
         self.passed_over |= holds_hidden;
         self.paths.push(path.to_owned());
     }
@@ -174,13 +174,15 @@ fn restrict_tcp(forwards: &[Forward]) -> Result<RulesetStatus, RulesetError> {
     Ok(status.ruleset)
 }
 
-/// Lets files be moved between folders, which the kernel refuses in every layer that does not allow it,
-/// whatever the layer is about. Where they may be moved to is for the layer about writing.
+/// Returns rules that allow moving files between folders, which the kernel refuses in every layer
+/// that does not allow it, whatever the layer is about. The layer for writing limits the
+/// destinations.
 fn moving_anywhere() -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> {
     path_beneath_rules(["/"], AccessFs::Refer)
 }
 
-/// An error here means that the kernel lacks it, whatever the kernel calls that.
+/// Converts the status. An error means that the kernel lacks the feature, whatever error it
+/// reports.
 fn hold(status: Result<RulesetStatus, RulesetError>) -> Hold {
     match status.unwrap_or(RulesetStatus::NotEnforced) {
         RulesetStatus::FullyEnforced => Hold::Fully,

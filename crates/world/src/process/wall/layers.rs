@@ -1,21 +1,22 @@
-//! Which layers of a wall this machine has.
+//! The layers of a wall that this machine has.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::Standing;
 
-/// Layers that are left out, by name and with commas between them, to see what each of them holds.
+/// Environment variable with the names of layers to leave out, separated by commas, for testing
+/// what each of them enforces.
 const WITHOUT: &str = "UNSTUCK_WALL_WITHOUT";
 
 /// The layers that walls are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layers {
-    /// The program that makes namespaces, where it works.
+    /// The path of bubblewrap, which creates namespaces, if it works.
     pub bubblewrap: Option<PathBuf>,
-    /// Whether Landlock is put up as far as the kernel has it.
+    /// `true` to use Landlock, as far as the kernel has it.
     pub landlock: bool,
-    /// Whether seccomp is.
+    /// `true` to use seccomp.
     pub seccomp: bool,
 }
 
@@ -27,7 +28,7 @@ impl Default for Layers {
 }
 
 impl Layers {
-    /// The layers of this machine. Whether namespaces can be made is tried once in each process.
+    /// Returns the layers of this machine. Namespaces are probed once in each process.
     pub fn here() -> &'static Self {
         static HERE: OnceLock<Layers> = OnceLock::new();
         HERE.get_or_init(|| {

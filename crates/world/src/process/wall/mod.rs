@@ -1,11 +1,12 @@
-//! A wall around a program: where it may write, what it cannot see, and what it can reach. The
-//! system holds it, for the program and everything it starts, and nothing inside can take it down.
+//! The wall: a sandbox around a program that limits where it may write, what it can see, and what
+//! it can reach. The system enforces it for the program and all its descendants, and none of them
+//! can remove it.
 //!
-//! It has up to three layers, all of those that the machine has. Where bubblewrap works
-//! (`bubblewrap`) the program lives in namespaces of its own, below a stage of ours that is the first
-//! process there (`inner`). Landlock and seccomp are put up by that stage, or by the guard itself
-//! where there are no namespaces, in the thread that starts the program. What the system cannot hold
-//! is reported as not held ([`Held`]).
+//! The wall has up to three layers, all of those that the machine has. If bubblewrap works
+//! (`bubblewrap`), the program lives in namespaces of its own, below Unstuck's init process there
+//! (`inner`). Landlock and seccomp are set up by that process, or by the guard itself if there are
+//! no namespaces, in the thread that starts the program. Parts that the system cannot enforce are
+//! reported as such ([`Held`]).
 
 #[cfg(target_os = "linux")]
 pub mod attack;
@@ -48,80 +49,81 @@ use other as system;
 #[cfg(target_os = "linux")]
 pub(super) use bubblewrap::Enclosed;
 
-/// What a program is kept from. Nothing, unless it is said.
+/// The restrictions on a program; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wall {
-    /// Where the program may write: these files and everything below these folders, as far as they
-    /// exist. Without a list, wherever its user may.
+    /// The files and folders, with everything below, that the program may write, as far as they
+    /// exist. `None` means no restriction beyond those of its user.
     pub writable: Option<Vec<PathBuf>>,
-    /// What it neither reads nor sees, as far as it exists.
+    /// Paths that the program can neither read nor see, as far as they exist.
     pub hidden: Vec<PathBuf>,
-    /// What it reads although it lies below something that is hidden.
+    /// Paths that the program can read although they lie below a hidden one.
     pub readable: Vec<PathBuf>,
-    /// Folders that take the place of others, where the program has a namespace for its mounts.
+    /// Folders that replace others, if the program has a mount namespace.
     pub private: Vec<Private>,
-    /// What it reaches over the network.
+    /// The network access.
     pub network: Connections,
-    /// How much of the machine it may use.
+    /// The limits on resources.
     pub limits: Limits,
 }
 
-/// A folder that stands in for another one inside a wall.
+/// A folder that replaces another one inside a wall.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Private {
     /// The path that the program uses.
     pub at: PathBuf,
-    /// The folder that it finds there; without one, that below the folder that takes the place of the
-    /// one around it.
+    /// The folder that it finds there; if empty, the corresponding path below the private folder
+    /// that replaces the one around it.
     pub folder: PathBuf,
 }
 
 impl Private {
-    /// An empty folder in place of the one at this path, kept in the private home.
+    /// Creates an empty folder in place of the one at this path, kept in the private home.
     pub const fn of_own(at: PathBuf) -> Self {
         Self { at, folder: PathBuf::new() }
     }
 }
 
-/// What a program reaches over the network.
+/// The network access of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Connections {
-    /// Everything that its user reaches.
+    /// The same access as its user.
     #[default]
     Open,
-    /// Nothing but these ways out, which lead from a loopback port to a socket outside. In a network namespace of its own it still talks to itself.
+    /// No access except for these forwards, which lead from a loopback port to a socket outside. In
+    /// a network namespace of its own, the program can still use loopback.
     Closed(Vec<Forward>),
 }
 
-/// How much of the machine a program and everything it starts may use.
+/// The limits on resources of a program and all its descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Processes and threads at a time.
+    /// Maximum number of processes and threads at a time.
     pub processes: Option<u64>,
-    /// Bytes of memory.
+    /// Maximum memory in bytes.
     pub memory_bytes: Option<u64>,
 }
 
-/// Where the innermost layers are put up.
+/// The place at which the inner layers are set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Inside namespaces, which hold most of it already.
+    /// Inside namespaces, which already enforce most of the wall.
     InNamespaces,
-    /// On the machine itself: these layers are all there is.
+    /// Directly on the machine: there are no other layers.
     Alone,
 }
 
 impl Wall {
-    /// What the machine would hold of it. The inner layers are tried on a thread that does nothing
-    /// else; namespaces were tried when [`Layers::here`] was asked first.
+    /// Returns how much of the wall the machine would enforce. The inner layers are tried on a
+    /// thread of their own; namespaces were probed by the first call of [`Layers::here`].
     pub fn try_out(&self) -> Held {
         let layers = Layers::here();
         let standing = layers.standing();
         self.around(layers, standing, || ()).map_or_else(|_| self.not_possible(), |((), held)| held)
     }
 
-    /// The same with what the rules of settings add: places of each kind, and their word about the
-    /// network and limits.
+    /// Returns the wall extended by the rules of the settings: their paths are added, and their
+    /// network access and limits replace those of the wall.
     #[must_use]
     pub fn with(mut self, rules: &Self) -> Self {
         let Self { writable, hidden, readable, private, network, limits } = rules;
@@ -134,7 +136,7 @@ impl Wall {
         Self { network: network.clone(), limits: *limits, ..self }
     }
 
-    /// Whether there is anything that it keeps a program from.
+    /// Returns whether the wall has no restriction at all.
     pub(super) fn is_open(&self) -> bool {
         *self == Self::default()
     }
@@ -145,7 +147,7 @@ impl Wall {
         Ok((Pid::from_child(&child?), held))
     }
 
-    /// Does something behind the inner layers: processes that `act` starts stay there for good.
+    /// Calls `act` behind the inner layers: processes that it starts stay behind them for good.
     pub(super) fn around<T: Send>(
         &self,
         layers: &Layers,
@@ -155,7 +157,8 @@ impl Wall {
         if self.is_open() {
             return Ok((act(), Held::default()));
         }
-        // Both layers stand around a thread and what it starts, so the rest of us stays outside.
+        // Both layers apply to a thread and its children, so the rest of this process stays
+        // outside.
         thread::scope(|scope| {
             let inside = || {
                 let held = self.put_up(layers, standing);
@@ -166,7 +169,7 @@ impl Wall {
         })
     }
 
-    /// Puts the inner layers up around this thread.
+    /// Applies the inner layers to this thread.
     fn put_up(&self, layers: &Layers, standing: Standing) -> Held {
         let held =
             if layers.landlock { system::restrict(self, standing) } else { self.not_possible() };
@@ -180,7 +183,7 @@ impl Wall {
         }
     }
 
-    /// What holds where namespaces stand around the inner layers.
+    /// Returns the enforced parts if there are namespaces around the inner layers.
     fn held_by_namespaces(&self, inner: Held) -> Held {
         let wanted = |hold, wanted| if wanted { Hold::Fully } else { hold };
         Held {

@@ -1,4 +1,4 @@
-//! Elsewhere than on Linux there is no wall.
+//! Systems other than Linux have no wall.
 
 use super::{Held, Standing, Wall};
 

@@ -1,26 +1,26 @@
-//! What a program finds at each path, when the lists of a wall are laid over each other.
+//! Computes what a program finds at each path, from the lists of a wall.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{Private, Wall};
 
-/// What lies over a path and everything below it.
+/// The access to a path and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cover {
-    /// Nothing can be seen.
+    /// The path is invisible.
     Hidden,
-    /// It can be read.
+    /// The path can be read.
     Readable,
-    /// It can be written.
+    /// The path can be written.
     Writable,
-    /// Another folder is there.
+    /// Another folder is at this path.
     Private(PathBuf),
 }
 
 impl Wall {
-    /// The paths at which something else begins, parents before what is below them. Where two lists
-    /// name the same path, the one that allows more counts.
+    /// Returns the paths at which the access changes, parents before children. If two lists name
+    /// the same path, the one that allows more takes precedence.
     pub(super) fn covers(&self) -> BTreeMap<PathBuf, Cover> {
         let mut named: BTreeMap<PathBuf, Cover> = BTreeMap::new();
         let mut name = |path: &Path, cover| {
@@ -52,8 +52,9 @@ impl Wall {
         covers
     }
 
-    /// The folder that is found at a private place. One without a folder of its own lies where it would
-    /// in the private folder around it; where there is none, the place stays as it is.
+    /// Returns the folder that replaces a private path. A path without a folder of its own is found
+    /// at its place in the private folder around it; `None` if there is no such folder, and the
+    /// path is then not replaced.
     fn folder_for(&self, private: &Private) -> Option<PathBuf> {
         if !private.folder.as_os_str().is_empty() {
             return Some(private.folder.clone());
@@ -67,7 +68,7 @@ impl Wall {
         Some(around.folder.join(at.strip_prefix(&around.at).ok()?))
     }
 
-    /// Whether a cover changes anything below another one.
+    /// Returns whether a cover changes the access below another one.
     fn changes(&self, around: Option<&Cover>, cover: &Cover) -> bool {
         match (around, cover) {
             (_, Cover::Private(_))
@@ -82,7 +83,7 @@ impl Wall {
     }
 }
 
-/// The cover that lies over a path.
+/// Returns the cover that applies to a path from above.
 pub(super) fn nearest<'a>(covers: &'a BTreeMap<PathBuf, Cover>, path: &Path) -> Option<&'a Cover> {
     path.ancestors().skip(1).find_map(|above| covers.get(above))
 }

@@ -1,22 +1,23 @@
-//! The layer by seccomp: system calls that no build needs, and with which walls were broken before.
+//! The layer of seccomp: forbids system calls that no build needs and that were used to break out
+//! of sandboxes.
 //!
-//! The filter is written out here: it is a list of numbers and a few calls whose arguments count.
+//! The filter is written out here: it is a list of numbers and a few calls whose arguments matter.
 
 use super::{Connections, Standing, Wall};
 
-/// Restricts this thread for good, and everything it starts from here on; whether that worked.
+/// Restricts this thread and its future child processes for good, and returns whether that worked.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) fn restrict(wall: &Wall, standing: Standing) -> bool {
     let alone = standing == Standing::Alone;
     filter::install(&filter::Refused {
-        // In a namespace of its own a program traces and limits its own processes only.
+        // In a PID namespace of its own, a program can only trace and limit its own processes.
         others: alone,
-        // Landlock knows TCP. In a network namespace of its own a program talks to itself.
+        // Landlock covers TCP. In a network namespace of its own, a program can only reach itself.
         datagrams: alone && wall.network != Connections::Open,
     })
 }
 
-/// There is no filter for this processor yet.
+/// Returns `false`: there is no filter for this processor yet.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn restrict(_wall: &Wall, _standing: Standing) -> bool {
     false
@@ -37,17 +38,19 @@ mod filter {
     const ARCHITECTURE: u32 = 0xC000_003E;
     #[cfg(target_arch = "aarch64")]
     const ARCHITECTURE: u32 = 0xC000_00B7;
-    /// Numbers from here on are the same calls by another name.
+    /// First number of the x32 calls, which are the same calls under other numbers.
     const SECOND_NAMES: u32 = 0x4000_0000;
 
-    /// Where the kernel puts the call's number, the processor's kind and the lower half of arguments.
+    /// Offsets at which the kernel puts the call's number, the architecture and the lower half of
+    /// arguments.
     const NUMBER: u32 = 0;
     const KIND: u32 = 4;
     const fn argument(n: u32) -> u32 {
         16 + 8 * n
     }
 
-    /// Mounts, namespaces, kernel memory, other processes' memory, the clock and the machine itself.
+    /// Calls about mounts, namespaces, kernel memory, other processes' memory, the clock and the
+    /// machine itself.
     const REFUSED: &[c_long] = &[
         libc::SYS_mount,
         libc::SYS_umount2,
@@ -97,7 +100,7 @@ mod filter {
         libc::SYS_ioperm,
     ];
 
-    /// Looking into other processes and changing them.
+    /// Calls that inspect or change other processes.
     const TRACING: &[c_long] = &[
         libc::SYS_ptrace,
         libc::SYS_process_vm_readv,
@@ -106,7 +109,7 @@ mod filter {
         libc::SYS_kcmp,
     ];
 
-    /// Ways of `clone` into new namespaces.
+    /// Flags of `clone` for new namespaces.
     const NAMESPACES: i32 = libc::CLONE_NEWNS
         | libc::CLONE_NEWCGROUP
         | libc::CLONE_NEWUTS
@@ -115,12 +118,12 @@ mod filter {
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWNET;
 
-    /// Requests that put words into a terminal as if the person had typed them.
+    /// Requests that insert input into a terminal as if the operator had typed it.
     const TYPING: [u32; 2] = [0x5412, 0x541C];
-    /// The part of a socket's type that is no flag.
+    /// Mask of a socket's type without its flags.
     const TYPE: u32 = 0xF;
     const SOCK_PACKET: i32 = 10;
-    /// The kind of a priority that is one process's: `PRIO_PROCESS`, whose type differs between systems.
+    /// The value of `PRIO_PROCESS`, whose type differs between systems.
     const ONE_PROCESS: u32 = 0;
 
     const ALLOW: u32 = SECCOMP_RET_ALLOW;
@@ -128,14 +131,14 @@ mod filter {
         SECCOMP_RET_ERRNO | number.cast_unsigned()
     }
 
-    /// What is refused beside what always is.
+    /// The groups of calls that are refused in addition to [`REFUSED`].
     pub(super) struct Refused {
-        /// Looking into other processes, and slowing them down.
+        /// Calls that inspect other processes or slow them down.
         pub(super) others: bool,
         pub(super) datagrams: bool,
     }
 
-    /// Puts the filter up around this thread; whether that worked.
+    /// Installs the filter for this thread, and returns whether that worked.
     pub(super) fn install(refused: &Refused) -> bool {
         let mut program = program(refused);
         let Ok(len) = u16::try_from(program.len()) else { return false };
@@ -145,7 +148,7 @@ mod filter {
 
     #[expect(unsafe_code, reason = "no crate that is here has a safe call for it")]
     fn enter(program: &sock_fprog) -> bool {
-        // SAFETY: the program and its instructions live as long as the call, which copies them.
+        // SAFETY: the program and its instructions outlive the call, which copies them.
         let entered = unsafe {
             libc::prctl(
                 libc::PR_SET_SECCOMP,
@@ -172,7 +175,8 @@ mod filter {
         for &call in REFUSED.iter().chain(tracing) {
             program.extend(when_number(call, vec![give(error(libc::EPERM))]));
         }
-        // Its arguments lie in memory where no filter can look; every caller knows the older call.
+        // Its arguments lie in memory that a filter cannot read; every caller falls back to the
+        // older call.
         program.extend(when_number(libc::SYS_clone3, vec![give(error(libc::ENOSYS))]));
         let clone = vec![
             load(argument(0)),
@@ -196,7 +200,7 @@ mod filter {
         program
     }
 
-    /// Local sockets, the kernel's own, and those of the internet but raw ones.
+    /// Allows local sockets, netlink sockets, and internet sockets except raw ones.
     fn sockets(no_datagrams: bool) -> Vec<sock_filter> {
         let kinds = [libc::SOCK_RAW, SOCK_PACKET].into_iter();
         let kinds = kinds.chain(no_datagrams.then_some(libc::SOCK_DGRAM));
@@ -216,7 +220,7 @@ mod filter {
         sockets
     }
 
-    /// Limits of the process itself; those of others may be asked for and not set.
+    /// Allows setting the limits of the process itself; those of others can only be read.
     fn own_limits() -> Vec<sock_filter> {
         let mut limits = vec![load(argument(0))];
         limits.extend(when(0, vec![give(ALLOW)]));
@@ -227,7 +231,7 @@ mod filter {
         limits
     }
 
-    /// The priority of the process itself.
+    /// Allows setting the priority of the process itself.
     fn own_priority() -> Vec<sock_filter> {
         let mut itself = vec![load(argument(1))];
         itself.extend(when(0, vec![give(ALLOW)]));
@@ -243,7 +247,7 @@ mod filter {
         when(u32::try_from(call).unwrap_or(u32::MAX), then)
     }
 
-    /// Does `then` where the value that was loaded last is this one; it has to end with an answer.
+    /// Executes `then` if the value loaded last equals `value`; `then` has to end with a return.
     fn when(value: u32, then: Vec<sock_filter>) -> Vec<sock_filter> {
         let past = u8::try_from(then.len()).unwrap_or(u8::MAX);
         std::iter::once(jump(BPF_JEQ, value, 0, past)).chain(then).collect()

@@ -1,5 +1,5 @@
-//! What is hidden and what is readable unless settings say otherwise: the system and toolchains can
-//! be read, a person's home folder and what runs on the machine cannot.
+//! The default paths that are hidden and readable: the system and toolchains can be read, the
+//! operator's home folder and runtime files of the machine cannot.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Private, Wall};
 
-/// Secrets of the system, the sockets of its services, and everybody's temporary files.
+/// Secrets of the system, the sockets of its services, and shared temporary files.
 const HIDDEN: [&str; 12] = [
     "/home",
     "/root",
@@ -23,20 +23,20 @@ const HIDDEN: [&str; 12] = [
     "/var/lib/mysql",
 ];
 
-/// Folders of the root that belong to the system. The others hold what people put there: projects,
-/// data, disks.
+/// Folders of the root directory that belong to the system. The others hold data of people:
+/// projects, data, disks.
 const OF_SYSTEM: [&str; 18] = [
     "bin", "boot", "dev", "etc", "gnu", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc",
     "run", "sbin", "snap", "sys", "usr", "var",
 ];
 
-/// What lies below something hidden and belongs to the system all the same: the names of hosts, and
+/// Paths below hidden ones that belong to the system: the resolver's configuration, and the places
 /// where some distributions keep their programs.
 const SYSTEM: [&str; 4] =
     ["/etc/resolv.conf", "/run/current-system", "/run/wrappers", "/run/opengl-driver"];
 
-/// Toolchains, what they downloaded, and settings that hold no secrets, below the home folder. What
-/// their programs cannot do without writing to is not among them: there the private home is found.
+/// Toolchains, their downloads, and settings without secrets, below the home folder. Paths that
+/// these programs have to write to are not listed: they are found in the private home.
 const TOOLCHAINS: [&str; 62] = [
     ".asdf",
     ".bun",
@@ -102,10 +102,10 @@ const TOOLCHAINS: [&str; 62] = [
     "sdk",
 ];
 
-/// What package managers write to below folders that can be read: a task has empty ones of its own.
+/// Paths that package managers write to below readable folders: a task has empty ones of its own.
 const DOWNLOADS: [&str; 3] = [".composer/cache", ".local/share/pnpm/store", ".yarn/berry"];
 
-/// Programs that run others, and that are links often.
+/// Interpreters, which are often links.
 const INTERPRETERS: [&str; 4] = ["python3", "python", "node", "ruby"];
 
 /// Secrets below the home folder. Most of them are hidden with it; they stay hidden where a project
@@ -180,8 +180,8 @@ const SECRETS: [&str; 66] = [
 ];
 
 impl Wall {
-    /// A wall that lets a program read the system and toolchains, and write nowhere. `search_path` is
-    /// where the program looks for others: what lies there can be read.
+    /// Creates a wall that lets a program read the system and toolchains, and write to no path. The
+    /// folders in `search_path`, where the program looks for others, can be read.
     pub fn usual(search_path: Option<&OsStr>) -> Self {
         let home = std::env::home_dir().filter(|home| home.parent().is_some());
         let below_home = |names: &[&str]| -> Vec<PathBuf> {
@@ -203,7 +203,8 @@ impl Wall {
         }
     }
 
-    /// Lets the program read what another program, which is about to be started, is made of.
+    /// Makes another program, which is about to be started, readable, with the folder around it
+    /// unless that is hidden itself.
     pub fn admit_program(&mut self, program: &Path) {
         let Ok(program) = fs::canonicalize(program) else { return };
         let around = program.parent().filter(|around| !self.hidden.iter().any(|at| at == around));
@@ -211,21 +212,21 @@ impl Wall {
     }
 }
 
-/// Folders of the root that do not belong to the system.
+/// Returns the folders of the root directory that do not belong to the system.
 fn not_of_system() -> impl Iterator<Item = PathBuf> {
     let found = fs::read_dir("/").into_iter().flatten().flatten();
     let folders = found.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders.map(|entry| entry.path()).filter(|path| !is_of_system(path))
 }
 
-/// Whether a path lies in a folder of the system.
+/// Returns whether a path lies in a folder of the system.
 fn is_of_system(path: &Path) -> bool {
     let first = path.iter().nth(1).and_then(OsStr::to_str);
     first.is_some_and(|first| OF_SYSTEM.contains(&first))
 }
 
-/// The folder of a toolchain, and those of the interpreters that its links lead to: a virtual
-/// environment of Python is made of links.
+/// Returns the folder of a toolchain, and those of the interpreters that its links lead to: a
+/// virtual environment of Python consists of links.
 fn with_interpreters(place: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let linked = INTERPRETERS.iter().filter_map(|name| fs::canonicalize(place.join(name)).ok());
     let linked = linked.filter_map(|program| Some(toolchain_around(program.parent()?, home)));
@@ -234,10 +235,12 @@ fn with_interpreters(place: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     found
 }
 
-/// The folder of a toolchain whose programs are at `place`: the one around it, where that is below the
-/// home folder and not all of it, or below a folder that does not belong to the system.
+/// Returns the folder of a toolchain whose programs are at `place`: the parent of `place`, if that
+/// lies below the home folder and is not all of it, or below a folder that does not belong to the
+/// system.
 fn toolchain_around(place: &Path, home: Option<&Path>) -> PathBuf {
-    // Also one in another person's home folder, or in the person's own where `HOME` names another.
+    // Also a toolchain in another user's home folder, or in the operator's own if `HOME` names
+    // another.
     let is_known = |around: &&Path| {
         around
             .file_name()
@@ -257,13 +260,14 @@ fn toolchain_around(place: &Path, home: Option<&Path>) -> PathBuf {
     around.unwrap_or(place).to_owned()
 }
 
-/// Whether a folder is below one of the root that does not belong to the system.
+/// Returns whether a folder lies below one of the root directory that does not belong to the
+/// system.
 fn is_strange(path: &Path) -> bool {
     let shared = HIDDEN.iter().any(|hidden| path.starts_with(hidden));
     path.iter().count() > 2 && !is_of_system(path) && !shared
 }
 
-/// Whether a folder holds libraries beside programs, and not a person's work.
+/// Returns whether a folder holds libraries besides programs, rather than a person's work.
 fn is_toolchain(path: &Path) -> bool {
     let packages = path.file_name() == Some(OsStr::new("node_modules"));
     packages || ["lib", "lib64", "pyvenv.cfg"].iter().any(|name| path.join(name).exists())

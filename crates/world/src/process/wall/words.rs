@@ -1,4 +1,4 @@
-//! A wall and its layers as words, the way they travel to a guard and to the stage inside.
+//! The encoding of a wall and its layers as words, for orders to a guard and to the stage inside.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::{Connections, Layers, Limits, Private, Wall};
 use crate::egress::Forward;
 
-/// In place of a list, a path or a number that is not there.
+/// The word for a missing list, path or number.
 const NONE: &str = "-";
 
 impl Layers {
@@ -70,7 +70,7 @@ impl Wall {
     }
 }
 
-/// How many paths there are, then the paths.
+/// Encodes a list: the number of paths, then the paths.
 fn list_words(paths: Option<Vec<PathBuf>>) -> impl Iterator<Item = OsString> {
     let count = paths.as_ref().map_or_else(|| NONE.to_owned(), |paths| paths.len().to_string());
     let paths = paths.into_iter().flatten().map(PathBuf::into_os_string);
@@ -84,7 +84,7 @@ fn read_list(words: &mut impl Iterator<Item = OsString>) -> Option<Option<Vec<Pa
         return Some(None);
     }
     let count: usize = count.to_str()?.parse().ok()?;
-    // The count is not trusted with memory.
+    // No memory is reserved by the count, because it is not trusted.
     let paths: Vec<PathBuf> = words.take(count).map(PathBuf::from).collect();
     (paths.len() == count).then_some(Some(paths))
 }

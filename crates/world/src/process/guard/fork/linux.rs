@@ -1,5 +1,6 @@
-//! Starting a program of our size takes milliseconds: it is mapped, linked and set up. A process
-//! that has barely begun is copied in a fraction of that, and the copy has all that a guard needs.
+//! Creates a guard by forking. Starting an executable of Unstuck's size takes milliseconds: it is
+//! mapped, linked and set up. Forking a process that has just started takes a fraction of that, and
+//! the child has everything that a guard needs.
 
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter};
@@ -10,8 +11,8 @@ use rustix::thread::set_name;
 
 use super::super::keep::{Streams, keep};
 
-/// A guard that was made ahead, with our ends of its pipes. It reads what we would read. Dropping
-/// it ends it.
+/// A guard that was forked ahead, with the supervisor's ends of its pipes. It reads the standard
+/// input of this process. Dropping it ends the guard.
 #[derive(Debug)]
 pub struct Forked {
     pub(in crate::process) pid: Pid,
@@ -21,8 +22,8 @@ pub struct Forked {
     pub(in crate::process) stderr: PipeReader,
 }
 
-/// Makes a guard out of a copy of this process. None once there is a second thread, whose locks
-/// would stay taken in the copy for ever, or where the system makes no copy.
+/// Forks a guard from this process. Returns `None` if there is a second thread, whose locks would
+/// stay taken forever in the child, or if the system cannot fork.
 pub fn fork() -> Option<Forked> {
     if !is_alone() {
         return None;
@@ -32,11 +33,12 @@ pub fn fork() -> Option<Forked> {
     let (ours_stdout, stdout) = io::pipe().ok()?;
     let (ours_stderr, stderr) = io::pipe().ok()?;
     let Some(pid) = copy().ok()? else {
-        // The guard must see the end of its supervisor, so it must not hold the other ends itself.
+        // The guard has to notice the end of its supervisor, so it must not hold the other ends
+        // itself.
         drop((ours_control, ours_status, ours_stdout, ours_stderr));
-        // A panic must not run on through whatever its supervisor was about to do.
+        // A panic must not unwind into the code of the supervisor.
         let _ = catch_unwind(AssertUnwindSafe(|| {
-            // Only how it is listed.
+            // The name only matters in process listings.
             let _ = set_name(c"unstuck-guard");
             keep(&control, &status, Some(Streams { stdout, stderr }));
         }));
@@ -51,15 +53,15 @@ pub fn fork() -> Option<Forked> {
     })
 }
 
-/// Whether this process has a single thread.
+/// Returns whether this process has a single thread.
 fn is_alone() -> bool {
     fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
-/// Makes a copy of this process; the copy gets none.
+/// Forks this process; returns `None` in the child.
 #[expect(unsafe_code, reason = "a copy is sound only where there is a single thread")]
 fn copy() -> io::Result<Option<Pid>> {
-    // SAFETY: there is no other thread, so that no lock is left taken for ever in the copy.
+    // SAFETY: there is no other thread, so no lock stays taken forever in the child.
     match unsafe { libc::fork() } {
         0 => Ok(None),
         child @ 1.. => Ok(Pid::from_raw(child)),
@@ -67,9 +69,9 @@ fn copy() -> io::Result<Option<Pid>> {
     }
 }
 
-/// Ends the copy, without what a process does at its end: that is for the one it was copied from.
+/// Ends the child without running exit handlers: those belong to the parent.
 #[expect(unsafe_code, reason = "there is no safe way to leave nothing undone twice")]
 fn end() -> ! {
-    // SAFETY: it does not come back, and nothing of this process is needed for it.
+    // SAFETY: the call does not return, and needs no state of this process.
     unsafe { libc::_exit(0) }
 }

@@ -1,4 +1,4 @@
-//! A guard that is a copy of this process instead of our executable started again.
+//! A guard that is a fork of this process instead of a new start of the executable.
 
 #[cfg(target_os = "linux")]
 mod linux;

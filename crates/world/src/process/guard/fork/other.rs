@@ -1,10 +1,11 @@
-//! Elsewhere than on Linux it cannot be told whether a process has a single thread.
+//! Systems other than Linux do not tell whether a process has a single thread, so no guard is
+//! forked.
 
-/// There is none.
+/// An uninhabited type: there is no forked guard.
 #[derive(Debug)]
 pub enum Forked {}
 
-/// Makes no guard.
+/// Returns `None`.
 pub const fn fork() -> Option<Forked> {
     None
 }
