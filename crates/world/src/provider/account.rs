@@ -1,4 +1,4 @@
-//! How an agent program gets into the account it works on.
+//! The credentials of an agent program for the account that it works on.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -9,19 +9,19 @@ use super::credential::Credential;
 use crate::agent::End;
 use crate::redact::Redactor;
 
-/// How a person logs in to an agent program, and the variable of a key that does as well.
+/// The agent programs, each with its login command and the variable of a key that works instead.
 const LOGINS: [(&str, &str, &str); 2] = [
     ("claude-cli", "claude login", "ANTHROPIC_API_KEY"),
     ("codex-cli", "codex login", "OPENAI_API_KEY"),
 ];
 
-/// The way into an account.
+/// The way to authenticate at an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Account {
-    /// A key or a long-lived token. The program gets a home of its own, and the person's login is
+    /// A key or a long-lived token. The program gets a home of its own, and the operator's login is
     /// not touched.
     Key(Key),
-    /// The person's own login, in the directory where the program keeps it (`~/.claude`,
+    /// The operator's own login, in the directory where the program keeps it (`~/.claude`,
     /// `~/.codex`).
     Login(PathBuf),
 }
@@ -29,15 +29,14 @@ pub enum Account {
 /// A key, and the variable from which the program reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The variable's name.
+    /// The name of the variable.
     pub variable: String,
-    /// The key itself, where there is one.
+    /// The key itself; `None` if the variable is not set.
     pub credential: Option<Credential>,
 }
 
 impl Account {
-    /// Whether there is something to get in with: a key, or the file `login`
-    /// where the login is kept.
+    /// Checks that there is a credential: a key, or the file `login` in the directory of the login.
     pub(super) fn check(&self, source: &str, login: &str) -> Result<(), Fault> {
         let auth = self.way_in(source);
         match self {
@@ -51,7 +50,7 @@ impl Account {
                     return Ok(());
                 }
                 let mut message = format!("there is no login at {}", file.display());
-                // Without a login a key under its usual name does as well.
+                // Without a login, a key in its usual variable works as well.
                 let known = LOGINS.iter().find(|(name, ..)| *name == source);
                 if let Some((_, login, variable)) = known {
                     let _ =
@@ -63,7 +62,7 @@ impl Account {
         }
     }
 
-    /// What a person can do to get in: set the variable of the key, or log in.
+    /// Returns what the operator can do to authenticate: set the variable of the key, or log in.
     fn way_in(&self, source: &str) -> Auth {
         let account = source.to_owned();
         match self {
@@ -78,8 +77,8 @@ impl Account {
         }
     }
 
-    /// The same end without the secret, because a service may well repeat the key that it refuses;
-    /// and with what a person can do where it is the account that did not let it in.
+    /// Removes the secret from the message of a failure, because a service may repeat the key that
+    /// it rejects, and adds to an authentication failure what the operator can do about it.
     pub(super) fn redacted(&self, mut end: End) -> End {
         if let End::Failed(fault) = &mut end {
             let secret = self.credential().map(Credential::expose);

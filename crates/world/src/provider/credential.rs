@@ -1,4 +1,4 @@
-//! Credentials that never print, and the account they stand for.
+//! Credentials that are never printed, and the key of the account they belong to.
 
 use std::fmt;
 
@@ -10,19 +10,20 @@ use unstuck_core::plan::GateKey;
 pub struct Credential(String);
 
 impl Credential {
-    /// None for one that is empty: a variable that is set to nothing holds no key.
+    /// Creates a credential; returns `None` for an empty one, because an empty variable holds no
+    /// key.
     pub fn new(secret: &str) -> Option<Self> {
         let secret = secret.trim();
         (!secret.is_empty()).then(|| Self(secret.to_owned()))
     }
 
-    /// The secret itself.
+    /// Returns the secret itself.
     pub fn expose(&self) -> &str {
         &self.0
     }
 }
 
-/// From settings; one that is empty is refused.
+/// Deserializes a credential from settings; an empty one is rejected.
 impl<'de> Deserialize<'de> for Credential {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let secret = String::deserialize(deserializer)?;
@@ -36,8 +37,8 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// The account behind an address and a credential: whoever shares both shares its limits. A hash,
-/// so that nothing can be read from it.
+/// Returns the key of the account behind an address and a credential: processes that share both
+/// share its limits. The key is a hash, so that no secret can be read from it.
 pub fn gate(provider: &str, base_url: &str, credential: Option<&Credential>) -> GateKey {
     let mut hasher = blake3::Hasher::new_derive_key("unstuck: the account behind a provider");
     for part in
@@ -63,7 +64,7 @@ mod tests {
         assert_eq!(Credential::new(" \n"), None);
     }
 
-    // B2: one account has one gate, whoever uses it.
+    // B2: an account has one gate, for all of its users.
     #[test]
     fn the_same_account_has_the_same_gate_and_no_other_has() {
         let (one, two) = (Credential::new("key-one"), Credential::new("key-two"));

@@ -1,9 +1,10 @@
-//! Who does the thinking: agent programs and models behind an API, each with its own wire format.
+//! The providers: agent programs and models behind an API, each with its own wire format.
 //!
-//! A provider's folder has `wire.rs` (what goes over the wire, as types), `parse.rs` (pure: from
-//! what came to what it means) and `mod.rs` (how it is run or called). What agent programs share
-//! is in `program/`, the way in to an account in `account.rs`; what models share is in `http/`: one
-//! exchange, its deadlines, and the one mapping from what a service said to a fault.
+//! A provider's folder has `wire.rs` (the wire format as types), `parse.rs` (interpretation of the
+//! input, without I/O) and `mod.rs` (how the provider is run or called). The common parts of agent
+//! programs are in `program/`, their credentials in `account.rs`; the common parts of models are in
+//! `http/`: an exchange, its deadlines, and the single mapping from a service's response to a
+//! fault.
 //! The design is in `docs/design/providers.md`.
 
 mod account;

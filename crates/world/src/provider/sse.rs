@@ -1,30 +1,30 @@
-//! Server-sent events, from bytes as they come; an event has a largest size.
+//! Parses server-sent events from a stream of bytes; the size of an event is limited.
 //!
-//! Only the data of an event is handed out: every protocol here repeats its type in there.
+//! Only the data of an event is passed on: every protocol here repeats the event's type in it.
 
-/// The largest event; a whole answer is repeated in the last one of some streams.
+/// Maximum size of an event in bytes; some streams repeat the whole response in the last one.
 pub const EVENT_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
-/// An event is larger than any should be.
+/// The error of an event above the maximum size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// A stream under way.
+/// The state of a stream.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// The line that has not ended.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// The data of the event that has not ended.
+    /// The data of the incomplete event.
     data: Vec<u8>,
     has_data: bool,
-    /// The last piece ended with `\r`: a `\n` that follows belongs to it.
+    /// `true` if the last chunk ended with `\r`: a following `\n` belongs to it.
     after_return: bool,
     begun: bool,
 }
 
 impl Events {
-    /// Takes in the next bytes and hands the data of each event that ends in them to `each`, until
-    /// it answers `true`: that it has had the last one.
+    /// Handles the next bytes and passes the data of each completed event to `each`, until that
+    /// returns `true` for the last one.
     pub fn push<E: From<TooLarge>>(
         &mut self,
         bytes: &[u8],
@@ -55,7 +55,7 @@ impl Events {
         Ok(false)
     }
 
-    /// Takes in the end of a line; whether it ends an event.
+    /// Handles the end of a line, and returns whether it completes an event.
     fn ended(&mut self, end: &[u8]) -> Result<bool, TooLarge> {
         self.fits(end)?;
         if self.line.is_empty() {

@@ -1,4 +1,4 @@
-//! Models of Anthropic, and whatever else speaks its Messages API.
+//! Models of Anthropic, and of other services that speak its Messages API.
 
 mod parse;
 mod wire;
@@ -12,7 +12,7 @@ use super::http::{self, Service, Vendor};
 use super::{Settings, gate};
 use crate::model::{Failure, Model, Request, Turn};
 
-/// The provider's name.
+/// The name of this provider.
 pub const NAME: &str = "anthropic-api";
 
 const VENDOR: Vendor = Vendor {
@@ -23,7 +23,7 @@ const VENDOR: Vendor = Vendor {
     headers: &[("anthropic-version", "2023-06-01")],
 };
 
-/// The variable whose value is a token and no key.
+/// The variable whose value is a token rather than a key.
 const TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 
 /// A model of Anthropic.
@@ -35,7 +35,7 @@ pub struct AnthropicApi {
 }
 
 impl AnthropicApi {
-    /// Whether it can be called is for [`Model::check`] to say.
+    /// Creates a client. [`Model::check`] tells whether it can be called.
     pub fn new(settings: Settings) -> Self {
         let base_url = settings.base_url.as_deref().unwrap_or(VENDOR.base_url);
         let gate = gate(NAME, base_url, settings.credential.as_ref());
@@ -45,7 +45,7 @@ impl AnthropicApi {
         Self { model, gate, service: Service::new(settings, &vendor) }
     }
 
-    /// The account it works on.
+    /// Returns the key of the gate for its account.
     pub const fn gate(&self) -> GateKey {
         self.gate
     }
@@ -67,7 +67,7 @@ impl Model for AnthropicApi {
     }
 }
 
-/// What a recorded stream means, without any service.
+/// Parses a recorded stream, without a service.
 pub fn read_stream(bytes: &[u8]) -> Result<Turn, Failure> {
     http::replay(NAME, bytes, parse::Reader::default())
 }

@@ -1,4 +1,4 @@
-//! From what Anthropic Messages answers to what it means. Pure.
+//! Parses responses of Anthropic Messages. Does no I/O.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::wire::{Delta, Error, ErrorBody, Event, Used};
 use crate::agent::Usage;
 use crate::model::Part;
 
-/// A stream under way.
+/// The state of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     blocks: Vec<Block>,
@@ -16,7 +16,7 @@ pub(super) struct Reader {
     ended: bool,
 }
 
-/// A block of the message, as far as it has come.
+/// The received part of a content block.
 #[derive(Debug)]
 enum Block {
     Text(String),
@@ -55,7 +55,7 @@ impl Reading for Reader {
             }
             "message_stop" => self.ended = true,
             "error" => return Err(mid_stream(event.error.unwrap_or_default())),
-            // Pings, ends of blocks, and what was not there when this was written.
+            // Pings, ends of blocks, and events that this version does not know.
             _ => {}
         }
         Ok(self.ended)
@@ -135,7 +135,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What is said later counts for all that came before.
+    /// Updates the usage: each report is cumulative.
     fn count(&mut self, used: Option<Used>) {
         let Some(used) = used else { return };
         let so_far = self.used.unwrap_or_default();
@@ -153,7 +153,7 @@ impl Reader {
 }
 
 impl Block {
-    /// What it says to people.
+    /// Returns the text of the block.
     fn words(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -196,7 +196,7 @@ fn named(trouble: Trouble, error: Error) -> Problem {
     problem
 }
 
-/// Error types that say more than a status does.
+/// Returns the trouble of an error type that says more than the status does.
 fn specific(error: &Error) -> Option<Trouble> {
     match error.kind.as_str() {
         "billing_error" => Some(Trouble::Quota),
@@ -207,8 +207,8 @@ fn specific(error: &Error) -> Option<Trouble> {
     }
 }
 
-/// Two things have no error type of their own, and nothing else to know them by than how the
-/// service's sentence begins (`docs/adr/0010-two-errors-without-a-type.md`).
+/// Recognizes two errors without a type of their own, which only the beginning of the service's
+/// message identifies (`docs/adr/0010-two-errors-without-a-type.md`).
 fn untyped(message: &str) -> Option<Trouble> {
     const BEGINNINGS: &[(&str, Trouble)] = &[
         ("prompt is too long", Trouble::ContextTooLong),
@@ -219,7 +219,7 @@ fn untyped(message: &str) -> Option<Trouble> {
     known.map(|(_, trouble)| *trouble)
 }
 
-/// An error after the answer began: there is no status any more.
+/// Classifies an error inside a stream, where there is no status any more.
 fn mid_stream(error: Error) -> Problem {
     let trouble = specific(&error).unwrap_or(match error.kind.as_str() {
         "authentication_error" | "permission_error" => Trouble::Credentials,
@@ -232,7 +232,7 @@ fn mid_stream(error: Error) -> Problem {
     named(trouble, error)
 }
 
-/// What the headers say about a limit: a plan's window, or the kind of tokens that are used up.
+/// Reads the headers about a limit: a plan's window, or the kind of tokens that are used up.
 fn limits(head: &Head, problem: &mut Problem) {
     problem.retry_after = head.retry_after();
     problem.resets_at = head.retry_at();
@@ -267,7 +267,7 @@ mod tests {
         Reader::refused(&Head::new(status, headers.collect()), body)
     }
 
-    // B3: words mean something in one place only, and there only as a beginning.
+    // B3: text has a meaning in one place only, and there only at the beginning.
     #[test]
     fn words_of_an_error_do_not_decide() {
         let cases = [
@@ -311,10 +311,10 @@ mod tests {
             ("anthropic-ratelimit-unified-representative-claim", "seven_day"),
         ];
         assert_eq!(limited(&window), (Trouble::UsageLimit, Some("seven_day".to_owned())));
-        // The window is fine: it is the minute that is not.
+        // The window has room left: it is the limit per minute that is reached.
         let allowed = [("anthropic-ratelimit-unified-status", "allowed")];
         assert_eq!(limited(&allowed), (Trouble::RateLimit, None));
-        // A window is about limits only.
+        // A window only matters for limits.
         assert_eq!(refused(500, b"", &window).trouble, Trouble::Service);
     }
 }

@@ -1,4 +1,4 @@
-//! Anthropic Messages, as it goes over the wire.
+//! The wire format of Anthropic Messages.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model::{Message, Part, Request, Role, ToolSpec};
 
-/// What is asked.
+/// The body of a request.
 #[derive(Serialize)]
 pub(super) struct Ask<'a> {
     model: &'a str,
@@ -50,7 +50,8 @@ enum Block<'a> {
     Opaque(&'a Value),
 }
 
-/// Everything up to a block with this is kept for some minutes and read again for less.
+/// The marker of a cache breakpoint: everything up to its block is cached for some minutes and
+/// costs less to read again.
 #[derive(Clone, Copy, Serialize)]
 struct Cache {
     r#type: &'static str,
@@ -69,7 +70,7 @@ impl<'a> Ask<'a> {
     pub(super) fn new(model: &'a str, request: Request<'a>) -> Self {
         let system = Some(request.system).filter(|text| !text.is_empty());
         let mut messages: Vec<Said<'a>> = request.messages.iter().filter_map(said).collect();
-        // A conversation only grows: all of it is the beginning of the next request.
+        // A conversation only grows: all of it is the prefix of the next request.
         if let Some(block) = messages.last_mut().and_then(|message| message.content.last_mut()) {
             block.keep();
         }
@@ -98,7 +99,7 @@ impl Block<'_> {
     }
 }
 
-/// None for a message that has nothing in it: the service takes none such.
+/// Converts a message; returns `None` for an empty one, which the service rejects.
 fn said(message: &Message) -> Option<Said<'_>> {
     let content: Vec<Block<'_>> = message.parts.iter().filter_map(block).collect();
     (!content.is_empty()).then_some(Said { role: message.role, content })
@@ -116,7 +117,7 @@ fn block(part: &Part) -> Option<Block<'_>> {
             cache_control: None,
         }),
         note if note.is_paused() => None,
-        // Another provider's own.
+        // A part of another provider's own format.
         Part::Opaque { value } if value["type"] == "reasoning" => None,
         Part::Opaque { value } => Some(Block::Opaque(value)),
     }
@@ -126,7 +127,7 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { name: spec.name, description: spec.description, input_schema: &spec.input }
 }
 
-/// One event. All kinds in one: a tag would have every event read twice.
+/// An event. All kinds share one type, because a tagged enum would have every event parsed twice.
 #[derive(Deserialize)]
 pub(super) struct Event<'a> {
     #[serde(rename = "type", borrow)]
@@ -153,7 +154,7 @@ pub(super) struct Delta<'a> {
     pub(super) stop_reason: Option<String>,
 }
 
-/// Not copied where it can be helped.
+/// Text that borrows from the input where possible.
 #[derive(Deserialize)]
 pub(super) struct Words<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 

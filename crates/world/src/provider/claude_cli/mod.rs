@@ -26,51 +26,52 @@ pub const NAME: &str = "claude-cli";
 /// The file in which the program keeps a login.
 const LOGIN: &str = ".credentials.json";
 
-/// How Claude Code is run.
+/// The settings for running Claude Code.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The program.
+    /// The path of the program.
     pub program: PathBuf,
-    /// What becomes the guard of its processes.
+    /// The guard of its processes.
     pub guard: Guard,
-    /// The way into the account.
+    /// The credentials of the account.
     pub account: Account,
-    /// The directory of its own in which it keeps its state, where it works with a key.
+    /// The directory in which it keeps its state if it works with a key.
     pub home: PathBuf,
-    /// Where its service is, when not at its usual place.
+    /// The URL of its service, if it is not the default one.
     pub base_url: Option<String>,
-    /// What of the person's environment is for it, beside that of the assignment.
+    /// Variables of the operator's environment for it, in addition to those of the assignment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it may do without asking.
+    /// The actions that it may perform without asking.
     pub permissions: Permissions,
-    /// Whether a sandbox is around it, so that it may skip its prompts as root.
+    /// `true` if a sandbox is around it, so that it may skip its prompts as root.
     pub sandboxed: bool,
-    /// A file that names the MCP servers it may use.
+    /// A file that lists the MCP servers it may use.
     pub mcp_config: Option<PathBuf>,
-    /// Our own program, from which it gets the tools to ask, to tell and to declare.
+    /// The path of Unstuck, which serves it the tools to ask, to report and to declare.
     pub own_tools: Option<PathBuf>,
-    /// Further arguments, as they are.
+    /// Further arguments, passed on unchanged.
     pub arguments: Vec<String>,
 }
 
-/// What Claude Code may do without asking. Whatever it would have to ask for is denied: nobody is
-/// there.
+/// The actions that Claude Code may perform without asking. An action that it would have to ask for
+/// is denied, because no person is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permissions {
-    /// Edit files, and run commands.
+    /// Editing files, and running commands by these rules.
     Listed(ShellRules),
-    /// Everything.
+    /// All actions.
     Skipped,
 }
 
-/// Which commands Claude Code may run without asking.
+/// The commands that Claude Code may run without asking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellRules {
-    /// These, in the form of `--allowedTools`.
+    /// Allowed commands, in the form of `--allowedTools`.
     pub allowed: Vec<String>,
-    /// None of these, in the form of `--disallowedTools`.
+    /// Forbidden commands, in the form of `--disallowedTools`.
     pub blocked: Vec<String>,
-    /// Only those that are allowed, whatever is around it. Else all, where a wall keeps it in.
+    /// `true` to allow only the listed commands. Otherwise all are allowed if the wall is fully
+    /// enforced.
     pub only_allowed: bool,
 }
 
@@ -81,7 +82,7 @@ pub struct ClaudeCli {
 }
 
 impl ClaudeCli {
-    /// An agent with these settings.
+    /// Creates an agent with these settings.
     pub const fn new(settings: Settings) -> Self {
         Self { settings }
     }
@@ -100,7 +101,8 @@ impl ClaudeCli {
         Ok(())
     }
 
-    /// Starts the program once; none where there is no such conversation, and nothing was done.
+    /// Starts the program once; returns `None` if the conversation to resume is unknown and no work
+    /// was done.
     async fn attempt(
         &self,
         assignment: &Assignment,
@@ -119,7 +121,7 @@ impl ClaudeCli {
             first: None,
         };
         let closed = run.with(&mut stream).await;
-        // A name that is no name is refused before anything is said.
+        // An invalid id of a conversation is rejected before any output.
         let refused = matches!(&closed, Closed::Ended(gone) if gone.refused());
         if stream.unknown_thread() || (refused && thread.is_some()) {
             return None;
@@ -143,7 +145,7 @@ impl Agent for ClaudeCli {
     }
 
     fn transcripts(&self) -> Option<&Path> {
-        // With a login it works in the person's own folder, which is not ours to change.
+        // With a login it works in the operator's own folder, which Unstuck does not change.
         matches!(self.settings.account, Account::Key(_)).then_some(&*self.settings.home)
     }
 
@@ -165,7 +167,7 @@ impl Agent for ClaudeCli {
         if let Some(ended) = self.attempt(&assignment, thread, &tell, &stop).await {
             return ended;
         }
-        // A new conversation has another name: that is how whoever listens learns of it.
+        // A new conversation has another id, by which the worker notices the change.
         let ended = self.attempt(&assignment, None, &tell, &stop).await;
         ended.unwrap_or(Ended { end: End::Stopped, thread: None, usage: Usage::default() })
     }

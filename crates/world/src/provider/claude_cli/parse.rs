@@ -1,7 +1,7 @@
-//! From the lines of Claude Code to what it does and how it ended. Pure.
+//! Parses the output of Claude Code into activities and the end of the run. Does no I/O.
 //!
-//! Nothing here reads prose: a code comes from fields alone, so what an agent writes about a rate
-//! limit means nothing. A result is believed only where it has a shape that we know.
+//! No prose is interpreted: a code comes from fields alone, so an agent's text about a rate limit
+//! has no effect. A result is only accepted in a known shape.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -15,66 +15,67 @@ use super::wire::{Block, Content, Line, Message, PermissionDenial, Tokens};
 use crate::agent::{Activity, Denial, End, Usage};
 use crate::provider::program::{Calls, Conversation, Heard, INPUT_BYTES_MAX, clip, less, shown};
 
-/// How many denials are reported: whoever is denied more often is denied the same.
+/// Maximum number of reported denials: further ones repeat the same actions.
 const DENIALS_MAX: usize = 100;
-/// From its result to the end of a program that does not end by itself.
+/// Time from the result until a program that does not end by itself is ended.
 const LINGER: Duration = Duration::from_secs(2);
-/// From the word that it would try again to its end: what it says with the same breath counts. It
-/// waits longer than this before it tries.
+/// Time from the announcement of a retry to the end of the run: lines that are written together
+/// with it still count. The program waits longer than this before its retry.
 const LINGER_CUT: Duration = Duration::from_millis(100);
-/// What a denial says of a command.
+/// Maximum number of bytes of a command in a denial.
 const WHAT_BYTES_MAX: usize = 1_024;
 
-/// What Claude Code has said so far.
+/// The state of Claude Code's output so far.
 #[derive(Debug, Default)]
 pub struct Stream {
     prompt: Vec<u8>,
     limits: Limits,
     thread: Option<String>,
     calls: Calls,
-    /// The last message that was paid for.
+    /// The id of the last message whose usage was counted.
     message: Option<String>,
-    /// What was reported as used so far.
+    /// The usage reported so far.
     used: Usage,
     facts: Facts,
     end: Option<End>,
-    /// The status for which it would try again by itself, and after how long; the run is over.
+    /// The status for which the program would retry by itself, and its delay; set once the run is
+    /// cut short.
     cut: Option<(Option<u16>, Option<Span>)>,
     unknown_thread: bool,
 }
 
 impl Stream {
-    /// A stream that begins with telling `prompt`, where these limits were given.
+    /// Creates a stream for a run that gets `prompt` as its input and runs under these limits.
     pub(super) fn telling(prompt: &str, limits: Limits) -> Self {
         Self { prompt: prompt.as_bytes().to_vec(), limits, ..Self::default() }
     }
 
-    /// The name of the conversation, once it has one.
+    /// Returns the id of the conversation, once it is known.
     pub fn thread(&self) -> Option<&str> {
         self.thread.as_deref()
     }
 
-    /// How it ended, once it said so.
+    /// Returns the end of the run, once it is reported.
     pub const fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// Whether the conversation that was to go on is not known, so that nothing was done.
+    /// Returns whether the conversation to resume is unknown, so that no work was done.
     pub const fn unknown_thread(&self) -> bool {
         self.unknown_thread
     }
 
-    /// What was used, as far as it is known.
+    /// Returns the usage, as far as it is known.
     pub const fn usage(&self) -> Usage {
         self.used
     }
 
-    /// Takes a line; what it tells is added to `activities`. A line that is not understood says
-    /// nothing.
+    /// Handles a line and adds its activities to `activities`. A line that cannot be parsed is
+    /// ignored.
     pub fn line(&mut self, line: &[u8], activities: &mut impl Extend<Activity>) {
         let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else { return };
         if self.cut.is_some() {
-            // Which window of the account is used up may be said after it.
+            // The window of the account that is used up may be reported after the announcement.
             if line.kind == "rate_limit_event" {
                 self.rate_limit(&line);
                 self.cut_short();
@@ -92,8 +93,9 @@ impl Stream {
         }
     }
 
-    /// It has failed and would try again by itself. When that is, is the account's to decide, so the
-    /// run ends here, with what the service answered and when it may be asked again.
+    /// Handles the announcement of a retry. The time of a retry is decided for the whole account,
+    /// so the run ends here, with the service's response and the time at which it may be called
+    /// again.
     fn would_retry(&mut self, line: Line<'_>) {
         let delay = line.retry_delay_ms.and_then(whole).map(Span::from_millis);
         self.facts.error = line.error.map(Cow::into_owned);
@@ -114,7 +116,7 @@ impl Stream {
 
     fn assistant(&mut self, line: Line<'_>, activities: &mut impl Extend<Activity>) {
         if line.error.is_some() {
-            // The program speaks, not the model: this is how it words a failure.
+            // The message comes from the program and not from the model: it describes a failure.
             self.facts.error = line.error.map(Cow::into_owned);
             self.facts.request = line.request_id.map(Cow::into_owned);
             return;
@@ -128,8 +130,8 @@ impl Stream {
         }
     }
 
-    /// A message comes in several lines, one for each block; it is paid for once. What it says
-    /// about tokens written is only known at the end, so that the difference is reported there.
+    /// Counts the usage of a message once: it arrives in several lines, one for each block. The
+    /// number of output tokens is only known at the end, and the difference is reported there.
     fn paid(&mut self, message: &Message<'_>, own: bool) -> impl Iterator<Item = Activity> + use<> {
         let new = message.id.is_some() && message.id.as_deref() != self.message.as_deref();
         let usage = message.usage.filter(|_| new).map(usage);
@@ -196,7 +198,7 @@ impl Stream {
         self.total(line)
     }
 
-    /// The result says what all of it took; what was not reported yet is the difference.
+    /// Reads the total usage from the result, and returns the part that was not reported yet.
     fn total(&mut self, line: &Line<'_>) -> Option<Activity> {
         let by_model = line.model_usage.iter().flat_map(|models| models.values());
         let by_model = by_model.copied().map(usage).reduce(Usage::plus);
@@ -258,7 +260,7 @@ const fn usage(tokens: Tokens) -> Usage {
     }
 }
 
-/// A finite amount that is not negative, in millionths.
+/// Converts a finite amount that is not negative to millionths.
 fn micros(amount: f64) -> Option<u64> {
     whole(amount * 1e6)
 }

@@ -1,4 +1,4 @@
-//! How Claude Code is started: arguments, environment, and a directory of its own.
+//! The command line of Claude Code: arguments, environment, and a directory of its own.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -14,10 +14,11 @@ use crate::process::{Launch, Wall};
 use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
-/// Waiting and trying again are decided by the engine, and nothing but the work itself goes over the
-/// network. One try more is allowed so that the program says when the service wants to be asked
-/// again; that word ends the run before it is made. It waits for our tools: by itself it begins without
-/// those that are not there after five seconds, and an agent on a busy machine could not ask.
+/// Variables that leave backoff and retries to the engine, and disable all traffic except for the
+/// work itself. One retry is allowed so that the program announces when the service wants to be
+/// called again; that announcement ends the run before the retry. The program waits for Unstuck's
+/// tools: by default it starts without those that are not there after five seconds, and an agent on
+/// a busy machine could not ask.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_MAX_RETRIES", "1"),
     ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
@@ -28,19 +29,21 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("MCP_CONNECT_TIMEOUT_MS", "60000"),
     ("MCP_TIMEOUT", "60000"),
 ];
-/// Every command.
+/// The tool rule for every command.
 const SHELL: &str = "Bash";
-/// Declares an irreversible action in its shell; what becomes of it is decided by the ledger.
+/// The tool rule for declaring an irreversible action in its shell; the ledger decides about the
+/// action.
 const DECLARING: &str = "Bash(unstuck mutate:*)";
-/// What it would get into an account with; it has exactly the one that its account says.
+/// Variables of credentials; the program gets only the one of its account.
 const CREDENTIALS: &[&str] =
     &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
-/// What would make it wait by itself, or think that it runs inside another one.
+/// Variables that would make the program wait by itself, or assume that it runs inside another
+/// instance.
 const TAKEN_AWAY: &[&str] =
     &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "IS_SANDBOX"];
 
 impl Settings {
-    /// Makes the directory in which it keeps its state.
+    /// Creates the directory in which the program keeps its state.
     pub(super) fn prepare(&self) -> Result<(), Fault> {
         program::make_home(self.directory(), NAME)
     }
@@ -58,8 +61,8 @@ impl Settings {
         program::wall(assignment, &self.program, [self.directory().to_owned()])
     }
 
-    /// A login is replaced as a whole file when it is renewed, so that a link to it would come
-    /// apart; the program then works in the directory of the login.
+    /// Returns the directory of the program's state. With a login it is the directory of the login,
+    /// because renewing a login replaces the whole file, which would break a link to it.
     fn directory(&self) -> &Path {
         match &self.account {
             Account::Key(_) => &self.home,
@@ -71,7 +74,7 @@ impl Settings {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
         add(&["-p", "--output-format", "stream-json", "--verbose"]);
-        // The person's own settings and hooks are for the person's own sessions.
+        // The operator's own settings and hooks are for the operator's own sessions.
         add(&["--setting-sources", "project,local"]);
         match &self.permissions {
             Permissions::Skipped => add(&["--dangerously-skip-permissions"]),
@@ -80,7 +83,8 @@ impl Settings {
                 let own = self.own_tools(assignment).into_iter().flat_map(|_| mcp::tools());
                 let own = own.map(|tool| mcp::claude_name(tool.name));
                 let shell = self.own_tools(assignment).map(|_| DECLARING.to_owned());
-                // What the wall keeps in needs no leave, as with our own loop and Codex.
+                // A program inside a fully enforced wall needs no permission, as with the built-in
+                // loop and Codex.
                 let is_kept_in = !rules.only_allowed && self.wall(assignment).try_out().is_whole();
                 let shell = shell.into_iter().chain(is_kept_in.then(|| SHELL.to_owned()));
                 let tools: Vec<String> =
@@ -117,7 +121,8 @@ impl Settings {
         arguments
     }
 
-    /// The servers of tools it may use: those of a file and no others where there is one, and ours.
+    /// Returns the arguments for MCP servers: those of the configuration file exclusively, if there
+    /// is one, plus Unstuck's own.
     fn servers(&self, assignment: &Assignment) -> Vec<OsString> {
         let mut servers: Vec<OsString> = Vec::new();
         servers.extend(self.mcp_config.iter().map(OsString::from));
@@ -152,8 +157,8 @@ impl Settings {
     }
 }
 
-/// Our own server of tools, as the program reads it. It finds its run by the variables that the
-/// agent itself has: nothing secret stands here.
+/// Returns the configuration of Unstuck's MCP server. It finds its run by the agent's own
+/// variables, so no secret is in it.
 fn own(program: &Path) -> String {
     let variable = |name: &str| (name.to_owned(), json!(format!("${{{name}:-}}")));
     let variables: Map<String, Value> = mcp::VARIABLES.into_iter().map(variable).collect();
@@ -166,15 +171,15 @@ fn own(program: &Path) -> String {
     json!({ "mcpServers": { mcp::NAME: server } }).to_string()
 }
 
-/// Settings that allow these very commands. One with a star would allow others with it, so it is
-/// left to be asked about.
+/// Returns settings that allow exactly these commands. A command with a star is left out, because
+/// the rule would allow other commands as well.
 fn allowing(commands: &BTreeSet<String>) -> Option<String> {
     let plain = commands.iter().filter(|command| !command.contains('*'));
     let rules: Vec<String> = plain.map(|command| format!("Bash({command})")).collect();
     (!rules.is_empty()).then(|| json!({ "permissions": { "allow": rules } }).to_string())
 }
 
-/// An amount as the program reads it.
+/// Formats an amount for the program.
 fn dollars(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }

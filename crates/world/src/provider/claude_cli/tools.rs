@@ -1,10 +1,10 @@
-//! What the tools of Claude Code are for.
+//! The kinds of Claude Code's tools.
 
 use unstuck_core::attempt::ToolKind;
 
 use crate::mcp;
 
-/// What a tool is for, by its name. One that is not known may do anything.
+/// Returns the kind of a tool by its name. An unknown tool may do anything.
 pub(super) fn kind(name: &str) -> ToolKind {
     if mcp::claude_name("narrate") == name {
         return ToolKind::Narrate;

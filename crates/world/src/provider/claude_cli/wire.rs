@@ -1,8 +1,8 @@
-//! What Claude Code writes with `--output-format stream-json`, as far as we look at it.
+//! The format of `--output-format stream-json`, limited to the fields that are read.
 //!
-//! One flat type for all kinds of lines, borrowing from the line: a tagged enum would copy every
-//! line into a tree first, and most of a line is skipped. Fields and kinds that are not listed
-//! here are ignored; a field of another shape makes the line one we do not understand.
+//! All kinds of lines share one flat type that borrows from the line: a tagged enum would first
+//! copy every line into a tree, and most of a line is skipped. Fields and kinds that are not listed
+//! here are ignored; a field of another shape makes the line unreadable.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// One line.
+/// A line of output.
 #[derive(Debug, Deserialize)]
 pub(super) struct Line<'a> {
     #[serde(rename = "type", borrow)]
@@ -21,12 +21,12 @@ pub(super) struct Line<'a> {
     pub(super) subtype: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) session_id: Option<Cow<'a, str>>,
-    /// Set where a subagent speaks.
+    /// Set on lines of a subagent.
     #[serde(borrow)]
     pub(super) parent_tool_use_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) message: Option<Message<'a>>,
-    /// The kind of API error, beside a message that the program made up itself, or in a retry.
+    /// The type of an API error, in a message that the program generated itself, or in a retry.
     #[serde(borrow)]
     pub(super) error: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -34,7 +34,7 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) rate_limit_info: Option<RateLimitInfo<'a>>,
 
-    /// In a notice that it would try again: what the service answered, and when it would.
+    /// In the announcement of a retry: the status of the response, and the delay.
     pub(super) error_status: Option<u16>,
     pub(super) retry_delay_ms: Option<f64>,
 
@@ -66,14 +66,14 @@ pub(super) struct Message<'a> {
     pub(super) usage: Option<Tokens>,
 }
 
-/// A text, or a list of blocks: the program writes both.
+/// A text or a list of blocks: the program writes both.
 #[derive(Debug)]
 pub(super) enum Content<'a> {
     Text(Cow<'a, str>),
     Blocks(Vec<Block<'a>>),
 }
 
-/// One block of a message, whatever its kind.
+/// A block of a message, of any kind.
 #[derive(Debug, Deserialize)]
 pub(super) struct Block<'a> {
     #[serde(rename = "type", borrow)]
@@ -93,7 +93,7 @@ pub(super) struct Block<'a> {
     pub(super) is_error: Option<bool>,
 }
 
-/// Tokens, as the API names them and, by model, as the program does.
+/// Token counts, under the API's names or, per model, under the program's.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Tokens {
@@ -107,13 +107,13 @@ pub(super) struct Tokens {
     pub(super) cached: u64,
 }
 
-/// How a plan's window stands.
+/// The state of a plan's window.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RateLimitInfo<'a> {
     #[serde(borrow)]
     pub(super) status: Option<Cow<'a, str>>,
-    /// In seconds since the Unix epoch.
+    /// Reset time in seconds since the Unix epoch.
     pub(super) resets_at: Option<f64>,
     #[serde(borrow)]
     pub(super) rate_limit_type: Option<Cow<'a, str>>,
@@ -128,7 +128,7 @@ pub(super) struct PermissionDenial<'a> {
 }
 
 impl Content<'_> {
-    /// Its words, blocks one after the other.
+    /// Returns the text, with blocks joined by newlines.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
@@ -147,7 +147,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     }
 }
 
-/// An untagged enum would first copy what it reads.
+/// Visitor for [`Content`]; an untagged enum would first copy its input.
 struct ContentVisitor;
 
 impl<'de> Visitor<'de> for ContentVisitor {

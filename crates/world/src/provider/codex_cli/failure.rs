@@ -1,4 +1,4 @@
-//! Which fault an error of Codex is, from typed fields alone.
+//! Derives the fault of a Codex error, from typed fields alone.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,20 +12,20 @@ use super::wire::{RateLimits, TurnError, Window};
 use crate::provider::http::Trouble;
 use crate::provider::program::message;
 
-/// The longest that it waits by its own choice before it tries again for the first time.
+/// Maximum delay that Codex chooses by itself before its first retry.
 const OWN_DELAY_MAX: Span = Span::from_millis(700);
-/// The reason of an answer that was cut off at the longest that it may be.
+/// The reason of a response that was truncated at its maximum length.
 const OUTPUT_LIMIT: &str = "reason: max_output_tokens";
-/// A window of which this much is used has no room left.
+/// Percentage of use at which a window has no room left.
 const USED_UP_PERCENT: i64 = 100;
 
-/// The fault behind an error of a turn, with what is known about the account.
+/// Returns the fault of a turn's error, with the known state of the account.
 pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
     let (name, http_status) = info(&error.codex_error_info);
     let http = Http { status: http_status, error_type: Some(name.to_owned()), request_id: None };
     let rate = RateLimit { status: http_status, limited: None };
     let kind = match name {
-        // It is named as any broken stream; the reason is the service's own word.
+        // The error's name is that of any broken stream; the reason is the service's own text.
         _ if error.says(OUTPUT_LIMIT) => Kind::ProviderOutputLimit(http),
         "contextWindowExceeded" => Kind::ProviderContextTooLong(http),
         "usageLimitExceeded" => return usage_limit(error, limits),
@@ -52,7 +52,7 @@ pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
             Trouble::of_status(http_status).kind(http, None, &provider(), None)
         }
         "other" => other(&error.message, http),
-        // A name that came after this was written, or none.
+        // A name that this version does not know, or none.
         _ => Kind::ProviderCrash(Crash::default()),
     };
     let asked =
@@ -64,16 +64,16 @@ pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
     }
 }
 
-/// Whether an error, for which it would try again, is a limit that the service sets.
+/// Returns whether an error that Codex would retry is a limit of the service.
 pub(super) fn is_limit(error: &TurnError) -> bool {
     let (name, status) = info(&error.codex_error_info);
     let details = error.additional_details.as_deref().unwrap_or_default();
-    // In the middle of a stream there is no status, and the name of the error is put before it.
+    // In the middle of a stream there is no status, and the text begins with the name of the error.
     name == "rateLimitExceeded" || status == Some(429) || details.starts_with("rate limit exceeded")
 }
 
-/// The fault of a limit that it has waited for by itself. What it waited beyond its own patience is
-/// what the service asked for.
+/// Returns the fault of a limit that Codex has waited for. A wait longer than its own maximum is
+/// the one that the service asked for.
 pub(super) fn after_waiting(fault: Fault, waited: Option<Span>) -> Fault {
     let is_limit = matches!(fault.kind, Kind::ProviderRateLimit(_));
     match waited.filter(|waited| is_asked(*waited)) {
@@ -82,13 +82,14 @@ pub(super) fn after_waiting(fault: Fault, waited: Option<Span>) -> Fault {
     }
 }
 
-/// Whether a wait is longer than any that it chooses by itself.
+/// Returns whether a wait is longer than any that Codex chooses by itself.
 pub(super) fn is_asked(wait: Span) -> bool {
     wait > OWN_DELAY_MAX
 }
 
-/// How long it is going to wait before it tries again, from a line of its log: "retrying sampling
-/// request (1/1 in 7.99s)...". What was asked for is in whole seconds; it says what is left of them.
+/// Parses the delay before a retry from a line of the log: "retrying sampling request (1/1 in
+/// 7.99s)...". A requested delay is in whole seconds, and the line shows the rest of it, so it is
+/// rounded up.
 pub(super) fn delay_in(line: &str) -> Option<Span> {
     let (_, rest) = line.split_once("retrying sampling request (")?;
     let (said, _) = rest.split_once(')')?;
@@ -110,7 +111,7 @@ pub(super) fn delay_in(line: &str) -> Option<Span> {
     Some(Span::from_secs(millis.div_ceil(1_000)))
 }
 
-/// The wait that a limit names: "Please try again in 1m20.5s."
+/// Parses the wait from the message of a limit: "Please try again in 1m20.5s."
 fn asked(message: &str) -> Option<Span> {
     const BEFORE: &str = "try again in ";
     let (_, mut rest) = message.split_once(BEFORE)?;
@@ -136,28 +137,29 @@ fn asked(message: &str) -> Option<Span> {
     (wait > Span::ZERO).then_some(wait)
 }
 
-/// A turn that ended well, without a word: the model declined, and Codex drops how it did.
+/// Returns the fault of a completed turn without text: the model declined, and Codex drops its
+/// refusal.
 pub(super) fn refused() -> Fault {
     Fault::provider_refused(NAME, "it ended its turn without an answer", Http::default())
 }
 
-/// A turn that ended in a way that is no end.
+/// Returns the fault of a turn that ended in an invalid state.
 pub(super) fn broken_off() -> Fault {
     Fault::provider_crash(NAME, "it broke its turn off", Crash::default())
 }
 
-/// The program did not accept what it was asked to begin with.
+/// Returns the fault of a request that Codex did not accept.
 pub(super) fn not_accepted(said: &str) -> Fault {
     Fault::provider_not_available(NAME, message(said), provider())
 }
 
-/// It went further than it was allowed to.
+/// Returns the fault of exceeding the maximum number of turns.
 pub(super) fn too_many_turns(limit: u32) -> Fault {
     let message = format!("it was not done after {limit} turns");
     Fault::logic_limit(NAME, message, Limit { kind: LimitKind::Turns, limit })
 }
 
-/// The name of an error, and the status that it carries.
+/// Returns the name of an error, and the status that it carries.
 fn info(info: &Value) -> (&str, Option<u16>) {
     match info {
         Value::String(name) => (name, None),
@@ -169,8 +171,8 @@ fn info(info: &Value) -> (&str, Option<u16>) {
     }
 }
 
-/// An error that Codex has no name for. One that the service answered with is passed on as it
-/// came: as a JSON body; all others are about the connection.
+/// Classifies an error without a name in Codex. A response of the service is passed on unchanged,
+/// as a JSON body; all other messages are about the connection.
 fn other(message: &str, http: Http) -> Kind {
     #[derive(Deserialize)]
     struct Body {
@@ -188,8 +190,8 @@ fn other(message: &str, http: Http) -> Kind {
     }
 }
 
-/// A plan's window, an account's credit and a spending cap have one name; the account's standing
-/// tells them apart.
+/// Returns the fault of a usage limit. A plan's window, an account's credit and a spending cap
+/// share one name; the rate limits of the account distinguish them.
 fn usage_limit(error: &TurnError, limits: &RateLimits) -> Fault {
     let reached = limits.rate_limit_reached_type.as_deref();
     let depleted = matches!(
@@ -211,8 +213,8 @@ fn usage_limit(error: &TurnError, limits: &RateLimits) -> Fault {
     }
 }
 
-/// Whether Codex's own words for an error of this name say that there is no credit, or no plan: it
-/// has one name for those and for a window, and a key has no standing to look at.
+/// Returns whether Codex's own message for a usage limit says that there is no credit or no plan:
+/// it uses one name for those and for a window, and an account with a key reports no rate limits.
 fn is_about_money(error: &TurnError) -> bool {
     const WORDS: [&str; 3] = [
         "Quota exceeded",
@@ -222,8 +224,8 @@ fn is_about_money(error: &TurnError) -> bool {
     WORDS.iter().any(|words| error.message.starts_with(words))
 }
 
-/// When there is room again: when the last of the windows that are used up opens; where none says
-/// that it is, the fullest one is meant.
+/// Returns the time at which there is room again: the last reset of the windows that are used up;
+/// if none is reported as used up, that of the fullest one.
 fn resets_at(limits: &RateLimits) -> Option<Time> {
     let windows = [limits.primary, limits.secondary].into_iter().flatten();
     let known = |window: Window| Some((window.used_percent, window.resets_at?));
@@ -241,7 +243,7 @@ fn provider() -> Provider {
     Provider { name: NAME.to_owned(), model: None }
 }
 
-/// What Codex says about it, for operators.
+/// Returns Codex's message, for operators.
 fn said(error: &TurnError) -> String {
     match &error.additional_details {
         Some(details) => message(&format!("{} ({details})", error.message)),
@@ -281,7 +283,7 @@ mod tests {
         assert_eq!(delay_in("ERROR codex_core: stream disconnected in 8s"), None);
     }
 
-    // T4.20, T4.33: a name that nobody knows is a crash.
+    // T4.20, T4.33: an unknown name is a crash.
     #[test]
     fn every_name_has_its_code() {
         let status = |name: &str, status: Option<u16>| json!({name: {"httpStatusCode": status}});
@@ -381,7 +383,7 @@ mod tests {
         }
     }
 
-    // T4.9, B41: a wait is taken where it is named, and only from what the type says is a limit.
+    // T4.9, B41: a wait is taken from the message, and only for an error whose type is a limit.
     #[test]
     fn the_wait_that_a_limit_names_is_taken() {
         let cases = [

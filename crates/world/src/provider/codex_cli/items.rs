@@ -1,4 +1,4 @@
-//! What an item of Codex is: a word, or the call of a tool.
+//! The items of Codex: text, or the call of a tool.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::agent::Activity;
 use crate::mcp;
 use crate::provider::program::{INPUT_BYTES_MAX, clip, shown};
 
-/// The call that an item is, where it is one.
+/// Returns the call that an item represents; `None` if it is no call.
 pub(super) fn called(item: &Item<'_>) -> Option<Activity> {
     let tool = kind(item)?;
     let name = match (&item.server, &item.tool) {
@@ -22,7 +22,7 @@ pub(super) fn called(item: &Item<'_>) -> Option<Activity> {
     Some(Activity::Called { call: item.id.to_string(), tool, name, input })
 }
 
-/// How the call that an item is returned.
+/// Returns the result of the call that an item represents.
 pub(super) fn returned(item: &Item<'_>) -> Option<Activity> {
     kind(item)?;
     let status = item.status.as_deref();
@@ -40,7 +40,7 @@ pub(super) fn returned(item: &Item<'_>) -> Option<Activity> {
     Some(Activity::Returned { call: item.id.to_string(), outcome, output })
 }
 
-/// Whether the result of a tool says that the tool failed.
+/// Returns whether the result of a tool says that the tool failed.
 fn is_failure(result: &RawValue) -> bool {
     #[derive(Deserialize)]
     struct Result {
@@ -50,7 +50,7 @@ fn is_failure(result: &RawValue) -> bool {
     serde_json::from_str::<Result>(result.get()).is_ok_and(|result| result.is_error == Some(true))
 }
 
-/// The command or the files that an item is about.
+/// Returns the command or the files that an item is about.
 pub(super) fn what(item: &Item<'_>) -> String {
     match &item.command {
         Some(command) => command.to_string(),
@@ -58,7 +58,7 @@ pub(super) fn what(item: &Item<'_>) -> String {
     }
 }
 
-/// What the tool is for; none where an item is no call.
+/// Returns the kind of tool; `None` if the item is no call.
 fn kind(item: &Item<'_>) -> Option<ToolKind> {
     match &*item.kind {
         "commandExecution" => Some(ToolKind::Command),

@@ -1,6 +1,6 @@
-//! Codex as an agent: `codex app-server`, spoken to over its standard input and output.
+//! Codex as an agent: `codex app-server`, driven over its standard input and output.
 //!
-//! Why this and not `codex exec` is in `docs/adr/0009-codex-through-its-app-server.md`.
+//! The reasons against `codex exec` are in `docs/adr/0009-codex-through-its-app-server.md`.
 
 mod failure;
 mod items;
@@ -31,41 +31,41 @@ pub const NAME: &str = "codex-cli";
 /// The file in which the program keeps a login.
 const LOGIN: &str = "auth.json";
 
-/// How Codex is run.
+/// The settings for running Codex.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The program itself: see [`native`].
+    /// The path of the program itself: see [`native`].
     pub program: PathBuf,
-    /// What becomes the guard of its processes.
+    /// The guard of its processes.
     pub guard: Guard,
-    /// The way into the account.
+    /// The credentials of the account.
     pub account: Account,
-    /// The directory of its own in which it keeps its state. Below a temporary directory it does
-    /// without some of its tools.
+    /// The directory in which it keeps its state. Below a temporary directory Codex disables some
+    /// of its tools.
     pub home: PathBuf,
-    /// Where its service is, when not at its usual place.
+    /// The URL of its service, if it is not the default one.
     pub base_url: Option<String>,
-    /// What of the person's environment is for it, beside that of the assignment.
+    /// Variables of the operator's environment for it, in addition to those of the assignment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it may do.
+    /// The permissions of Codex.
     pub access: Access,
-    /// Our own program, from which it gets the tools to ask, to tell and to declare.
+    /// The path of Unstuck, which serves it the tools to ask, to report and to declare.
     pub own_tools: Option<PathBuf>,
-    /// Further settings, each as `key=value` in TOML; MCP servers are named here.
+    /// Further settings, each as `key=value` in TOML; MCP servers are configured here.
     pub overrides: Vec<String>,
 }
 
-/// What Codex may do. Whatever it would have to ask for is declined: nobody is there.
+/// The permissions of Codex. A request for approval is declined, because no person is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Write below its working directory, in its own sandbox and without a network.
+    /// Writing below its working directory, in its own sandbox and without a network.
     Workspace,
-    /// Everything: the sandbox is somebody else's.
+    /// All actions: the sandbox is provided from outside.
     Full,
 }
 
 impl Access {
-    /// The policy for approvals, and the sandbox.
+    /// Returns the approval policy and the sandbox mode.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Workspace => ("on-request", "workspace-write"),
@@ -81,14 +81,14 @@ pub struct CodexCli {
 }
 
 impl CodexCli {
-    /// An agent with these settings.
+    /// Creates an agent with these settings.
     pub const fn new(settings: Settings) -> Self {
         Self { settings }
     }
 }
 
-/// The program itself, where `found` is the script with which npm starts it: killed, that would
-/// leave the program behind.
+/// Returns the program itself if `found` is the script with which npm starts it: killing the script
+/// would leave the program running.
 pub fn native(found: &Path) -> PathBuf {
     program::native(found, "@openai", "codex")
 }

@@ -1,33 +1,33 @@
-//! What Codex is asked, in the order of asking.
+//! The requests to Codex, in the order in which they are sent.
 
 use serde::Serialize;
 
 use super::session::Order;
 use super::wire::{ClientInfo, Initialize, Notice, OpenThread, Request, StartTurn, TextInput};
 
-/// The numbers of our requests, each of which is made at most once.
+/// The ids of the requests, each of which is sent at most once.
 pub(super) mod number {
     pub(in super::super) const INITIALIZE: u64 = 1;
     pub(in super::super) const THREAD: u64 = 2;
     pub(in super::super) const TURN: u64 = 3;
-    /// A new conversation, where the one to go on with is not known.
+    /// A new conversation, if the one to resume is unknown.
     pub(in super::super) const THREAD_ANEW: u64 = 4;
 }
 
-/// Says who we are.
+/// Builds the request that identifies the client.
 pub(super) fn initialize() -> Vec<u8> {
     let client_info = ClientInfo { name: "unstuck", version: env!("CARGO_PKG_VERSION") };
     let params = Initialize { client_info };
     written(&Request { id: number::INITIALIZE, method: "initialize", params })
 }
 
-/// Says that its answer to that was heard.
+/// Builds the notification that acknowledges the response to `initialize`.
 pub(super) fn initialized() -> Vec<u8> {
     written(&Notice { method: "initialized" })
 }
 
 impl Order {
-    /// Begins a conversation, or goes on with `thread`.
+    /// Builds the request for a new conversation, or for resuming `thread`.
     pub(super) fn open_thread(&self, id: u64, thread: Option<&str>) -> Vec<u8> {
         let (approval_policy, sandbox) = self.access.words();
         let params = OpenThread {
@@ -42,7 +42,7 @@ impl Order {
         written(&Request { id, method, params })
     }
 
-    /// Says what to do.
+    /// Builds the request that starts the turn with the prompt.
     pub(super) fn start_turn(&self, thread: &str) -> Vec<u8> {
         let input = [TextInput { kind: "text", text: &self.prompt }];
         let params = StartTurn { thread_id: thread, input };
@@ -50,7 +50,7 @@ impl Order {
     }
 }
 
-/// A message on a line of its own.
+/// Serializes a message as one line.
 pub(super) fn written(message: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');

@@ -1,7 +1,8 @@
-//! When a plan's window opens again, in the words that Codex has for it: "try again at 1:35 AM." on
-//! the same day, and "try again at Nov 17th, 2026 1:35 AM." on another one.
+//! Parses the reset time of a plan's window from Codex's message: "try again at 1:35 AM." on the
+//! same day, and "try again at Nov 17th, 2026 1:35 AM." on another day.
 //!
-//! Without an account's standing, which a service of one's own does not send, nothing else says it.
+//! Without the rate limits of the account, which a self-hosted service does not send, no other
+//! field has it.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time as Clock};
@@ -11,7 +12,7 @@ use unstuck_core::time::Time;
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// The time that `message`, written at `now`, names in the person's zone.
+/// Parses the time in `message`, written at `now` in the operator's time zone.
 pub(super) fn said_in(message: &str, now: Time, zone: &TimeZone) -> Option<Time> {
     let (_, words) = message.rsplit_once("ry again at ")?;
     let words: Vec<&str> = words.trim_end_matches('.').split_whitespace().collect();

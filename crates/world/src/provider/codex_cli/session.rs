@@ -1,6 +1,6 @@
-//! A session with `codex app-server`: what it is asked, what it does, and how its turn ended. Pure.
+//! A session with `codex app-server`: requests, activities, and the end of the turn. Does no I/O.
 //!
-//! Nothing here reads prose: a code comes from fields alone.
+//! No prose is interpreted: a code comes from fields alone.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -23,43 +23,44 @@ use super::{Access, failure, items, requests, reset};
 use crate::agent::{Activity, Denial, End, Usage};
 use crate::provider::program::{Calls, Conversation, Heard, clip, less, shown};
 
-/// How many denials are reported: whoever is denied more often is denied the same.
+/// Maximum number of reported denials: further ones repeat the same actions.
 const DENIALS_MAX: usize = 100;
-/// How it asks whether it may run a command.
+/// The method of a request for approval of a command.
 const APPROVE_COMMAND: &str = "item/commandExecution/requestApproval";
-/// What a denial says of a command.
+/// Maximum number of bytes of a command in a denial.
 const WHAT_BYTES_MAX: usize = 1_024;
-/// How many calls may wait for a decision at a time.
+/// Maximum number of remembered calls that have not returned.
 const WAITING_MAX: usize = 1_024;
 
-/// From the end of its turn, when all of it is written down, to its end.
+/// Time from the end of the turn, when all of it is recorded, until the program is ended.
 const LINGER: Duration = Duration::from_millis(100);
-/// It waits for a limit no longer than this; the engine does, which sees all tasks of the account.
+/// Maximum time that Codex may wait for a limit; longer waits are for the engine, which sees all
+/// tasks of the account.
 const WAIT_MAX: Span = Span::from_secs(20);
-/// What a longer wait is taken for, where its log does not say how long it is.
+/// The assumed length of a longer wait, if the log does not state it.
 const LONG_WAIT: Span = Span::from_mins(1);
 
-/// What JSON-RPC calls a method that is not there.
+/// The JSON-RPC error code for an unknown method.
 const METHOD_NOT_FOUND: i32 = -32_601;
 
-/// What a session is begun with.
+/// The parameters of a session.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Where it works.
+    /// The working directory.
     pub directory: PathBuf,
-    /// What it is told.
+    /// The prompt.
     pub prompt: String,
-    /// The conversation that goes on.
+    /// The id of the conversation to resume.
     pub thread: Option<String>,
-    /// The model, where it is not Codex's own choice.
+    /// The model; `None` leaves the choice to Codex.
     pub model: Option<String>,
-    /// How many answers of the model it may take.
+    /// Maximum number of responses of the model.
     pub turns_max: Option<u32>,
-    /// What it may do.
+    /// The permissions.
     pub access: Access,
-    /// The very commands that it may run beside that.
+    /// Exact commands that are allowed in addition to the permissions.
     pub allowed_commands: BTreeSet<String>,
-    /// Where the person is, whose clock it tells the time by.
+    /// The operator's time zone, in which Codex reports times.
     pub zone: TimeZone,
 }
 
@@ -70,24 +71,24 @@ pub struct Session {
     thread: Option<String>,
     turn: Option<String>,
     calls: Calls,
-    /// What calls that have not returned are about.
+    /// The commands or files of the calls that have not returned.
     about: HashMap<String, String>,
     said: Option<String>,
     denials: Vec<Denial>,
     limits: RateLimits,
-    /// What the conversation had used before this turn.
+    /// The usage of the conversation before this turn.
     before: Option<Usage>,
     used: Usage,
     answers: u32,
     waiting: Option<Waiting>,
-    /// How long it is going to wait, as its log says, where its error has not come yet.
+    /// The announced delay from the log, if the error has not arrived yet.
     delay: Option<Span>,
     end: Option<End>,
-    /// Whether it would go on by itself, though the run is over.
+    /// `true` if Codex would continue by itself, although the run is over.
     cut: bool,
 }
 
-/// It was limited, and waits for as long as the service asked before it tries again, once.
+/// A rate limit that Codex waits out, for as long as the service asked, before its single retry.
 #[derive(Debug)]
 struct Waiting {
     fault: Fault,
@@ -95,7 +96,7 @@ struct Waiting {
 }
 
 impl Session {
-    /// A session that nothing was said in.
+    /// Creates a session before its first message.
     pub fn new(order: Order) -> Self {
         Self {
             order,
@@ -116,28 +117,28 @@ impl Session {
         }
     }
 
-    /// The name of the conversation, once it has one.
+    /// Returns the id of the conversation, once it is known.
     pub fn thread(&self) -> Option<&str> {
         self.thread.as_deref()
     }
 
-    /// How its turn ended, once it did.
+    /// Returns the end of the turn, once it has ended.
     pub const fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// What its turn used so far.
+    /// Returns the usage of the turn so far.
     pub const fn usage(&self) -> Usage {
         self.used
     }
 
-    /// What it is told first.
+    /// Returns the first message.
     pub fn first(&self) -> Vec<u8> {
         requests::initialize()
     }
 
-    /// Takes a line: what it tells is added to `activities`, what is answered to `reply`. A line
-    /// that is not understood says nothing.
+    /// Handles a line: adds its activities to `activities` and the responses to `reply`. A line
+    /// that cannot be parsed is ignored.
     pub fn line(
         &mut self,
         line: &[u8],
@@ -163,8 +164,8 @@ impl Session {
         }
     }
 
-    /// Takes a line of its log. It says how long the service asked it to wait, which its error does
-    /// not; they come in any order.
+    /// Handles a line of the log. Only the log states how long the service asked to wait; the error
+    /// does not. The two arrive in any order.
     pub fn logged(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         let Some(delay) = failure::delay_in(&line) else { return };
@@ -176,8 +177,8 @@ impl Session {
         }
     }
 
-    /// Where the service asked it to wait, the engine waits, which sees all tasks of the account and
-    /// can be paused meanwhile.
+    /// Ends the run if the service asked for a wait: the engine waits instead, which sees all tasks
+    /// of the account and can be paused meanwhile.
     fn look_whether_asked(&mut self) {
         let Some(delay) = self.delay.filter(|delay| failure::is_asked(*delay)) else { return };
         if let Some(Waiting { fault, .. }) = self.waiting.take() {
@@ -186,7 +187,7 @@ impl Session {
         }
     }
 
-    /// The next step after one of our requests was answered.
+    /// Sends the next request after the response to the previous one.
     fn answered(
         &mut self,
         id: &RawValue,
@@ -200,7 +201,7 @@ impl Session {
                 reply.extend(self.order.open_thread(number::THREAD, self.order.thread.as_deref()));
                 None
             }
-            // A conversation that is not known is begun anew, once; its other name says so.
+            // An unknown conversation is replaced by a new one, once; its different id shows that.
             (number::THREAD, None, Some(_)) if self.order.thread.is_some() => {
                 reply.extend(self.order.open_thread(number::THREAD_ANEW, None));
                 None
@@ -242,8 +243,8 @@ impl Session {
         );
         let params = params.filter(|_| looked_at).and_then(read::<Params<'_>>);
         let Some(params) = params else { return };
-        // A subagent has a conversation of its own: what it does is of interest, what it says and
-        // how it ends is not.
+        // A subagent has a conversation of its own: its actions are reported, its text and its end
+        // are not.
         let own = params.thread_id.as_deref() == self.thread.as_deref();
         match (method, &params) {
             ("item/started", Params { item: Some(item), .. }) => {
@@ -269,8 +270,9 @@ impl Session {
         }
     }
 
-    /// It would wait and try again, for ever where no service answers. Both are ours to decide; only
-    /// a limit it may wait out once, unless its log tells how long the service asked for.
+    /// Handles the announcement of a retry, which Codex repeats forever if no service answers.
+    /// Backoff and retry are for the engine; Codex may only wait out a limit once, unless its log
+    /// states how long the service asked for.
     fn would_retry(&mut self, error: &TurnError, at_ms: Option<u64>) {
         let fault = failure::fault(error, &self.limits);
         if failure::is_limit(error) {
@@ -310,11 +312,12 @@ impl Session {
         called.into_iter().chain(items::returned(item)).collect()
     }
 
-    /// Its sums are of the whole conversation; what it had used before is taken off.
+    /// Updates the usage. Codex reports sums over the whole conversation, so the usage before this
+    /// turn is subtracted.
     fn used(&mut self, usage: &TokenUsage, turn: Option<&str>) -> Option<Activity> {
         let total = tokens(usage.total);
         if self.turn.is_none() || turn != self.turn.as_deref() {
-            // Said again when a conversation goes on.
+            // Reported again when a conversation is resumed.
             self.before = Some(total);
             return None;
         }
@@ -349,7 +352,7 @@ impl Session {
         }
     }
 
-    /// When a window opens, where only the words of its error say so.
+    /// Adds the reset time of a window if only the error's message states it.
     fn with_reset(&self, fault: Fault, error: &TurnError, at_ms: Option<u64>) -> Fault {
         if fault.code() != Code::ProviderUsageLimit || fault.resets_at.is_some() {
             return fault;
@@ -365,8 +368,8 @@ impl Session {
         self.end = Some(End::Failed(Box::new(fault)));
     }
 
-    /// Nobody is there to allow anything, so it is declined, and said at the end; unless it was
-    /// allowed before.
+    /// Decides about a request for approval. No person is present to approve it, so it is declined
+    /// and reported as a denial at the end, unless the command was allowed in advance.
     fn decide(&mut self, method: &str, params: Option<Params<'_>>) -> Outcome {
         let what = self.asked(params);
         let allowed = what.as_ref().is_some_and(|what| self.order.allowed_commands.contains(what));

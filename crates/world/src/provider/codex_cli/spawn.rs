@@ -1,4 +1,4 @@
-//! How Codex is started: arguments, environment, and a home of its own.
+//! The command line of Codex: arguments, environment, and a home of its own.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,20 +16,20 @@ use crate::process::{Launch, Layers, Wall};
 use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
-/// What it would get into an account with; it has exactly the one that its account says.
+/// Variables of credentials; Codex gets only the one of its account.
 const CREDENTIALS: &[&str] = &["OPENAI_API_KEY", "CODEX_API_KEY"];
-/// From the polite signal to the one that cannot be refused: it writes down what it does as it does
-/// it, and takes seconds to end by itself.
+/// Time between SIGTERM and SIGKILL: Codex records its work as it goes, and takes seconds to end by
+/// itself.
 const GRACE: Duration = Duration::from_millis(150);
-/// What it logs: the wait that its service asks for stands nowhere else. A person's own setting is for
-/// the commands that it runs.
+/// The log level: the wait that the service asks for is only logged. The operator's own setting
+/// applies to the commands that Codex runs.
 const LOG: (&str, &str) = ("RUST_LOG", "error,codex_core::responses_retry=warn");
-/// The provider that is defined for it. What is built in cannot be changed, and it would try again
-/// by itself.
+/// The provider that is defined for Codex, because the built-in ones cannot be changed and would
+/// retry by themselves.
 const PROVIDER: &str = "model_providers.unstuck";
 
 impl Settings {
-    /// Makes its home, with the way to the person's login in it.
+    /// Creates the home, with a link to the operator's login in it.
     pub(super) fn prepare(&self) -> Result<(), Fault> {
         program::make_home(&self.home, NAME)?;
         let Account::Login(directory) = &self.account else { return Ok(()) };
@@ -56,14 +56,15 @@ impl Settings {
         launch
     }
 
-    /// What it may do on this machine. In namespaces of ours it needs no sandbox of its own, which
-    /// would keep it from what our wall lets it reach.
+    /// Returns the permissions on this machine. Inside Unstuck's namespaces Codex needs no sandbox
+    /// of its own, which would deny what the wall allows.
     pub(super) fn access(&self, assignment: &Assignment) -> Access {
         let enclosed = assignment.wall.writable.is_some() && Layers::here().bubblewrap.is_some();
         if enclosed { Access::Full } else { self.access }
     }
 
-    /// Its own sandbox cannot be put up from behind a wall of ours: one of the two stands.
+    /// Returns the wall. Codex's own sandbox cannot be set up behind Unstuck's wall, so only one of
+    /// them is used.
     pub(super) fn wall(&self, assignment: &Assignment) -> Wall {
         let login = match &self.account {
             Account::Login(directory) => Some(directory.join(LOGIN)),
@@ -79,14 +80,14 @@ impl Settings {
         }
     }
 
-    /// What of the person's says how much programs log.
+    /// Returns the operator's own log level.
     fn persons_log<'a>(&'a self, assignment: &'a Assignment) -> Option<&'a OsString> {
         let mut all = assignment.environment.iter().chain(&self.environment);
         all.find(|(name, _)| name == LOG.0).map(|(_, value)| value)
     }
 
-    /// The variables that it gets into its account with, and what it logs: the commands that it runs
-    /// need none of them.
+    /// Returns the variables of credentials and of the log level: the commands that Codex runs need
+    /// none of them.
     fn kept_from_commands(&self) -> Vec<&str> {
         let own = match &self.account {
             Account::Key(key) => Some(&*key.variable),
@@ -95,21 +96,22 @@ impl Settings {
         CREDENTIALS.iter().copied().chain([LOG.0]).chain(own).collect()
     }
 
-    /// A JSON text is one of TOML as well.
+    /// Returns the settings; a JSON string is valid TOML as well.
     fn configuration(&self, assignment: &Assignment) -> Vec<String> {
         let mut settings = vec![
             "model_provider=\"unstuck\"".to_owned(),
             format!("{PROVIDER}.name=\"OpenAI\""),
             format!("{PROVIDER}.wire_api=\"responses\""),
             format!("{PROVIDER}.request_max_retries=0"),
-            // It keeps to the wait that the service asks for, and says how long it is only when it is
-            // going to wait.
+            // Codex respects the wait that the service asks for, and logs its length only when it
+            // is about to wait.
             format!("{PROVIDER}.stream_max_retries=1"),
             "check_for_update_on_startup=false".to_owned(),
             "analytics.enabled=false".to_owned(),
-            // A login shell sets the path anew, and what we put on it would be lost.
+            // A login shell sets `PATH` anew, and Unstuck's entries would be lost.
             "allow_login_shell=false".to_owned(),
-            // It would write its whole environment into a file, which outlives it when it is killed.
+            // Codex would write its whole environment to a file, which stays behind when Codex is
+            // killed.
             "features.shell_snapshot=false".to_owned(),
             format!("shell_environment_policy.exclude={}", json!(self.kept_from_commands())),
         ];
@@ -131,9 +133,9 @@ impl Settings {
     }
 }
 
-/// Our own server of tools. Codex hands on only variables that are named; what they hold stays out
-/// of its arguments, which anybody on the machine can read. On a busy machine it may take a while to
-/// start.
+/// Returns the settings of Unstuck's MCP server. Codex passes on only named variables; their values
+/// stay out of its arguments, which every user of the machine can read. The timeout is long,
+/// because the server may start slowly on a busy machine.
 fn own(program: &Path) -> [String; 5] {
     let server = format!("mcp_servers.{}", mcp::NAME);
     [
@@ -145,8 +147,8 @@ fn own(program: &Path) -> [String; 5] {
     ]
 }
 
-/// Codex renews a login in the same file, so that a link to it stays one and both homes have the
-/// newest.
+/// Links the login into the home. Codex renews a login in the same file, so the link stays valid
+/// and both homes have the newest one.
 fn link(login: &Path, at: &Path) -> io::Result<()> {
     if std::fs::read_link(at).is_ok_and(|target| target == login) {
         return Ok(());

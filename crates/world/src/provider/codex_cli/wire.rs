@@ -1,5 +1,5 @@
-//! What `codex app-server` writes and is told: JSON-RPC, one message per line, as far as we look
-//! at it. Fields, methods and items that are not listed here are ignored.
+//! The format of `codex app-server`: JSON-RPC, one message per line. Fields, methods and items that
+//! are not listed here are ignored.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// One message: an answer (`id` and `result` or `error`), a request (`id` and `method`), or a
-/// notice (`method`).
+/// A message: a response (`id` and `result` or `error`), a request (`id` and `method`), or a
+/// notification (`method`).
 #[derive(Debug, Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) method: Option<Cow<'a, str>>,
-    /// Read once the method is known to be of interest: most are skipped.
+    /// The parameters, parsed only for methods of interest, because most messages are skipped.
     #[serde(borrow)]
     pub(super) params: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) result: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<RpcError<'a>>,
-    /// When it was written, by its own clock.
+    /// The time of writing, by Codex's own clock.
     #[serde(rename = "emittedAtMs")]
     pub(super) emitted_at_ms: Option<u64>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Named {
     pub(super) id: String,
 }
 
-/// The parameters of all notices and requests that we look at.
+/// The parameters of all notifications and requests that are read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Params<'a> {
@@ -86,20 +86,20 @@ pub(super) struct Turn<'a> {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct TurnError {
     pub(super) message: String,
-    /// A name, or an object whose one key is the name.
+    /// The name of the error, or an object whose only key is the name.
     pub(super) codex_error_info: Value,
     pub(super) additional_details: Option<String>,
 }
 
 impl TurnError {
-    /// Whether it holds these words.
+    /// Returns whether the message or the details contain these words.
     pub(super) fn says(&self, words: &str) -> bool {
         let details = self.additional_details.as_deref().unwrap_or_default();
         self.message.contains(words) || details.contains(words)
     }
 }
 
-/// One thing that was said or done, whatever its kind.
+/// An item of a conversation, of any kind.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Item<'a> {
@@ -151,7 +151,7 @@ pub(super) struct TokenUsage {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Tokens {
-    /// Those from and to a cache are among them.
+    /// Input tokens, including those read from and written to a cache.
     #[serde(rename = "inputTokens")]
     pub(super) input: u64,
     #[serde(rename = "cachedInputTokens")]
@@ -162,7 +162,7 @@ pub(super) struct Tokens {
     pub(super) output: u64,
 }
 
-/// How the account stands.
+/// The rate limits of the account.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct RateLimits {
@@ -178,7 +178,7 @@ pub(super) struct RateLimits {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Window {
     pub(super) used_percent: i64,
-    /// In seconds since the Unix epoch.
+    /// Reset time in seconds since the Unix epoch.
     pub(super) resets_at: Option<u64>,
 }
 
@@ -195,7 +195,7 @@ pub(super) struct Credits {
     pub(super) unlimited: bool,
 }
 
-/// A request of ours.
+/// A request to Codex.
 #[derive(Debug, Serialize)]
 pub(super) struct Request<P> {
     pub(super) id: u64,
@@ -203,13 +203,13 @@ pub(super) struct Request<P> {
     pub(super) params: P,
 }
 
-/// A notice of ours.
+/// A notification to Codex.
 #[derive(Debug, Serialize)]
 pub(super) struct Notice {
     pub(super) method: &'static str,
 }
 
-/// Our answer to a request.
+/// A response to a request of Codex.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer<'a> {
     pub(super) id: &'a RawValue,
@@ -236,13 +236,13 @@ pub(super) struct ClientInfo {
     pub(super) version: &'static str,
 }
 
-/// Begins a conversation, or goes on with one.
+/// The parameters for starting or resuming a conversation.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OpenThread<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thread_id: Option<&'a str>,
-    /// The earlier turns are of no use to us.
+    /// `true` when resuming, because the earlier turns are not needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) exclude_turns: Option<bool>,
     pub(super) cwd: &'a Path,

@@ -1,4 +1,4 @@
-//! One turn: the request out, the stream in, each within its deadline.
+//! The exchange of one turn: sends the request and reads the stream, each within its deadline.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use super::service::Service;
 use crate::agent::Usage;
 use crate::model::{Failure, Part, Turn};
 
-/// How much of an answer that is no success is read.
+/// Maximum number of bytes to read of an error response.
 const ERROR_BYTES_MAX: usize = 64 * 1_024;
-/// How much of a service's words a fault carries.
+/// Maximum number of bytes of the service's text in a fault.
 const MESSAGE_BYTES_MAX: usize = 1_024;
-/// The largest answer.
+/// Maximum size of a response in bytes.
 const ANSWER_BYTES_MAX: usize = 128 * 1_024 * 1_024;
 
 impl Service {
-    /// Asks for a turn. None when told to stop.
+    /// Requests a turn. Returns `None` if `stop` was canceled.
     pub(in crate::provider) async fn turn<R: Reading>(
         &self,
         body: Vec<u8>,
@@ -39,7 +39,7 @@ impl Service {
         let answer = answer.unwrap_or_else(|_| Err(self.late("the whole turn", limit)));
         Some(match answer {
             Ok(parts) => Ok(Turn { parts, usage: usage.unwrap_or(Usage::UNMEASURED) }),
-            // Whoever was refused before anything came has used nothing.
+            // A request that was refused before any usage was reported used nothing.
             Err(fault) => Err(Failure { fault: Box::new(fault), usage: usage.unwrap_or_default() }),
         })
     }
@@ -109,7 +109,7 @@ impl Service {
         }
     }
 
-    /// As much of the body as comes in time: the status says enough.
+    /// Reads the body of an error response, as far as it arrives in time: the status says enough.
     async fn error_body(&self, response: &mut Response) -> Vec<u8> {
         let mut body = Vec::new();
         while let Ok(Ok(Some(chunk))) = timeout(self.deadlines.idle, response.chunk()).await {
@@ -147,12 +147,12 @@ impl Service {
     }
 }
 
-/// A request as bytes. None of its types can fail to be written.
+/// Serializes a request. None of its types can fail to serialize.
 pub(in crate::provider) fn body(ask: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(ask).unwrap_or_default()
 }
 
-/// What a recorded stream means, without any service.
+/// Parses a recorded stream, without a service.
 pub(in crate::provider) fn replay<R: Reading>(
     name: &str,
     bytes: &[u8],

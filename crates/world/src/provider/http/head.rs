@@ -1,9 +1,9 @@
-//! What an answer says before its body: status, ids, and when to come back.
+//! The head of a response: status, ids, and the time to retry.
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use unstuck_core::time::{Span, Time};
 
-/// The part of an answer before its body.
+/// The part of a response before its body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) status: u16,
@@ -24,7 +24,7 @@ impl Head {
         self.headers.get(name)?.to_str().ok().map(str::trim)
     }
 
-    /// Whether the body is a stream of events, as far as the answer says.
+    /// Returns whether the body is a stream of events; a missing content type counts as one.
     pub(super) fn is_stream(&self) -> bool {
         self.content_type().is_none_or(|kind| kind.starts_with("text/event-stream"))
     }
@@ -33,29 +33,30 @@ impl Head {
         self.get(CONTENT_TYPE.as_str())
     }
 
-    /// How long to wait, where the service says it as a span.
+    /// Returns the span to wait before a retry, if the service states one.
     pub(crate) fn retry_after(&self) -> Option<Span> {
         let millis = self.get("retry-after-ms").and_then(|value| span(value, 1.0));
         let seconds = || self.get(RETRY_AFTER.as_str()).and_then(|value| span(value, 1_000.0));
         millis.or_else(seconds)
     }
 
-    /// When to come back, where the service says it as a date. There is no clock here to make a
-    /// span of it.
+    /// Returns the time of a retry, if the service states a date. Without a clock here, it is not
+    /// converted to a span.
     pub(crate) fn retry_at(&self) -> Option<Time> {
         let date = self.get(RETRY_AFTER.as_str())?;
         let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
         u64::try_from(date.as_millisecond()).ok().map(Time::from_millis)
     }
 
-    /// A header that holds seconds since 1970.
+    /// Parses a header with seconds since 1970.
     pub(in crate::provider) fn epoch_seconds(&self, name: &str) -> Option<Time> {
         let seconds: u64 = self.get(name)?.parse().ok()?;
         Some(Time::from_millis(seconds.saturating_mul(1_000)))
     }
 }
 
-/// Whole or not, as services write both; nothing below zero and nothing without an end.
+/// Parses a number with or without a fraction, as services write both; negative and excessive
+/// values are rejected.
 fn span(value: &str, unit_ms: f64) -> Option<Span> {
     let number = value.parse::<f64>().ok().filter(|number| (0.0..1e12).contains(number))?;
     #[expect(
@@ -77,7 +78,7 @@ mod tests {
         Head::new(429, map.collect())
     }
 
-    // T4.9: how long the service asks us to wait, as it may be written.
+    // T4.9: the wait that the service asks for is read in each format.
     #[test]
     fn when_to_come_back_is_read_in_every_spelling() {
         let span = |value| head(&[("retry-after", value)]).retry_after().map(Span::as_millis);

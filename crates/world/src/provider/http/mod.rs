@@ -1,5 +1,5 @@
-//! One exchange with a model's service: one request, its stream, its deadlines, and what went
-//! wrong as a fault. Nothing is tried a second time here.
+//! An exchange with a model's service: one request, its stream, its deadlines, and failures as
+//! faults. No request is retried here.
 
 mod exchange;
 mod head;
@@ -21,35 +21,35 @@ pub use proxies::Proxies;
 pub(crate) use service::client;
 pub(super) use service::{Service, Vendor};
 
-/// How a model is reached.
+/// The settings for calling a model.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The model.
+    /// The name of the model.
     pub model: String,
-    /// The address, where it is not the vendor's own.
+    /// The base URL, if it is not the vendor's own.
     pub base_url: Option<String>,
-    /// What stands between us and it.
+    /// The proxies for reaching the service.
     pub proxies: Proxies,
-    /// The key; a service of one's own may need none.
+    /// The key; a self-hosted service may need none.
     pub credential: Option<Credential>,
-    /// Where the key is looked for, for whoever is to put it there.
+    /// The variable of the key, for the message to the operator if the key is missing or wrong.
     pub variable: Option<String>,
-    /// How long a turn may take.
+    /// The time limits of a turn.
     pub deadlines: Deadlines,
-    /// What it costs.
+    /// The prices of models.
     pub prices: Prices,
 }
 
-/// How long a turn may take.
+/// The time limits of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// Until there is a connection.
+    /// Time until the connection is established.
     pub connect: Duration,
-    /// From the request to the beginning of the answer.
+    /// Time from the request to the beginning of the response.
     pub first_byte: Duration,
-    /// From one sign of life in the answer to the next.
+    /// Time between two chunks of the response.
     pub idle: Duration,
-    /// In all.
+    /// Time for the whole turn.
     pub total: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Default for Deadlines {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(20),
-            // Some think for minutes before they say a word.
+            // Some models think for minutes before their first output.
             first_byte: Duration::from_mins(5),
             idle: Duration::from_mins(2),
             total: Duration::from_mins(30),
@@ -65,17 +65,17 @@ impl Default for Deadlines {
     }
 }
 
-/// How a protocol's answers are understood. Pure: bytes in, meaning out.
+/// The parser of a protocol's responses. Does no I/O.
 pub(super) trait Reading {
-    /// What an answer that is no success means.
+    /// Classifies an error response.
     fn refused(head: &Head, body: &[u8]) -> Problem;
 
-    /// Takes in the data of one event; whether it was the last.
+    /// Handles the data of an event, and returns whether it was the last.
     fn event(&mut self, data: &[u8]) -> Result<bool, Problem>;
 
-    /// What the model said, once the stream has ended.
+    /// Returns the parts of the turn, once the stream has ended.
     fn finish(&mut self) -> Result<Vec<Part>, Problem>;
 
-    /// What has been used so far, where the service said.
+    /// Returns the usage so far, if the service reported it.
     fn usage(&self) -> Option<Usage>;
 }

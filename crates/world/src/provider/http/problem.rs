@@ -1,7 +1,7 @@
-//! The one mapping from what a service said to a fault.
+//! The single mapping from a service's response to a fault.
 //!
-//! What a status means is the same everywhere; a provider's own parser knows the error types that
-//! say more. Words are for people: nothing here looks at a message.
+//! The meaning of a status is the same for all services; a provider's own parser knows the error
+//! types that say more. No code here reads a message, because messages are for people.
 
 use unstuck_core::fault::{Auth, Crash, Fault, Http, Kind, Provider, RateLimit};
 use unstuck_core::time::{Span, Time};
@@ -9,47 +9,47 @@ use unstuck_core::time::{Span, Time};
 use super::super::sse::TooLarge;
 use super::head::Head;
 
-/// What is wrong, as far as anything is decided by it.
+/// The class of a problem, on which all decisions are based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::provider) enum Trouble {
-    /// The key is not accepted.
+    /// The key is rejected.
     Credentials,
-    /// Nothing is left to pay with.
+    /// No credit is left.
     Quota,
-    /// There is no such model, or no such service at the address.
+    /// The model, or the service at this address, does not exist.
     NotThere,
-    /// Too much at a time.
+    /// The rate limit is reached.
     RateLimit,
-    /// A plan's window is used up.
+    /// The usage limit of a plan's window is reached.
     UsageLimit,
-    /// The service has too much to do.
+    /// The service is overloaded.
     Overloaded,
-    /// The service failed, or the connection did.
+    /// The service or the connection failed.
     Service,
-    /// The conversation does not fit.
+    /// The conversation exceeds the context window.
     ContextTooLong,
-    /// The answer does not fit.
+    /// The response reached the limit of output tokens.
     OutputLimit,
     /// The model declines.
     Refused,
-    /// The request is not accepted as it is.
+    /// The service rejects the request as invalid.
     Rejected,
-    /// None of what is known.
+    /// None of the known classes.
     Unknown,
 }
 
-/// Without a status there was no answer at all.
+/// The class of a problem without a status, that is, without any response.
 const NO_ANSWER: Trouble = Trouble::Service;
 
 impl Trouble {
-    /// What a status means where nothing better is known.
+    /// Classifies a status, for errors without a more specific type.
     pub(in crate::provider) const fn of_status(status: Option<u16>) -> Self {
         let Some(status) = status else { return NO_ANSWER };
         match status {
             401 | 403 => Self::Credentials,
             402 => Self::Quota,
             404 => Self::NotThere,
-            // The server gave up waiting for the request: that passes.
+            // The server timed out waiting for the request, which is temporary.
             408 => Self::Service,
             413 => Self::ContextTooLong,
             429 => Self::RateLimit,
@@ -60,7 +60,7 @@ impl Trouble {
         }
     }
 
-    /// The kind of fault it is, for the provider `of` whose key is looked for in `variable`.
+    /// Returns the kind of fault, for the provider `of` whose key is expected in `variable`.
     pub(in crate::provider) fn kind(
         self,
         http: Http,
@@ -88,21 +88,21 @@ impl Trouble {
     }
 }
 
-/// Something went wrong, in the service's own words.
+/// A problem as the service reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::provider) struct Problem {
     pub(in crate::provider) trouble: Trouble,
-    /// The error type that the service named.
+    /// The error type that the service reported.
     pub(in crate::provider) error_type: Option<String>,
     pub(in crate::provider) message: String,
     pub(in crate::provider) retry_after: Option<Span>,
     pub(in crate::provider) resets_at: Option<Time>,
-    /// What is limited, as the service names it.
+    /// The limit that is reached, under the service's name.
     pub(in crate::provider) limited: Option<String>,
 }
 
 impl Problem {
-    /// The same with the words of the model below what happened.
+    /// Appends the text of the model to the message.
     pub(in crate::provider) fn saying(mut self, words: &str) -> Self {
         let words = words.trim();
         if !words.is_empty() {
@@ -122,22 +122,22 @@ impl Problem {
         }
     }
 
-    /// A stream that ended before the model did.
+    /// Creates the problem of a stream that ended before the model did.
     pub(in crate::provider) fn ended_early() -> Self {
         Self::new(Trouble::Service, "the answer ended before it was complete")
     }
 
-    /// Something that should not be in a stream.
+    /// Creates the problem of an invalid part in a stream.
     pub(in crate::provider) fn not_understood(what: &str) -> Self {
         Self::new(Trouble::Unknown, format!("the answer cannot be understood: {what}"))
     }
 
-    /// Arguments of a tool's call that are no JSON object.
+    /// Creates the problem of tool arguments that are no JSON object.
     pub(in crate::provider) fn bad_arguments() -> Self {
         Self::new(Trouble::Unknown, "Invalid tool call arguments")
     }
 
-    /// The fault it is. `message` is what may be shown of its own.
+    /// Converts the problem to a fault; its message has to be redacted already.
     pub(super) fn fault(self, of: &Provider, variable: Option<&str>, head: Option<&Head>) -> Fault {
         let http = Http {
             status: head.map(|head| head.status),
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    // T4.6-T4.9, T4.33: by its status alone, whether a service told it or a program.
+    // T4.6-T4.9, T4.33: by the status alone, whether it comes from a service or a program.
     #[test]
     fn every_status_has_its_code() {
         let cases = [

@@ -1,24 +1,24 @@
-//! The proxies that a person's environment names.
+//! The proxies from the operator's environment.
 
 use reqwest::{ClientBuilder, NoProxy, Proxy};
 use unstuck_core::fault::{Config, Fault};
 
-/// Calls to this machine itself go through no proxy, whatever is said.
+/// Hosts of this machine, which are never reached through a proxy.
 const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
 
-/// Through what a service is reached; nothing where nothing is said.
+/// The proxies for reaching a service; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies {
-    /// For `http`.
+    /// The proxy for `http`.
     pub http: Option<String>,
-    /// For `https`.
+    /// The proxy for `https`.
     pub https: Option<String>,
-    /// The hosts that are reached without one, in the form of `NO_PROXY`.
+    /// Hosts that are reached without a proxy, in the form of `NO_PROXY`.
     pub not_for: Option<String>,
 }
 
 impl Proxies {
-    /// The client with these proxies and no others.
+    /// Configures the client with these proxies and no others.
     pub(super) fn put_into(
         &self,
         client: ClientBuilder,
@@ -37,7 +37,7 @@ impl Proxies {
     }
 }
 
-/// The address itself may hold a password, so it is not repeated.
+/// Maps an invalid proxy to a fault. The address may contain a password, so it is not repeated.
 fn read(proxy: reqwest::Result<Proxy>, source: &str) -> Result<Proxy, Fault> {
     proxy.map_err(|_| {
         let field = Some("HTTPS_PROXY".to_owned());

@@ -1,4 +1,4 @@
-//! A service at its address, ready to be called or known not to be.
+//! A service at its address, with everything that a call needs, or the fault that prevents calls.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::{Deadlines, Proxies, Settings};
 use crate::agent::Usage;
 use crate::redact::Redactor;
 
-/// What differs between services before a word is said.
+/// The properties in which services differ before the first request.
 pub(in crate::provider) struct Vendor {
-    /// The provider's name.
+    /// The name of the provider.
     pub(in crate::provider) name: &'static str,
-    /// The vendor's own address.
+    /// The vendor's own base URL.
     pub(in crate::provider) base_url: &'static str,
-    /// What comes after the address.
+    /// The path that is appended to the base URL.
     pub(in crate::provider) path: &'static str,
-    /// The header the key goes into, and what stands before it there.
+    /// The header for the key, and the prefix of its value.
     pub(in crate::provider) key: (&'static str, &'static str),
     /// Further headers.
     pub(in crate::provider) headers: &'static [(&'static str, &'static str)],
@@ -36,7 +36,7 @@ pub(in crate::provider) struct Service {
     ready: Result<Ready, Fault>,
 }
 
-/// What a call needs.
+/// The parts that a call needs.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) client: Client,
@@ -59,7 +59,7 @@ impl Service {
         }
     }
 
-    /// Whether it can be called.
+    /// Checks that the service can be called.
     pub(in crate::provider) fn check(&self) -> Result<(), Fault> {
         self.ready().map(|_| ())
     }
@@ -68,7 +68,7 @@ impl Service {
         self.ready.as_ref().map_err(Clone::clone)
     }
 
-    /// The usage with its price, where that is known.
+    /// Returns the usage with its cost, if the price is known.
     pub(super) fn priced(&self, usage: Usage) -> Usage {
         let model = self.provider.model.as_deref().unwrap_or_default();
         Usage { money_micros: self.prices.cost(model, &usage), ..usage }
@@ -112,7 +112,7 @@ fn address(base_url: &str, vendor: &Vendor) -> Result<Url, Fault> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("is neither http nor https"));
     }
-    // It would be written wherever the address is.
+    // It would be recorded together with the URL.
     if url.password().is_some() || !url.username().is_empty() {
         return Err(wrong("has a password in it; the key belongs into its own setting"));
     }
@@ -143,17 +143,17 @@ fn headers(settings: &Settings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
     Ok(headers)
 }
 
-/// A way out that sends what it is given once, and nowhere else; through no proxy.
+/// Creates a client that neither retries nor follows redirects, and uses no proxy.
 pub(crate) fn client(connect: Duration, source: &str) -> Result<Client, Fault> {
     client_through(&Proxies::default(), connect, source)
 }
 
 fn client_through(proxies: &Proxies, connect: Duration, source: &str) -> Result<Client, Fault> {
-    // An error means that the program has chosen one already.
+    // An error means that the program has already chosen a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder()
         .connect_timeout(connect)
-        // One request is one request, and a key goes nowhere but where it was meant to go.
+        // A request is sent exactly once, and a key is sent only to its own destination.
         .retry(reqwest::retry::never())
         .redirect(reqwest::redirect::Policy::none());
     // The environment is not read here.

@@ -1,11 +1,11 @@
-//! Errors, as `OpenAI` and those who speak like it write them. Pure.
+//! Errors in the format of `OpenAI` and compatible services. Does no I/O.
 
 use serde_json::Value;
 use unstuck_core::time::{Span, Time};
 
 use super::super::http::{Head, Problem, Trouble};
 
-/// An answer that is no success.
+/// Classifies an error response.
 pub(super) fn refused(head: &Head, body: &[u8]) -> Problem {
     let body: Value = serde_json::from_slice(body)
         .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()));
@@ -19,7 +19,7 @@ pub(super) fn refused(head: &Head, body: &[u8]) -> Problem {
     problem
 }
 
-/// An error after the answer began: there is no status any more.
+/// Classifies an error inside a stream, where there is no status any more.
 pub(super) fn mid_stream(error: &Value) -> Problem {
     let trouble = match kind(error) {
         Some("server_error" | "internal_server_error" | "api_error") => Trouble::Service,
@@ -34,9 +34,9 @@ pub(super) fn mid_stream(error: &Value) -> Problem {
     named(error, trouble)
 }
 
-/// The error with what its type and code say, or else `otherwise`.
+/// Classifies an error by its type and code, and otherwise as `otherwise`.
 fn named(error: &Value, otherwise: Trouble) -> Problem {
-    // vLLM has no code for a conversation that does not fit; it names what is wrong with it.
+    // vLLM has no code for a conversation that is too long; it names the parameter.
     let too_long = (error["param"] == "input_tokens").then_some(Trouble::ContextTooLong);
     let named = || kind(error).and_then(specific);
     let trouble = code(error).and_then(specific).or_else(named).or(too_long);
@@ -71,7 +71,7 @@ fn kind(error: &Value) -> Option<&str> {
     error["type"].as_str()
 }
 
-/// Codes and types that say more than a status does.
+/// Returns the trouble of a code or type that says more than the status does.
 fn specific(name: &str) -> Option<Trouble> {
     Some(match name {
         "invalid_api_key" => Trouble::Credentials,
@@ -94,14 +94,14 @@ fn specific(name: &str) -> Option<Trouble> {
     })
 }
 
-/// A turn that did not end by being done.
+/// Creates the problem of a turn that ended without being done.
 pub(super) fn stopped(trouble: Trouble, reason: &str) -> Problem {
     let mut problem = Problem::new(trouble, format!("the model stopped: {reason}"));
     problem.error_type = Some(reason.to_owned());
     problem
 }
 
-/// The arguments of a call; none at all are an empty object.
+/// Parses the arguments of a call; an empty text is an empty object.
 pub(super) fn arguments(text: &str) -> Result<Value, Problem> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    // B3: by status, type and code; never by words.
+    // B3: by status, type and code; never by text.
     #[test]
     fn errors_of_many_services_have_their_meaning() {
         let error = |kind: &str, code: Value| json!({"error": {"type": kind, "code": code, "message": "429 401 overloaded"}});

@@ -1,4 +1,4 @@
-//! Models of `OpenAI`, and of everybody who speaks like it: gateways, vLLM, Ollama, llama.cpp.
+//! Models of `OpenAI`, and of compatible services: gateways, vLLM, Ollama, llama.cpp.
 
 mod chat;
 mod error;
@@ -14,16 +14,16 @@ use super::http::{self, Service, Vendor};
 use super::{Settings, gate};
 use crate::model::{Failure, Model, Request, Turn};
 
-/// The provider's name.
+/// The name of this provider.
 pub const NAME: &str = "openai-api";
 
-/// Which of its protocols is spoken.
+/// The protocol to speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// Responses.
+    /// The protocol Responses.
     #[default]
     Responses,
-    /// Chat Completions.
+    /// The protocol Chat Completions.
     Chat,
 }
 
@@ -42,7 +42,7 @@ impl Dialect {
     }
 }
 
-/// A model of `OpenAI`, or one that is called like it.
+/// A model of `OpenAI`, or of a compatible service.
 #[derive(Debug)]
 pub struct OpenAiApi {
     model: String,
@@ -54,8 +54,8 @@ pub struct OpenAiApi {
 }
 
 impl OpenAiApi {
-    /// Whether it can be called is for [`Model::check`] to say. `effort` is for models that reason,
-    /// in the vendor's own words.
+    /// Creates a client. [`Model::check`] tells whether it can be called. `effort` is the reasoning
+    /// effort, in the vendor's own words, for models that reason.
     pub fn new(settings: Settings, dialect: Dialect, effort: Option<String>) -> Self {
         let vendor = dialect.vendor();
         let base_url = settings.base_url.as_deref().unwrap_or(vendor.base_url);
@@ -69,7 +69,7 @@ impl OpenAiApi {
         }
     }
 
-    /// The account it works on.
+    /// Returns the key of the gate for its account.
     pub const fn gate(&self) -> GateKey {
         self.gate
     }
@@ -100,7 +100,7 @@ impl Model for OpenAiApi {
     }
 }
 
-/// What a recorded stream means, without any service.
+/// Parses a recorded stream, without a service.
 pub fn read_stream(dialect: Dialect, bytes: &[u8]) -> Result<Turn, Failure> {
     match dialect {
         Dialect::Responses => http::replay(NAME, bytes, responses::parse::Reader::default()),

@@ -1,4 +1,4 @@
-//! What both dialects write the same way.
+//! The parts of the wire format that both dialects share.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::agent::Usage;
 use crate::model::ToolSpec;
 
-/// A tool.
+/// The definition of a tool.
 #[derive(Serialize)]
 pub(super) struct Function<'a> {
     name: &'a str,
@@ -22,12 +22,12 @@ impl<'a> Function<'a> {
     }
 }
 
-/// What a tool showed. There is no field for that it failed.
+/// Marks the output of a failed call, because the format has no field for that.
 pub(super) fn failed(output: &str, failed: bool) -> Cow<'_, str> {
     if failed { Cow::Owned(format!("[failed]\n{output}")) } else { Cow::Borrowed(output) }
 }
 
-/// What a turn used, by either dialect's names.
+/// The usage of a turn, under the names of either dialect.
 #[derive(Deserialize)]
 pub(super) struct Used {
     #[serde(default, alias = "prompt_tokens")]

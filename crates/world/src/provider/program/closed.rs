@@ -1,4 +1,4 @@
-//! How a program's run closed, and what it means when the program did not say so itself.
+//! The end of a program's run, and its interpretation if the program did not report it itself.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use super::text::clip;
 use crate::agent::End;
 use crate::process::{Deadline, How, NotStarted, last_lines};
 
-/// How much of what a program wrote about its end a fault carries.
+/// Maximum number of bytes of a program's own explanation in a fault.
 const MESSAGE_BYTES_MAX: usize = 2 * 1_024;
-/// A status above this says that a signal ended it, as a shell would say.
+/// Lowest exit code that stands for a signal, as in a shell.
 const SIGNAL_STATUS_MIN: i32 = 128;
 
-/// How a run closed.
+/// The end of a run.
 #[derive(Debug)]
 pub(in crate::provider) enum Closed {
-    /// The conversation came to its end, good or bad.
+    /// The conversation ended, successfully or not.
     Over,
-    /// Somebody asked for it.
+    /// The caller asked for it.
     Stopped,
     /// A deadline passed.
     TimedOut { which: Deadline, limit: Duration },
     /// The program ended first.
     Ended(Gone),
-    /// Nothing was started.
+    /// No program was started.
     NotStarted(Box<Fault>),
 }
 
 impl Closed {
-    /// How the agent ended: as its program said, unless something of ours or its own end came
-    /// before.
+    /// Returns how the agent ended: as its program reported, unless Unstuck ended the run or the
+    /// program ended first.
     pub(in crate::provider) fn end(self, said: Option<&End>, name: &str) -> End {
         let fault = match self {
             Self::Over => match said {
@@ -51,20 +51,20 @@ impl Closed {
 #[derive(Debug)]
 pub(in crate::provider) struct Gone {
     pub(super) how: How,
-    /// Whether it had said anything.
+    /// `true` if it had written a line.
     pub(super) heard: bool,
-    /// What it wrote to its standard error.
+    /// The end of its standard error.
     pub(super) complaint: String,
 }
 
 impl Gone {
-    /// Whether it refused to begin: it ended by itself, with an error, without a word on its
-    /// stream.
+    /// Returns whether the program refused to start: it exited by itself, with an error, and
+    /// without a line of output.
     pub(in crate::provider) const fn refused(&self) -> bool {
         matches!(self.how, How::Exited(1..SIGNAL_STATUS_MIN)) && !self.heard
     }
 
-    /// The fault of program `name`.
+    /// Returns the fault of program `name`.
     fn fault(&self, name: &str) -> Fault {
         match self.how {
             How::NotStarted(reason) => not_started(reason, name),
@@ -135,7 +135,7 @@ fn not_started(reason: NotStarted, name: &str) -> Fault {
     }
 }
 
-/// The fault of a deadline that passed.
+/// Returns the fault of a deadline that passed.
 fn timed_out(which: Deadline, limit: Duration, name: &str) -> Fault {
     let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
     let span = Span::from_millis(limit_ms);
@@ -147,7 +147,7 @@ fn timed_out(which: Deadline, limit: Duration, name: &str) -> Fault {
     Fault::iteration_timeout(name, message, Timeout { operation: name.to_owned(), limit_ms })
 }
 
-/// What a program said about its failure, within bounds.
+/// Returns a program's message about its failure, limited in length.
 pub(in crate::provider) fn message(said: &str) -> String {
     clip(said, MESSAGE_BYTES_MAX)
 }

@@ -1,5 +1,5 @@
-//! One run of an agent program: what it writes goes to a conversation line by line, what the
-//! conversation answers goes back, and deadlines and the wish to stop are looked after meanwhile.
+//! A run of an agent program: passes its output to a conversation line by line and the responses
+//! back, while it watches deadlines and the request to stop.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,59 +17,61 @@ use super::lines::Lines;
 use crate::agent::{Activity, Limits};
 use crate::process::{Deadline, Ended, Kept, Launch, Stop};
 
-/// As much as a pipe holds.
+/// Size of a read from the standard output: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1_024;
-/// What is read of its standard error at a time.
+/// Size of a read from the standard error.
 const ASIDE_BYTES: usize = 4 * 1_024;
-/// With the tree gone its stream ends at once, unless somebody out of reach holds it.
+/// Time for the stream to end. Once the tree is gone it ends at once, unless a process out of reach
+/// holds it.
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
-/// What one program says and is told, in its own wire format. Pure.
+/// The dialog with one program, in its own wire format. Does no I/O.
 pub(in crate::provider) trait Conversation: Send {
-    /// What it is told first.
+    /// Returns the first input of the program.
     fn open(&mut self) -> Vec<u8>;
-    /// Takes a line that it wrote.
+    /// Handles a line of its standard output.
     fn hear(&mut self, line: &[u8], heard: &mut Heard);
-    /// Takes a line that it wrote to its standard error.
+    /// Handles a line of its standard error.
     fn hear_aside(&mut self, _line: &[u8]) {}
-    /// Whether it may be told more; without that its input ends.
+    /// Returns whether more input may follow; otherwise the input is closed.
     fn tells_more(&self) -> bool;
-    /// Whether a tool of its own is running, for which it has to wait itself.
+    /// Returns whether a tool of the program is running, which suspends the idle deadline.
     fn tool_runs(&self) -> bool;
-    /// Whether all is said.
+    /// Returns whether the conversation has ended.
     fn over(&self) -> bool;
-    /// How long the program may take to end by itself once all is said.
+    /// Returns the time that the program has to end by itself after the conversation.
     fn linger(&self) -> Duration;
-    /// How long it may wait by itself for its service, where that is what it does.
+    /// Returns the maximum wait of the program for its service, if it is waiting.
     fn waits(&self) -> Option<Duration> {
         None
     }
-    /// It has waited that long: all is said.
+    /// Ends the conversation after that wait.
     fn waited(&mut self) {}
 }
 
-/// What came of what was heard.
+/// The result of handling a line.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct Heard {
-    /// What it does.
+    /// The activities to pass on.
     pub(in crate::provider) activities: VecDeque<Activity>,
-    /// What it is told in return.
+    /// The input to send to the program.
     pub(in crate::provider) reply: Vec<u8>,
 }
 
-/// A run to be made.
+/// The parameters of a run.
 #[derive(Debug)]
 pub(in crate::provider) struct Run {
     pub(in crate::provider) launch: Launch,
     pub(in crate::provider) limits: Limits,
     pub(in crate::provider) tell: mpsc::Sender<Activity>,
     pub(in crate::provider) stop: CancellationToken,
-    /// Where it makes its home, which another must not do at the same time.
+    /// The lock on a home that this program has to initialize, which no other may do at the same
+    /// time.
     pub(in crate::provider) first: Option<FirstInHome>,
 }
 
 impl Run {
-    /// Runs the program until nothing of it is left.
+    /// Runs the program until no process of it is left.
     pub(in crate::provider) async fn with(self, conversation: &mut dyn Conversation) -> Closed {
         if self.stop.is_cancelled() {
             return Closed::Stopped;
@@ -105,7 +107,7 @@ impl Run {
     }
 }
 
-/// A run that goes on.
+/// The state of a run.
 struct Talk<'a> {
     conversation: &'a mut dyn Conversation,
     limits: Limits,
@@ -115,33 +117,33 @@ struct Talk<'a> {
     stderr: Option<ChildStderr>,
     lines: Lines,
     asides: Lines,
-    /// What is kept of its standard error.
+    /// The kept part of its standard error.
     complaint: Kept,
     heard: Heard,
     started: Instant,
     last_sign: Instant,
     any_line: bool,
     first: Option<FirstInHome>,
-    /// Why the run closes, once that is decided.
+    /// The reason for which the run ends, once that is decided.
     cause: Option<Closed>,
     over_since: Option<Instant>,
     gone: Option<(Ended, Instant)>,
-    /// Whether nobody wants to know any more.
+    /// `true` if activities are no longer wanted.
     discards: bool,
-    /// Whether the program was told to end.
+    /// `true` if the program was told to end.
     ending: bool,
 }
 
-/// What happens at a point in time, unless something else comes before.
+/// An event at a point in time, unless another one comes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     /// A deadline passes.
     Passed(Deadline, Duration),
-    /// It waited for its service for as long as it may.
+    /// The maximum wait for its service is over.
     Waited,
-    /// The program had its time to end by itself.
+    /// The program's time to end by itself is over.
     Lingered,
-    /// The stream had its time to end.
+    /// The stream's time to end is over.
     StreamEnd,
 }
 
@@ -199,7 +201,7 @@ impl Talk<'_> {
                 heard: self.any_line,
                 complaint: String::from_utf8_lossy(&self.complaint.to_bytes()).into_owned(),
             }),
-            // The loop ends only when it is gone.
+            // The loop ends only when the program is gone.
             (None, None) => Closed::Stopped,
         }
     }
@@ -208,8 +210,8 @@ impl Talk<'_> {
         self.stdin.is_some() && !self.heard.reply.is_empty()
     }
 
-    /// What was heard is passed on before more is heard: a slow listener slows the program down
-    /// instead of filling our memory.
+    /// Returns whether more output may be read. Activities are passed on first: a slow receiver
+    /// slows the program down instead of filling the memory.
     fn may_read(&self) -> bool {
         self.stdout.is_some() && self.heard.activities.is_empty()
     }
@@ -224,12 +226,12 @@ impl Talk<'_> {
     fn on_written(&mut self, length: usize) {
         self.heard.reply.drain(..length);
         if length == 0 {
-            // It does not listen; how it ends will tell why.
+            // The program does not read its input; the way it ends tells why.
             self.stdin = None;
         }
     }
 
-    /// Takes what was read; nothing is the end of the stream.
+    /// Handles a read from the standard output; no bytes mean the end of the stream.
     fn on_read(&mut self, bytes: &[u8]) {
         self.last_sign = Instant::now();
         let (conversation, heard) = (&mut *self.conversation, &mut self.heard);
@@ -255,7 +257,8 @@ impl Talk<'_> {
         self.look_whether_over();
     }
 
-    /// Takes what was read of its standard error; nothing is the end of it. It is no sign of work.
+    /// Handles a read from the standard error; no bytes mean its end. It does not count as a sign
+    /// of life.
     fn on_aside(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             self.stderr = None;
@@ -289,7 +292,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Ends the program for a reason of ours; nothing that comes after it counts.
+    /// Ends the program for a reason of Unstuck's; later output does not count.
     fn end(&mut self, cause: Closed) {
         self.cause.get_or_insert(cause);
         self.ending = true;

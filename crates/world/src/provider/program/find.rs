@@ -1,4 +1,4 @@
-//! Where an agent program is.
+//! Finds the executable of an agent program.
 
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsStr;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Fault, Provider};
 
-/// The program `name`, as a shell would find it along `path`. A name with a slash is a path itself.
+/// Returns the program `name`, as a shell would find it along `path`. A name with a slash is a path
+/// itself.
 pub fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     if Path::new(name).components().count() > 1 {
         return Some(PathBuf::from(name)).filter(|file| executable(file));
@@ -16,7 +17,7 @@ pub fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     directories.map(|directory| directory.join(name)).find(|file| executable(file))
 }
 
-/// Whether the program is there and may be executed.
+/// Checks that the program exists and may be executed.
 pub(in crate::provider) fn usable(program: &Path, source: &str) -> Result<(), Fault> {
     let found = match (program.is_absolute(), program.exists(), executable(program)) {
         (true, true, true) => return Ok(()),
@@ -29,9 +30,9 @@ pub(in crate::provider) fn usable(program: &Path, source: &str) -> Result<(), Fa
     Err(Fault::provider_not_available(source, message, provider))
 }
 
-/// The program itself, where `found` is the script with which npm starts it.
+/// Returns the program itself if `found` is the script with which npm starts it.
 ///
-/// The script stays in between as a process of its own, and when it is killed the program below it
+/// The script stays in between as a process of its own, and if it is killed the program below it
 /// goes on. The package of the platform lies beside the script's package or inside it.
 pub(in crate::provider) fn native(found: &Path, scope: &str, name: &str) -> PathBuf {
     let script = found.canonicalize().unwrap_or_else(|_| found.to_owned());
@@ -46,7 +47,7 @@ pub(in crate::provider) fn native(found: &Path, scope: &str, name: &str) -> Path
         .unwrap_or_else(|| found.to_owned())
 }
 
-/// Where the package of a platform keeps its programs, as npm and Rust name platforms.
+/// Returns the folder of the programs in a platform's package, as npm and Rust name platforms.
 fn platform(name: &str) -> PathBuf {
     let architecture = match ARCH {
         "x86_64" => "x64",

@@ -1,4 +1,4 @@
-//! Homes that programs share: the first one in it makes it, and the others wait for that.
+//! Homes that programs share: the first program initializes the home, and the others wait for that.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,17 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
-/// Whether the homes of this process have been made. Programs that make the databases in one at the
-/// same time fail.
+/// The homes of this process, `true` if initialized. Programs that create the databases in one at
+/// the same time fail.
 static MADE: LazyLock<Mutex<BTreeMap<PathBuf, Arc<Turn<bool>>>>> = LazyLock::new(Mutex::default);
 
-/// The first program in a home. The others wait until it has begun, or is gone.
+/// The lock of the first program in a home. The others wait until that program has begun, or is
+/// gone.
 #[derive(Debug)]
 pub(in crate::provider) struct FirstInHome(OwnedMutexGuard<bool>);
 
 impl FirstInHome {
-    /// Waits while another program makes the home; nothing where it has been made.
+    /// Waits while another program initializes the home; returns `None` if it is initialized.
     pub(in crate::provider) async fn of(home: &Path) -> Option<Self> {
         let turn = {
             let mut homes = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +26,7 @@ impl FirstInHome {
         (!*made).then_some(Self(made))
     }
 
-    /// The program has said something: the home is made.
+    /// Marks the home as initialized, because the program has written its first line.
     pub(super) fn has_begun(mut self) {
         *self.0 = true;
     }

@@ -1,22 +1,22 @@
-//! A stream of bytes as lines of bounded length.
+//! Splits a stream of bytes into lines of bounded length.
 
 use memchr::memchr;
 
-/// The longest line that is looked at. A longer one is skipped: nothing we act on is that long, and
-/// a program may write anything.
+/// Maximum length of a line in bytes. A longer one is skipped: no line of interest is that long,
+/// and a program may write anything.
 pub const LINE_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
-/// Cuts a stream into lines, however it arrives, keeping at most one line.
+/// Splits a stream that arrives in chunks of any size into lines, buffering at most one line.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// What has arrived of the line that is not complete.
+    /// The received part of an incomplete line.
     begun: Vec<u8>,
-    /// Whether that line is being skipped.
+    /// `true` if that line is being skipped.
     skipping: bool,
 }
 
 impl Lines {
-    /// Takes what arrived next, and hands over each line that it completes.
+    /// Takes the next chunk and calls `each` with every line that it completes.
     pub fn push(&mut self, mut chunk: &[u8], mut each: impl FnMut(&[u8])) {
         while let Some(end) = memchr(b'\n', chunk) {
             let (line, rest) = (&chunk[..end], &chunk[end + 1..]);
@@ -31,7 +31,7 @@ impl Lines {
         self.keep(chunk);
     }
 
-    /// The stream has ended: what is left is its last line.
+    /// Ends the stream: the remainder is its last line.
     pub fn end(&mut self, mut each: impl FnMut(&[u8])) {
         if !self.begun.is_empty() {
             self.hand_over(&mut each);

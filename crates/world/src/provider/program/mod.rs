@@ -1,5 +1,5 @@
-//! What agent programs share: finding the binary, running it under a guard, reading its stream
-//! with deadlines, and what it means when the program itself lets us down.
+//! The common parts of agent programs: finding the executable, running it under a guard, reading
+//! its stream with deadlines, and interpreting failures of the program itself.
 
 mod closed;
 mod converse;

@@ -1,4 +1,4 @@
-//! What every agent program is started with.
+//! The common launch parameters of agent programs.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -10,26 +10,26 @@ use unstuck_core::fault::{Fault, Missing};
 use crate::agent::Assignment;
 use crate::process::{Guard, Input, Launch, Wall};
 
-/// As many bytes of its complaints as a fault may quote, and some more.
+/// Number of bytes kept of the standard error: more than a fault quotes.
 const COMPLAINT_BYTES_MAX: usize = 16 * 1_024;
-/// Nobody else looks into it.
+/// Mode of the home, which no other user may read.
 const PRIVATE: u32 = 0o700;
 
-/// Makes the directory in which a program keeps its state.
+/// Creates the directory in which a program keeps its state.
 pub(in crate::provider) fn make_home(home: &Path, source: &str) -> Result<(), Fault> {
     let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(home);
     made.map_err(|error| no_home(home, source).caused_by(error))
 }
 
-/// There is no directory to keep its state in.
+/// Builds the fault of a home that cannot be created.
 pub(in crate::provider) fn no_home(home: &Path, source: &str) -> Fault {
     let message = format!("{} cannot be prepared", home.display());
     let what = "the directory for the agent's state".to_owned();
     Fault::precondition_missing(source, message, Missing { what })
 }
 
-/// The wall around an agent that is `program`: it also writes to `own` places. What it reaches is the
-/// assignment's to say.
+/// Returns the wall around an agent that is `program`, which may also write to `own` paths. The
+/// assignment decides about its network access.
 pub(in crate::provider) fn wall(
     assignment: &Assignment,
     program: &Path,
@@ -43,7 +43,8 @@ pub(in crate::provider) fn wall(
     wall
 }
 
-/// `program` for an assignment: with its environment and no other, spoken to line by line.
+/// Creates the launch of `program` for an assignment, with only the assignment's environment and a
+/// piped standard input.
 pub(in crate::provider) fn launch(
     guard: &Guard,
     program: &Path,
@@ -58,7 +59,8 @@ pub(in crate::provider) fn launch(
     launch
 }
 
-/// What of an environment a program gets beside that of its assignment, without `taken`.
+/// Returns the variables of `environment` that the assignment does not set, without those in
+/// `taken`.
 pub(in crate::provider) fn without(
     environment: &[(OsString, OsString)],
     assignment: &Assignment,

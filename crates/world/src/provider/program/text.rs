@@ -1,22 +1,22 @@
-//! Bounds on what a program says and does before it goes any further.
+//! Limits on texts and calls of a program before they are passed on.
 
 use std::collections::HashSet;
 
 use crate::process::Kept;
 
-/// The longest text of one activity: 256 of them may wait at a time.
+/// Maximum length of an activity's text in bytes; 256 of them may be queued.
 const TEXT_BYTES_MAX: usize = 64 * 1_024;
-/// The longest input of a tool. A whole file may be one.
+/// Maximum length of a tool's input in bytes, which may be a whole file.
 pub(in crate::provider) const INPUT_BYTES_MAX: usize = 1_024 * 1_024;
-/// How many calls are remembered as running. No agent has that many.
+/// Maximum number of calls that are tracked as running. No agent has that many.
 const CALLS_MAX: usize = 1_024;
 
-/// The first bytes of a text, cut where a character ends.
+/// Returns the beginning of a text, cut at a character boundary.
 pub(in crate::provider) fn clip(text: &str, bytes_max: usize) -> String {
     text[..text.floor_char_boundary(bytes_max)].to_owned()
 }
 
-/// A text for an activity: its beginning and its end.
+/// Returns a text for an activity: its beginning and its end.
 pub(in crate::provider) fn shown(text: &str) -> String {
     if text.len() <= TEXT_BYTES_MAX {
         return text.to_owned();
@@ -37,7 +37,7 @@ impl Calls {
         }
     }
 
-    /// Takes note that a call returned; whether it was known to run.
+    /// Records that a call returned, and returns whether it was known to run.
     pub(in crate::provider) fn returned(&mut self, call: &str) -> bool {
         self.0.remove(call)
     }

@@ -1,8 +1,8 @@
-//! What was used between two reports of a sum.
+//! The difference between two cumulative reports of usage.
 
 use crate::agent::Usage;
 
-/// What `total` has over `before`; money is not compared.
+/// Returns the tokens of `total` minus those of `before`, without a cost.
 pub(in crate::provider) const fn less(total: Usage, before: Usage) -> Usage {
     Usage {
         input_tokens: total.input_tokens.saturating_sub(before.input_tokens),

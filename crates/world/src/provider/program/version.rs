@@ -1,4 +1,4 @@
-//! Which version a program is, in its own words.
+//! Determines the version of a program.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,13 +8,13 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// How long it may think about it. Some begin by starting a whole runtime.
+/// Timeout of the query. Some programs start a whole runtime first.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A version is one short line.
+/// Maximum number of bytes to read: a version is one short line.
 const SAID_BYTES_MAX: u64 = 4 * 1_024;
 
-/// The first line that a program writes when it is asked for its version, which costs no call.
-/// Nothing where it does not answer, or not in time.
+/// Returns the first line of the output of `--version`, which makes no call to a model; `None` if
+/// the program fails or does not answer in time.
 pub async fn version(program: &Path) -> Option<String> {
     timeout(PATIENCE, ask(program)).await.ok()?
 }

@@ -1,4 +1,4 @@
-//! The file of a scripted agent.
+//! The file format of a scripted agent.
 //!
 //! ```toml
 //! [[attempt]]
@@ -9,42 +9,43 @@
 //! ]
 //! ```
 //!
-//! The first attempt at a task does the first list, the second the second; later ones the last.
+//! The first attempt at a task executes the first list, the second attempt the second; later ones
+//! the last.
 
 use serde::Deserialize;
 use unstuck_core::fault::{Code, Config, Fault};
 
-/// What a scripted agent does, attempt by attempt.
+/// The steps of a scripted agent, by attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     attempts: Vec<Vec<Step>>,
 }
 
-/// One thing it does.
+/// A step of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Says something.
+    /// Writes a message.
     Say(String),
     /// Writes a file.
     Write { path: String, text: String },
     /// Removes a file.
     Delete(String),
-    /// Runs a line of shell.
+    /// Runs a shell line.
     Run(String),
-    /// Waits, in milliseconds.
+    /// Waits for this many milliseconds.
     Wait(u64),
-    /// Has used this much so far, besides what it had used before.
+    /// Adds this much to the usage.
     Spend { cents: u64, tokens: u64 },
-    /// Fails.
+    /// Fails with this code.
     Fail { code: Code, message: String, retry_after_s: Option<u64> },
-    /// Does nothing any more, until that has lasted too long.
+    /// Hangs until the idle limit has passed.
     Hang,
-    /// Says that it needs a person.
+    /// Reports that it needs the operator.
     Blocked(String),
 }
 
 impl Step {
-    /// What it says, where that is what it does.
+    /// Returns the message, if the step writes one.
     pub(super) fn said(&self) -> Option<&str> {
         match self {
             Self::Say(text) => Some(text),
@@ -84,7 +85,7 @@ struct RawStep {
 }
 
 impl Script {
-    /// Reads a script; `path` is where it came from, for the person who has to correct it.
+    /// Parses a script; `path` is its origin, for the messages to the person who has to correct it.
     pub fn read(text: &str, path: &str) -> Result<Self, Fault> {
         let config = Config { path: Some(path.to_owned()), ..Config::default() };
         let raw: RawScript = toml::from_str(text).map_err(|error| {
@@ -111,7 +112,7 @@ impl Script {
         Ok(Self { attempts })
     }
 
-    /// The steps of the attempt with this number, counted from 1.
+    /// Returns the steps of the attempt with this number, counted from 1.
     pub(super) fn steps(&self, attempt: u32) -> &[Step] {
         let at = (attempt.max(1) - 1) as usize;
         let last = self.attempts.len() - 1;
@@ -123,7 +124,7 @@ const THINGS: &str =
     "say, write with text, delete, run, wait_ms, spend_cents, fail, hang = true, or blocked";
 
 impl RawStep {
-    /// The one thing it does; none if it is not exactly one.
+    /// Converts the step; returns `None` unless it does exactly one thing.
     fn read(self) -> Option<Step> {
         let mut found = Vec::new();
         let Self { say, write, text, delete, run, wait_ms, spend_cents, fail, message, .. } = self;
@@ -152,7 +153,7 @@ impl RawStep {
     }
 }
 
-/// Line and column of a byte, counted from 1.
+/// Returns the line and column of a byte offset, counted from 1.
 fn place(text: &str, at: usize) -> (u32, u32) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;

@@ -1,5 +1,5 @@
-//! A scripted agent: does what a file says, in a real worktree with real commands. For the demo,
-//! for drills, and for people's own tests of their tasks.
+//! A scripted agent: follows a file, in a real worktree with real commands. It serves the demo,
+//! drills, and people's own tests of their tasks.
 
 mod file;
 mod work;

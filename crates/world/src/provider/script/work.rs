@@ -1,4 +1,4 @@
-//! Does what the script says.
+//! Executes a script.
 
 use std::fs;
 use std::path::{Component, Path};
@@ -26,7 +26,7 @@ pub struct ScriptedAgent {
 }
 
 impl ScriptedAgent {
-    /// Follows `script`; commands run under `guard`.
+    /// Creates an agent that follows `script`; its commands run under `guard`.
     pub fn new(script: Script, guard: Guard) -> Self {
         Self { script, guard }
     }
@@ -46,7 +46,7 @@ impl Agent for ScriptedAgent {
     ) -> Ended {
         let mut place = Place::read(assignment.thread.as_deref(), assignment.attempt);
         let steps = self.script.steps(place.attempt);
-        // One that goes on has said what it said before.
+        // A resumed attempt has already written its earlier messages.
         let mut before = steps.iter().take(place.next as usize).rev();
         let said = before.find_map(Step::said).unwrap_or_default().to_owned();
         let usage = Usage::default();
@@ -54,7 +54,7 @@ impl Agent for ScriptedAgent {
             Acting { guard: &self.guard, assignment: &assignment, tell, stop, said, usage };
         let mut end = None;
         for step in steps.iter().skip(place.next as usize) {
-            // What fails has failed: whoever goes on goes on after it.
+            // A failed step counts as done: a resumed attempt continues after it.
             place.next += 1;
             if matches!(step, Step::Fail { .. } | Step::Blocked(_) | Step::Hang) {
                 acting.tell(Activity::Began { thread: place.to_string() }).await;
@@ -71,7 +71,7 @@ impl Agent for ScriptedAgent {
     }
 }
 
-/// How far an attempt has come; written down as its conversation.
+/// The position in an attempt, stored as the id of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     attempt: u32,
@@ -94,7 +94,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// One attempt under way.
+/// The state of an attempt.
 struct Acting<'a> {
     guard: &'a Guard,
     assignment: &'a Assignment,
@@ -105,7 +105,7 @@ struct Acting<'a> {
 }
 
 impl Acting<'_> {
-    /// Nothing is heard any more, until that is long enough.
+    /// Stays silent until the idle limit has passed.
     async fn hang(&self) -> End {
         let idle = self.assignment.limits.idle;
         let heard = self.stop.run_until_cancelled(tokio::time::sleep(idle)).await;
@@ -116,7 +116,7 @@ impl Acting<'_> {
         End::Failed(Box::new(Fault::iteration_timeout(SOURCE, message, timeout)))
     }
 
-    /// Does one step; how the attempt ended, if it did.
+    /// Executes one step; returns how the attempt ended, if it did.
     async fn act(&mut self, step: &Step, number: u32) -> Option<End> {
         match step {
             Step::Say(text) => {
@@ -195,7 +195,7 @@ impl Acting<'_> {
         }
     }
 
-    /// A command that fails is something the agent saw, and it goes on.
+    /// Runs a command. Its failure is only reported, and the attempt goes on.
     async fn run(&self, number: u32, line: &str) -> Option<End> {
         self.called(number, ToolKind::Command, "run", line).await;
         let Assignment { lock, directory, environment, wall, limits, .. } = self.assignment;
@@ -230,14 +230,14 @@ impl Acting<'_> {
         self.tell(Activity::Returned { call: number.to_string(), outcome, output }).await;
     }
 
-    /// Whoever listened may have gone; the work goes on.
+    /// Sends an activity. The receiver may be gone, and the work goes on without it.
     async fn tell(&self, activity: Activity) {
         let _ = self.tell.send(activity).await;
     }
 }
 
-/// Whether a path is below the worktree and no link on its way leads out: the file is written by this
-/// process, around which there is no wall.
+/// Returns whether a path lies below the worktree and no link on its way leads out: the file is
+/// written by this process, which has no wall around it.
 fn is_inside(worktree: &Path, path: &Path) -> bool {
     let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
     let full = worktree.join(path);

@@ -1,4 +1,4 @@
-//! Chat Completions: spoken by nearly everybody.
+//! The protocol Chat Completions, which nearly all services speak.
 
 pub(super) mod parse;
 pub(super) mod wire;

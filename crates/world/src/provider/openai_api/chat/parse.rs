@@ -1,4 +1,4 @@
-//! From what Chat Completions answers to what it means. Pure.
+//! Parses responses of Chat Completions. Does no I/O.
 
 use super::super::super::http::{Head, Problem, Reading, Trouble};
 use super::super::error;
@@ -6,15 +6,15 @@ use super::wire::{CallDelta, Chunk, Delta};
 use crate::agent::Usage;
 use crate::model::Part;
 
-/// How many calls one answer may have.
+/// Maximum number of calls in a response.
 const CALLS_MAX: usize = 1_024;
 
-/// A stream under way.
+/// The state of a stream.
 #[derive(Debug, Default)]
 pub(in super::super) struct Reader {
     text: String,
     calls: Vec<Call>,
-    /// The words of a refusal.
+    /// The text of a refusal.
     refusal: String,
     finish_reason: Option<String>,
     used: Option<Usage>,
@@ -44,7 +44,7 @@ impl Reading for Reader {
         if let Some(used) = &chunk.usage {
             self.used = Some(used.usage());
         }
-        // Only one answer was asked for.
+        // Only one choice was requested.
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             if let Some(delta) = choice.delta {
                 self.delta(&delta)?;
@@ -98,7 +98,7 @@ impl Reader {
     }
 
     fn call(&mut self, delta: &CallDelta<'_>) -> Result<(), Problem> {
-        // Some leave the number out and send each call whole.
+        // Some services leave the index out and send each call whole.
         let whole = usize::from(delta.id.is_some());
         let index = delta.index.unwrap_or((self.calls.len() + whole).saturating_sub(1));
         if index >= self.calls.len() {

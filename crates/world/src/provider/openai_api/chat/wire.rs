@@ -1,4 +1,4 @@
-//! Chat Completions, as it goes over the wire.
+//! The wire format of Chat Completions.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::super::wire::{Function, Used, failed};
 use crate::model::{Message, Part, Request, Role, ToolSpec};
 
-/// What is asked.
+/// The body of a request.
 #[derive(Serialize)]
 pub(in super::super) struct Ask<'a> {
     model: &'a str,
     stream: bool,
     stream_options: StreamOptions,
-    /// The vendor's own name for it, and everybody else's.
+    /// The limit of output tokens, under the vendor's own name; other services use `max_tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ impl<'a> Ask<'a> {
 }
 
 fn say<'a>(message: &'a Message, into: &mut Vec<Said<'a>>) {
-    // Results come first: each belongs directly after its call.
+    // Results come first: each has to follow its call directly.
     for part in &message.parts {
         if let Part::Result { id, output, failed: bad } = part {
             into.push(Said::Tool { tool_call_id: id, content: failed(output, *bad) });
@@ -135,7 +135,7 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { r#type: "function", function: Function::new(spec) }
 }
 
-/// One chunk of the answer.
+/// A chunk of the response.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
@@ -163,7 +163,7 @@ pub(super) struct Delta<'a> {
     pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
 }
 
-/// Not copied where it can be helped.
+/// Text that borrows from the input where possible.
 #[derive(Deserialize)]
 pub(super) struct Words<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 

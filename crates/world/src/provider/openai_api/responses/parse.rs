@@ -1,4 +1,4 @@
-//! From what Responses answers to what it means. Pure.
+//! Parses responses of the protocol Responses. Does no I/O.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::wire::{Event, Response};
 use crate::agent::Usage;
 use crate::model::Part;
 
-/// A stream under way. Parts of an item are passed over: each is repeated whole at its end.
+/// The state of a stream. Deltas are skipped, because each item is repeated whole at its end.
 #[derive(Debug, Default)]
 pub(in super::super) struct Reader {
     items: Vec<Value>,
@@ -31,7 +31,7 @@ impl Reading for Reader {
             "response.output_item.done" => self.items.extend(event.item),
             "response.completed" => {
                 let output = event.response.map(|response| response.output).unwrap_or_default();
-                // The items as they came, or all of them at the end.
+                // The items as they arrived, or all of them at the end.
                 if self.items.is_empty() {
                     self.items = output;
                 }
@@ -89,7 +89,7 @@ fn part(mut item: Value, parts: &mut Vec<Part>) -> Result<(), Problem> {
             let input = error::arguments(item["arguments"].as_str().unwrap_or_default())?;
             parts.push(Part::Call { id, name, input });
         }
-        // Reasoning that was not sealed cannot be handed back: it is kept nowhere.
+        // Reasoning without encrypted content cannot be sent back, because the service stores none.
         Some("reasoning") if !item["encrypted_content"].is_string() => {}
         Some("reasoning") => parts.push(Part::Opaque { value: item }),
         other => {

@@ -1,4 +1,4 @@
-//! Responses, as it goes over the wire.
+//! The wire format of the protocol Responses.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::wire::{Function, Used, failed};
 use crate::model::{Message, Part, Request, Role, ToolSpec};
 
-/// What is asked. Nothing is stored over there: the conversation is ours.
+/// The body of a request. The service stores nothing, because the conversation is kept here.
 #[derive(Serialize)]
 pub(in super::super) struct Ask<'a> {
     model: &'a str,
@@ -80,7 +80,7 @@ impl<'a> Ask<'a> {
             input: request.messages.iter().flat_map(items).collect(),
             tools: request.tools.iter().map(tool).collect(),
             reasoning: effort.map(|effort| Reasoning { effort }),
-            // Without a place to store it, reasoning goes to and fro, sealed.
+            // Since the service does not store it, reasoning is sent back and forth, encrypted.
             include: if effort.is_some() { &["reasoning.encrypted_content"] } else { &[] },
         }
     }
@@ -107,7 +107,7 @@ fn item(part: &Part, role: Role) -> Option<Item<'_>> {
             Item::FunctionCallOutput { call_id: id, output: failed(output, *bad) }
         }
         Part::Opaque { value } if value["type"] == "reasoning" => Item::Opaque(value),
-        // Another provider's own.
+        // A part of another provider's own format.
         Part::Opaque { .. } => return None,
     })
 }
@@ -116,14 +116,15 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { r#type: "function", function: Function::new(spec), strict: false }
 }
 
-/// One event. All kinds in one: a tag would have every event read twice.
+/// An event. All kinds share one type, because a tagged enum would have every event parsed twice.
 #[derive(Deserialize)]
 pub(super) struct Event<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
     pub(super) item: Option<Value>,
     pub(super) response: Option<Response>,
-    /// An event of its own: as an object, or with its fields in the event.
+    /// The error of an `error` event: an object, or the fields `code` and `message` of the event
+    /// itself.
     pub(super) error: Option<Value>,
     pub(super) code: Option<Value>,
     pub(super) message: Option<String>,
