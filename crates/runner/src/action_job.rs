@@ -1,7 +1,7 @@
-//! A job that is one irreversible action: how somebody who belongs to no run gets one performed.
+//! A job that consists of one irreversible action, for callers that have no run of their own.
 //!
-//! It is a job of its own so that it is seen in `status` and `log`, and so that whoever comes after a
-//! crash finds out first what became of it.
+//! As a job it shows up in `status` and `log`, and after a crash the next holder looks up whether
+//! the action was applied before anything else is done.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::probe::Prober;
 use crate::runs::Runs;
 use crate::world::{Order, Report, World};
 
-/// What came of the action, as soon as that is known.
+/// The result of the action; `None` until it is known.
 pub type Said = Option<Arc<Result<Settled, Undecided>>>;
 
-/// Performs the job: the one action, once.
+/// The [`World`] of the job: performs the action once.
 pub struct ActionJob {
     decider: Arc<dyn Decider>,
     spec: MutationSpec,
@@ -30,7 +30,7 @@ pub struct ActionJob {
 }
 
 impl ActionJob {
-    /// The job that performs `action`, decided by `decider`, and where it says what came of it.
+    /// Creates the job that performs `action` through `decider`, and the receiver of its result.
     pub fn new(
         decider: Arc<dyn Decider>,
         spec: MutationSpec,
@@ -45,7 +45,7 @@ impl ActionJob {
         let action = Arc::clone(&self.action);
         let settled = self.decider.mutate(order.effect.id, self.spec.clone(), action).await;
         self.say.send_replace(Some(Arc::new(settled)));
-        // What became of the action is told by whoever asked; the job itself has done its part.
+        // The caller reports what became of the action; the job itself is done.
         Outcome::Done
     }
 }
@@ -59,7 +59,7 @@ impl World for ActionJob {
                 self.prober.look_up(&order, &stop).await?
             }
             Work::Probe { .. } => self.action.probe("").await,
-            // Whoever was about to send it is gone, and may have sent it.
+            // The process that was about to send the action is gone, and may have sent it.
             Work::Perform { .. } => Outcome::Unknown { fault: sender_gone() },
             _ => Outcome::Done,
         };

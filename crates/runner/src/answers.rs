@@ -1,4 +1,5 @@
-//! People's answers: rows in the store that become commands, in the order they were given.
+//! Answers of the operator: rows in the store that become commands, in the order in which they were
+//! given.
 
 use unstuck_core::engine::Command;
 use unstuck_store::{Answer, Batch, StoreError};
@@ -6,7 +7,7 @@ use unstuck_store::{Answer, Batch, StoreError};
 use crate::runner::Runner;
 
 impl Runner {
-    /// Takes up the answers nobody has taken up yet.
+    /// Turns answers that have not been processed yet into commands.
     pub(crate) async fn take_answers(&mut self) -> Result<(), StoreError> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         for answer in journal.answers().await? {
@@ -15,8 +16,8 @@ impl Runner {
         Ok(())
     }
 
-    /// The answer is marked as taken in the same transaction as what it led to. One that no longer
-    /// fits, because its question was withdrawn meanwhile, leads to nothing.
+    /// Marks the answer as taken in the same transaction as the events that follow from it. An
+    /// answer that no longer fits, because its question was withdrawn meanwhile, leads to no event.
     fn take_answer(&mut self, answer: Answer) {
         let Answer { question, decision, guidance, by, .. } = answer;
         if !self.answering.insert(question) {

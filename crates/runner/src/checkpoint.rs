@@ -1,7 +1,8 @@
-//! Checkpoints: how far a conversation has come, durable together with the progress it stands for.
+//! Checkpoints: snapshots of an agent's conversation, written in the same transaction as the
+//! progress they belong to.
 //!
-//! Whoever performs an attempt hands one in after each round, and reads the latest from the store
-//! (`Store::checkpoint`) when it is asked to go on where somebody else stopped.
+//! The worker that performs an attempt sends a checkpoint after each round, and reads the latest
+//! one from the store (`Store::checkpoint`) when it resumes an attempt that another process began.
 
 use tokio::sync::oneshot;
 use unstuck_core::engine::{Command, EffectId, Progress, State, TaskId};
@@ -11,8 +12,8 @@ use crate::handle::{CommandError, Decided, Handle, Reply, Request};
 use crate::runner::Runner;
 
 impl Handle {
-    /// The attempt behind `effect` got on, and its conversation has come this far. Returns when both
-    /// are on disk: a crash after that costs nothing of it.
+    /// Records progress of the attempt behind `effect` together with its conversation so far.
+    /// Returns once both are on disk, so a later crash loses neither.
     pub async fn checkpoint(
         &self,
         effect: EffectId,
@@ -33,7 +34,7 @@ impl Runner {
         conversation: Conversation,
         reply: Reply,
     ) {
-        // Before it is decided: the progress may end what it is owed for.
+        // Read before the decision, because the progress may end the effect.
         let task = task_of(&self.state, effect);
         match self.decided(Command::Progress { effect, report }) {
             Ok(mut batch) => {
@@ -45,7 +46,7 @@ impl Runner {
     }
 }
 
-/// The task of the run that owes an effect.
+/// Returns the task of the run that owes an effect.
 pub(crate) fn task_of(state: &State, effect: EffectId) -> Option<TaskId> {
     state.effect(effect).map(|effect| effect.task)
 }

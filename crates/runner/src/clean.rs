@@ -1,18 +1,19 @@
-//! Taking secrets out of what is more than a text.
+//! Redaction of secrets in structured values: faults and JSON.
 
 use serde_json::Value;
 use unstuck_core::fault::{Fault, Kind};
 use unstuck_world::redact::Redactor;
 
-/// Longer texts in an input are known by their hash: what was done has to be recognised, not kept.
+/// Maximum length of a text in a recorded input. Longer texts are replaced by their hash: an input
+/// has to be recognized, not kept.
 const TEXT_BYTES_MAX: usize = 1_024;
 
-/// A fault without secrets in any of its texts. What makes it the same error stays.
+/// Returns the fault without secrets in any of its texts. Its signature stays the same.
 pub(crate) fn fault(redactor: &Redactor, fault: &Fault) -> Fault {
     let written = serde_json::to_value(fault).ok();
     let read = written.and_then(|written| serde_json::from_value(value(redactor, &written)).ok());
     read.unwrap_or_else(|| {
-        // Whatever stood in the way, nothing goes on as it was.
+        // Without a round trip through JSON only the redacted message and source are kept.
         let message = redactor.text(&fault.message).into_owned();
         let source = redactor.text(&fault.source).into_owned();
         let bare = Fault::new(Kind::bare(fault.code()), source, message);
@@ -20,12 +21,13 @@ pub(crate) fn fault(redactor: &Redactor, fault: &Fault) -> Fault {
     })
 }
 
-/// A value without secrets in any of its texts.
+/// Returns the value without secrets in any of its texts.
 pub(crate) fn value(redactor: &Redactor, from: &Value) -> Value {
     map(from, &|text| redactor.text(text).into_owned())
 }
 
-/// What a tool was given, as an action carries it.
+/// Returns the input of a tool as an action records it: redacted, and with long texts replaced by
+/// their hash.
 pub(crate) fn brief(redactor: &Redactor, input: &Value) -> String {
     let brief = |text: &str| {
         let clean = redactor.text(text);
@@ -37,7 +39,8 @@ pub(crate) fn brief(redactor: &Redactor, input: &Value) -> String {
     map(input, &brief).to_string()
 }
 
-/// The same value with every text changed. Its depth is bounded by whoever parsed it.
+/// Returns the value with `text` applied to each of its strings. Recursion depth is bounded by the
+/// parser that produced the value.
 fn map(from: &Value, text: &impl Fn(&str) -> String) -> Value {
     match from {
         Value::String(found) => Value::String(text(found)),

@@ -1,20 +1,21 @@
-//! What time it is.
+//! The clock.
 //!
-//! Decisions take the time as an argument, and waits end at a point in time, not after a while: a
-//! machine that slept or whose clock was set is right again at once.
+//! Decisions take the time as an argument, and waits end at a point in time rather than after a
+//! duration, so that they are correct again at once after the machine slept or its clock was set.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use unstuck_core::time::Time;
 
-/// What time it is, and waiting for it.
+/// A source of the current time, and of waits until a point in time.
 #[async_trait]
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Time;
 
-    /// Waits until a point in time. It may return early when the clock was set: look again.
+    /// Waits until a point in time. May return early when the clock was set, so the caller has to
+    /// check the time again.
     async fn until(&self, at: Time);
 }
 
@@ -39,11 +40,11 @@ impl Clock for SystemClock {
     }
 }
 
-/// Where no timer tells of a clock that was set, we look now and then.
+/// Longest sleep where no kernel timer reports that the clock was set.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// A timer of the kernel on the wall clock: it goes on through a suspend, and ends early when
-/// somebody sets the clock.
+/// A kernel timer on the wall clock: it keeps running through a suspend, and ends early when the
+/// clock is set.
 #[cfg(target_os = "linux")]
 mod timer {
     use std::io;
@@ -64,7 +65,7 @@ mod timer {
         let interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
         timerfd_settime(&timer, flags, &Itimerspec { it_interval: interval, it_value: value })?;
-        // All that is asked of it is to become readable, as of a pipe.
+        // Only readability is needed, so the timer is treated as a pipe.
         pipe::Receiver::from_owned_fd_unchecked(timer)?.readable().await
     }
 }

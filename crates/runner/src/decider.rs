@@ -1,5 +1,5 @@
-//! Whoever decides, as those see it who perform: the loop in this process, or the process that holds
-//! the project, at the other end of its socket.
+//! The decider, as workers see it: the [`Runner`](crate::Runner) in this process, or the holder of
+//! the project at the other end of its socket.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,13 +23,14 @@ use crate::handle::{CommandError, Handle};
 use crate::ledger::{Action, Settled, known};
 use crate::probe::idempotency_key;
 
-/// Whoever decides.
+/// A decider of commands: a [`Handle`], a [`Client`], or a [`Succession`](crate::Succession) of
+/// either.
 #[async_trait]
 pub trait Decider: Send + Sync {
-    /// Has a command decided, and waits until the decision is on disk.
+    /// Submits a command, and waits until the decision is on disk.
     async fn command(&self, command: Command) -> Result<Vec<Arc<Recorded>>, Undecided>;
 
-    /// An attempt got on, and its conversation has come this far.
+    /// Records progress of an attempt together with its conversation so far.
     async fn checkpoint(
         &self,
         effect: EffectId,
@@ -37,10 +38,10 @@ pub trait Decider: Send + Sync {
         conversation: Conversation,
     ) -> Result<Vec<Arc<Recorded>>, Undecided>;
 
-    /// Looks something up in the state of the project.
+    /// Queries the state of the project.
     async fn look(&self, look: Look) -> Result<Looked, Undecided>;
 
-    /// An irreversible action of an attempt or execution, through the ledger.
+    /// Performs an irreversible action of an attempt or execution through the ledger.
     async fn mutate(
         &self,
         effect: EffectId,
@@ -49,197 +50,200 @@ pub trait Decider: Send + Sync {
     ) -> Result<Settled, Undecided>;
 }
 
-/// Why there is no decision.
+/// The reason for which there is no decision.
 #[derive(Debug, thiserror::Error)]
 pub enum Undecided {
-    /// Nobody waits for it any more.
+    /// The effect that the command is about is no longer awaited.
     #[error("nobody waits for it any more")]
     Stale,
-    /// It does not fit the state of things.
+    /// The command does not fit the state of the project.
     #[error("{0}")]
     Refused(String),
-    /// The key of an action was used for another one.
+    /// The idempotency key was used before, for another action.
     #[error("{0}")]
     KeyReused(String),
-    /// A request came again and said something else.
+    /// The key of the request was used before, for a request with other content.
     #[error("{0}")]
     RequestReused(String),
-    /// It could not be remembered.
+    /// The decision could not be written to the store.
     #[error("{0}")]
     Store(Box<Fault>),
-    /// Whoever decided is gone.
+    /// The decider has ended, or the connection to it is lost.
     #[error("whoever decided is gone")]
     Ended,
 }
 
-/// What somebody who performs has to know.
+/// A query of a worker about the state of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum Look {
-    /// Whether a person allowed what a fault is about.
+    /// Asks whether the operator allowed the action that a fault is about.
     Allows {
-        /// To this task.
+        /// The task that wants to act.
         task: TaskId,
-        /// The fault.
+        /// The fault's signature.
         signature: Signature,
     },
-    /// Whether a person wants the work done without what a fault is about.
+    /// Asks whether the operator wants the work done without the action that a fault is about.
     GoesWithout {
-        /// Of this task.
+        /// The task that does the work.
         task: TaskId,
-        /// The fault.
+        /// The fault's signature.
         signature: Signature,
     },
-    /// The commands that a person allowed beside the rules.
+    /// Asks for the commands that the operator allowed in addition to the rules.
     AllowedCommands {
-        /// To this task.
+        /// The task that runs the commands.
         task: TaskId,
     },
-    /// Whether what is red at the base belongs to the work, where a person has said so.
+    /// Asks whether fixing the checks that fail at the base belongs to the work, as far as the
+    /// operator has answered that.
     BaseBelongs {
-        /// Of this task's build.
+        /// A task of the build.
         task: TaskId,
     },
-    /// What a task may still spend.
+    /// Asks for the remaining budget of a task.
     BudgetLeft {
-        /// Which task.
+        /// The task that spends it.
         task: TaskId,
-        /// The caps.
+        /// The caps to compare with.
         budget: Budget,
-        /// The time, because a day's budget starts anew.
+        /// The current time, because a daily budget starts anew each day.
         now: Time,
     },
-    /// The result of an action, where it was applied.
+    /// Asks for the result of an action that was applied.
     Action {
-        /// Whose action.
-        task: TaskId,
-        /// Its key.
-        key: String,
-    },
-    /// Whether the agent of a task has declared an action.
-    Declares {
-        /// Which task.
+        /// The task that owns or sees the action.
         task: TaskId,
         /// The action's key.
         key: String,
     },
-    /// Whether a person said something to a task.
+    /// Asks whether the agent of a task has declared an action.
+    Declares {
+        /// The task of the agent.
+        task: TaskId,
+        /// The action's key.
+        key: String,
+    },
+    /// Asks whether the operator gave guidance to a task.
     Guidance {
-        /// To this one.
+        /// The task in question.
         task: TaskId,
     },
-    /// The job with a name.
+    /// Asks for the job with a name.
     Job {
-        /// The name.
+        /// The job's name.
         name: String,
     },
-    /// Where a task stands.
+    /// Asks for the state of a task.
     Stands {
-        /// Which one.
+        /// The task in question.
         task: TaskId,
     },
-    /// Whether the build of a task is held, and the question that it waits for.
+    /// Asks whether the build of a task is paused, and for the question it waits for.
     Held {
-        /// Which task.
+        /// A task of the build.
         task: TaskId,
     },
-    /// What an agent reads that has to find another way.
+    /// Asks for the text that tells an agent to find another way.
     AnotherWay {
-        /// In this run.
+        /// The agent's run.
         run: RunId,
-        /// The limits that are spoken of.
+        /// The policy whose limits the text names.
         policy: Box<Policy>,
     },
-    /// What the runtime of a session is to do now.
+    /// Asks for the next direction to the runtime of a session.
     Session {
         /// The session's task.
         task: TaskId,
-        /// The limits that are spoken of.
+        /// The policy whose limits the direction names.
         policy: Box<Policy>,
     },
-    /// How an action of a session stands.
+    /// Asks for the state of an action of a session.
     Intent {
         /// The session's task.
         task: TaskId,
         /// The action's key.
         key: String,
     },
-    /// How the action stands whose key counts for the whole project.
+    /// Asks for the state of an action whose key is unique in the whole project.
     PermanentAction {
-        /// The key.
+        /// The action's key.
         key: String,
     },
-    /// The build that this very request was about.
+    /// Asks for the build that was started by this very request.
     Taken {
-        /// The request.
+        /// The request, compared by key and content.
         request: Request,
     },
 }
 
-/// What was seen.
+/// The response to a [`Look`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Looked {
-    /// It is so, or not.
+    /// A yes or no.
     Is(bool),
-    /// It was said to be so, or not to be so, or nothing was said.
+    /// A yes or no that was decided by the operator; `None` if there is no decision.
     Said(Option<bool>),
-    /// This much may still be spent.
+    /// The remaining budget.
     Budget(BudgetLeft),
-    /// These commands.
+    /// The allowed commands.
     Commands(BTreeSet<String>),
-    /// This text, or none.
+    /// A text, if there is one.
     Text(Option<Arc<str>>),
-    /// This job.
+    /// The job, if it exists.
     Job(Option<KnownJob>),
-    /// It is held by somebody, or nobody holds it.
+    /// The reason for which the build is paused; `None` if it is not.
     Held(Option<HeldBy>),
-    /// It stands like this.
+    /// The task's state; `None` if there is no such task.
     Stands(Option<TaskState>),
-    /// This is to be done.
+    /// The direction to the session's runtime, if there is one.
     Session(Option<Box<Direction>>),
-    /// The action stands like this.
+    /// The state of a session's action; `None` if the key is unknown.
     Intent(Option<Intent>),
-    /// The permanent action stands like this.
+    /// The state of a permanent action; `None` if the key is unknown.
     PermanentAction(Option<PermanentAction>),
-    /// This one.
+    /// The build of the request; `None` if the request is unknown.
     Build(Option<BuildId>),
 }
 
-/// How an action of a session stands.
+/// The state of a session's action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// Where it stands.
+    /// State of the action in the ledger.
     pub state: MutationState,
-    /// Whether the session itself performs it; of those that hold for a project, another one may.
+    /// Set if the action belongs to the session itself; an action that counts for the whole
+    /// project may belong to another task.
     pub own: bool,
-    /// The same whenever this action is sent, so that the other side can recognise a repeated call.
+    /// The idempotency key: identical whenever this action is sent, so that the other side can
+    /// recognize a repeated call.
     pub idempotency_key: String,
 }
 
-/// How an action stands whose key counts for the whole project.
+/// The state of an action whose key is unique in the whole project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermanentAction {
-    /// Recognises its arguments.
+    /// The hash of its arguments.
     pub arguments: u64,
-    /// Where it stands.
+    /// State of the action in the ledger.
     pub state: MutationState,
 }
 
-/// A job that is there.
+/// An existing job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownJob {
-    /// Its id.
+    /// The job's task id.
     pub task: TaskId,
-    /// It may be fired: its last firing came to its end, or rests over something that may have passed
-    /// by itself since.
+    /// Set if the job may be fired: its last firing has ended, or is paused over a cause that may
+    /// have passed by itself since.
     pub may_begin: bool,
-    /// What it is.
+    /// The job's specification.
     pub spec: Arc<TaskSpec>,
 }
 
 impl Look {
-    /// Looks it up.
+    /// Answers the query from `state`.
     pub fn at(&self, state: &State) -> Looked {
         match self {
             Self::Allows { task, signature } => Looked::Is(state.allows(*task, *signature)),
@@ -299,17 +303,17 @@ impl Look {
     }
 }
 
-/// What holds a build.
+/// The reason for which a build is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeldBy {
-    /// A person, until they say so.
+    /// The operator paused it, until they resume it.
     Person,
-    /// This question, until it is answered.
+    /// An open question, until it is answered.
     Question(QuestionId),
 }
 
-/// What holds the build of a task.
+/// Returns the reason for which the build of a task is paused.
 fn held(state: &State, task: TaskId) -> Option<HeldBy> {
     let build = state.build(state.task(task)?.build)?;
     let BuildState::Paused { .. } = build.state else { return None };
@@ -318,12 +322,12 @@ fn held(state: &State, task: TaskId) -> Option<HeldBy> {
 }
 
 impl Looked {
-    /// Whether it is so.
+    /// Returns whether the answer is yes.
     pub(crate) const fn is(&self) -> bool {
         matches!(self, Self::Is(true))
     }
 
-    /// The text, where there is one.
+    /// Returns the text of a [`Looked::Text`].
     pub(crate) fn text(self) -> Option<Arc<str>> {
         match self {
             Self::Text(text) => text,

@@ -1,8 +1,8 @@
-//! Gates of other projects: who shares an account shares its limits.
+//! Closed gates shared between projects: projects that use one account share its limits.
 //!
-//! A gate that is closed here is written to a folder of the user's, by the hash of provider and
-//! credential; whoever is about to use the same account looks there first. It is a hint and nothing
-//! more: what cannot be read or written costs one call that is refused.
+//! A gate that closes in this project is written to a folder of the user's, named by the hash of
+//! provider and credential; other projects read it before they use the same account. It is only a
+//! hint: a file that cannot be read or written costs one refused call.
 
 use std::fs;
 use std::io;
@@ -16,15 +16,15 @@ use unstuck_core::time::Time;
 
 use crate::world::{Order, Report};
 
-/// The folder where projects tell each other of closed gates.
+/// The folder by which projects tell each other of closed gates.
 #[derive(Clone, Debug)]
 pub struct GateMirror {
     folder: PathBuf,
-    /// Who we are among the projects of the user.
+    /// The identity of this project among the projects of the user.
     own: String,
 }
 
-/// What is written about a closed gate.
+/// The content of a closed gate's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Closed {
     until: Time,
@@ -33,16 +33,16 @@ struct Closed {
 }
 
 impl GateMirror {
-    /// Gates in this folder, which is made when the first one closes.
+    /// Creates a mirror in `folder`, which is created when the first gate closes.
     pub fn new(folder: impl Into<PathBuf>, own: impl Into<String>) -> Self {
         Self { folder: folder.into(), own: own.into() }
     }
 
-    /// Tells the others what became of a gate.
+    /// Publishes the change of a gate to the other projects.
     pub(crate) fn note(&self, event: &Event, now: Time) {
         let told = match event {
-            // Whoever found it first says when it opens: two that pass it to each other would
-            // keep it closed for ever.
+            // The project that found the limit first says when the gate opens: two projects that
+            // pass it to each other would keep it closed for ever.
             Event::GateWaiting { gate, .. } if self.closed_by_another(*gate, now).is_some() => {
                 return;
             }
@@ -58,7 +58,7 @@ impl GateMirror {
         }
     }
 
-    /// What an effect comes to that would use an account another project found limited.
+    /// Returns the failed outcome of an effect whose account another project found limited.
     pub(crate) fn refuses(&self, order: &Order, now: Time) -> Option<Report> {
         let (Work::Attempt { .. } | Work::Repair { .. }) = order.effect.what else { return None };
         let closed = self.closed_by_another(order.task.gate, now)?;
@@ -91,7 +91,7 @@ impl GateMirror {
     }
 }
 
-/// Whether a code says that the account is limited, and not that the service is in trouble.
+/// Returns whether a code means that the account is limited, as opposed to a service in trouble.
 const fn is_limit(code: Code) -> bool {
     matches!(code, Code::ProviderRateLimit | Code::ProviderOverloaded | Code::ProviderUsageLimit)
 }

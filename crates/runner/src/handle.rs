@@ -1,4 +1,4 @@
-//! How everybody else talks to the loop.
+//! The [`Handle`]: requests of other tasks and processes to the runner's loop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use unstuck_store::{Conversation, StoreError};
 use crate::notice::Notice;
 use crate::world::{Scope, World};
 
-/// What the loop is asked.
+/// A request to the loop.
 pub(crate) enum Request {
     Command { command: Box<Command>, reply: Reply },
     Checkpoint { effect: EffectId, report: Progress, conversation: Conversation, reply: Reply },
@@ -21,13 +21,13 @@ pub(crate) enum Request {
     Shutdown { now: bool },
 }
 
-/// Somebody who wants to perform the effects of `scope`.
+/// A request of a worker to perform the effects of `scope`.
 pub(crate) struct Attach {
     pub(crate) scope: Scope,
     pub(crate) world: Arc<dyn World>,
-    /// Whether they wait for their turn.
+    /// Set if the worker waits in line while the scope is taken.
     pub(crate) waits: bool,
-    /// The number of the attachment; none if somebody else has the scope.
+    /// The number of the attachment; `None` if another worker has the scope.
     pub(crate) attached: oneshot::Sender<Option<u64>>,
 }
 
@@ -36,17 +36,17 @@ pub(crate) type Reply = oneshot::Sender<Result<Decided, CommandError>>;
 /// A decision that is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
-    /// Its events.
+    /// The events that were decided.
     pub events: Arc<[Arc<Recorded>]>,
 }
 
-/// Why a command was not carried out.
+/// The reason for which a command was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// It does not fit the state of things.
+    /// The command does not fit the state of the project.
     #[error(transparent)]
     Rejected(#[from] Rejected),
-    /// It could not be remembered, so nothing happened.
+    /// The decision could not be written, so it has no effect.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The loop has ended.
@@ -54,32 +54,34 @@ pub enum CommandError {
     Ended,
 }
 
-/// A way to talk to the loop. Clones talk to the same one.
+/// A handle of the loop, by which commands are submitted. All clones address the same loop.
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub(crate) requests: mpsc::Sender<Request>,
     pub(crate) notices: broadcast::Sender<Notice>,
-    /// Decisions that are on their way to the disk.
+    /// Number of decisions that are not durable yet.
     pub(crate) unwritten: Arc<AtomicUsize>,
-    /// Nothing new is taken on.
+    /// Set when the loop accepts no new requests.
     pub(crate) closing: Arc<AtomicBool>,
 }
 
 impl Handle {
-    /// Has a command decided, and waits until the decision is on disk.
+    /// Submits a command, and waits until the decision is on disk.
     pub async fn command(&self, command: Command) -> Result<Decided, CommandError> {
         let (reply, decided) = oneshot::channel();
         self.ask(Request::Command { command: Box::new(command), reply }).await?;
         decided.await.map_err(|_| CommandError::Ended)?
     }
 
-    /// Performs the effects of `scope` from now on, those that wait already included. The number
-    /// ends it again. A build or task is performed by one at a time: others wait for their turn.
+    /// Attaches `world` as the worker for the effects of `scope`, including those that wait
+    /// already, and returns the number of the attachment for [`detach`](Self::detach). A build or
+    /// task has one worker at a time: further ones wait for their turn.
     pub async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<u64, CommandError> {
         self.ask_to_attach(scope, world, true).await?.ok_or(CommandError::Ended)
     }
 
-    /// The same without waiting: none if somebody else performs it.
+    /// Attaches like [`attach`](Self::attach) without waiting; `None` if another worker has the
+    /// scope.
     pub async fn try_attach(
         &self,
         scope: Scope,
@@ -99,58 +101,58 @@ impl Handle {
         number.await.map_err(|_| CommandError::Ended)
     }
 
-    /// Whoever attached with this number is gone, and what they were doing with them.
+    /// Detaches a worker that is gone together with the effects it was performing.
     pub async fn detach(&self, attachment: u64) -> Result<(), CommandError> {
         self.ask(Request::Detach { attachment, clean: false }).await
     }
 
-    /// Whoever attached with this number leaves properly: what they were doing is ended, and
-    /// nobody is to blame for it.
+    /// Detaches a worker that leaves properly: its effects have been ended, and their runs do not
+    /// count as failures.
     pub async fn leave(&self, attachment: u64) -> Result<(), CommandError> {
         self.ask(Request::Detach { attachment, clean: true }).await
     }
 
-    /// Looks at the state of the project. It may be a moment ahead of the disk.
+    /// Reads the state of the project, which may be a moment ahead of the disk.
     pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> Result<T, CommandError> {
         let (reply, seen) = oneshot::channel();
         let look = move |state: &State| {
-            // Whoever asked may have gone.
+            // The caller may be gone.
             let _ = reply.send(look(state));
         };
         self.ask(Request::Look(Box::new(look))).await?;
         seen.await.map_err(|_| CommandError::Ended)
     }
 
-    /// Takes up the answers that people gave, and waits until that is on disk.
+    /// Takes up the operator's answers, and waits until that is on disk.
     pub async fn take_answers(&self) -> Result<(), CommandError> {
         let (reply, taken) = oneshot::channel();
         self.ask(Request::Answers { reply }).await?;
         taken.await.map_err(|_| CommandError::Ended)?.map(drop)
     }
 
-    /// What happens from now on. A reader that is too slow is told how much it missed.
+    /// Subscribes to notices from now on. A slow reader is told how many it missed.
     pub fn watch(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
     }
 
-    /// Whether everything that was asked is decided and on disk.
+    /// Returns whether all requests are decided and on disk.
     pub fn is_idle(&self) -> bool {
         self.requests.capacity() == self.requests.max_capacity()
             && self.unwritten.load(Ordering::Acquire) == 0
     }
 
-    /// Whether the loop is coming to its end and takes nothing new on.
+    /// Returns whether the loop is ending and accepts no new requests.
     pub fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire) || self.requests.is_closed()
     }
 
-    /// Ends the loop: what cannot be interrupted is finished and recorded, everything else is
-    /// ended. With `now` nothing is waited for.
+    /// Ends the loop: effects that cannot be interrupted are finished and recorded, all others are
+    /// stopped. With `now` the loop ends without waiting for either.
     pub async fn shut_down(&self, now: bool) {
-        // A loop that has ended needs no ending.
+        // An error means that the loop has ended already.
         let _ = self.ask(Request::Shutdown { now }).await;
     }
 

@@ -1,11 +1,12 @@
-//! Ending waits early.
+//! Commands that end waits early.
 
 use std::collections::BTreeSet;
 
 use unstuck_core::engine::{Command, TaskState};
 use unstuck_store::tables::TaskRow;
 
-/// What ends the waits of these tasks: one order for each account, however many wait for it.
+/// Returns the commands that end the waits of these tasks: one per gate, however many tasks wait
+/// for it.
 pub fn kicks<'r>(rows: impl IntoIterator<Item = &'r TaskRow>) -> Vec<Command> {
     let mut gates = BTreeSet::new();
     let mut commands = Vec::new();

@@ -1,8 +1,9 @@
-//! The ledger as its users see it: an irreversible action that happens at most once.
+//! Irreversible actions that happen at most once, through the ledger.
 //!
-//! The intent is on disk before anything is sent; the same key again gets the recorded result and
-//! sends nothing. What was lost on its way out or back is looked up; where that cannot tell, a
-//! person is asked once the script has ended, and the next run of it gets what they said.
+//! The intent is on disk before the action is sent; the same key again gets the recorded result and
+//! sends nothing. An action whose request or response was lost is looked up; if the lookup cannot
+//! tell, the operator is asked once the script has ended, and the next run of the script gets the
+//! answer.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,33 +26,35 @@ use crate::notice::Notice;
 use crate::probe::idempotency_key;
 use crate::world::{Order, Report, Scope, World};
 
-/// How an action is performed and looked up.
+/// An irreversible action: its call and its lookup.
 #[async_trait]
 pub trait Action: Send + Sync {
-    /// Performs it. `idempotency_key` is the same whenever this action is sent, so that the other
-    /// side can recognise a repeated call. Comes to [`Outcome::Applied`], [`Outcome::Failed`] when
-    /// it certainly did not happen, or [`Outcome::Unknown`].
+    /// Performs the action. `idempotency_key` is identical whenever this action is sent, so that
+    /// the other side can recognize a repeated call. Returns [`Outcome::Applied`],
+    /// [`Outcome::Failed`] if the action certainly did not happen, or [`Outcome::Unknown`].
     async fn call(&self, idempotency_key: &str) -> Outcome;
 
-    /// Finds out whether it happened: [`Outcome::Applied`], [`Outcome::NotApplied`] or
-    /// [`Outcome::CannotTell`]. Not asked where a command looks the action up
-    /// ([`MutationSpec::look_up`]): whoever performs the task runs that, whether we live or not.
+    /// Looks up whether the action happened: [`Outcome::Applied`], [`Outcome::NotApplied`] or
+    /// [`Outcome::CannotTell`]. Not called for an action with a lookup command
+    /// ([`MutationSpec::look_up`]): the worker of the task runs that command, even if this process
+    /// is gone.
     async fn probe(&self, _idempotency_key: &str) -> Outcome {
         Outcome::CannotTell { said: None }
     }
 }
 
-/// What came of an action.
+/// The final result of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settled {
-    /// It happened, now or earlier, with this result.
+    /// The action happened, now or earlier, with this result.
     Applied(Arc<str>),
-    /// It did not happen.
+    /// The action did not happen.
     Failed(Arc<Fault>),
-    /// A person decided to leave it out.
+    /// The operator decided to leave the action out.
     Skipped,
-    /// Nobody can tell whether it happened. A person is asked as soon as the script has ended.
+    /// The lookup cannot tell whether the action happened. The operator is asked as soon as the
+    /// script has ended.
     NeedsPerson,
 }
 
@@ -91,7 +94,7 @@ impl Handle {
                         return Ok(Settled::Failed(fault));
                     }
                 }
-                // Somebody else finds out what became of it: that is waited for.
+                // Another worker is looking the action up: wait for its result.
                 Err(CommandError::Rejected(Rejected::NotNow { .. })) => {}
                 Err(error) => return Err(error),
             }
@@ -110,7 +113,7 @@ impl Handle {
         }
     }
 
-    /// Waits for what becomes of an action; nothing when it is to be performed after all.
+    /// Waits until an action is settled; `None` if it has to be performed after all.
     async fn wait(
         &self,
         id: MutationId,
@@ -121,7 +124,7 @@ impl Handle {
             let event = match notices.recv().await {
                 Ok(Notice::Event { recorded, .. }) => recorded,
                 Ok(_) => continue,
-                // What was missed is in the state.
+                // Missed events are reflected in the state, which the caller reads next.
                 Err(RecvError::Lagged(_)) => return Ok(None),
                 Err(RecvError::Closed) => return Err(CommandError::Ended),
             };
@@ -154,7 +157,8 @@ impl Handle {
     }
 }
 
-/// What the script is blamed for, because it may not do this at all.
+/// Returns the fault that the script is blamed for, if it is not permitted to perform the action at
+/// all.
 fn blamed(decided: &[Arc<Recorded>]) -> Option<Arc<Fault>> {
     decided.iter().find_map(|recorded| match &recorded.event {
         Event::Blamed { fault, .. } => Some(Arc::clone(fault)),
@@ -162,21 +166,21 @@ fn blamed(decided: &[Arc<Recorded>]) -> Option<Arc<Fault>> {
     })
 }
 
-/// The action with this key that the task sees: its own, or one of the project.
+/// Returns the action with this key that is visible to the task: its own, or one of the project.
 pub(crate) fn known(state: &State, task: TaskId, key: &str) -> Option<(MutationId, MutationState)> {
     state.action(task, key).map(|mutation| (mutation.id, mutation.state.clone()))
 }
 
-/// An action was to be sent by somebody who is gone.
+/// Returns the fault of an action whose sender is gone.
 pub(crate) fn sender_gone() -> Arc<Fault> {
     let context = Internal { component: "ledger".to_owned() };
     Arc::new(Fault::internal_error("ledger", "whoever was to send the action is gone", context))
 }
 
-/// Performs one action for as long as its caller waits.
+/// The worker of one action, attached for as long as its caller waits.
 struct Acting {
     action: Arc<dyn Action>,
-    /// Why it failed, for the caller.
+    /// The fault of the last failed call, for the caller.
     failure: Arc<Mutex<Option<Arc<Fault>>>>,
 }
 
@@ -195,6 +199,6 @@ impl World for Acting {
         Some(outcome.into())
     }
 
-    /// What an earlier process sent is looked up, not ended.
+    /// Does nothing: an action that an earlier process sent is looked up, not ended.
     async fn clear(&self, _tasks: &[TaskId]) {}
 }

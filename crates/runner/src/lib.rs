@@ -1,8 +1,8 @@
-//! The part of Unstuck that drives.
+//! The runner of Unstuck: it drives a project.
 //!
-//! One loop per project ([`Runner`]): a command comes in, the core decides, the store remembers,
-//! and only then the world acts. Everybody else talks to the loop through a [`Handle`], in the same
-//! process or over the control socket.
+//! One loop per project ([`Runner`]): a command comes in, the core decides, the store writes the
+//! events, and only then effects are performed. All other code talks to the loop through a
+//! [`Handle`], in the same process or over the control socket.
 
 #![expect(
     clippy::result_large_err,

@@ -1,9 +1,9 @@
-//! Locking what is shared.
+//! Locking of shared data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is shared here is whole between any two statements, so whoever panicked left nothing half
-/// done in it.
+/// Locks a mutex and ignores poisoning: the data behind these mutexes is consistent between any two
+/// statements, so a panic leaves nothing half done in it.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

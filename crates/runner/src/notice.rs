@@ -1,31 +1,31 @@
-//! What is told to whoever watches.
+//! Notices to watchers of a project.
 
 use std::sync::Arc;
 
 use unstuck_core::engine::Recorded;
 use unstuck_core::time::Time;
 
-/// Something durable happened, or cannot at the moment.
+/// A notice: an event became durable, or the store cannot write at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// An event is durable.
     Event {
-        /// The event.
+        /// The recorded event.
         recorded: Arc<Recorded>,
-        /// The same in one plain sentence, where a person would want to know.
+        /// The event in one plain sentence, if it is of interest to the operator.
         narration: Option<Arc<str>>,
     },
-    /// The store takes nothing at the moment; nothing acts until it does.
+    /// The store cannot write at the moment; no effect is performed until it can.
     StoreWaiting {
-        /// What it said.
+        /// The store's error message.
         message: Arc<str>,
-        /// When it is tried again.
+        /// The time of the next try.
         until: Time,
     },
     /// The store works again.
     StoreBack,
-    /// Somebody who performed a build is gone, and it may be nobody's now.
+    /// The worker of a build has left, and the build may be without one now.
     Left,
-    /// The reader was too slow and missed some: read on from the store.
+    /// The reader was too slow and missed notices: it continues from the store.
     Gap,
 }

@@ -1,7 +1,7 @@
-//! Decisions that are on their way to the disk, in their order.
+//! The queue of decisions that are not durable yet, in journal order.
 //!
-//! Nothing leaves here before its turn: not an effect, not a reply, not even a refusal, because a
-//! refusal may rest on a decision that is not on disk yet.
+//! Effects, replies and even refusals wait for their turn here, because a refusal may rest on a
+//! decision that is not on disk yet.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,14 +14,15 @@ use crate::handle::Reply;
 use crate::notice::Notice;
 use crate::work::Step;
 
-/// Resolves when a batch is durable.
+/// A future that resolves when a batch is durable.
 pub(crate) type Durable = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
-/// A decision that is on its way to the disk.
+/// A decision that is not durable yet.
 pub(crate) struct Entry {
-    /// When it is durable; a decision without events is as soon as it is its turn.
+    /// Resolves when the decision is durable; `None` for a decision without events, which needs no
+    /// write.
     pub(crate) durable: Option<Durable>,
-    /// The result of an effect, which is submitted again if this cannot be written.
+    /// The result of an effect, submitted again if this write fails.
     pub(crate) result: Option<Command>,
     pub(crate) events: Arc<[Arc<Recorded>]>,
     pub(crate) rejected: Option<Rejected>,
@@ -30,7 +31,7 @@ pub(crate) struct Entry {
     pub(crate) reply: Option<Reply>,
 }
 
-/// The decisions that are on their way.
+/// The queue of decisions that are not durable yet.
 #[derive(Default)]
 pub(crate) struct Pending(VecDeque<Entry>);
 
@@ -47,8 +48,7 @@ impl Pending {
         self.0.is_empty()
     }
 
-    /// The oldest decision, once it is durable, or the error that kept it from being so. Nothing
-    /// is lost when this is not waited for to its end.
+    /// Returns the oldest decision once it is durable, or the error of its write. Cancel safe.
     pub(crate) async fn next(&mut self) -> Result<Option<Entry>, StoreError> {
         if let Some(durable) = self.0.front_mut().and_then(|entry| entry.durable.as_mut()) {
             durable.await?;
@@ -56,7 +56,7 @@ impl Pending {
         Ok(self.0.pop_front())
     }
 
-    /// Everything that has not become durable, oldest first.
+    /// Removes all decisions that have not become durable, oldest first.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Entry> {
         self.0.drain(..)
     }

@@ -1,4 +1,4 @@
-//! Looking up whether an action happened, by the command that was kept with it.
+//! Lookup of an action's outcome by the command that was recorded with it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,15 +15,17 @@ use crate::results::Results;
 use crate::runs::Runs;
 use crate::world::Order;
 
-/// The variable in which a command finds what the other side can recognise a repeated call by.
+/// The environment variable with the idempotency key, for a command that performs or looks up an
+/// action.
 pub const IDEMPOTENCY_KEY: &str = "UNSTUCK_IDEMPOTENCY_KEY";
 
-/// The statuses that mean something.
+/// The exit codes of a lookup command that have a meaning.
 const APPLIED: i32 = 0;
 const NOT_APPLIED: i32 = 1;
 
-/// The same for every sending of one action, and for no other one. Two projects may call the same
-/// service, so the project is part of it.
+/// Returns the idempotency key of an action: identical for each sending of it, and different from
+/// that of any other action. It includes the project, because two projects may call the same
+/// service.
 pub(crate) fn idempotency_key(project: &str, mutation: &Mutation) -> String {
     let Mutation { occurrence, spec, .. } = mutation;
     let within = digest(&format!("{occurrence:?}/{}/{}", spec.key, spec.arguments));
@@ -34,33 +36,36 @@ fn digest(named: &str) -> String {
     blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
 }
 
-/// What it takes to look an action up by the command that was kept with it.
+/// The environment for lookup commands.
 #[derive(Clone, Debug)]
 pub struct Prober {
-    /// What becomes the command's guard.
+    /// The guard under which the command runs.
     pub guard: Guard,
-    /// Where lock files of runs are.
+    /// The folder of the runs' lock files.
     pub runs: PathBuf,
-    /// Where it runs.
+    /// The command's working directory.
     pub directory: PathBuf,
-    /// Where long results are kept.
+    /// The folder of long results.
     pub results: Results,
-    /// Takes secrets out of what the command says.
+    /// The redactor for the output of the command.
     pub redactor: Arc<Redactor>,
 }
 
 impl Prober {
-    /// Looks an action up. Where nothing was kept to do it with, nobody can.
+    /// Looks an action up; without a recorded command the outcome is [`Outcome::CannotTell`].
+    /// Returns `None` if it was stopped.
     pub(crate) async fn look_up(&self, order: &Order, stop: &CancellationToken) -> Option<Outcome> {
         let (Some(mutation), Some(command)) = (&order.mutation, order.look_up()) else {
             return Some(Outcome::CannotTell { said: None });
         };
         let Effect { id, task, .. } = order.effect;
-        // What sends it may be dying at this very moment: nothing of it is left when we look.
+        // The process that sends the action may be dying at this moment: it has to be gone before
+        // the lookup.
         if !Runs::new(self.runs.clone()).clear_action(task, &mutation.spec.key, stop).await {
             return None;
         }
-        // Beside the script's own: that may be running, and recovery ends both.
+        // A lock of its own, because the script's may be held. Recovery reaps both by the task's
+        // prefix.
         let lock = self.runs.join(format!("{task}-{id}-probe.lock"));
         let mut launch = Launch::new(self.guard.clone(), &lock, &self.directory, "");
         let key = idempotency_key(&order.project, mutation);
@@ -69,14 +74,14 @@ impl Prober {
         if let Some(Outcome::CannotTell { said: Some(said) }) = &mut outcome {
             *said = self.redactor.text(said).into();
         }
-        // The tree is gone, and with it the need for its lock.
+        // The process tree is gone, so its lock is not needed any more.
         let _ = fs::remove_file(lock);
         outcome
     }
 }
 
-/// Runs the command that looks an action up. `launch` says where and under which guard; nothing
-/// comes of it when it is stopped.
+/// Runs the command that looks an action up, with the guard and directory of `launch`. Returns
+/// `None` if it was stopped.
 pub(crate) async fn look_up(
     mut launch: Launch,
     probe: &ProbeCommand,
@@ -88,7 +93,7 @@ pub(crate) async fn look_up(
     launch.deadlines = Deadlines { total: Some(probe.timeout_ms.into()), ..Deadlines::default() };
     let (ended, told) = match command::run(launch, stop).await {
         Ok(ran) => ran,
-        // It was not looked up at all: that can be tried again.
+        // The command was not started, so the lookup can be retried.
         Err(fault) => return Some(Outcome::Failed { fault: Arc::new(fault), approach: None }),
     };
     match (ended.how, told) {
@@ -104,7 +109,8 @@ pub(crate) async fn look_up(
     }
 }
 
-/// It happened. A result that cannot be kept is no reason to do it again: a person is asked.
+/// Returns the outcome of an action that happened. A result that cannot be kept is no reason to
+/// repeat the action: the operator is asked instead.
 fn applied(result: &[u8], results: &Results) -> Outcome {
     match results.keep(result) {
         Ok(result) => Outcome::Applied { result },

@@ -1,7 +1,7 @@
-//! Taking up what somebody else left: a process that died, or one that ended properly.
+//! Recovery of effects that an earlier process left, whether it crashed or ended properly.
 //!
-//! First everything that may still be running for a task is ended; only then its runs are declared
-//! gone, and what follows from that is decided.
+//! All processes that may still run for a task are ended first; only then are its runs declared
+//! gone and the consequences decided.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +12,19 @@ use crate::notice::Notice;
 use crate::runner::Runner;
 use crate::world::Scope;
 
-/// Tasks of which whatever was running is being ended, or waited for.
+/// Tasks whose leftover processes are being ended, or whose turn is waited for.
 #[derive(Default)]
 pub(crate) struct Clearing {
     set: JoinSet<Cleared>,
-    /// Those that are performed elsewhere and waited for.
+    /// Tasks that a living process performs, and whose turn is waited for.
     elsewhere: BTreeSet<TaskId>,
 }
 
-/// What has come of it.
+/// A completed step of the clearing.
 pub(crate) enum Cleared {
-    /// Nothing of these tasks is running any more.
+    /// No process of these tasks is running any more.
     Gone(BTreeSet<TaskId>),
-    /// The process that performed this task elsewhere has done with it, or is gone.
+    /// The process that performed this task elsewhere has finished with it, or is gone.
     TurnFree(TaskId),
 }
 
@@ -33,7 +33,7 @@ impl Clearing {
         !self.set.is_empty()
     }
 
-    /// The next thing that has come of it.
+    /// Waits for the next completed step.
     pub(crate) async fn next(&mut self) -> Cleared {
         let next = self.set.join_next().await.and_then(Result::ok);
         next.unwrap_or_else(|| Cleared::Gone(BTreeSet::new()))
@@ -41,7 +41,7 @@ impl Clearing {
 }
 
 impl Runner {
-    /// Somebody performs the effects of `scope` from now on: what is left over there is taken up.
+    /// Takes up leftover effects in `scope`, after a worker attached for it.
     pub(crate) fn clear(&mut self, scope: &Scope, attachment: u64) {
         let Some(world) = self.work.world(attachment).cloned() else { return };
         let mut tasks = BTreeSet::new();
@@ -69,8 +69,9 @@ impl Runner {
         }
     }
 
-    /// Whether a process that lives performs a task, for a holder that is gone: it will come to us,
-    /// or its turn is waited for. Whoever attaches for one task has the turn at it.
+    /// Returns whether a living process still performs a task for a holder that is gone: it will
+    /// connect to this holder, or its turn is waited for. A worker that attaches for one task has
+    /// the turn at it.
     fn is_elsewhere(&mut self, scope: &Scope, task: TaskId) -> bool {
         let Some(turns) = self.setup.turns.as_ref().filter(|_| scope.is_broad()) else {
             return false;
@@ -91,7 +92,7 @@ impl Runner {
         true
     }
 
-    /// What is left over can be taken up.
+    /// Takes up leftover effects after a completed step.
     pub(crate) fn cleared(&mut self, cleared: Cleared) {
         match cleared {
             Cleared::Gone(tasks) => self.recover(&tasks, self.clean),
@@ -104,8 +105,8 @@ impl Runner {
         }
     }
 
-    /// Whoever performed is gone, and what they were doing with them: `clean` if they said so.
-    /// Whoever is next in line takes their place.
+    /// Detaches a worker that is gone, together with the effects it was performing; `clean` if it
+    /// left properly. The next worker in line takes its place.
     pub(crate) fn detached(&mut self, attachment: u64, clean: bool) {
         let of_a_build = self.work.performs_a_build(attachment);
         let tasks = self.work.detach(attachment);
@@ -114,12 +115,12 @@ impl Runner {
         }
         self.next_in_line();
         if of_a_build {
-            // Nobody may be watching.
+            // There may be no watcher.
             let _ = self.handle.notices.send(Notice::Left);
         }
     }
 
-    /// Nothing of these tasks is running any more.
+    /// Recovers tasks of which no process is running any more.
     pub(crate) fn recover(&mut self, tasks: &BTreeSet<TaskId>, clean: bool) {
         self.work.forget_waiting(|task| tasks.contains(&task));
         if self.is_all_that_was_left() {
@@ -131,8 +132,8 @@ impl Runner {
         }
     }
 
-    /// Whether nothing else is under way: not with anybody, not on its way to the disk, not being
-    /// cleared away.
+    /// Returns whether no other work is in flight: none with a worker, none on its way to the disk,
+    /// none being cleared.
     fn is_all_that_was_left(&self) -> bool {
         self.leftover.is_empty()
             && self.work.is_idle()

@@ -1,4 +1,4 @@
-//! What follows from a decision once it is on disk.
+//! The consequences of a decision once it is on disk.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::work::Step;
 use crate::world::Order;
 
 impl Runner {
-    /// What has to be done because of an event that was just decided.
+    /// Returns the steps that follow from an event that was just decided.
     pub(crate) fn steps(&self, recorded: &Recorded) -> Vec<Step> {
         effects(&self.state, recorded).filter_map(|effect| self.step(effect)).collect()
     }
@@ -24,9 +24,10 @@ impl Runner {
         }
     }
 
-    /// An effect with everything that is needed to perform it, where it is performed here.
+    /// Returns the order of an effect with all it takes to perform it; `None` if it is not
+    /// performed by this process.
     pub(crate) fn order(&self, effect: Effect) -> Option<Order> {
-        // What a runtime elsewhere owes is told by it; nobody here performs it.
+        // An effect of a session is performed and reported by a runtime elsewhere.
         let task = self.state.task(effect.task).filter(|task| !task.is_session())?;
         let (mutation, context) = match effect.what {
             Work::Perform { mutation } | Work::Probe { mutation } => {
@@ -59,7 +60,7 @@ impl Runner {
         })
     }
 
-    /// What watchers are told; nothing is put into words when nobody watches.
+    /// Returns the notices for watchers; without a watcher no narration is composed.
     pub(crate) fn notices(&self, events: &[Arc<Recorded>]) -> Vec<Notice> {
         if self.handle.notices.receiver_count() == 0 {
             return Vec::new();
@@ -72,7 +73,8 @@ impl Runner {
     }
 }
 
-/// What an agent was cut off from that worked on the task before.
+/// Returns the text about the commands that were still running when the previous agent of the task
+/// was last heard of.
 fn cut_off(task: &Task, effect: &Effect) -> Option<String> {
     match effect.what {
         Work::Attempt { .. } | Work::Repair { .. } => tell::cut_off(task),
@@ -80,7 +82,8 @@ fn cut_off(task: &Task, effect: &Effect) -> Option<String> {
     }
 }
 
-/// A login or a right that a script stood still over and that is said to be mended.
+/// Returns the authentication or permission fault that paused a script and that the operator says
+/// is fixed.
 fn mended(task: &Task, effect: &Effect) -> Option<Arc<Fault>> {
     let Work::Execute { retry: 1.. } = effect.what else { return None };
     let paused =

@@ -1,5 +1,6 @@
-//! When a write fails, memory is ahead of a disk that will not follow: it is thrown away and read
-//! again. Results of effects are kept and submitted once more; everybody else is told.
+//! Recovery from a failed write: the state in memory is then ahead of the disk, so it is discarded
+//! and read again. Results of effects are kept and submitted once more; other callers get the
+//! error.
 
 use std::sync::Arc;
 
@@ -11,12 +12,12 @@ use crate::handle::CommandError;
 use crate::notice::Notice;
 use crate::runner::Runner;
 
-/// How long the store is left alone before it is tried again: at first, and at most.
+/// Backoff before the store is tried again: first and maximum wait.
 const WAIT_FIRST: Span = Span::from_secs(1);
 const WAIT_MAX: Span = Span::from_secs(60);
 
 impl Runner {
-    /// Begins again from what is on disk, as soon as that can be written.
+    /// Discards the state and starts again from the store, as soon as it can be written.
     pub(crate) async fn start_over(&mut self, error: StoreError) -> Result<(), StoreError> {
         tracing::error!(%error, "a decision could not be written; memory is thrown away");
         let results = self.fail_pending(&error);
@@ -32,20 +33,20 @@ impl Runner {
         self.take_answers().await
     }
 
-    /// Everybody who waits is told; results of effects stay.
+    /// Fails the replies of all pending decisions, and returns the results of effects among them.
     fn fail_pending(&mut self, error: &StoreError) -> Vec<Command> {
         let mut results = Vec::new();
         for entry in self.pending.drain() {
             results.extend(entry.result);
             if let Some(reply) = entry.reply {
-                // Whoever asked may have gone.
+                // The caller may be gone.
                 let _ = reply.send(Err(CommandError::Store(error.clone())));
             }
         }
         results
     }
 
-    /// The project once more. A disk that is full or away is waited for, visibly.
+    /// Claims the project again. A disk that is full or unavailable is waited for, with a notice.
     async fn claim_again(&mut self, mut error: StoreError) -> Result<Claim, StoreError> {
         let mut wait = WAIT_FIRST;
         let mut waited = false;
@@ -71,7 +72,8 @@ impl Runner {
         }
     }
 
-    /// Effects that are owed but were never let go, because the news of their durability was lost.
+    /// Performs outstanding effects that were never started, because the confirmation of their
+    /// durability was lost.
     fn offer_unknown(&mut self) {
         for effect in self.state.outstanding() {
             if !self.work.knows(effect.id)
@@ -84,7 +86,7 @@ impl Runner {
     }
 }
 
-/// Whether it gets better by itself.
+/// Returns whether the error passes by itself.
 const fn passes(error: &StoreError) -> bool {
     matches!(error, StoreError::Full { .. } | StoreError::Unavailable { .. })
 }

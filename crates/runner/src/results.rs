@@ -1,29 +1,29 @@
-//! Results of actions: short ones are kept in the ledger itself, long ones in a file of their own.
+//! Results of actions: short ones are stored in the ledger, long ones in files of their own.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The longest result that is kept in the ledger itself.
+/// Maximum length in bytes of a result that is stored in the ledger.
 pub const RESULT_BYTES_MAX: usize = 1_024 * 1_024;
-/// What the name of a file begins with, in place of a result.
+/// Prefix of a file reference that takes the place of a result.
 const IN_FILE: &str = "unstuck-result:blake3:";
 
-/// Where long results are kept.
+/// The folder of long results.
 #[derive(Clone, Debug)]
 pub struct Results {
     folder: PathBuf,
 }
 
 impl Results {
-    /// Results in this folder, which is made when the first one needs it.
+    /// Creates the results in `folder`, which is created with the first file.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// What the ledger keeps of a result. A long one, or one that is no text, is on disk when this
-    /// returns.
+    /// Returns the text to store in the ledger for a result. A long result, or one that is not
+    /// UTF-8, is in a durable file when this returns.
     pub fn keep(&self, result: &[u8]) -> io::Result<Arc<str>> {
         match std::str::from_utf8(result) {
             Ok(text) if text.len() <= RESULT_BYTES_MAX && !text.starts_with(IN_FILE) => {
@@ -33,7 +33,7 @@ impl Results {
         }
     }
 
-    /// The result the ledger kept.
+    /// Returns the result behind the text in the ledger. Fails if a file was changed since.
     pub fn read(&self, kept: &str) -> io::Result<Vec<u8>> {
         let Some(digest) = kept.strip_prefix(IN_FILE) else { return Ok(kept.as_bytes().to_vec()) };
         let digest = blake3::Hash::from_hex(digest)

@@ -1,8 +1,8 @@
-//! The loop: a command comes in, the core decides, the store remembers, and only then the world
-//! acts.
+//! The runner's loop: a command comes in, the core decides, the store writes the events, and only
+//! then effects are performed.
 //!
 //! Decisions are applied to memory at once and become durable in groups; effects, replies and
-//! notices are let go in the order of the journal, each when its decision is on disk.
+//! notices are released in journal order, each when its decision is on disk.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -24,32 +24,32 @@ use crate::turn::Turns;
 use crate::work::{Step, WorkList};
 use crate::world::{Order, Report};
 
-/// Requests that may wait for the loop.
+/// Capacity of the request queue.
 const REQUESTS_MAX: usize = 1_024;
-/// Decisions that may be on their way to the disk.
+/// Maximum number of decisions that are not durable yet.
 const PENDING_MAX: usize = 4_096;
-/// Notices a slow watcher may be behind.
+/// Maximum number of notices that a slow watcher may be behind.
 const NOTICES_MAX: usize = 4_096;
-/// Effects that may be performed at the same time: thousands that come back after a crash take
-/// their turns.
+/// Maximum number of effects performed at the same time: thousands that are recovered after a crash
+/// take turns.
 const EFFECTS_MAX: usize = 512;
 
-/// What the loop needs.
+/// The configuration of the loop.
 #[derive(Clone)]
 pub struct Setup {
-    /// Where the project is remembered.
+    /// The store of the project.
     pub store: Arc<dyn Store>,
-    /// Its name.
+    /// The project's name.
     pub project: Arc<str>,
-    /// Who we are.
+    /// The identity of this process as holder.
     pub holder: Holder,
-    /// The limits.
+    /// The policy, with its limits.
     pub policy: Arc<Policy>,
-    /// The time.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
-    /// Where projects tell each other of limited accounts, if they do.
+    /// The folder by which projects tell each other of limited accounts, if any.
     pub gates: Option<GateMirror>,
-    /// Where processes that live say which tasks they perform, if they do.
+    /// The locks by which living processes claim the tasks they perform, if any.
     pub turns: Option<Turns>,
 }
 
@@ -58,28 +58,28 @@ pub struct Runner {
     pub(crate) setup: Setup,
     pub(crate) state: State,
     pub(crate) journal: Option<Box<dyn Journal>>,
-    /// Whether whoever held the project before let go of it properly.
+    /// Set if the previous holder released the project properly.
     pub(crate) clean: bool,
-    /// Effects that were owed when we came: whoever performed them is gone.
+    /// Effects that were outstanding when this holder took over: their worker is gone.
     pub(crate) leftover: Vec<EffectId>,
     pub(crate) handle: Handle,
     pub(crate) work: WorkList,
     pub(crate) pending: Pending,
     requests: mpsc::Receiver<Request>,
-    /// Those who wait until somebody else has done with what they want to perform.
+    /// Workers that wait until their scope is free.
     line: VecDeque<Attach>,
     pub(crate) clearing: Clearing,
-    /// Answers that are taken up and on their way to the disk.
+    /// Questions whose answers are taken up and not durable yet.
     pub(crate) answering: BTreeSet<QuestionId>,
     timer: Timer,
     closing: bool,
 }
 
-/// How the loop ended.
+/// The result of the loop.
 pub type Ended = Result<(), StoreError>;
 
 impl Runner {
-    /// Takes the project's lock and reads what it adds up to. Nothing happens before
+    /// Claims the project's lock and reads its state. No effect is performed before
     /// [`run`](Self::run).
     pub async fn open(setup: Setup) -> Result<Self, StoreError> {
         let claim = setup.store.claim(&setup.project, &setup.holder).await?;
@@ -109,17 +109,17 @@ impl Runner {
         })
     }
 
-    /// A way to talk to it.
+    /// Returns a handle of the loop.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// The state it begins with.
+    /// Returns the state as the claim read it.
     pub const fn state(&self) -> &State {
         &self.state
     }
 
-    /// Runs until it is shut down or the store is lost.
+    /// Runs until the loop is shut down or the store is lost.
     pub async fn run(mut self) -> Ended {
         self.take_answers().await?;
         while !self.is_over() {
@@ -141,7 +141,7 @@ impl Runner {
                     self.cleared(cleared);
                 }
                 request = self.requests.recv(), if room => match request {
-                    // What was not recorded is found out at the next start.
+                    // Results that were not recorded are recovered at the next start.
                     Some(Request::Shutdown { now: true }) => return Ok(()),
                     Some(request) => self.take(request).await?,
                     None => self.close(),
@@ -153,14 +153,15 @@ impl Runner {
         journal.close(&self.state).await
     }
 
-    /// Everything is recorded that can be, and nothing is being performed.
+    /// Returns whether the loop can end: it is closing, all decisions are durable, and no effect is
+    /// running.
     fn is_over(&self) -> bool {
         self.closing && self.pending.is_empty() && !self.work.is_running()
     }
 
     async fn take(&mut self, request: Request) -> Result<(), StoreError> {
         match request {
-            // What is not begun here is begun by whoever comes next.
+            // The next holder starts the work that this one refuses.
             Request::Command { reply, .. } | Request::Checkpoint { reply, .. } if self.closing => {
                 let _ = reply.send(Err(CommandError::Ended));
             }
@@ -197,12 +198,12 @@ impl Runner {
         let number = self.work.attach(scope.clone(), world);
         self.clear(&scope, number);
         if attached.send(Some(number)).is_err() {
-            // Whoever attached has gone in this very moment and has done nothing.
+            // The worker left in this very moment and has performed no effect.
             self.detached(number, true);
         }
     }
 
-    /// Somebody has left: whoever waited for their place may have it.
+    /// Retries the attachments in line, after a worker has left.
     pub(crate) fn next_in_line(&mut self) {
         for attach in std::mem::take(&mut self.line) {
             self.attach(attach);
@@ -212,20 +213,20 @@ impl Runner {
     fn close(&mut self) {
         self.closing = true;
         self.handle.closing.store(true, Ordering::Release);
-        // They turn to whoever comes next.
+        // The waiting workers turn to the next holder.
         self.line.clear();
         self.work.close();
     }
 
     fn wake(&mut self) {
         let now = self.setup.clock.now();
-        // The clock may have been set: then the time has not come.
+        // The clock may have been set back since.
         if self.state.next_wake().is_some_and(|at| at <= now) {
             self.decide(Command::Wake, None, None);
         }
     }
 
-    /// Has an effect performed, unless another project found its account limited.
+    /// Starts an effect, unless another project found its account limited.
     fn perform(&mut self, order: Order) {
         let gates = self.setup.gates.as_ref();
         match gates.and_then(|gates| gates.refuses(&order, self.setup.clock.now())) {
@@ -241,7 +242,7 @@ impl Runner {
         self.decide(command, result, None);
     }
 
-    /// Decides a command. `result` is the command once more if it has to survive a failed write.
+    /// Decides a command. `result` is a copy of the command if it has to survive a failed write.
     pub(crate) fn decide(
         &mut self,
         command: Command,
@@ -254,7 +255,7 @@ impl Runner {
         }
     }
 
-    /// What a command leads to, in memory.
+    /// Applies a command to the state in memory, and returns the batch to write.
     pub(crate) fn decided(&mut self, command: Command) -> Result<Batch, Rejected> {
         let now = self.setup.clock.now();
         let mut rng = Rng::at(&self.setup.project, self.state.seq());
@@ -262,7 +263,7 @@ impl Runner {
         Ok(Batch::new(&self.state, events))
     }
 
-    /// A refusal waits for its turn too.
+    /// Queues a refusal, which waits for its turn like a decision.
     pub(crate) fn refuse(&mut self, rejected: Rejected, reply: Option<Reply>) {
         if let Rejected::Stale(effect) = &rejected {
             tracing::debug!(%effect, "a result came that nobody waits for");
@@ -278,7 +279,7 @@ impl Runner {
         });
     }
 
-    /// Hands a batch to the writer; what follows from it waits for its turn.
+    /// Appends a batch to the journal, and queues its consequences until it is durable.
     pub(crate) fn write(
         &mut self,
         mut batch: Batch,
@@ -301,7 +302,7 @@ impl Runner {
         self.pending.push(Entry { durable, result, events, rejected: None, steps, notices, reply });
     }
 
-    /// A decision is on disk.
+    /// Releases the effects, notices and reply of a decision that is on disk.
     fn let_go(&mut self, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
         for step in entry.steps {
@@ -316,7 +317,7 @@ impl Runner {
             entry.events.iter().for_each(|recorded| gates.note(&recorded.event, now));
         }
         for notice in entry.notices {
-            // Nobody may be watching.
+            // There may be no watcher.
             let _ = self.handle.notices.send(notice);
         }
         if let Some(reply) = entry.reply {
@@ -324,13 +325,14 @@ impl Runner {
                 Some(rejected) => Err(CommandError::Rejected(rejected)),
                 None => Ok(Decided { events: entry.events }),
             };
-            // Whoever asked may have gone.
+            // The caller may be gone.
             let _ = reply.send(decided);
         }
     }
 }
 
-/// What is owed by whoever is gone. A runtime elsewhere is not: its sessions go on as they are.
+/// Returns the outstanding effects whose worker is gone. Sessions are excluded: their runtimes are
+/// elsewhere and continue.
 fn leftover(state: &State) -> Vec<EffectId> {
     let is_ours = |task| !state.task(task).is_some_and(Task::is_session);
     let owed = state.outstanding().into_iter().filter(|effect| is_ours(effect.task));

@@ -1,4 +1,4 @@
-//! The lock files of runs: whoever holds one has processes of that run alive.
+//! The lock files of runs: a locked file means that processes of that run are alive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,11 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{RunId, TaskId};
 use unstuck_world::process::reap;
 
-/// How long one look takes at whether an earlier process is gone.
+/// Duration of one check of whether an earlier process is gone.
 const REAP_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The lock file of what performs one action of a task, in the folder of the runs.
+/// Returns the path of the lock file for the process that performs one action of a task, in the
+/// folder of the runs.
 pub fn action_lock(runs: &Path, task: TaskId, key: &str) -> PathBuf {
     let key = &blake3::hash(key.as_bytes()).to_hex()[..16];
     runs.join(format!("{task}-action-{key}.lock"))
@@ -28,17 +29,17 @@ impl Runs {
         Self { folder }
     }
 
-    /// The lock file of a run.
+    /// Returns the path of a run's lock file.
     pub(crate) fn lock_path(&self, task: TaskId, run: RunId) -> PathBuf {
         self.folder.join(format!("{task}-{run}.lock"))
     }
 
-    /// The socket of a run, by which its processes reach the supervisor.
+    /// Returns the path of a run's socket, by which its processes reach the supervisor.
     pub(crate) fn socket_path(&self, run: RunId) -> PathBuf {
         self.folder.join("sockets").join(run.to_string())
     }
 
-    /// Ends whatever earlier runs of a task left; whether all of it is gone.
+    /// Ends the processes that earlier runs of a task left, and returns whether all are gone.
     pub(crate) async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
         self.end(self.left_by(task), stop).await
     }
@@ -55,7 +56,7 @@ impl Runs {
         })
     }
 
-    /// Ends what still performs an action; whether it is gone.
+    /// Ends the process that still performs an action, and returns whether it is gone.
     pub(crate) async fn clear_action(
         &self,
         task: TaskId,
@@ -67,7 +68,7 @@ impl Runs {
         self.end(left, stop).await
     }
 
-    /// The lock files that earlier runs of a task left.
+    /// Returns the lock files that earlier runs of a task left.
     fn left_by(&self, task: TaskId) -> Vec<PathBuf> {
         let prefix = format!("{task}-");
         let of_task = |path: &PathBuf| {
@@ -80,7 +81,7 @@ impl Runs {
     }
 }
 
-/// Does not come back before they are gone or nobody wants to know any more.
+/// Reaps the processes behind the locks. Returns `false` only if cancelled before all are gone.
 fn end_all(locks: Vec<PathBuf>, stop: &CancellationToken) -> bool {
     for path in locks {
         loop {

@@ -1,5 +1,5 @@
-//! Those who decide, one after another: when the process that held the project ends, the next one
-//! decides about what is performed here.
+//! Successive deciders: when the holder of the project ends, the next holder decides about the
+//! effects that are performed in this process.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use unstuck_store::Conversation;
 use crate::decider::{Decider, Look, Looked, Undecided};
 use crate::ledger::{Action, Settled};
 
-/// The decider of now. What one that ended did not decide is asked of the next; whatever it had
-/// recorded without saying so is recognised by its effect or its key.
+/// The current decider. A request that a holder left undecided when it ended is sent to the next
+/// one; a decision that the holder recorded without a reply is recognized by its effect or key.
 #[derive(Clone, Default)]
 pub struct Succession(watch::Sender<Line>);
 
 #[derive(Clone, Default)]
 struct Line {
-    /// Who decides now.
+    /// The current decider, once there is one.
     decider: Option<Arc<dyn Decider>>,
-    /// There is no one after that.
+    /// Set when no further decider follows.
     is_last: bool,
 }
 
 impl Succession {
-    /// From now on this one decides.
+    /// Makes `next` the current decider.
     pub fn succeed(&self, next: Arc<dyn Decider>) {
         self.0.send_replace(Line { decider: Some(next), is_last: false });
     }
 
-    /// Whoever decides now is the last one: what they leave undecided stays so.
+    /// Makes the current decider the last one: requests it leaves undecided fail.
     pub fn close(&self) {
         self.0.send_modify(|line| line.is_last = true);
     }
@@ -52,7 +52,7 @@ impl Succession {
             if is_last {
                 return Err(Undecided::Ended);
             }
-            // We hold the other end, so it is not gone.
+            // Cannot fail: this struct owns the sender.
             let _ = deciders.changed().await;
         }
     }

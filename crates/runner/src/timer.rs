@@ -1,4 +1,4 @@
-//! The one timer of the loop: it ends when something happens next by itself.
+//! The one timer of the loop, for the next wake-up.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use unstuck_core::time::Time;
 
 use crate::clock::Clock;
 
-/// Waits for the next point in time, and is made anew only when that changes.
+/// A wait for the next point in time, recreated only when that changes.
 #[derive(Default)]
 pub(crate) struct Timer {
     armed: Option<(Time, Wait)>,
@@ -16,7 +16,7 @@ pub(crate) struct Timer {
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Timer {
-    /// Waits until `at`, or for ever without one. Nothing is lost when this is not waited for.
+    /// Waits until `at`, or for ever without one. Cancel safe.
     pub(crate) async fn until(&mut self, clock: &Arc<dyn Clock>, at: Option<Time>) {
         let Some(at) = at else { return std::future::pending().await };
         if self.armed.as_ref().is_none_or(|(armed, _)| *armed != at) {

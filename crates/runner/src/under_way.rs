@@ -1,4 +1,4 @@
-//! What is being performed here, whoever decides.
+//! Effects in progress in this process, regardless of the holder that asked for them.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,9 +12,9 @@ use crate::lock::lock;
 use crate::work::broke_down;
 use crate::world::Report;
 
-/// Effects that are performed here or have ended here. They outlive the loop that asked for them:
-/// when the process that held the project ends before a result is on disk, another one asks for the
-/// same effect again and gets the same result. When this is dropped, what is performed is cut off.
+/// Effects that run or have ended in this process. They outlive the loop that asked for them: when
+/// the holder ends before a result is on disk, the next one asks for the same effect again and gets
+/// the same result. Dropping this aborts running effects.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay(Mutex<BTreeMap<EffectId, Running>>);
 
@@ -26,16 +26,16 @@ struct Running {
     task: AbortHandle,
 }
 
-/// How far an effect is.
+/// The progress of an effect.
 #[derive(Clone, Debug)]
 enum Progress {
     UnderWay,
-    /// Without a report when it was stopped.
+    /// Ended, without a report if it was stopped.
     Over(Option<Report>),
 }
 
 impl UnderWay {
-    /// Performs an effect to its end, unless that is done already.
+    /// Performs an effect to its end, or joins it if it is running or has ended already.
     pub(crate) async fn perform<W>(
         &self,
         effect: &Effect,
@@ -56,17 +56,18 @@ impl UnderWay {
         report
     }
 
-    /// All that is known here.
+    /// Returns all effects that run or have ended here.
     pub(crate) fn effects(&self) -> Vec<EffectId> {
         lock(&self.0).keys().copied().collect()
     }
 
-    /// Ends what is running, and returns when it is gone.
+    /// Stops all running effects, and returns when they are gone.
     pub(crate) async fn end(&self) {
         let running: Vec<Running> = lock(&self.0).values().cloned().collect();
         for mut running in running {
             running.stop.cancel();
-            // Nobody says it when the runtime is ending.
+            // Returns as well if the runtime is shutting down and the task is dropped without a
+            // report.
             running.over().await;
         }
     }
@@ -79,7 +80,8 @@ impl UnderWay {
         if let Some(running) = all.get(&effect.id) {
             return running.clone();
         }
-        // Another effect of a task comes only when the results of all its earlier ones are on disk.
+        // The next effect of a task comes only when the results of all its earlier ones are on
+        // disk.
         all.retain(|_, earlier| earlier.effect.task != effect.task || earlier.is_under_way());
         let (say, progress) = watch::channel(Progress::UnderWay);
         let stop = CancellationToken::new();
@@ -112,7 +114,7 @@ impl Running {
         match self.progress.wait_for(over).await.as_deref() {
             Ok(Progress::Over(report)) => report.clone(),
             Ok(Progress::UnderWay) => None,
-            // It said nothing at its end.
+            // The task ended without a report: it panicked or was aborted.
             Err(_) => Some(broke_down(&self.effect)),
         }
     }

@@ -1,4 +1,5 @@
-//! What is being performed, by whom, and what waits for somebody to perform it.
+//! The list of effects in progress: which worker performs them, and which of them wait for a
+//! worker.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -10,16 +11,16 @@ use unstuck_core::fault::{Fault, Internal};
 
 use crate::world::{Order, Report, Scope, World};
 
-/// What a durable decision has done.
+/// A step that follows from a durable decision.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Perform this.
+    /// Performs the order.
     Perform(Box<Order>),
-    /// The result of this is no longer wanted.
+    /// Stops the effect, because its result is no longer wanted.
     Stop(EffectId),
 }
 
-/// Somebody who performs effects.
+/// A worker that performs the effects of a scope.
 struct Attachment {
     number: u64,
     scope: Scope,
@@ -34,18 +35,18 @@ struct Running {
     stop: CancellationToken,
 }
 
-/// All effects that are owed and known here.
+/// All outstanding effects that this loop has released.
 pub(crate) struct WorkList {
     attached: Vec<Attachment>,
     attachments_made: u64,
     running: BTreeMap<EffectId, Running>,
     set: JoinSet<(EffectId, Option<Report>)>,
-    /// In line because as many as may be are running.
+    /// Orders that wait because the maximum number is running.
     queue: VecDeque<Order>,
-    /// Nobody here performs these.
+    /// Orders that no attached worker covers.
     waiting: Vec<Order>,
     at_once_max: usize,
-    /// No more is started.
+    /// Set when no further effect may start.
     closing: bool,
 }
 
@@ -73,24 +74,24 @@ impl WorkList {
         number
     }
 
-    /// Whether somebody performs the effects of just this.
+    /// Returns whether a worker has this scope for itself.
     pub(crate) fn is_taken(&self, scope: &Scope) -> bool {
         self.attached.iter().any(|attached| attached.scope.takes(scope))
     }
 
-    /// Those who perform more than a task of their own.
+    /// Returns the attachments that cover more than one task.
     pub(crate) fn broad(&self) -> Vec<(u64, Scope)> {
         let broad = self.attached.iter().filter(|attached| attached.scope.is_broad());
         broad.map(|attached| (attached.number, attached.scope.clone())).collect()
     }
 
-    /// Whether it is a build that somebody performs.
+    /// Returns whether the attachment is for a build.
     pub(crate) fn performs_a_build(&self, attachment: u64) -> bool {
         let mut attached = self.attached.iter().filter(|attached| attached.number == attachment);
         attached.any(|attached| matches!(attached.scope, Scope::Build(_)))
     }
 
-    /// The tasks that were being worked on by whoever is gone.
+    /// Removes an attachment, and returns the tasks it was performing.
     pub(crate) fn detach(&mut self, attachment: u64) -> BTreeSet<TaskId> {
         self.attached.retain(|attached| attached.number != attachment);
         let gone: Vec<EffectId> =
@@ -112,7 +113,7 @@ impl WorkList {
         }
     }
 
-    /// The result of an effect is no longer wanted.
+    /// Stops an effect whose result is no longer wanted.
     pub(crate) fn stop(&mut self, effect: EffectId) {
         self.queue.retain(|order| order.effect.id != effect);
         self.waiting.retain(|order| order.effect.id != effect);
@@ -121,7 +122,7 @@ impl WorkList {
         }
     }
 
-    /// Forgets effects of a task that are not being performed: others take their place.
+    /// Drops waiting effects of a task, which recovery replaces by others.
     pub(crate) fn forget_waiting(&mut self, concerns: impl Fn(TaskId) -> bool) {
         self.queue.retain(|order| !concerns(order.effect.task));
         self.waiting.retain(|order| !concerns(order.effect.task));
@@ -131,18 +132,18 @@ impl WorkList {
         !self.running.is_empty()
     }
 
-    /// Whether nothing is being performed and nothing waits for it.
+    /// Returns whether no effect is running or waiting.
     pub(crate) fn is_idle(&self) -> bool {
         self.running.is_empty() && self.queue.is_empty() && self.waiting.is_empty()
     }
 
-    /// Whether an effect is being performed or waits for it.
+    /// Returns whether an effect is running or waiting.
     pub(crate) fn knows(&self, effect: EffectId) -> bool {
         self.running.contains_key(&effect)
             || self.queue.iter().chain(&self.waiting).any(|order| order.effect.id == effect)
     }
 
-    /// The next effect that ended, with its result. Nothing is lost when this is not waited for.
+    /// Waits for the next effect that ends, and returns its result. Cancel safe.
     pub(crate) async fn ended(&mut self) -> Option<(EffectId, Option<Report>)> {
         let ended = self.set.join_next().await?;
         let (effect, report) = match ended {
@@ -153,7 +154,7 @@ impl WorkList {
                 (broken.order.effect.id, Some(broke_down(&broken.order.effect)))
             }
         };
-        // Whoever was let go of with what they were doing has no say any more.
+        // A report of a worker that was detached meanwhile is ignored.
         self.running.remove(&effect)?;
         if let Some(order) = (!self.closing).then(|| self.queue.pop_front()).flatten() {
             self.perform(order);
@@ -161,8 +162,8 @@ impl WorkList {
         Some((effect, report))
     }
 
-    /// Starts nothing more, and ends what can be interrupted without harm. What other processes
-    /// perform is theirs: they take it along to whoever comes next.
+    /// Starts no further effect, and stops those that can be interrupted without harm. Effects in
+    /// other processes continue there: these processes take them along to the next holder.
     pub(crate) fn close(&mut self) {
         self.closing = true;
         let theirs = |attached: &&Attachment| attached.world.outlives_the_loop();
@@ -199,7 +200,8 @@ impl WorkList {
     }
 }
 
-/// Whether an effect can be ended half-way: an agent or a script begins again, the rest is short.
+/// Returns whether an effect can be stopped halfway: an agent or a script starts again, all others
+/// are short.
 const fn can_be_interrupted(work: Work) -> bool {
     match work {
         Work::Attempt { .. } | Work::Repair { .. } | Work::Execute { .. } => true,
@@ -213,7 +215,8 @@ const fn can_be_interrupted(work: Work) -> bool {
     }
 }
 
-/// What performed the effect broke down. Whether an action happened is then not known.
+/// Returns the report of an effect whose worker panicked. For an action the outcome is then
+/// unknown.
 pub(crate) fn broke_down(effect: &Effect) -> Report {
     let context = Internal { component: "world".to_owned() };
     let fault = Arc::new(Fault::internal_error("runner", "an effect broke down", context));

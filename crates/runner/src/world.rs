@@ -1,4 +1,4 @@
-//! What performs effects, as the loop sees it.
+//! The interface between the loop and the workers that perform effects.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,53 +11,56 @@ use unstuck_core::fault::Fault;
 use unstuck_core::plan::{ProbeCommand, TaskSpec};
 use unstuck_core::policy::Amount;
 
-/// What performs effects. An effect is performed at most once per id; whatever it does a second
-/// time, after a crash, goes through the ledger or is harmless.
+/// A worker that performs effects. An effect is performed at most once per id; work that is
+/// repeated after a crash goes through the ledger or is harmless.
 #[async_trait]
 pub trait World: Send + Sync {
-    /// Performs an effect to its end. When `stop` is cancelled, ends what was started and returns
-    /// nothing, unless the effect had ended by itself before.
+    /// Performs an effect to its end. When `stop` is cancelled, ends the started work and returns
+    /// `None`, unless the effect had ended by itself before.
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report>;
 
-    /// What it is performing already, for a loop that has ended.
+    /// Returns the effects that are in progress already, on behalf of an earlier holder.
     fn performing(&self) -> Vec<EffectId> {
         Vec::new()
     }
 
-    /// Whether what it performs goes on when the loop ends, because another process does it.
+    /// Returns whether the effects continue when the loop ends, because another process performs
+    /// them.
     fn outlives_the_loop(&self) -> bool {
         false
     }
 
-    /// Ends whatever an earlier process may have left running for these tasks, and returns when it
-    /// is gone. Nothing of them is looked up or started before.
+    /// Ends all processes that an earlier process may have left running for these tasks, and
+    /// returns when they are gone. The tasks are not looked up or started before.
     async fn clear(&self, tasks: &[TaskId]);
 }
 
-/// An effect with everything that is needed to perform it.
+/// An effect with all it takes to perform it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// The project.
+    /// The project's name.
     pub project: Arc<str>,
-    /// What is to be done.
+    /// The effect to perform.
     pub effect: Effect,
-    /// The build the task belongs to.
+    /// The build that the task belongs to.
     pub build: BuildId,
-    /// The task.
+    /// The task's specification.
     pub task: Arc<TaskSpec>,
-    /// How often the job was fired; a task is fired once.
+    /// Number of firings of the job so far; a task is fired once.
     pub firing: u32,
-    /// How often an agent or the script began on it anew, in this firing. Of a repair, which one
-    /// of this firing it is.
+    /// Number of times an agent or the script started on the task in this firing. For a repair, its
+    /// number within the firing.
     pub attempt: u32,
-    /// The action that is to be performed or looked up.
+    /// The action to perform or look up.
     pub mutation: Option<Mutation>,
-    /// What an agent has to know about what failed before.
+    /// The text for the agent about earlier failures.
     pub context: Option<String>,
-    /// The agent ended without a change, and is asked to do the work or to say why none is needed.
+    /// Set if the agent ended without a change and is asked to do the work or to say why none is
+    /// needed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nudged: bool,
-    /// What an agent has to know about the commands that it was cut off from.
+    /// The text for the agent about commands that were still running when its predecessor was last
+    /// heard of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off: Option<String>,
     /// What a person last wrote about the task.
@@ -66,45 +69,45 @@ pub struct Order {
     /// What a script stood still over, which a person says is mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mended: Option<Arc<Fault>>,
-    /// How the script failed that is to be repaired.
+    /// The failure of the script that is to be repaired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broke: Option<Arc<Fault>>,
 }
 
 impl Order {
-    /// The command that looks an action up, where that is what is to be done.
+    /// Returns the command that looks the action up, if the effect is a probe and has one.
     pub fn look_up(&self) -> Option<&ProbeCommand> {
         let Work::Probe { .. } = self.effect.what else { return None };
         self.mutation.as_ref()?.spec.look_up.as_ref()
     }
 }
 
-/// How an effect ended.
+/// The result of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// How.
+    /// The outcome to settle the effect with.
     pub outcome: Outcome,
-    /// What it cost.
+    /// The cost of the effect.
     #[serde(default)]
     pub spent: Amount,
 }
 
-/// What somebody performs the effects of.
+/// The set of effects that a worker performs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Everything nobody else performs.
+    /// All effects that no narrower scope covers.
     Project,
-    /// One build.
+    /// The effects of one build.
     Build(BuildId),
-    /// Some tasks or jobs.
+    /// The effects of some tasks or jobs.
     Tasks(Arc<BTreeSet<TaskId>>),
-    /// One task or job.
+    /// The effects of one task or job.
     Task(TaskId),
-    /// One action of a task, performed and looked up; unless a command looks it up, which is run by
-    /// whoever performs the task.
+    /// The performing and the lookup of one action of a task; a lookup by command is excluded,
+    /// because the worker of the task runs it.
     Action {
-        /// The task.
+        /// The action's task.
         task: TaskId,
         /// The action's key.
         key: Arc<str>,
@@ -112,7 +115,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Whether an order falls under it.
+    /// Returns whether an order belongs to the scope.
     pub fn covers(&self, order: &Order) -> bool {
         match self {
             Self::Project => true,
@@ -127,12 +130,12 @@ impl Scope {
         }
     }
 
-    /// Whether whoever performs it has not taken the turn at each of its tasks.
+    /// Returns whether the worker of the scope may not hold the turn at each of its tasks.
     pub(crate) const fn is_broad(&self) -> bool {
         matches!(self, Self::Project | Self::Build(_) | Self::Tasks(_))
     }
 
-    /// Whether nobody else may perform `other` beside it.
+    /// Returns whether no other worker may have `other` next to this scope.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Project, _) => false,
@@ -142,7 +145,7 @@ impl Scope {
         }
     }
 
-    /// The narrower scope performs where two cover the same order.
+    /// Returns the rank of the scope: where two cover the same order, the lower one performs it.
     pub(crate) const fn breadth(&self) -> u8 {
         match self {
             Self::Action { .. } => 0,
