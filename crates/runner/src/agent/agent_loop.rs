@@ -1,4 +1,4 @@
-//! The loop itself.
+//! The agent loop: one attempt of a model at a task.
 
 use std::sync::Arc;
 
@@ -26,72 +26,72 @@ use crate::clock::Clock;
 use crate::decider::Decider;
 use crate::world::Order;
 
-/// Where an agent that goes in circles is seen.
+/// The source of faults about an agent that goes in circles.
 const SOURCE: &str = "agent";
 
-/// What the loop works with, whatever the task.
+/// The dependencies of the loop that are the same for all tasks.
 pub struct AgentLoop {
-    /// Who decides.
+    /// The decider that progress and faults are reported to.
     pub decider: Arc<dyn Decider>,
-    /// What time it is.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
-    /// The limits, for the words about them.
+    /// The policy, for the texts that name its limits.
     pub policy: Arc<Policy>,
-    /// Who thinks.
+    /// The model to call.
     pub model: Arc<dyn Model>,
-    /// What takes secrets out of everything that leaves.
+    /// The redactor for all texts that are kept or sent.
     pub redactor: Arc<Redactor>,
-    /// How far a call may go.
+    /// The limits of a model call.
     pub settings: Settings,
 }
 
-/// How far a call may go.
+/// The limits of a model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The longest answer.
+    /// Maximum number of output tokens.
     pub output_tokens_max: u32,
-    /// What the model costs, where that is known.
+    /// The price of the model, if known.
     pub price: Option<Price>,
-    /// The longest a call may take, for a budget of time; nothing where there is none.
+    /// Maximum duration of a call, reserved from a time budget; zero if there is none.
     pub call_time_max: Span,
 }
 
-/// One attempt.
+/// The input of one attempt.
 pub struct Assignment<'a> {
-    /// What is to be done.
+    /// The effect to perform.
     pub order: &'a Order,
-    /// What the task's own files and the project say beside its goal.
+    /// The notes from the task's files and the project, in addition to the goal.
     pub notes: &'a str,
-    /// What the model can do.
+    /// The tools of the model.
     pub tools: &'a Toolbox,
-    /// Where it does it.
+    /// The worktree that the tools act in.
     pub workspace: &'a Workspace,
-    /// The latest conversation of the task.
+    /// The latest checkpoint of the task's conversation.
     pub kept: Option<Conversation>,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// The way it ended.
     pub end: End,
-    /// What was done, for whoever recognises approaches; also what was done before a crash.
+    /// The actions performed, for the recognition of approaches; includes those before a crash.
     pub actions: Vec<Action>,
-    /// What was spent since it was last reported.
+    /// The amount spent since the last report.
     pub spent: Amount,
 }
 
-/// How an attempt ended.
+/// The way an attempt ended.
 #[derive(Debug)]
 pub enum End {
-    /// The model says it is done.
+    /// The model says that it is done.
     Done {
-        /// What it did, in its own words.
+        /// The model's own summary of its work.
         summary: String,
     },
-    /// It cannot go on.
+    /// The attempt cannot continue.
     Failed(Box<Fault>),
-    /// It was stopped, or the engine has ended the run: there is nothing to report.
+    /// The attempt was stopped, or the engine has ended the run: there is nothing to report.
     Stopped,
 }
 
@@ -104,7 +104,7 @@ impl From<Over> for End {
     }
 }
 
-/// An attempt under way.
+/// The state of an attempt in progress.
 pub(super) struct Working<'a> {
     pub(super) desk: Desk<'a>,
     pub(super) tools: &'a Toolbox,
@@ -115,15 +115,15 @@ pub(super) struct Working<'a> {
     model: &'a dyn Model,
     settings: Settings,
     specs: Vec<ToolSpec>,
-    /// What was spent and not reported.
+    /// The amount spent and not yet reported.
     spent: Amount,
-    /// What the last call read and wrote, and how long the conversation was then.
+    /// The token usage of the last call, and the length of the conversation at that time.
     measured: Option<cost::Measured>,
 }
 
 impl AgentLoop {
-    /// Works on a task until it is done, fails, or is told to stop; every command it started is then
-    /// gone. Waiting for an account and trying again is not its business.
+    /// Works on a task until it is done, fails, or is stopped; all commands it started are gone
+    /// when it returns. Waits for a limited account and retries are left to the engine.
     pub async fn work(&self, given: Assignment<'_>, stop: &CancellationToken) -> Finished {
         let effect = &given.order.effect;
         let desk = Desk {
@@ -156,7 +156,7 @@ impl AgentLoop {
         Finished { end, actions: working.memory.actions, spent: working.spent }
     }
 
-    /// The conversation to go on with: the one that is kept, or a new one.
+    /// Returns the conversation to continue: the kept one, or a new one.
     async fn begin(&self, given: &Assignment<'_>, desk: &Desk<'_>) -> Result<Memory, Over> {
         let start = match given.order.effect.what {
             Work::Attempt { start } => start,
@@ -180,7 +180,8 @@ impl AgentLoop {
         if given.order.nudged {
             memory.tell_once(NUDGE);
         }
-        // A person's word is for this conversation, too; a mere wait changes nothing in it.
+        // The operator's guidance goes into a resumed conversation as well; a mere wait adds
+        // nothing to it.
         if desk.has_guidance().await? {
             let context = given.order.context.as_deref().unwrap_or_default();
             memory.tell_once(&self.redactor.text(context));
@@ -206,7 +207,8 @@ impl Working<'_> {
         }
     }
 
-    /// One round: think, act, observe. Its end, where it was the last.
+    /// Runs one round: think, act, observe. Returns the end of the attempt if it was the last
+    /// round.
     async fn round(&mut self) -> Result<Option<End>, Over> {
         let turn = match self.think().await? {
             Some(Ok(turn)) => turn,
@@ -215,19 +217,19 @@ impl Working<'_> {
         };
         let calls = self.memory.hear(turn.parts, self.redactor);
         if calls.is_empty() && self.memory.is_paused() {
-            // Asking again with what it has said so far goes on.
+            // The next request contains the turn so far, and the model continues it.
             self.checkpoint(Progress { iterations: 1, ..Progress::default() }).await?;
             return Ok(None);
         }
-        // The calls are on disk before one of them is carried out: a crash from here on leaves a
-        // conversation that knows what may have happened.
+        // The calls are on disk before the first is carried out, so that after a crash the
+        // conversation shows what may have happened.
         self.checkpoint(Progress::default()).await?;
         if calls.is_empty() {
             return self.talked().await;
         }
         let tool_calls = u32::try_from(calls.len()).unwrap_or(u32::MAX);
         let end = self.act(calls).await?;
-        // A round that ended the attempt is not held against its number of rounds.
+        // A round that ended the attempt does not count as an iteration.
         let iterations = u32::from(end.is_none());
         if !matches!(end, Some(End::Done { .. })) {
             self.checkpoint(Progress { iterations, tool_calls, ..Progress::default() }).await?;
@@ -235,7 +237,7 @@ impl Working<'_> {
         Ok(end)
     }
 
-    /// Asks the model for its next turn, within the budget.
+    /// Asks the model for its next turn, within the budget. Returns `None` if stopped.
     async fn think(&mut self) -> Result<Option<Result<Turn, Failure>>, Over> {
         if self.stop.is_cancelled() {
             return Ok(None);
@@ -263,8 +265,8 @@ impl Working<'_> {
         Ok(Some(turn.map_err(|failure| self.cleaned(&failure))))
     }
 
-    /// The model ended a turn with words alone. One that keeps to words after it has changed files
-    /// has ended as agent programs end, without a last call: its work is checked.
+    /// Handles a turn of text alone. A model that keeps to text after it has changed files has
+    /// ended without a last call, as agent programs do: its work is checked.
     async fn talked(&mut self) -> Result<Option<End>, Over> {
         let verdict = self.memory.watch.observe(Step::Message);
         if let Verdict::Stuck(evidence) = verdict {
@@ -305,7 +307,7 @@ impl Working<'_> {
         Ok(end)
     }
 
-    /// How far the conversation has come, on disk.
+    /// Writes the conversation and the amount spent so far to disk.
     pub(super) async fn checkpoint(&mut self, report: Progress) -> Result<(), Over> {
         let spent = std::mem::replace(&mut self.spent, Amount::ZERO);
         let report = Progress { spent, ..report };
@@ -313,7 +315,7 @@ impl Working<'_> {
         self.desk.checkpoint(report, conversation).await
     }
 
-    /// Working is time; waiting is not.
+    /// Adds the time since `began` to the amount spent. Waits are not counted.
     pub(super) fn took(&mut self, began: Time) {
         let time_ms = self.desk.clock.now().since(began).as_millis();
         self.spent = self.spent.plus(Amount { time_ms, ..Amount::ZERO });

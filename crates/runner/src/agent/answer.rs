@@ -1,4 +1,5 @@
-//! What a model's call comes to: done, reported, and put into words for the model.
+//! The answer to a tool call of the model: the call is carried out, reported, and described to the
+//! model.
 
 use std::sync::Arc;
 
@@ -17,24 +18,23 @@ use super::memory::Called;
 use super::prompt;
 use crate::clean;
 
-/// Where the agent's own words are raised.
+/// The source of faults that the agent raises itself.
 const SOURCE: &str = "agent";
-/// Beside a decision, this much of an output is shown.
+/// Maximum length of the output shown next to a decision.
 const BESIDE_BYTES_MAX: usize = 8 * 1_024;
 
 /// The answer to one call.
 pub(super) struct Answered {
-    /// What the model reads.
+    /// The text for the model.
     pub(super) text: String,
-    /// How it came out.
     pub(super) outcome: Outcome,
-    /// The attempt's end, where this was its last call.
+    /// The end of the attempt, if this was its last call.
     pub(super) last: Option<End>,
-    /// What the model should be told beside it.
+    /// An additional hint to the model.
     pub(super) nudge: Option<String>,
 }
 
-/// What a model reads about an action that it declared.
+/// The state of a declared action, serialized for the model.
 #[derive(Serialize)]
 struct Standing {
     key: String,
@@ -43,7 +43,7 @@ struct Standing {
     state: Stands,
 }
 
-/// How an action stands.
+/// The state of an action.
 #[derive(Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 enum Stands {
@@ -67,7 +67,7 @@ impl Answered {
 }
 
 impl Working<'_> {
-    /// Carries out one call. `failed` says that one before it in the same turn failed, of which the
+    /// Carries out one call. `failed` is set if an earlier call of the same turn failed, which the
     /// model cannot know yet.
     pub(super) async fn answer(&mut self, call: &Called, failed: bool) -> Result<Answered, Over> {
         let tool = Wish::kind(&call.name);
@@ -88,7 +88,8 @@ impl Working<'_> {
         Ok(answered)
     }
 
-    /// An agent that goes in circles is told once, and then it is over.
+    /// Records an action with the watch for circles: the agent is warned once, and then the attempt
+    /// ends.
     fn watched(&mut self, action: Action, answered: &mut Answered) {
         let verdict = self.memory.watch.observe(Step::Action(&action));
         self.memory.actions.push(action);
@@ -126,8 +127,9 @@ impl Working<'_> {
         }
     }
 
-    /// Something failed. What is certain is raised; what may be a step on the way is observed, with
-    /// the tree it came from. What the engine decides is the answer, beside what there is to see.
+    /// Reports a failed call and returns the engine's decision as the answer, next to the output. A
+    /// certain failure is raised; one that may be a step on the way is observed, together with the
+    /// digest of the working tree's diff.
     async fn failed(
         &mut self,
         call: &Called,
@@ -147,7 +149,8 @@ impl Working<'_> {
             return Ok(Answered::of(seen, Outcome::Failed));
         }
         let seen = output.clone().unwrap_or_else(|| format!("{}: {}", fault.code(), fault.message));
-        // The decision may end the run: whoever goes on has to know how this call came out.
+        // The decision may end the run: a resumed conversation has to contain the outcome of this
+        // call.
         self.memory.answer(&call.id, &self.redactor.text(&seen), true);
         self.checkpoint(Progress::default()).await?;
         let observes = output.is_some() || fault.code() == Code::LogicError;
@@ -193,14 +196,14 @@ impl Working<'_> {
         })
     }
 
-    /// An irreversible action is declared: it runs after the checks.
+    /// Declares an irreversible action, which runs after the checks.
     async fn declared(
         &mut self,
         call: &Called,
         declaration: &Declaration,
     ) -> Result<Answered, Over> {
         let spec = match self.tools.declared(declaration) {
-            // It is kept as it is, so it has to be fit for keeping.
+            // The declaration is stored unchanged, so it must not contain secrets.
             Ok(_) if clean::value(self.redactor, &call.input) != call.input => {
                 Err(refused("it holds a secret; name the variable instead"))
             }
@@ -223,7 +226,7 @@ impl Working<'_> {
             Declared::Refused(why) => return self.failed(call, *refused(&why), None).await,
             Declared::OutOfPhase(why) => return Ok(Answered::of(why, Outcome::Failed)),
         };
-        // Nothing in it can fail to be written.
+        // Serialization cannot fail for these types.
         let answer = serde_json::to_string(&Standing { key, kind, state }).unwrap_or_default();
         Ok(Answered::fine(answer))
     }
@@ -234,7 +237,8 @@ fn refused(why: &str) -> Box<Fault> {
     Box::new(Fault::logic_bad_input("tool.mutate", why, context))
 }
 
-/// The agent needs a person. Its words go with the fault, and are shown as they are.
+/// Returns the answer that ends the attempt with a question to the operator. The agent's words are
+/// part of the fault and are shown unchanged.
 fn asks(input: Input) -> Answered {
     let fault = Fault::precondition_input(SOURCE, input.asked.clone(), input);
     Answered::fine(prompt::ASKED).ends(End::Failed(Box::new(fault)))

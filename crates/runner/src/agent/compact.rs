@@ -1,25 +1,25 @@
-//! Making a conversation shorter, so that it can go on.
+//! Compaction of a conversation, so that it fits the context again.
 //!
-//! Kept whole: the task, and the last turns. The middle becomes a list of what was called and how it
-//! came out, made without a model. Calls and their results stay together.
+//! The task and the last turns are kept whole. The middle becomes a list of calls and their
+//! outcome, made without a model. Calls and their results stay together.
 
 use unstuck_world::model::{Message, Part, Role};
 use unstuck_world::tool::shorten;
 
 use super::prompt::SHORTENED;
 
-/// How many of the last messages are kept whole.
+/// Number of messages at the end that are kept whole.
 const KEPT_MESSAGES: usize = 6;
-/// The list of what was done in the middle.
+/// Maximum length in bytes of the list that replaces the middle.
 const LIST_BYTES_MAX: usize = 8 * 1_024;
-/// How much of one call is in the list.
+/// Maximum length in bytes of one call's input in the list.
 const CALL_BYTES_MAX: usize = 160;
-/// A result in what is kept, when that alone is still long.
+/// Maximum length in bytes of a kept result, if the kept messages alone are still long.
 const RESULT_BYTES_MAX: usize = 2 * 1_024;
-/// So much of a conversation may be left, in parts of a hundred.
+/// Maximum size after compaction without shortening results, in percent of the size before.
 const LEFT_PERCENT_MAX: u64 = 60;
 
-/// How long a conversation is.
+/// Returns the length of a conversation in bytes.
 pub(super) fn bytes(messages: &[Message]) -> u64 {
     let of = |part: &Part| match part {
         Part::Text { text } => text.len(),
@@ -30,7 +30,7 @@ pub(super) fn bytes(messages: &[Message]) -> u64 {
     messages.iter().flat_map(|message| &message.parts).map(of).sum::<usize>() as u64
 }
 
-/// Makes a well-formed conversation shorter; it stays well-formed.
+/// Compacts a well-formed conversation; it stays well-formed.
 pub(super) fn compact(messages: &mut Vec<Message>) {
     let before = bytes(messages);
     let from = kept_from(messages);
@@ -47,15 +47,17 @@ pub(super) fn compact(messages: &mut Vec<Message>) {
     }
 }
 
-/// The first message that is kept whole: one of the model's, because ours comes before it.
+/// Returns the index of the first message that is kept whole: one of the model's, because a user
+/// message precedes it.
 fn kept_from(messages: &[Message]) -> usize {
     let wanted = messages.len().saturating_sub(KEPT_MESSAGES).max(1);
     let kept = messages.iter().skip(wanted).position(|message| message.role == Role::Assistant);
-    // A conversation that ends before one begins is the task alone.
+    // Without a later message of the model only the task is left.
     kept.map_or(wanted.min(messages.len()), |at| wanted + at)
 }
 
-/// Puts what was done into the first message, after what an earlier list says.
+/// Appends the list of calls in `middle` to the first message, after the entries of an earlier
+/// list.
 fn list(first: &mut Message, middle: &[Message]) {
     let is_list = |part: &Part| matches!(part, Part::Text { text } if text.starts_with(SHORTENED));
     let earlier = first.parts.iter().position(is_list).map(|at| first.parts.remove(at));
@@ -76,7 +78,7 @@ fn list(first: &mut Message, middle: &[Message]) {
     first.parts.push(Part::Text { text });
 }
 
-/// `- edit_file {"path":"a", …}: failed`
+/// Returns an entry of the list, such as `- edit_file {"path":"a", …}: failed`.
 fn line(name: &str, input: &str, failed: bool) -> String {
     let shown = &input[..input.floor_char_boundary(CALL_BYTES_MAX)];
     let more = if shown.len() < input.len() { "…" } else { "" };

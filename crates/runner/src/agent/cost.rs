@@ -1,4 +1,4 @@
-//! What a call may cost, and what it did.
+//! The maximum cost of a model call before it is made, and its cost afterwards.
 
 use unstuck_core::policy::Amount;
 use unstuck_world::agent::Usage;
@@ -8,12 +8,12 @@ use super::agent_loop::Settings;
 use super::memory::Memory;
 use super::prompt;
 
-/// What the last call told about the length of the conversation.
+/// The usage of the last call, as a measure of the conversation's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Measured {
-    /// Tokens it read and wrote.
+    /// Tokens that the call read and wrote.
     tokens: u64,
-    /// How long the conversation was when it was asked, in bytes.
+    /// Length of the conversation at the time of the call, in bytes.
     bytes: u64,
 }
 
@@ -23,8 +23,8 @@ impl Measured {
     }
 }
 
-/// The most the next call can cost. A token is at least a byte; what the last call has read is known
-/// better than that.
+/// Returns the maximum cost of the next call. A token is at least one byte; for the part of the
+/// conversation that the last call has read, its measured tokens are used instead.
 pub(super) fn most(
     memory: &Memory,
     specs: &[ToolSpec],
@@ -49,15 +49,15 @@ pub(super) fn most(
     Amount { money_micros, tokens: input.saturating_add(output), time_ms }
 }
 
-/// What everything beside the conversation takes, in bytes.
+/// Returns the length in bytes of the request apart from the conversation.
 fn told(specs: &[ToolSpec]) -> u64 {
     let of = |spec: &ToolSpec| spec.description.len() + spec.input.to_string().len();
     let bytes: usize = specs.iter().map(of).sum();
     (bytes + prompt::SYSTEM.len()) as u64
 }
 
-/// What a call cost. One that succeeded and was not measured is not free: it counts as the most it
-/// could cost.
+/// Returns the cost of a call. A successful call without measured usage is not free: it counts with
+/// its maximum cost.
 pub(super) fn spent(usage: &Usage, most: Option<Amount>) -> Amount {
     let most = most.unwrap_or(Amount::ZERO);
     let unmeasured = usage.tokens() == 0;

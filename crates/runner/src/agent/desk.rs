@@ -1,4 +1,4 @@
-//! Talking to whoever decides: what is reported, and what comes back.
+//! Reports of an attempt to the decider, and the decisions that come back.
 
 use std::sync::Arc;
 
@@ -16,30 +16,30 @@ use unstuck_store::Conversation;
 use crate::clock::Clock;
 use crate::decider::{Decider, Look, Undecided};
 
-/// Why the attempt does not go on.
+/// The reason for which an attempt ends early.
 #[derive(Debug)]
 pub(super) enum Over {
-    /// The run has ended or was stopped; nobody waits for a result.
+    /// The run has ended or was stopped; its result is no longer awaited.
     Run,
-    /// It has to be reported as failed.
+    /// The attempt has to be reported as failed.
     Failed(Box<Fault>),
 }
 
-/// What became of an action that was to be declared.
+/// The result of a declaration.
 pub(super) enum Declared {
-    /// It is performed after the checks, unless this became of it before.
+    /// The action is performed after the checks, unless it was already reconciled this way.
     Noted(Option<Reconciled>),
-    /// It was done before, with this result.
+    /// The action was applied before, with this result.
     Before(Arc<str>),
     Refused(String),
-    /// The task acts in no way in its phase; that is noted already.
+    /// The task may not act in its phase; the fault is recorded already.
     OutOfPhase(String),
 }
 
-/// What was decided.
+/// The recorded events of a decision.
 type Decided = Vec<Arc<Recorded>>;
 
-/// The way to whoever decides, for one attempt.
+/// The connection of one attempt to the decider.
 pub(super) struct Desk<'a> {
     pub(super) decider: &'a dyn Decider,
     pub(super) clock: &'a dyn Clock,
@@ -51,12 +51,12 @@ pub(super) struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// For whoever looks on. That it cannot be told changes nothing.
+    /// Sends a note for watchers. A failure to send it is ignored.
     pub(super) async fn note(&self, note: Note) {
         let _ = self.decider.command(Command::Note { effect: self.effect, note }).await;
     }
 
-    /// Whether a call may cost this much; if so, whether it is time to come to an end.
+    /// Reserves the maximum cost of a call, and returns whether it is time to wind down.
     pub(super) async fn reserve(&self, amount: Amount) -> Result<bool, Over> {
         let decided = self.command(Command::Reserve { effect: self.effect, amount }).await?;
         let winds_down = |recorded: &Arc<Recorded>| {
@@ -74,14 +74,14 @@ impl Desk<'_> {
         self.goes_on(decided).map(drop)
     }
 
-    /// Something certainly went wrong. What the model is to read about it.
+    /// Raises a certain failure, and returns the text for the model about it.
     pub(super) async fn raise(&self, fault: Arc<Fault>) -> Result<Option<String>, Over> {
         let raise = Command::Raise { effect: self.effect, fault: Arc::clone(&fault) };
         let decided = self.command(raise).await?;
         self.words(&decided, &fault).await
     }
 
-    /// A step failed, which may be only an observation: then there is nothing to read about it.
+    /// Reports a failed step, which may be a mere observation: then there is no text for the model.
     pub(super) async fn observe(
         &self,
         fault: Arc<Fault>,
@@ -111,7 +111,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Whether a person has said something about the task.
+    /// Returns whether the operator gave guidance to the task.
     pub(super) async fn has_guidance(&self) -> Result<bool, Over> {
         let seen = self.decider.look(Look::Guidance { task: self.task }).await;
         seen.map(|seen| seen.is()).map_err(|_| Over::Run)
@@ -122,7 +122,7 @@ impl Desk<'_> {
         self.goes_on(decided)
     }
 
-    /// What was decided, unless the attempt is over with it.
+    /// Returns the decided events, unless they end the attempt.
     fn goes_on(&self, decided: Result<Decided, Undecided>) -> Result<Decided, Over> {
         match decided {
             Ok(decided) if decided.iter().any(|of| of.event.ended_run() == Some(self.run)) => {
@@ -130,7 +130,7 @@ impl Desk<'_> {
             }
             Ok(decided) => Ok(decided),
             Err(Undecided::Ended | Undecided::Stale) => Err(Over::Run),
-            // The result is kept and handed in again when the store is back.
+            // The result is kept and submitted again when the store is back.
             Err(Undecided::Store(fault)) => Err(Over::Failed(fault)),
             Err(
                 Undecided::Refused(why) | Undecided::KeyReused(why) | Undecided::RequestReused(why),
@@ -141,7 +141,8 @@ impl Desk<'_> {
         }
     }
 
-    /// What a decision about a fault means for the model, after the wait that it may ask for.
+    /// Returns the text for the model about a decision on a fault, after the wait that the decision
+    /// may ask for.
     async fn words(
         &self,
         decided: &[Arc<Recorded>],

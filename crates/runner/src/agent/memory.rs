@@ -1,7 +1,8 @@
-//! What an attempt remembers from round to round, and what a checkpoint holds of it.
+//! The memory of an attempt from round to round, which is also the content of a checkpoint.
 //!
-//! Whatever a model says and whatever is interrupted, the conversation stays well-formed: it begins
-//! with us, sides alternate, and every call of a tool has exactly one result right after it.
+//! Whatever a model says and whenever it is interrupted, the conversation stays well-formed: it
+//! begins with a user message, roles alternate, and each tool call has exactly one result in the
+//! message right after it.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ use unstuck_world::redact::Redactor;
 use super::{compact, prompt};
 use crate::clean;
 
-/// A call that waits to be carried out, as the model made it.
+/// A call to carry out, as the model made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Called {
     pub(super) id: String,
@@ -24,13 +25,13 @@ pub(super) struct Called {
     pub(super) input: Value,
 }
 
-/// What an attempt remembers.
+/// The memory of an attempt.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Memory {
     messages: Vec<Message>,
-    /// The last text of ours that is told once and not again.
+    /// The last user text that is to be sent only once.
     told: Option<String>,
-    /// The model knows that the budget is nearly spent.
+    /// Set when the model has been told that the budget is nearly spent.
     winding_down: bool,
     pub(super) watch: Watch,
     pub(super) actions: Vec<Action>,
@@ -47,7 +48,7 @@ impl Memory {
         }
     }
 
-    /// What a checkpoint holds; none when it was written by somebody who wrote it otherwise.
+    /// Reads a checkpoint; `None` if it has another format or is empty.
     pub(super) fn read(kept: &Conversation) -> Option<Self> {
         let read: Result<Self, _> = serde_json::from_str(kept.as_str());
         if let Err(error) = &read {
@@ -57,7 +58,7 @@ impl Memory {
     }
 
     pub(super) fn written(&self) -> Result<Conversation, Box<Fault>> {
-        // Nothing in it can fail to be written.
+        // Serialization cannot fail for these types.
         let written = serde_json::to_string(self).unwrap_or_default();
         Conversation::new(written).map_err(|error| Box::new(error.fault()))
     }
@@ -66,18 +67,18 @@ impl Memory {
         &self.messages
     }
 
-    /// How long the conversation is.
+    /// Returns the length of the conversation in bytes.
     pub(super) fn bytes(&self) -> u64 {
         compact::bytes(&self.messages)
     }
 
-    /// Whether the model has not been told yet that the end is near; from now on it has.
+    /// Returns `true` the first time only, to tell the model once that the budget is nearly spent.
     pub(super) fn winds_down(&mut self) -> bool {
         !std::mem::replace(&mut self.winding_down, true)
     }
 
-    /// Takes in a turn of the model, or the rest of one that was not finished; what it wants done.
-    /// A turn with nothing in it leaves no trace.
+    /// Appends a turn of the model, or the rest of a paused one, and returns its calls. An empty
+    /// turn is not appended.
     pub(super) fn hear(&mut self, parts: Vec<Part>, redactor: &Redactor) -> Vec<Called> {
         let mut calls: Vec<Called> = Vec::new();
         let mut heard = self.unfinished();
@@ -92,9 +93,10 @@ impl Memory {
                     heard.push(Part::Call { id: id.clone(), name: name.clone(), input: shown });
                     calls.push(Called { id, name, input });
                 }
-                // A model that plays our part is not listened to.
+                // A result can only come from a tool, so the model's own is dropped.
                 Part::Result { .. } => {}
-                // Made from what it has read, which holds no secrets; it has to stay as it is.
+                // Opaque parts have to stay unchanged; they derive from messages that contain no
+                // secrets.
                 opaque @ Part::Opaque { .. } => heard.push(opaque),
             }
         }
@@ -105,13 +107,14 @@ impl Memory {
         calls
     }
 
-    /// Whether the last turn is not finished, so that the model is asked again as things are.
+    /// Returns whether the last turn is paused, so that the model is asked again with an unchanged
+    /// conversation.
     pub(super) fn is_paused(&self) -> bool {
         let last = self.messages.last().filter(|last| last.role == Role::Assistant);
         last.and_then(|last| last.parts.last()).is_some_and(Part::is_paused)
     }
 
-    /// The text of the model's last turn, where it has one.
+    /// Returns the text of the model's last turn, if it has any.
     pub(super) fn last_words(&self) -> Option<String> {
         let last = self.messages.iter().rfind(|message| message.role == Role::Assistant)?;
         let words = last.parts.iter().filter_map(|part| match part {
@@ -122,7 +125,7 @@ impl Memory {
         (!words.is_empty()).then(|| words.join("\n"))
     }
 
-    /// Takes out what a turn that is not finished has said so far.
+    /// Removes a paused turn, and returns its parts so far.
     fn unfinished(&mut self) -> Vec<Part> {
         if !self.is_paused() {
             return Vec::new();
@@ -132,12 +135,12 @@ impl Memory {
         parts
     }
 
-    /// Answers a call, or answers it again.
+    /// Adds the result of a call, or replaces it.
     pub(super) fn answer(&mut self, call: &str, output: &str, failed: bool) {
         let result = Part::Result { id: call.to_owned(), output: output.to_owned(), failed };
         let parts = self.ours();
         let known = parts.iter().position(|part| is_result_of(part, call));
-        // Results come before words: that is how they are read.
+        // Providers expect results before text.
         let place = known.unwrap_or_else(|| parts.iter().take_while(|p| is_result(p)).count());
         if known.is_some() {
             parts[place] = result;
@@ -146,17 +149,17 @@ impl Memory {
         }
     }
 
-    /// Says something to the model.
+    /// Appends a text to the user message.
     pub(super) fn tell(&mut self, words: &str) {
         self.ours().push(text(words));
     }
 
-    /// The first prompt holds this text of ours already.
+    /// Notes that the first prompt contains this text already.
     pub(super) fn knows(&mut self, words: Option<String>) {
         self.told = words;
     }
 
-    /// Says something that was not the last thing said this way.
+    /// Appends a text, unless it is the last one appended this way.
     pub(super) fn tell_once(&mut self, words: &str) {
         if !words.is_empty() && self.told.as_deref() != Some(words) {
             self.tell(words);
@@ -164,7 +167,7 @@ impl Memory {
         }
     }
 
-    /// Makes a conversation one that can go on: what was not answered is.
+    /// Makes an interrupted conversation well-formed: calls without a result get one.
     pub(super) fn repair(&mut self) {
         for call in self.unanswered() {
             self.answer(&call, prompt::NO_RESULT, true);
@@ -175,7 +178,6 @@ impl Memory {
         }
     }
 
-    /// Makes the conversation shorter.
     pub(super) fn compact(&mut self) {
         compact::compact(&mut self.messages);
     }
@@ -190,7 +192,8 @@ impl Memory {
         calls.filter(|id| !answers.iter().any(|part| is_result_of(part, id))).cloned().collect()
     }
 
-    /// The parts of our message at the end of the conversation.
+    /// Returns the parts of the user message at the end of the conversation, which is created if
+    /// needed.
     fn ours(&mut self) -> &mut Vec<Part> {
         if self.messages.last().is_none_or(|last| last.role == Role::Assistant) {
             self.messages.push(Message { role: Role::User, parts: Vec::new() });
@@ -219,7 +222,7 @@ fn is_result_of(part: &Part, call: &str) -> bool {
     matches!(part, Part::Result { id, .. } if id == call)
 }
 
-/// The id, or one like it where a model names two calls of a turn the same.
+/// Returns the id, or a variant of it if the model uses one id for two calls of a turn.
 fn unique(id: &str, taken: &mut BTreeSet<String>) -> String {
     let mut wanted = id.to_owned();
     let mut number = 2;

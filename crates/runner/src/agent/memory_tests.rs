@@ -1,4 +1,4 @@
-//! Whatever happens, a conversation stays well-formed.
+//! Tests that a conversation stays well-formed in all circumstances.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -10,8 +10,9 @@ fn memory() -> Memory {
     Memory::new("the task", Watch::new(StuckLimits::default(), "/w"))
 }
 
-/// It begins with us, sides alternate, nothing is empty, and every call has exactly one result,
-/// which stands first in the message right after it. The last turn may be unanswered if said so.
+/// Checks that the conversation begins with a user message, roles alternate, no message is empty,
+/// and each call has exactly one result, which stands first in the message right after it. Without
+/// `answered` the last turn may lack its results.
 fn check(messages: &[Message], answered: bool) -> Result<(), String> {
     for (at, message) in messages.iter().enumerate() {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
@@ -75,12 +76,12 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-/// What happens in one round after the model's turn.
+/// The events of a round after the model's turn.
 #[derive(Clone, Copy, Debug)]
 enum Then {
     Answers,
     AnswersTwice,
-    /// The process is killed after so many answers, and somebody goes on.
+    /// The process is killed after so many answers, and another one resumes.
     Dies(usize),
     Compacts,
 }

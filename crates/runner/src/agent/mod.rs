@@ -1,9 +1,9 @@
-//! The loop around a model: think, act, observe, until the task is done or cannot go on.
+//! The loop around a model: think, act, observe, until the task is done or cannot continue.
 //!
 //! One [`AgentLoop::work`] is one attempt. The loop decides nothing about failures: it reports them
-//! with their facts, and what the engine decides comes back to the model as the result of what it
-//! did. Before each call the most it can cost is reserved; after each round the conversation is on
-//! disk with the progress it stands for.
+//! with their facts, and the engine's decision goes back to the model as the result of its call.
+//! Before each call its maximum cost is reserved; after each round the conversation is on disk
+//! together with its progress.
 //! Design: `docs/design/agent-loop.md`.
 
 mod agent_loop;

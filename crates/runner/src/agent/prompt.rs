@@ -1,10 +1,10 @@
-//! What a model is told.
+//! Texts for the model.
 
 use unstuck_core::attempt::Evidence;
 
 use crate::world::Order;
 
-/// Before everything else.
+/// The system prompt.
 pub(super) const SYSTEM: &str = "\
 You work alone on one task, in a git worktree of your own, with the tools you are given. Nobody reads \
 along, and nobody answers unless you ask with ask_human.
@@ -20,43 +20,44 @@ mutate, and runs after your work has been checked.
 - When a way does not work, say why it failed and take another one; do not repeat it.
 - End with task_done, or with task_blocked when the goal cannot be reached as things are.";
 
-/// What is said of a path that no tool can touch. No answer of a person would change it.
+/// The reply about a path outside the worktree. No answer of the operator would change it.
 pub(super) const ONLY_INSIDE: &str = "Only paths inside the worktree can be read and changed, and no person can allow others. Find a way inside it.";
 
-/// The model used words alone.
+/// The reply to a turn of text alone.
 pub(super) const GO_ON: &str = "Go on with a tool. If the task is done, call task_done; if it cannot be done, call task_blocked.";
 
-/// Little is left of a budget.
+/// The notice that the budget is nearly spent.
 pub(super) const WIND_DOWN: &str = "The budget of this task is nearly spent. Bring what you have to a good end and call task_done.";
 
-/// No result of a call is known: the process or the turn ended before it was noted.
+/// The result of a call whose outcome is unknown: the process or the turn ended before it was
+/// recorded.
 pub(super) const NO_RESULT: &str = "no result is known: it may have taken effect or not. Look whether \
                                     it did before you repeat it.";
 
-/// A call was not reached.
+/// The result of a call that was not reached.
 pub(super) const NOT_RUN: &str = "not run: the attempt ended before it";
 
-/// Somebody is asked.
+/// The result of a call that asks the operator.
 pub(super) const ASKED: &str = "a person is asked; their answer follows";
 
-/// Something failed in the very turn that says it is done.
+/// The reply to `task_done` in a turn in which an earlier call failed.
 pub(super) const DONE_TOO_SOON: &str =
     "not taken: something before it in the same turn failed. Look at that first.";
 
-/// The head of what replaces the middle of a conversation.
+/// The heading of the list that replaces the middle of a conversation.
 pub(super) const SHORTENED: &str =
     "[The middle of this conversation was too long and is left out. What was done there:]";
 
-/// What an agent reads that does one thing over and over.
+/// Returns the hint to an agent that repeats the same action.
 pub(super) fn nudge(evidence: &Evidence) -> String {
     format!("Note: {evidence}. Doing it again will not help; find out why, or take another way.")
 }
 
-/// The task, with what failed before at its head.
+/// Returns the first prompt: the task, preceded by earlier failures.
 pub(super) fn task(order: &Order, notes: &str) -> String {
     let task = &order.task;
     let mut text = match &order.context {
-        // The goal stands in it as it was given.
+        // The context contains the goal unchanged.
         Some(context) => context.trim_end().to_owned(),
         None => format!("TASK: {}\n\n{}", task.title, task.goal.trim_end()),
     };
