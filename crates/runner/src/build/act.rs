@@ -1,5 +1,5 @@
-//! Irreversible actions of a build, and how each is looked up: those of git here, the others where
-//! calls are made.
+//! Irreversible actions of a build and their lookup: those of git in this module, the others in
+//! `connect`.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Shared {
         done.unwrap_or_else(failed)
     }
 
-    /// Finds out whether the action of an order happened.
+    /// Looks up whether the action of an order happened.
     pub(super) async fn look_up(&self, order: &Order) -> Outcome {
         let found = match kind(order) {
             Some(MutationKind::Merge) => self.is_merged(order).await,
@@ -37,12 +37,13 @@ impl Shared {
                 self.look_up_call(order).await
             }
         };
-        // It was not looked up at all: that can be tried again.
+        // The lookup itself failed, so it can be retried.
         found.unwrap_or_else(failed)
     }
 
-    /// Moves the build's branch. Whoever holds the merge lock is the only one of us who does; if
-    /// somebody else moved it, the work is brought onto the new head first.
+    /// Moves the build's branch to the task's commit. The merge lock makes this worker the only one
+    /// of the build to do so; if the branch was moved from outside, the work is brought onto the
+    /// new head first.
     async fn merge(&self, order: &Order) -> Result<Outcome, Fault> {
         let workspace = self.workspace(order).await?;
         let commit = workspace.commit_made().await?;
@@ -74,8 +75,8 @@ impl Shared {
         Ok(brought(&commit, &workspace.base().await?))
     }
 
-    /// Where a pull request is opened for the build, what lands is what it will hold: a check that
-    /// is red before it goes back to the agent, like any other.
+    /// Runs the checks before the pull request that is opened for the build, because it will
+    /// contain what lands now: a red check goes back to the agent, like any other.
     async fn pass_before_request(&self, order: &Order, workspace: &Workspace) -> Result<(), Fault> {
         if !self.settings.pull_request || self.settings.in_place {
             return Ok(());
@@ -84,7 +85,7 @@ impl Shared {
         self.pass(order, task, &task.gates.pre_pr, workspace).await
     }
 
-    /// Sends the build's branch. What went wrong on the way says nothing about whether it arrived.
+    /// Pushes the build's branch. A failure on the way says nothing about whether the push arrived.
     async fn push(&self, order: &Order) -> Result<Outcome, Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         self.pass(order, task, &task.gates.pre_push, &workspace).await?;
@@ -97,7 +98,7 @@ impl Shared {
         let git = git.kept_by(shell.guard, shell.lock);
         match git.push(remote, &commit, &branch).await {
             Ok(()) => Ok(applied(&commit)),
-            // The answer may have been lost on its way back: it is looked up.
+            // The response may have been lost, so the push is looked up.
             Err(fault) => {
                 let fault = Arc::new(not_pushed(fault, remote, &branch));
                 Ok(Outcome::Unknown { fault })
@@ -130,7 +131,7 @@ fn kind(order: &Order) -> Option<MutationKind> {
     order.mutation.as_ref().map(|mutation| mutation.spec.kind)
 }
 
-/// What a merge brought onto the branch.
+/// Returns the outcome of a merge: the commit, or [`NOTHING_MERGED`].
 fn brought(commit: &Oid, base: &Oid) -> Outcome {
     if commit == base {
         Outcome::Applied { result: NOTHING_MERGED.into() }
@@ -139,7 +140,7 @@ fn brought(commit: &Oid, base: &Oid) -> Outcome {
     }
 }
 
-/// Whatever kept a push from arriving, the work is done without it.
+/// Turns any fault of a push into `GitPushFailed`, because the work is done without the push.
 fn not_pushed(fault: Fault, remote: &str, branch: &str) -> Fault {
     let exit = match &fault.kind {
         Kind::GitPushFailed(known) => known.exit,

@@ -1,4 +1,4 @@
-//! An attempt at a task: its worktree, whoever works in it, and what they did.
+//! An attempt at a task: its worktree, the agent or model that works in it, and the result.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -38,34 +38,34 @@ use crate::control::RunSocket;
 use crate::decider::{Look, Looked};
 use crate::world::{Order, Report};
 
-/// How an agent says at the start of a line that it cannot go on without a person.
+/// The prefix of a line by which an agent says that it cannot continue without the operator.
 const BLOCKED: &str = "BLOCKED:";
 
-/// What somebody who was let work made of it.
+/// The result of an agent's or model's work.
 pub(super) struct Worked {
-    /// How they ended.
+    /// The way it ended.
     pub(super) end: End,
-    /// What they did.
+    /// The actions performed.
     pub(super) actions: Vec<Action>,
-    /// What that cost, as far as it is not reported yet.
+    /// The cost that has not been reported yet.
     pub(super) spent: Amount,
-    /// What the machine held of the wall around them.
+    /// The parts of the sandbox that the machine enforced.
     pub(super) held: Held,
-    /// What the worktree held when they said that the task is done.
+    /// The content of the worktree when the agent said that the task is done.
     pub(super) content: Option<Content>,
 }
 
-/// How the processes of a run reach the supervisor.
+/// The connection of a run's processes to the supervisor.
 #[derive(Default)]
 pub(super) struct WayToUs {
-    /// The variables that say it.
+    /// The environment variables that describe it.
     pub(super) variables: Vec<(OsString, OsString)>,
-    /// The socket of the run, open as long as this lives.
+    /// The socket of the run, open as long as this value lives.
     pub(super) socket: Option<RunSocket>,
 }
 
 impl Shared {
-    /// Nothing, when it was stopped.
+    /// Performs an attempt. Returns `None` if it was stopped.
     pub(crate) async fn attempt(
         &self,
         order: &Order,
@@ -91,7 +91,7 @@ impl Shared {
             self.go_on_from_landed(order, &workspace).await?;
         }
         if self.is_of_a_build() {
-            // It is ended half-way like the agent that would come after it.
+            // The measurement can be stopped halfway, like the agent that would follow it.
             let measured = Box::pin(self.measure_base(order, task, &workspace));
             match stop.run_until_cancelled(measured).await {
                 Some(measured) => measured?,
@@ -155,7 +155,7 @@ impl Shared {
         self.denied.note(order.effect.task, &end);
         self.note_denials(order, &end).await;
         let approach = self.approach(&end, &actions, &workspace).await?;
-        // Asking for the work once more would end at the same wall.
+        // Another attempt would be denied the same access.
         if approach.files_changed == 0
             && let Some(denied) = self.take_denied(order, task)
             && (self.misses_declaration(order, &denied).await
@@ -167,7 +167,7 @@ impl Shared {
         Ok(Some(Report { outcome: outcome(end, approach), spent }))
     }
 
-    /// Runs the checks before the first paid call, and says what is red.
+    /// Runs the checks before the first paid call, and reports those that are red.
     async fn measure_base(
         &self,
         order: &Order,
@@ -213,7 +213,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether there is any budget left for an agent program, whose calls are not reserved.
+    /// Returns whether any budget is left for an agent program, whose calls are not reserved.
     async fn has_budget(&self, order: &Order) -> bool {
         let reserve = Command::Reserve { effect: order.effect.id, amount: Amount::ZERO };
         match self.decider.command(reserve).await {
@@ -221,7 +221,7 @@ impl Shared {
                 let run = Some(order.effect.run);
                 decided.iter().all(|recorded| recorded.event.ended_run() != run)
             }
-            // What is wrong is found out again when the attempt has ended.
+            // The error shows up again at the end of the attempt.
             Err(error) => {
                 tracing::debug!(%error, "whether there is budget left is not known");
                 true
@@ -229,7 +229,8 @@ impl Shared {
         }
     }
 
-    /// What the task's own files say beside its goal, and what is red before its agent begins.
+    /// Returns the notes from the task's files, and the checks that are red before its agent
+    /// begins.
     pub(super) fn notes(&self, order: &Order, task: &TaskSettings) -> String {
         let known = self.baselines.known(order.build, &task.gates);
         let red = known.and_then(|baseline| baseline::told(&baseline, task.gates.baseline));
@@ -244,7 +245,7 @@ impl Shared {
         self.prepare_at(order, start, self.head(order).await?).await
     }
 
-    /// What an attempt finds that starts from this commit.
+    /// Prepares the worktree for an attempt that starts from the commit `head`.
     pub(super) async fn prepare_at(
         &self,
         order: &Order,
@@ -278,8 +279,8 @@ impl Shared {
         Ok(workspace)
     }
 
-    /// Work that has landed and was refused further on, by a check before the push for example, is
-    /// part of the build: the next attempt is counted from it.
+    /// Makes landed work the base of the next attempt. Work that was refused after it landed, by a
+    /// check before the push for example, is part of the build.
     async fn go_on_from_landed(&self, order: &Order, workspace: &Workspace) -> Result<(), Fault> {
         let made = workspace.commit_made().await?;
         if made == workspace.base().await? {
@@ -304,7 +305,7 @@ impl Shared {
             environment.retain(|(known, _)| *known != name);
             environment.extend(value.map(|value| (name, value)));
         }
-        // Those of a run that we are a child of ourselves lead to the wrong place.
+        // Inherited variables of an outer run would lead to the wrong supervisor.
         environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
         let WayToUs { variables, socket } = self.way_to_us(order)?;
         environment.extend(variables);
@@ -327,24 +328,24 @@ impl Shared {
         Ok((assignment, socket))
     }
 
-    /// How far the attempt may go: its program ends itself where the money is spent, and is ended where
-    /// the working time is.
+    /// Returns the limits of an attempt: the agent program ends itself when the money is spent, and
+    /// is ended when the working time is.
     async fn limits(&self, order: &Order, task: &TaskSettings) -> Limits {
         let (budget, now) = (self.settings.budget, self.clock.now());
         let left = Look::BudgetLeft { task: order.effect.task, budget, now };
-        // What is wrong is found out again when the attempt has ended.
+        // The error shows up again at the end of the attempt.
         let Ok(Looked::Budget(left)) = self.decider.look(left).await else { return task.limits };
         let time = left.time_ms.map(|left| Duration::from_millis(left.max(1)));
         Limits {
-            // With nothing at all it would not begin, and could not say why.
+            // With zero the program would not start and could not say why.
             money_micros_max: left.money_micros.map(|left| left.max(1)),
             total: time.map_or(task.limits.total, |time| task.limits.total.min(time)),
             ..task.limits
         }
     }
 
-    /// What never runs or cannot be taken back does not run in an agent program either, unless the
-    /// settings or a person allow it.
+    /// Puts shims first in the search path, which refuse denied and irreversible commands to an
+    /// agent program as well, unless the settings or the operator allow them.
     fn put_shims_first(
         &self,
         order: &Order,
@@ -362,7 +363,7 @@ impl Shared {
         if !shims.programs().is_empty() {
             let folders = std::env::split_paths(&path);
             let folders = std::iter::once(shims.folder().to_owned()).chain(folders);
-            // A folder whose name cannot stand in a path leaves it as it was.
+            // A folder whose name cannot be part of a search path leaves it unchanged.
             if let Ok(path) = std::env::join_paths(folders) {
                 environment.retain(|(name, _)| name != "PATH");
                 environment.push(("PATH".into(), path));
@@ -371,12 +372,12 @@ impl Shared {
         Ok(())
     }
 
-    /// Where the shims of a run are.
+    /// Returns the folder of a run's shims.
     pub(super) fn shims_folder(&self, order: &Order) -> PathBuf {
         self.settings.runs.join("shims").join(order.effect.run.to_string())
     }
 
-    /// The shims of a run.
+    /// Creates the shims of a run.
     pub(super) fn shims(
         &self,
         order: &Order,
@@ -390,7 +391,8 @@ impl Shared {
         })
     }
 
-    /// The variables by which the agent's own processes reach us, to report for this attempt only.
+    /// Opens the run's socket, and returns the variables by which the agent's processes reach the
+    /// supervisor, to report for this attempt only.
     pub(super) fn way_to_us(&self, order: &Order) -> Result<WayToUs, Fault> {
         let Some(Control { socket, key, declarable }) = &self.settings.control else {
             return Ok(WayToUs::default());
@@ -415,8 +417,8 @@ impl Shared {
         Ok(WayToUs { variables, socket: Some(own) })
     }
 
-    /// The conversation that an agent program goes on with. One that has grown too long is begun
-    /// anew: the worktree is there.
+    /// Returns the conversation that an agent program resumes. One that has grown too long is begun
+    /// anew, because the worktree is kept.
     async fn thread(&self, order: &Order, start: Start) -> Option<String> {
         if start != Start::Resume {
             return None;
@@ -424,7 +426,7 @@ impl Shared {
         self.kept(order).await.map(|said| said.as_str().to_owned())
     }
 
-    /// The latest conversation of a task; none where it cannot be read.
+    /// Returns the latest conversation of a task; `None` if it cannot be read.
     pub(super) async fn kept(&self, order: &Order) -> Option<Conversation> {
         match self.store.checkpoint(&self.project_name, order.effect.task).await {
             Ok(conversation) => conversation,
@@ -435,8 +437,7 @@ impl Shared {
         }
     }
 
-    /// Takes secrets out of what the agent's program has kept of the attempt: it may have printed its
-    /// own key.
+    /// Redacts the transcripts that the agent's program keeps: it may have printed its own key.
     async fn redact_transcripts(&self, agent: &dyn Agent) {
         let Some(folder) = agent.transcripts().map(Path::to_owned) else { return };
         if !folder.is_dir() {
@@ -468,7 +469,7 @@ impl Shared {
         let end = match (ended.end, seen.done, seen.stuck) {
             (End::Stopped, ..) if stop.is_cancelled() => return None,
             (end @ End::Finished { .. }, Some(_), _) | (end, None, None) => end,
-            // However it ended after that, its work was done before.
+            // The agent reported the work as done before it ended, no matter how.
             (_, Some(said), _) => End::Finished { said, denials: Vec::new() },
             (_, None, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
         };
@@ -477,7 +478,8 @@ impl Shared {
         Some(Worked { end, actions: seen.actions, spent, held, content: seen.content })
     }
 
-    /// What the attempt did, by what it left and what was seen of it.
+    /// Returns the approach of an attempt, from the diff it left and the actions it was seen to
+    /// perform.
     async fn approach(
         &self,
         end: &End,
@@ -494,7 +496,7 @@ impl Shared {
     }
 }
 
-/// The search path of an environment.
+/// Returns the search path of an environment.
 pub(super) fn path_of(environment: &[(OsString, OsString)]) -> &OsStr {
     let path = environment.iter().find(|(name, _)| name == "PATH");
     path.map_or(OsStr::new(""), |(_, value)| value)
@@ -517,7 +519,7 @@ fn outcome(end: End, approach: Approach) -> Outcome {
     }
 }
 
-/// An agent that was ended because no working time is left has spent a budget.
+/// Turns the timeout of an agent that had no working time left into an exhausted budget.
 fn blame_budget_of_time(end: &mut End, agent: Option<&str>) {
     let End::Failed(fault) = end else { return };
     if fault.code() == Code::IterationTimeout {
@@ -527,7 +529,8 @@ fn blame_budget_of_time(end: &mut End, agent: Option<&str>) {
     }
 }
 
-/// What an agent says it needs: the rest of its last message after `BLOCKED:` at the start of a line.
+/// Returns the need that an agent states: the rest of its last message after `BLOCKED:` at the
+/// start of a line.
 fn blocked(said: &str) -> Option<&str> {
     let line = said.lines().map(str::trim_start).find(|line| line.starts_with(BLOCKED))?;
     let from = line.as_ptr() as usize - said.as_ptr() as usize + BLOCKED.len();

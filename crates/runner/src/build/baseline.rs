@@ -1,6 +1,6 @@
-//! What the checks say about the start commit, measured once per build and set of checks and kept
-//! beside the runs; and what the agent is told about it. The next build measures again: what a check
-//! needs around it may have changed.
+//! Baselines: the results of the checks on the start commit, measured once per build and set of
+//! checks and kept next to the runs, and the text about them for the agent. The next build measures
+//! again, because the environment of a check may have changed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,23 +19,24 @@ use unstuck_world::workspace::{Shell, Workspace};
 use super::settings::Gates;
 use crate::lock::lock;
 
-/// How many lines of a red check's output an agent is shown.
+/// Maximum number of lines of a red check's output shown to an agent.
 const TOLD_LINES_MAX: usize = 40;
 
-/// What was red before any agent worked.
+/// Results of the checks before any agent worked.
 #[derive(Debug)]
 pub(super) struct Baselines {
     folder: PathBuf,
-    /// A build whose record is lost may have had the same number, and hardly the same commit.
+    /// The start commit, part of the file name: a build whose record is lost may have had the same
+    /// number, but hardly the same commit.
     start: Oid,
-    /// By the build and the checks that were run: tasks may have different ones.
+    /// Baselines by build and checks, because tasks may have different checks.
     known: Mutex<BTreeMap<String, Arc<Baseline>>>,
-    /// One task measures, the others wait for it.
+    /// Held while one task measures; the others wait for it.
     measuring: tokio::sync::Mutex<()>,
 }
 
 impl Baselines {
-    /// Kept in `folder`.
+    /// Creates the baselines, with files in `folder`.
     pub(super) fn new(folder: &Path, start: &Oid) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -45,22 +46,22 @@ impl Baselines {
         }
     }
 
-    /// What is known about these checks of a build.
+    /// Returns the baseline of these checks in a build, if it was measured.
     pub(super) fn known(&self, build: BuildId, gates: &Gates) -> Option<Arc<Baseline>> {
         let name = name(build, gates);
         let mut known = lock(&self.known);
         if let Some(baseline) = known.get(&name) {
             return Some(Arc::clone(baseline));
         }
-        // One that cannot be read is measured again.
+        // An unreadable file is measured again.
         let bytes = fs::read(self.file(&name)).ok()?;
         let baseline: Arc<Baseline> = Arc::new(serde_json::from_slice(&bytes).ok()?);
         known.insert(name, Arc::clone(&baseline));
         Some(baseline)
     }
 
-    /// Measures it in a worktree that no agent has worked in yet, unless that was done before. Where
-    /// an agent has worked already it cannot be measured, and red is red.
+    /// Measures the baseline in a worktree that no agent has worked in yet, unless that was done
+    /// before. Returns `None` if an agent has worked there already: then any red check counts.
     pub(super) async fn measure(
         &self,
         (build, gates, words): (BuildId, &Gates, &str),
@@ -96,7 +97,7 @@ impl Baselines {
     }
 }
 
-/// What an agent is told about checks that are red before it begins; nothing where none is.
+/// Returns the text for an agent about checks that are red before it begins; `None` if all pass.
 pub(super) fn told(baseline: &Baseline, mode: BaselineMode) -> Option<String> {
     let mut text = String::new();
     for (command, red) in baseline.red() {
@@ -129,7 +130,7 @@ fn last_lines(text: &str, lines_max: usize) -> Vec<&str> {
     lines[lines.len().saturating_sub(lines_max)..].to_vec()
 }
 
-/// The same for the same commands of a build in the same order, and for no others.
+/// Returns a name that is unique for a build and its commands in their order.
 fn name(build: BuildId, gates: &Gates) -> String {
     let commands: Vec<&[String]> = gates.all().map(Checks::commands).to_vec();
     let text = serde_json::to_string(&commands).unwrap_or_default();

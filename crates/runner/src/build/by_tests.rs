@@ -1,5 +1,6 @@
-//! What the tests wrote that an agent ran itself: tracked files that checks are known to change, and
-//! that neither the agent's actions nor the task's words name. It is no work.
+//! Restoring of files that were written by tests an agent ran itself: tracked files that checks are
+//! known to change, and that neither the agent's actions nor the task's words name. These changes
+//! are not part of the work.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use super::world::Shared;
 use crate::world::Order;
 
 impl Shared {
-    /// Puts back what an agent's own tests wrote.
+    /// Restores the files that an agent's own test runs wrote.
     pub(super) async fn put_back_what_tests_wrote(
         &self,
         order: &Order,
@@ -22,7 +23,7 @@ impl Shared {
         actions: &[Action],
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        // In a tree that was worked in before, an earlier attempt may have meant it.
+        // In a worktree that is not new, an earlier attempt may have changed the files on purpose.
         let is_new = matches!(start, Start::Fresh | Start::FromBase | Start::NewWorktree);
         let by_checks = workspace.changed_by_checks()?;
         if !is_new || by_checks.is_empty() || actions.len() >= ACTIONS_MAX {

@@ -1,4 +1,5 @@
-//! Whether what an agent left may land: inside the fence, on the build's head, past the checks.
+//! The check of an agent's work before it lands: within the allowed paths, on the build's head, and
+//! past the checks.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -35,8 +36,8 @@ impl Shared {
     pub(crate) async fn try_check(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         let judged = self.judge(order, task, &workspace).await;
-        // An outage says nothing about the work, and what was taken back has its own reason: what was
-        // denied counts at the check that judges the work.
+        // An outage says nothing about the work, and work that was taken back has a reason of its
+        // own: denials count at the check that judges the work.
         if matches!(&judged, Err(fault) if fault.category() != Category::Validation) {
             return judged;
         }
@@ -53,7 +54,7 @@ impl Shared {
         })
     }
 
-    /// What the latest attempt was not allowed to do, as a fault. It counts once.
+    /// Returns the denials of the latest attempt as a fault. They count once.
     pub(super) fn take_denied(&self, order: &Order, task: &TaskSettings) -> Option<Fault> {
         let denied = self.denied.take(order.effect.task, &self.never_run());
         denied.map(|fault| asked_by(fault, &task.worker))
@@ -72,7 +73,8 @@ impl Shared {
         self.pass(order, task, &task.gates.pre_commit, workspace).await
     }
 
-    /// What lies outside is taken back at once; what has to be asked about stays for the answer.
+    /// Takes back changes outside the allowed paths at once; changes that need an approval stay
+    /// until the answer.
     pub(crate) async fn fence(
         &self,
         order: &Order,
@@ -115,21 +117,23 @@ impl Shared {
         }
     }
 
-    /// Whether changed tests are taken without a question: the task's words say that tests change, and
-    /// no check was red before, so that there is none to make pass by changing it.
+    /// Returns whether changed tests are accepted without a question: the task's words say that
+    /// tests change, and no check was red before, so that there is none to make pass by changing
+    /// it.
     fn takes_changed_tests(&self, order: &Order, task: &TaskSettings) -> bool {
         self.was_green(order, task) && changes_tests(&words_of(order))
     }
 
-    /// Whether an agent is told that it added files that change how the checks run: once for each
-    /// task, and not where the task's own words name one of them.
+    /// Returns whether to tell the agent first that the files it added change how the checks run:
+    /// once per task, and not if the task's own words name one of them.
     fn tells_first(&self, order: &Order, task: &TaskSettings, paths: &[PathBuf]) -> bool {
         let words = words_of(order);
         paths.iter().all(|path| task.scope.tells_first(path) && !is_named_in(&words, path))
             && lock(&self.told_first).insert(order.effect.task)
     }
 
-    /// Takes back what changes how the checks run, and the fault that tells the agent so.
+    /// Takes back the files that change how the checks run, and returns the fault that tells the
+    /// agent so.
     async fn tell_first(
         &self,
         order: &Order,
@@ -147,8 +151,8 @@ impl Shared {
         Ok(Fault::scope_forbidden(CHECK_FILES, message, context))
     }
 
-    /// Puts files back that a person wants left as they were. Where nothing else was changed, the
-    /// agent is to find another way.
+    /// Restores files that the operator wants unchanged. If no other change is left, the agent has
+    /// to find another way.
     async fn put_back(
         &self,
         order: &Order,
@@ -167,22 +171,22 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether a person wants the work done without what a fault is about.
+    /// Returns whether the operator wants the work done without the change that a fault is about.
     pub(super) async fn goes_without(&self, order: &Order, fault: &Fault) -> bool {
         let (task, signature) = (order.effect.task, fault.signature);
         let looked = self.decider.look(Look::GoesWithout { task, signature }).await;
         looked.is_ok_and(|seen| seen.is())
     }
 
-    /// Whether a person allowed what a fault is about.
+    /// Returns whether the operator allowed the action that a fault is about.
     pub(super) async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
         let (task, signature) = (order.effect.task, fault.signature);
         let allowed = self.decider.look(Look::Allows { task, signature }).await;
         allowed.is_ok_and(|seen| seen.is())
     }
 
-    /// The commands that a person allowed the agents of a task beside the rules, without those that
-    /// never run.
+    /// Returns the commands that the operator allowed the agents of a task in addition to the
+    /// rules, without those on the denylist.
     pub(super) async fn allowed_commands(&self, order: &Order) -> BTreeSet<String> {
         let task = order.effect.task;
         match self.decider.look(Look::AllowedCommands { task }).await {
@@ -195,14 +199,14 @@ impl Shared {
         }
     }
 
-    /// The list of what never runs, as the settings leave it.
+    /// Returns the denylist of commands, as the settings leave it.
     pub(super) fn never_run(&self) -> Commands {
         let unlisted = self.settings.unlisted.clone();
         Commands::new(&Rules { unlisted, ..Rules::default() })
     }
 
-    /// Runs the checks of a gate. What fails as it did at the base passes where the settings or a
-    /// person say so.
+    /// Runs the checks of a gate. A check that fails as it did at the base passes if the settings
+    /// or the operator say so.
     pub(super) async fn pass(
         &self,
         order: &Order,
@@ -212,7 +216,8 @@ impl Shared {
     ) -> Result<(), Fault> {
         let egress = self.shell_of_checks(order).await?.1;
         let explain = |fault| explain_refused(fault, egress.as_ref());
-        // What is named was asked about, and is still there because it is allowed.
+        // Protected files that the task names needed an approval, so those still present are
+        // allowed.
         let mut free = named_and_guarded(order, task, checks, workspace).await?;
         let was_asked = !self.takes_changed_tests(order, task);
         let mut allows_tests = was_asked && free.iter().any(|path| belongs_to_tests(path));
@@ -270,7 +275,7 @@ impl Shared {
         }
     }
 
-    /// Runs the checks of a gate once, with these protected files as the agent left them.
+    /// Runs the checks of a gate once, with the protected files in `free` as the agent left them.
     pub(super) async fn run_checks(
         &self,
         order: &Order,
@@ -299,9 +304,10 @@ impl Shared {
         }
     }
 
-    /// What fails exactly as it did at the base passes where the settings or a person say so. Without
-    /// their word it belongs to a task that names the test, brings the check along, changed it, put
-    /// its work into files that git ignores, or changed nothing; else a person is asked.
+    /// Judges checks that fail exactly as they did at the base: they pass if the settings or the
+    /// operator say so. Without such a decision they belong to a task that names the test, brings
+    /// the check along, changed it, put its work into files that git ignores, or changed no file;
+    /// otherwise the operator is asked.
     async fn judge_base(
         &self,
         (order, gate): (&Order, Gate),
@@ -310,7 +316,7 @@ impl Shared {
         verdict: Verdict,
     ) -> Result<Verdict, Fault> {
         let Verdict::Green(seen) = verdict else { return Ok(verdict) };
-        // Where a fresh checkout decides, what lies in the worktree does not.
+        // A fresh checkout decides later, regardless of other files in the worktree.
         if let Some(fault) = seen.proves_less.first()
             && !self.confirms(gate, &seen)
             && let Err(fault) = self.judge_fewer(order, task, workspace, fault.clone()).await
@@ -326,7 +332,7 @@ impl Shared {
         let belongs = match self.base_belongs(order).await {
             Some(false) => return Ok(Verdict::Green(seen)),
             Some(true) => true,
-            // Nothing was done about it, so nothing is compared.
+            // The work changed no file, so there is nothing to compare.
             None if task.gates.baseline == BaselineMode::Compare => {
                 if !workspace.changes().await?.is_empty() {
                     return Ok(Verdict::Green(seen));
@@ -349,7 +355,8 @@ impl Shared {
         Ok(Verdict::Red { fault, seen })
     }
 
-    /// Whether what is red at the base belongs to the work, where a person has said so.
+    /// Returns whether the checks that are red at the base belong to the work, if the operator has
+    /// decided that.
     async fn base_belongs(&self, order: &Order) -> Option<bool> {
         let looked = self.decider.look(Look::BaseBelongs { task: order.effect.task }).await;
         match looked {
@@ -358,14 +365,14 @@ impl Shared {
         }
     }
 
-    /// Tells people that a check or a hook could not run because of our own fence.
+    /// Tells the operator that a check or a hook could not run because of the sandbox.
     pub(super) async fn say_kept(&self, order: &Order, fault: &Fault) {
         if let Some(text) = kept_from_network(fault).or_else(|| kept_by_fence(fault)) {
             self.remark(order, &text).await;
         }
     }
 
-    /// Tells people what was seen on the way.
+    /// Tells the operator about restored files, red checks of the base, and flaky checks.
     async fn say(&self, order: &Order, seen: &Seen) {
         let mut words = Vec::new();
         if let Some(restored) = &seen.restored {
@@ -388,7 +395,7 @@ impl Shared {
     }
 }
 
-/// That something is left of a change when protected files were put back.
+/// Requires that some change is left after protected files were restored.
 fn require_left(seen: &Seen, changes: &[Change]) -> Result<(), Fault> {
     let Some(restored) = seen.restored.as_ref().filter(|_| changes.is_empty()) else {
         return Ok(());
@@ -402,7 +409,8 @@ fn require_left(seen: &Seen, changes: &[Change]) -> Result<(), Fault> {
     Err(Fault::precondition_missing("validate.protect", message, Missing { what }))
 }
 
-/// That a check left the change there: one that resets or cleans the tree has tested something else.
+/// Requires that the checks kept the change: a check that resets or cleans the tree has tested
+/// other content.
 fn require_kept(before: &[Change], after: &[Change], verdict: &Verdict) -> Result<(), Fault> {
     let restored = match verdict {
         Verdict::Green(seen) | Verdict::Red { seen, .. } => seen.restored.as_ref(),
@@ -422,8 +430,8 @@ fn require_kept(before: &[Change], after: &[Change], verdict: &Verdict) -> Resul
     Err(Fault::precondition_missing("validate:check", message, Missing { what }))
 }
 
-/// The question whether a failure that was there before belongs to the work. Where its output speaks
-/// of a variable that the person has set and checks do not get, it says how they get it.
+/// Returns the question whether a failure from before belongs to the work. If its output names a
+/// variable that the operator has set and checks do not get, it explains how to pass it on.
 fn red_base(fault: Fault, withheld: &[String]) -> Fault {
     let mut context = match fault.kind {
         Kind::ValidationPreCommit(context)
@@ -445,8 +453,8 @@ fn red_base(fault: Fault, withheld: &[String]) -> Fault {
     Fault::validation_red_base("validate:base", message, context)
 }
 
-/// Changed files that the checks are held to and that the task's words name, each or as the tests: a
-/// person is asked whether their change is wanted.
+/// Returns changed files that the checks protect and that the task's words name, individually or as
+/// tests: the operator is asked whether their change is wanted.
 async fn named_and_guarded(
     order: &Order,
     task: &TaskSettings,
@@ -469,7 +477,7 @@ async fn named_and_guarded(
     checks.guarded(workspace, &changes, held).await
 }
 
-/// How everything that is changed stands to the fence.
+/// Judges all changed files against the task's scope.
 pub(super) async fn look_over(
     task: &TaskSettings,
     workspace: &Workspace,
@@ -483,7 +491,7 @@ pub(super) fn names(paths: &[PathBuf]) -> String {
     names.join(", ")
 }
 
-/// The same fault with the name of the agent that asked.
+/// Returns the fault with the name of the agent that asked.
 fn asked_by(mut fault: Fault, worker: &Worker) -> Fault {
     let name = match worker {
         Worker::Agent(agent) => agent.name(),

@@ -1,4 +1,5 @@
-//! What the checks really said becomes part of the journal: the morning report tells nothing else.
+//! Recording of the checks' results in the journal, which are the only source of the morning
+//! report.
 
 use unstuck_core::engine::{Check, CheckVerdict, Checked, Command, Note};
 use unstuck_core::fault::{Category, Fault, Kind};
@@ -8,7 +9,7 @@ use super::world::Shared;
 use crate::world::Order;
 
 impl Shared {
-    /// Writes down what a gate said.
+    /// Records the results of a gate.
     pub(super) async fn note_checked(&self, order: &Order, checks: &Checks, verdict: &Verdict) {
         let mut checked = checked(checks, verdict);
         for check in &mut checked.checks {
@@ -18,22 +19,22 @@ impl Shared {
             *path = self.settings.redactor.text(path).into();
         }
         let note = Command::Note { effect: order.effect.id, note: Note::Checked { checked } };
-        // Whoever ended the run meanwhile does not wait for its checks.
+        // The run may have ended meanwhile, and then its checks are not awaited.
         if let Err(error) = self.decider.command(note).await {
             tracing::debug!(%error, "nobody wants to know what the checks said");
         }
     }
 }
 
-/// The checks that were run: all of them, or those up to the one that is in the way.
+/// Returns the checks that were run: all of them, or those up to the first that failed.
 fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
     let list = match verdict {
         Verdict::NothingToCheck => Vec::new(),
         Verdict::Green(seen) => passed(checks, seen),
         Verdict::Red { fault, seen } => {
             let mut run = passed(checks, seen);
-            // One that fails as it did before, or runs fewer tests, is in the way although those after
-            // it were run.
+            // A check that fails as it did before, or runs fewer tests, is blamed although the ones
+            // after it were run.
             match run.iter_mut().find(|known| is_about(fault, &known.command)) {
                 Some(known) => known.verdict = CheckVerdict::Failed,
                 None => {
@@ -53,7 +54,7 @@ fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
     Checked { gate: checks.gate(), checks: list, more_passed: 0, put_back }
 }
 
-/// Those that were not in the way, in the order they were run.
+/// Returns the checks that did not block, in the order in which they were run.
 fn passed(checks: &Checks, seen: &Seen) -> Vec<Check> {
     let run = seen.green.len() + seen.red_at_base.len();
     let verdict = |command: &String| {
@@ -68,7 +69,7 @@ fn passed(checks: &Checks, seen: &Seen) -> Vec<Check> {
     checks.commands().iter().take(run).map(|command| check(command, verdict(command))).collect()
 }
 
-/// Whether a fault is that a check failed.
+/// Returns whether a fault says that this check failed.
 fn is_about(fault: &Fault, command: &str) -> bool {
     match &fault.kind {
         Kind::ValidationPreCommit(red)

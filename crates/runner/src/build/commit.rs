@@ -1,4 +1,4 @@
-//! What was checked becomes a commit, and what a person did not allow is taken back.
+//! Committing of checked work, and removal of changes that the operator did not allow.
 
 use unstuck_core::engine::Outcome;
 use unstuck_core::fault::Fault;
@@ -24,7 +24,7 @@ impl Shared {
         self.commit_as(order, message(order), &workspace).await
     }
 
-    /// Commits what was checked, under these words.
+    /// Commits the checked content with this message.
     pub(crate) async fn commit_as(
         &self,
         order: &Order,
@@ -36,11 +36,11 @@ impl Shared {
         self.settings.secrets.check(&workspace.patch_of(&content).await?)?;
         let wording =
             Wording { message, person: self.settings.person.clone(), at: self.clock.now() };
-        // The repository's hooks run what agents wrote, as checks do.
+        // The repository's hooks run code that agents wrote, as checks do.
         let egress = &self.settings.check_egress;
         let (shell, _egress) = self.shell_reaching(order, egress, self.shell(order)).await?;
         match workspace.commit(&content, &wording, &shell).await? {
-            // A hook put its own hand to it, so it is not what was checked.
+            // A hook changed the content, so it is no longer what was checked.
             Committed::As { by_hook: true, .. } => {
                 self.pass(order, task, &task.gates.pre_commit, workspace).await
             }
@@ -55,7 +55,7 @@ impl Shared {
         }
     }
 
-    /// All that the fence asks about: a person said no to it.
+    /// Takes back all changes that need an approval, because the operator denied it.
     async fn try_take_back(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         let verdict = look_over(task, &workspace).await?;
@@ -67,7 +67,7 @@ impl Shared {
     }
 }
 
-/// The task in its own words, and who did it.
+/// Returns the commit message: the task's title, its name and the run.
 fn message(order: &Order) -> String {
     let title = if order.task.title.is_empty() { &order.task.name } else { &order.task.title };
     format!("{title}\n\nUnstuck-Task: {}\nUnstuck-Run: {}\n", order.task.name, order.effect.run)

@@ -1,5 +1,5 @@
-//! A green check is believed where the commit alone makes it green: it is run once more in a fresh
-//! checkout where something else could.
+//! Confirmation of a green check: if other files than those of the commit could have made it pass,
+//! it is run once more in a fresh checkout.
 
 use unstuck_core::engine::Start;
 use unstuck_core::fault::{Category, Class, Code, Fault, Gate, Kind, Validation};
@@ -13,7 +13,7 @@ use super::settings::TaskSettings;
 use super::world::Shared;
 use crate::world::Order;
 
-/// Below the output of a check that is red only in a fresh checkout.
+/// The remark below the output of a check that is red only in a fresh checkout.
 const ONLY_HERE: &str = "[This is how it ends in a fresh checkout of the change, with run.setup run anew. In \
     the worktree it passes, because of something that lies only there: a package that was installed and is \
     not declared, or what was built before.]";
@@ -41,7 +41,7 @@ impl Shared {
         let place = Self::place(order).fresh();
         let mut fresh = order.clone();
         fresh.effect.task = place.task;
-        // What a first run leaves could make a second one pass, so that a flaky check is told apart by
+        // Leftovers of a first run could make a second one pass, so a flaky check is recognized by
         // another checkout.
         let gates = (task, checks);
         let mut checked = Box::pin(self.check_fresh(&fresh, gates, commit.clone())).await;
@@ -55,7 +55,7 @@ impl Shared {
         }
     }
 
-    /// Whether a fresh checkout decides about what a gate found.
+    /// Returns whether a fresh checkout decides about the findings of a gate.
     pub(super) fn confirms(&self, gate: Gate, seen: &Seen) -> bool {
         gate == Gate::PreCommit
             && self.is_of_a_build()
@@ -78,7 +78,7 @@ impl Shared {
         let workspace = self.prepare_at(fresh, Start::Fresh, commit).await?;
         let (shell, egress) = self.shell_of_checks(fresh).await?;
         let mut shell = workspace.behind_wall(&shell);
-        // Node looks for packages in all folders above, and the person's own are there.
+        // Node looks for packages in all parent folders, which contain the operator's own.
         if self.settings.setup.iter().any(|command| installs_node_packages(command)) {
             shell.wall.hidden.push(self.settings.project.root().join("node_modules"));
         }
@@ -87,7 +87,8 @@ impl Shared {
         checked.map_err(|fault| explain_refused(fault, egress.as_ref()))
     }
 
-    /// What the change itself makes fail is a red check, told to the agent with what is different here.
+    /// Turns a failure that the change itself causes into a red check, with a remark for the agent
+    /// about the difference to the worktree.
     fn blame_leftovers(&self, fault: Fault, checks: &Checks) -> Fault {
         let is_of_the_change = fault.class() == Class::CodeError
             || matches!(
@@ -117,7 +118,7 @@ impl Shared {
     }
 }
 
-/// Whether a command installs what `node_modules` holds.
+/// Returns whether a command installs into `node_modules`.
 fn installs_node_packages(command: &str) -> bool {
     let is_manager = |word: &str| matches!(word, "npm" | "pnpm" | "yarn" | "bun");
     programs_of(command).iter().any(|words| words.first().is_some_and(|word| is_manager(word)))

@@ -1,4 +1,4 @@
-//! Actions outside of git: performed and looked up by what was kept with their intent.
+//! Actions outside of git: performed and looked up by the call that was recorded with their intent.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,11 +16,11 @@ use super::world::Shared;
 use crate::probe::{idempotency_key, look_up};
 use crate::world::Order;
 
-/// Where a command that acts finds the key that is the same for every sending of it.
+/// The environment variable with the idempotency key, for a command that acts.
 const KEY_VARIABLE: &str = "UNSTUCK_IDEMPOTENCY_KEY";
-/// Where the settings name the hosts of an action.
+/// The setting that names the hosts of an action.
 const ALLOWED: ReachSetting = ReachSetting { heading: "[[actions.allowed]]", name: "hosts" };
-/// What the full name of a branch begins with.
+/// The prefix of a branch's full name.
 const BRANCHES: &str = "refs/heads/";
 
 impl Shared {
@@ -45,7 +45,7 @@ impl Shared {
         }
     }
 
-    /// Finds out whether a call got through. The command that was kept for it knows best.
+    /// Looks up whether a call got through, preferably by the command that was recorded for it.
     pub(super) async fn look_up_call(&self, order: &Order) -> Result<Outcome, Fault> {
         let (mutation, call) = kept(order)?;
         let reach = self.permit(order, mutation).await?.probe;
@@ -69,9 +69,9 @@ impl Shared {
         idempotency_key(&self.project_name, mutation)
     }
 
-    /// A program in the task's worktree that knows the key of an action. What an agent declared runs
-    /// behind the wall, with the variables that every command gets and those that were allowed. Its
-    /// ways out are open until the second is dropped.
+    /// Returns the launch of a program in the task's worktree, with the key of an action. An action
+    /// that an agent declared runs in the sandbox, with the variables of all commands and those
+    /// that were allowed. The [`Egress`] keeps its connections open until it is dropped.
     async fn launch(
         &self,
         order: &Order,
@@ -126,7 +126,8 @@ impl Shared {
     }
 }
 
-/// The network of an action: closed where its rule names no host. Hosts are reached through a proxy.
+/// Returns the network of an action: closed unless its rule allows all. Named hosts are reached
+/// through a proxy.
 const fn network_for(reach: &ActionReach) -> Connections {
     match reach {
         ActionReach::Hosts(_) => Connections::Closed(Vec::new()),
@@ -134,12 +135,12 @@ const fn network_for(reach: &ActionReach) -> Connections {
     }
 }
 
-/// Whether the plan itself holds this action, and no agent declared it.
+/// Returns whether the action is part of the plan rather than declared by an agent.
 pub(super) fn is_planned(order: &Order, mutation: &Mutation) -> bool {
     order.task.mutations.iter().any(|planned| **planned == *mutation.spec)
 }
 
-/// The action of an order, and what it calls.
+/// Returns the action of an order, and its call.
 fn kept(order: &Order) -> Result<(&Mutation, &Call), Fault> {
     let kept = order.mutation.as_ref().and_then(|known| Some((known, known.spec.call.as_deref()?)));
     kept.ok_or_else(|| {
@@ -148,7 +149,7 @@ fn kept(order: &Order) -> Result<(&Mutation, &Call), Fault> {
     })
 }
 
-/// The branch a pull request comes from.
+/// Returns the branch of a pull request.
 fn head(wanted: &PullRequest, order: &Order) -> String {
     let own = || {
         let branch = Project::branch(order.build);

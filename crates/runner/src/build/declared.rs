@@ -1,5 +1,5 @@
-//! What agents declare for after the checks, held to the settings once more before it is performed:
-//! a declaration comes over a socket that anything an agent starts can speak to.
+//! Actions that agents declared for after the checks, compared with the settings once more before
+//! they are performed: a declaration comes over a socket that any process of an agent can use.
 
 use unstuck_core::engine::Mutation;
 use unstuck_core::fault::Fault;
@@ -13,13 +13,13 @@ use super::worker::Worker;
 use super::world::Shared;
 use crate::world::Order;
 
-/// How much of a change is shown with an action that runs what was changed. Git names the whole
-/// contents at its beginning, so that a yes is for exactly these.
+/// Maximum length in bytes of the patch shown with an action that runs changed files. Git names the
+/// hashes of the whole contents at its beginning, so that an approval is for exactly these.
 const PATCH_BYTES_MAX: usize = 4 * 1_024;
 
 impl Shared {
-    /// What an action may reach that is to be performed or looked up. What the plan itself says always
-    /// may; what an agent declared needs a rule or a person's leave.
+    /// Returns the access that an action has. An action of the plan is always permitted; one that
+    /// an agent declared needs a rule or an approval of the operator.
     pub(super) async fn permit(
         &self,
         order: &Order,
@@ -44,8 +44,8 @@ impl Shared {
         permitted.map_err(|fault| *fault)
     }
 
-    /// What an action runs that the build has changed, as a person reads it; none where it runs the
-    /// project's files as the person has them.
+    /// Returns the description of changed files that an action runs; `None` if it runs the
+    /// project's files unchanged.
     async fn changed_code_of(
         &self,
         order: &Order,

@@ -1,8 +1,9 @@
-//! What agents were not allowed to do, from the end of an attempt to the check of its work.
+//! Denials of agents, from the end of an attempt to the check of its work.
 //!
-//! An agent that got there all the same needed nobody's permission, so a denial is a fault only when
-//! the work does not pass. A denied `unstuck mutate` is one in any case: checks do not see that an
-//! action is missing. A crash in between loses them: the work is then judged by itself.
+//! An agent that reached the goal all the same needed no permission, so a denial is a fault only if
+//! the work does not pass. A denied `unstuck mutate` is one in any case, because checks do not
+//! notice a missing action. A crash in between loses the denials: the work is then judged by
+//! itself.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,25 +20,25 @@ use crate::decider::Look;
 use crate::lock::lock;
 use crate::world::Order;
 
-/// How many denials of one attempt are named.
+/// Maximum number of denials of one attempt that the fault names.
 const NAMED_MAX: usize = 5;
-/// How many are noted.
+/// Maximum number of denials of one attempt that are noted in the journal.
 const NOTED_MAX: usize = 20;
-/// Why an agent program refuses a call of its own.
+/// The reason for which an agent program refuses a tool call.
 const NOT_PERMITTED: &str = "commands.allowed does not list it";
 
-/// Why it refuses a file.
+/// The reason for which an agent program refuses a file.
 const GUARDED: &str = "the agent's own program guards this file";
 
-/// What our own program is called in an agent's shell.
+/// The name of this program in an agent's shell.
 const PROGRAM: &str = "unstuck";
 
-/// The denials of attempts whose work was not checked yet.
+/// The denials of attempts whose work has not been checked yet.
 #[derive(Debug, Default)]
 pub(super) struct Denied(Mutex<BTreeMap<TaskId, Vec<Denial>>>);
 
 impl Denied {
-    /// An attempt at a task ended; what was known of an earlier one counts no more.
+    /// Replaces the denials of a task by those of the attempt that ended.
     pub(super) fn note(&self, task: TaskId, end: &End) {
         let denials = match end {
             End::Finished { denials, .. } => denials.clone(),
@@ -46,15 +47,15 @@ impl Denied {
         lock(&self.0).insert(task, denials);
     }
 
-    /// The fault that the denials of a task's attempt are, where there are any. They count once.
-    /// `list` says what never runs.
+    /// Removes the denials of a task's attempt, and returns them as a fault if there are any.
+    /// `list` contains the commands that never run.
     pub(super) fn take(&self, task: TaskId, list: &Commands) -> Option<Fault> {
         fault(&lock(&self.0).remove(&task)?, list)
     }
 }
 
 impl Shared {
-    /// Everybody who reads the log sees what an agent was not allowed to do.
+    /// Notes in the journal what an agent was not allowed to do.
     pub(super) async fn note_denials(&self, order: &Order, end: &End) {
         let End::Finished { denials, .. } = end else { return };
         let mut what: Vec<(&str, bool)> =
@@ -72,7 +73,8 @@ impl Shared {
         }
     }
 
-    /// Whether an agent was not allowed to declare an action and has not declared it in another way.
+    /// Returns whether an agent was denied the declaration of an action and has not declared it in
+    /// another way.
     pub(super) async fn misses_declaration(&self, order: &Order, denied: &Fault) -> bool {
         let Kind::PermissionCommandBlocked(of) = &denied.kind else { return false };
         for key in of.commands.iter().flat_map(|line| declared_by(line)) {
@@ -86,7 +88,7 @@ impl Shared {
     }
 }
 
-/// The actions that a line of shell declares, by their keys where the line says them.
+/// Returns the actions that a shell line declares, by their keys if the line contains them.
 fn declared_by(line: &str) -> Vec<Option<String>> {
     let key = |words: Vec<String>| {
         let program = words.first()?.rsplit('/').next()?;
@@ -109,7 +111,8 @@ fn declared_by(line: &str) -> Vec<Option<String>> {
     programs_of(line).into_iter().filter_map(key).collect()
 }
 
-/// A command weighs more than a file: it is what an agent cannot get around.
+/// Returns the denials as one fault. Commands take precedence over files, because an agent cannot
+/// get around them.
 fn fault(denials: &[Denial], list: &Commands) -> Option<Fault> {
     let (files, commands): (Vec<&Denial>, Vec<&Denial>) =
         denials.iter().partition(|denial| is_file(denial));
@@ -133,7 +136,7 @@ const fn is_file(denial: &Denial) -> bool {
     matches!(denial.tool, ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::List)
 }
 
-/// Names the files of the worktree as they are called in the project.
+/// Replaces absolute paths of denied files in the worktree by their paths in the project.
 pub(super) fn name_in_project(end: &mut End, worktree: &Path) {
     let End::Finished { denials, .. } = end else { return };
     let places = [Some(worktree.to_owned()), worktree.canonicalize().ok()];
@@ -190,7 +193,8 @@ mod tests {
         }
     }
 
-    // T4.18: what an agent's own program refuses inside the worktree is no file outside of the project.
+    // T4.18: a file in the worktree that an agent's own program refuses is not a file outside the
+    // project.
     #[test]
     fn a_denied_file_of_the_worktree_is_called_as_in_the_project() {
         let denials = vec![

@@ -1,4 +1,4 @@
-//! The ways out that a task's programs have, and what was refused on them.
+//! Network access of a task's programs, and the record of refused connections.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use super::world::Shared;
 use crate::world::Order;
 
 const SOURCE: &str = "egress";
-/// How many refusals of one attempt are told one by one.
+/// Maximum number of refusals of one attempt that are reported individually.
 const NOTED_MAX: usize = 5;
 
 impl Shared {
-    /// Opens the ways out of an agent program; they are open until the result is dropped.
+    /// Opens the network access of an agent program, until the result is dropped.
     pub(super) async fn open_egress(
         &self,
         order: &Order,
@@ -33,8 +33,8 @@ impl Shared {
         opened.map_err(|error| not_open().caused_by(error))
     }
 
-    /// What is kept from the commands that a model runs, what they find in their environment for it,
-    /// and the ways out that are left to them.
+    /// Returns the sandbox of the commands that a model runs, the environment variables for its
+    /// proxy, and the proxy, which serves until it is dropped.
     pub(super) async fn open_for_commands(
         &self,
         order: &Order,
@@ -49,7 +49,7 @@ impl Shared {
         Ok((shell.wall, shell.environment, egress))
     }
 
-    /// A shell for checks, which have a time and ways out of their own.
+    /// Returns a shell for checks, which have a timeout and network access of their own.
     pub(crate) async fn shell_of_checks(
         &self,
         order: &Order,
@@ -59,7 +59,7 @@ impl Shared {
         self.shell_reaching(order, &self.settings.check_egress, shell).await
     }
 
-    /// A shell with the ways out that `policy` gives; they are open until the second is dropped.
+    /// Returns a shell with the network access of `policy`, until the [`Egress`] is dropped.
     pub(super) async fn shell_reaching(
         &self,
         order: &Order,
@@ -75,7 +75,7 @@ impl Shared {
         Ok((shell, egress))
     }
 
-    /// Writes down what the proxy of an attempt refused.
+    /// Records the connections that the proxy of an attempt refused.
     pub(super) async fn note_refused_hosts(&self, order: &Order, egress: &Egress) {
         for refused in egress.refusals().into_iter().take(NOTED_MAX) {
             let times = if refused.times > 1 {
@@ -94,15 +94,16 @@ impl Shared {
         }
     }
 
-    /// Beside the run's lock, so that it is found and removed with it.
+    /// Returns the path of the proxy's socket, next to the run's lock so that it is found and
+    /// removed with it.
     fn egress_socket(&self, order: &Order) -> PathBuf {
         let lock = self.runs.lock_path(order.effect.task, order.effect.run);
         lock.with_extension("egress")
     }
 }
 
-/// The fault of a command, with what the proxy refused it. What lies behind a refused host is no
-/// outage: a person has to allow it.
+/// Adds the connections that the proxy refused to the fault of a command. A refused host is not an
+/// outage: the operator has to allow it.
 pub(super) fn explain_refused(mut fault: Fault, egress: Option<&Egress>) -> Fault {
     let refused = egress.map(Egress::refusals).unwrap_or_default();
     let lines: Vec<String> =
@@ -120,7 +121,7 @@ pub(super) fn explain_refused(mut fault: Fault, egress: Option<&Egress>) -> Faul
     }
     let is_outage =
         fault.category() == Category::Environment && fault.error_type() == ErrorType::Network;
-    // A setup command has a question of its own.
+    // Setup commands have a question of their own.
     if is_outage && fault.code() != Code::EnvDiskFull && !fault.is_of_setup() {
         let what = refused[0].target.clone();
         return Fault::precondition_missing(fault.source, said, Missing { what });

@@ -1,5 +1,5 @@
-//! Follows an agent while it works: what it does is noted for people, and whether it goes in
-//! circles is seen.
+//! The follower of an agent program while it works: notes its activity for the operator, and
+//! detects when it goes in circles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,58 +24,57 @@ use unstuck_world::workspace::{Content, Workspace};
 
 use crate::decider::Decider;
 
-/// How many actions of one attempt are remembered for recognising it again.
+/// Maximum number of actions of one attempt that are kept to recognize its approach.
 pub(super) const ACTIONS_MAX: usize = 4_096;
 
 /// The tool by which an agent says that its task is done.
 const TASK_DONE: &str = "task_done";
-/// How long an agent may take for its last words after that.
+/// Maximum time for an agent's last messages after that.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(30);
 
-/// Said once in an attempt.
+/// The remark about unknown cost, made once per attempt.
 const UNPRICED: &str = "What this costs is not known. It does not count towards a limit in money.";
 
-/// Somebody who looks on while an agent works.
+/// An observer of an agent's activity.
 pub(super) struct Follower<'a> {
     decider: Arc<dyn Decider>,
     effect: EffectId,
     redactor: Arc<Redactor>,
     workspace: &'a Workspace,
-    /// Its folder.
+    /// The path of the worktree.
     worktree: String,
     price: Option<Price>,
     watch: Watch,
-    /// Calls whose results have not come yet.
+    /// Calls whose results have not arrived yet, by their id.
     open: BTreeMap<String, (ToolKind, String)>,
     seen: Seen,
-    /// How it says that its task is done, until that has returned.
+    /// The pending call that says the task is done, until it returns.
     says_done: Option<SaysDone>,
-    /// Calls since the last report.
+    /// Number of calls since the last report.
     calls: u32,
-    /// It was said that nobody knows what this costs.
+    /// Set when the remark about unknown cost was made.
     unpriced: bool,
 }
 
-/// What was seen of an attempt.
+/// The observations of an attempt.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// What it did.
     pub(super) actions: Vec<Action>,
-    /// It went in circles, and was ended for it.
+    /// The evidence of circles, for which the agent was stopped.
     pub(super) stuck: Option<Evidence>,
-    /// It said that its task is done, in these words, and was heard. What comes after that is not
-    /// part of the attempt.
+    /// The summary with which the agent reported its task as done. Later activity is not part of
+    /// the attempt.
     pub(super) done: Option<String>,
-    /// What the worktree held then.
+    /// The content of the worktree at that time.
     pub(super) content: Option<Content>,
 }
 
 /// The call by which an agent says that its task is done.
 struct SaysDone {
     call: String,
-    /// In its words.
+    /// The agent's own summary.
     summary: String,
-    /// The calls before it that have not returned: what they do is part of the work.
+    /// Earlier calls that have not returned: their effects are part of the work.
     before: BTreeSet<String>,
 }
 
@@ -107,8 +106,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Follows until the agent has nothing more to say. One that goes in circles is stopped, and so
-    /// is one that goes on after its task is done.
+    /// Follows until the agent's activity ends. Stops an agent that goes in circles, and one that
+    /// continues after its task is done.
     pub(super) async fn follow(
         mut self,
         mut activities: mpsc::Receiver<Activity>,
@@ -129,14 +128,14 @@ impl<'a> Follower<'a> {
             }
             while activities.recv().await.is_some() {}
         } else {
-            // It may have ended before that was heard.
+            // The agent may have ended before its call returned.
             self.seen.content = None;
         }
         self.seen
     }
 
-    /// The agent was told to stop: it may say a last word, in which some of them tell what the
-    /// attempt cost, and nothing else.
+    /// Waits for the end of an agent whose task is done. It may send last messages, in which some
+    /// agents report the cost, but no further call.
     async fn hear_last_words(&mut self, activities: &mut mpsc::Receiver<Activity>) -> AfterDone {
         while let Some(activity) = activities.recv().await {
             match activity {
@@ -194,8 +193,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Notes what the worktree holds once everything has returned that was called before the agent
-    /// said that its task is done. What it does after that must not throw its work away.
+    /// Records the content of the worktree once all calls from before the agent's `task_done` have
+    /// returned, so that later activity cannot discard its work.
     async fn note_content(&mut self) {
         if !self.says_done.as_ref().is_some_and(|says| says.before.is_empty()) {
             return;
@@ -208,7 +207,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// The conversation has a name: from now on a crash costs no more than the last step.
+    /// Records the conversation's id as a checkpoint: from now on a crash costs no more than the
+    /// last step.
     async fn began(&mut self, thread: String) {
         let Ok(conversation) = Conversation::new(thread) else { return };
         let checkpoint = self.decider.checkpoint(self.effect, Progress::default(), conversation);
@@ -220,14 +220,14 @@ impl<'a> Follower<'a> {
         let input = self.redactor.text(&input).into_owned();
         let unknown = Observation::of(Outcome::Waiting, "", "");
         let action = Action { tool, input: input.clone(), observation: unknown };
-        // Tools of a server are called by its name and theirs: `mcp__unstuck__task_done`.
+        // Tools of an MCP server are named by the server and the tool: `mcp__unstuck__task_done`.
         let name = name.rsplit("__").next().unwrap_or(name);
         let label = action.label_of(name, &self.worktree).into();
         self.open.insert(call, (tool, input));
         self.note(Note::ToolCalled { tool, label, running: self.running() }).await;
     }
 
-    /// The commands whose results have not come yet.
+    /// Returns the commands whose results have not arrived yet.
     fn running(&self) -> Vec<Arc<str>> {
         let unknown = || Observation::of(Outcome::Waiting, "", "");
         let open = self.open.values().map(|(tool, input)| Action {
@@ -238,7 +238,7 @@ impl<'a> Follower<'a> {
         open.filter_map(|action| action.command()).map(Arc::from).collect()
     }
 
-    /// A call has returned; what it was, in one line.
+    /// Records the result of a call, and returns the call's label.
     fn returned(&mut self, call: &str, observation: Observation) -> Option<String> {
         let (tool, input) = self.open.remove(call)?;
         let action = Action { tool, input, observation };
@@ -255,10 +255,10 @@ impl<'a> Follower<'a> {
         if money.is_none() && !std::mem::replace(&mut self.unpriced, true) {
             self.note(Note::Remarked { text: UNPRICED.into() }).await;
         }
-        // What nobody can tell is no money: the tokens count.
+        // Unknown cost counts as no money; the tokens count.
         let spent = Amount { money_micros: money.unwrap_or(0), tokens: usage.tokens(), time_ms: 0 };
         let tool_calls = std::mem::take(&mut self.calls);
-        // What is said after the end is no step that could use up their number.
+        // Messages after the end do not count as iterations.
         let iterations = u32::from(self.seen.done.is_none());
         let report = Progress { iterations, tool_calls, validated: false, spent };
         let progress = Command::Progress { effect: self.effect, report };
@@ -270,7 +270,8 @@ impl<'a> Follower<'a> {
         heard(self.decider.command(note).await.map(drop));
     }
 
-    /// A program cannot be nudged while it works; only being stuck matters.
+    /// Checks a step for circles. A program cannot be nudged while it works, so only being stuck
+    /// matters.
     fn look(&mut self, step: Step<'_>) {
         if let Verdict::Stuck(evidence) = self.watch.observe(step) {
             self.seen.stuck.get_or_insert(evidence);
@@ -278,16 +279,16 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// What an agent does once its task is done.
+/// The behavior of an agent once its task is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterDone {
-    /// It ended.
+    /// The agent ended.
     Ended,
-    /// It works on.
+    /// The agent continues to work.
     GoesOn,
 }
 
-/// What it says it has done.
+/// Returns the summary in the input of `task_done`.
 fn summary(input: &str) -> String {
     #[derive(Deserialize)]
     struct Done {
@@ -296,7 +297,8 @@ fn summary(input: &str) -> String {
     serde_json::from_str::<Done>(input).map(|done| done.summary).unwrap_or_default()
 }
 
-/// An attempt that was ended meanwhile has nobody to report to, and its agent is being stopped.
+/// Logs a failed report. An attempt that was ended meanwhile is no longer listened to, and its
+/// agent is being stopped.
 fn heard<E: std::fmt::Display>(report: Result<(), E>) {
     if let Err(error) = report {
         tracing::debug!(%error, "nobody wants to know what an agent does");

@@ -1,4 +1,4 @@
-//! Changed files that the checks are held to: tests, and what defines a check.
+//! Changed files that the checks protect: tests, and the definitions of checks.
 //!
 //! They are put back before the checks, so that no check passes because it was edited. A change of tests is
 //! work where the checks pass without it and with it. Where no check was red before the work, there is none
@@ -17,13 +17,13 @@ use super::wording::belongs_to_tests;
 use super::world::Shared;
 use crate::world::Order;
 
-/// Protected files that were changed and that nothing sets free, and what a person said about them.
+/// Changed protected files that are not exempt, and the operator's decision about them.
 pub(super) struct Guarded {
     paths: Vec<PathBuf>,
     said: Said,
 }
 
-/// What a person said about such a change.
+/// The operator's decision about such a change.
 enum Said {
     Nothing(Box<Fault>),
     Allowed,
@@ -31,7 +31,7 @@ enum Said {
 }
 
 impl Guarded {
-    /// The files that a person allowed to change.
+    /// Returns the files that the operator allowed to change.
     pub(super) fn allowed(&self) -> &[PathBuf] {
         match self.said {
             Said::Allowed => &self.paths,
@@ -39,7 +39,7 @@ impl Guarded {
         }
     }
 
-    /// What a person is asked, where nothing was said yet.
+    /// Returns the question to the operator, unless they have decided already.
     fn question(&self, why: &str) -> Option<Fault> {
         match &self.said {
             Said::Nothing(fault) => {
@@ -54,7 +54,7 @@ impl Guarded {
 }
 
 impl Shared {
-    /// The protected files that were changed beside those that are free.
+    /// Returns the changed protected files that are not in `free`.
     pub(super) async fn guarded(
         &self,
         order: &Order,
@@ -79,8 +79,8 @@ impl Shared {
         Ok(Some(Guarded { paths, said }))
     }
 
-    /// Looks at what checks say that were run with protected files put back: whether something is left of
-    /// the work, and what they say about it as the agent left it, which was `before`.
+    /// Judges the verdict of checks that were run with protected files restored: whether any work
+    /// is left, and the verdict with the files as the agent left them, which is `before`.
     pub(super) async fn try_guarded(
         &self,
         order: &Order,
@@ -90,7 +90,7 @@ impl Shared {
         verdict: Verdict,
     ) -> Result<Verdict, Fault> {
         let at = (order.effect.run, self.clock.now());
-        // What fails as it did before is judged later.
+        // Checks that fail as they did before are judged later.
         let is_green = matches!(&verdict, Verdict::Green(seen) if seen.red_at_base.is_empty());
         if is_green && workspace.changes().await?.is_empty() {
             let Some(question) = guarded.question("Nothing else was changed.") else {
@@ -130,7 +130,7 @@ impl Shared {
         }
     }
 
-    /// Whether no check was red before the work.
+    /// Returns whether no check was red before the work.
     pub(super) fn was_green(&self, order: &Order, task: &TaskSettings) -> bool {
         let known = self.baselines.known(order.build, &task.gates);
         known.is_some_and(|baseline| baseline.red().next().is_none())

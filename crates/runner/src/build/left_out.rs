@@ -1,4 +1,4 @@
-//! Work in the person's own tree that was left out: it is taken away from there and saved.
+//! Work of unfinished tasks in the operator's own working tree: it is saved and removed from there.
 
 use unstuck_core::engine::{BuildId, RunId, TaskState};
 use unstuck_core::fault::Fault;
@@ -7,8 +7,8 @@ use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
 use unstuck_world::workspace::{Place, Project, Workspace};
 
-/// Takes the work of tasks that ended without being done away from the person's own tree. Tells which
-/// tasks, and the runs whose attempts keep their work.
+/// Saves and removes the work of tasks that ended without being done from the operator's own
+/// working tree. Returns these tasks, with the runs whose attempts keep the work.
 pub async fn take_left_out(
     project: &Project,
     (store, name): (&dyn Store, &str),

@@ -1,8 +1,9 @@
-//! Performs the effects of a build on a git repository: agents work in worktrees of their own, what
-//! they left is checked on the build's head, committed, and brought onto the build's branch.
+//! The effects of a build on a git repository: agents work in worktrees of their own, and their
+//! work is checked on the build's head, committed, and merged into the build's branch.
 //!
-//! What an agent says about its work decides nothing here. It is judged by what lies in its
-//! worktree: the fence first, then the checks, run by us on the head it would land on.
+//! An agent's statements about its work decide nothing. The work is judged by the content of its
+//! worktree: first the allowed paths, then the checks, run by the supervisor on the head it would
+//! land on.
 //!
 //! Design: `docs/design/build.md`.
 

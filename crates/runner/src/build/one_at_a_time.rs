@@ -1,7 +1,7 @@
-//! One thing at a time happens in a task's worktree.
+//! Mutual exclusion in a task's worktree.
 //!
-//! A decision may end a run while whoever performs it still puts things in order, and the next run
-//! may begin at once. It waits here until the worktree is let go of.
+//! A decision may end a run while its worker still cleans up, and the next run may begin at once.
+//! It waits here until the worktree is released.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,12 +12,13 @@ use unstuck_core::engine::TaskId;
 
 use crate::lock::lock;
 
-/// Who works in which worktree, by task.
+/// The locks of the worktrees, by task.
 #[derive(Debug, Default)]
 pub(super) struct OneAtATime(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
 
 impl OneAtATime {
-    /// The turn at a task, until it is dropped; none when it was not waited for.
+    /// Waits for the lock of a task's worktree, which is held until the guard is dropped; `None` if
+    /// cancelled.
     pub(super) async fn take(
         &self,
         task: TaskId,

@@ -1,11 +1,11 @@
-//! What an agent is told at the beginning of an attempt.
+//! The prompt of an agent program at the beginning of an attempt.
 
 use unstuck_core::engine::Start;
 use unstuck_core::tell::NUDGE;
 
 use crate::world::Order;
 
-/// The rules of the house, which hold for every agent.
+/// The rules for all agents.
 const HOUSE: &str = "\
 You work unattended in a git worktree of your own. Nobody reads along, so do not ask for \
 confirmation: decide, and say in one plain sentence what you do.
@@ -15,20 +15,20 @@ confirmation: decide, and say in one plain sentence what you do.
 Changing a check to make it pass is taken back.
 - Do not push, publish, open pull requests or send anything.";
 
-/// Beside them, for an agent that has our tools.
+/// Further rules for an agent that has Unstuck's tools.
 const WITH_TOOLS: &str = "
 - What is irreversible is declared with the tool `mutate` of the server `unstuck`, and happens after \
 the checks.
 - If you cannot go on without a person, ask with its tool `ask_human` and stop there.";
 
-/// Beside them, for an agent that has not.
+/// Further rules for an agent without them.
 const WITHOUT_TOOLS: &str = "
 - If you cannot go on without a person, end with a line that begins with BLOCKED: and says what you \
 need.";
 
-/// Everything an agent is told.
+/// Returns the whole prompt.
 pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) -> String {
-    // A person's word comes first in it.
+    // The context begins with the operator's guidance.
     let mut parts: Vec<String> = order.context.iter().cloned().collect();
     if order.nudged {
         parts.push(NUDGE.to_owned());

@@ -1,4 +1,4 @@
-//! Nothing that is remembered holds a secret.
+//! Redaction of recorded outcomes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use unstuck_world::redact::Redactor;
 
 use crate::clean;
 
-/// Takes secrets out of everything that an outcome says.
+/// Redacts all texts of an outcome.
 pub(super) fn outcome(redactor: &Redactor, outcome: &mut Outcome) {
     match outcome {
         Outcome::Failed { fault: met, approach: did } => {

@@ -1,4 +1,5 @@
-//! Room on the disk: no more worktrees than are needed, and none where there is no room for one.
+//! Disk space: worktrees are removed when they are not needed, and none is created without enough
+//! space.
 
 use unstuck_core::fault::{Fault, Tool};
 use unstuck_world::workspace::Removed;
@@ -6,7 +7,7 @@ use unstuck_world::workspace::Removed;
 use super::world::Shared;
 use crate::world::Order;
 
-/// `512 MB`, `38.2 GB`.
+/// Formats a size, such as `512 MB` or `38.2 GB`.
 fn size(bytes: u64) -> String {
     let tenths = (bytes >> 20).saturating_mul(10) / 1_024;
     match tenths {
@@ -16,7 +17,7 @@ fn size(bytes: u64) -> String {
 }
 
 impl Shared {
-    /// That there is room for another worktree.
+    /// Requires enough disk space for another worktree.
     pub(super) fn require_room(&self) -> Result<(), Fault> {
         let (root, wanted) = (self.settings.project.root(), self.settings.disk_free_bytes_min);
         let Ok(disk) = rustix::fs::statvfs(root) else { return Ok(()) };
@@ -33,7 +34,7 @@ impl Shared {
         Err(Fault::env_disk_full("workspace", message, Tool::default()))
     }
 
-    /// Removes the worktree of a task that has landed. What holds anything unsaved stays.
+    /// Removes the worktree of a task that has landed. One with unsaved content stays.
     pub(super) async fn put_away(&self, order: &Order) {
         let removed = match self.workspace(order).await {
             Ok(workspace) => workspace.remove(order.effect.run).await,
@@ -42,7 +43,7 @@ impl Shared {
         match removed {
             Ok(Removed::Gone) => {}
             Ok(Removed::Kept(why)) => tracing::debug!(?why, "a worktree stays"),
-            // The work is done; what is left of it is cleaned up later.
+            // The work is done; the rest is cleaned up later.
             Err(fault) => tracing::debug!(%fault, "a worktree could not be removed"),
         }
     }

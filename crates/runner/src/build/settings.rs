@@ -1,4 +1,4 @@
-//! What a build needs to know about its repository and its tasks.
+//! The settings of a build's repository and of its tasks.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,116 +25,116 @@ use super::worker::Worker;
 use crate::control::TokenKey;
 use crate::results::Results;
 
-/// What all tasks of a build share.
+/// The settings that all tasks of a build share.
 #[derive(Clone, Debug)]
 pub struct BuildSettings {
     /// The repository.
     pub project: Project,
-    /// The commit the build starts from.
+    /// The commit that the build starts from.
     pub start: Oid,
-    /// What becomes the guard of every program.
+    /// The guard of all programs.
     pub guard: Guard,
-    /// What settings add to the walls around agents, commands, setup, checks and hooks.
+    /// The additions of the settings to the sandboxes of agents, commands, setup, checks and hooks.
     pub wall: Wall,
-    /// Where lock files of runs are.
+    /// The folder of the runs' lock files.
     pub runs: PathBuf,
     /// Commands that are run once in a new worktree.
     pub setup: Vec<String>,
-    /// What they reach.
+    /// Network access of the setup commands.
     pub setup_egress: EgressPolicy,
-    /// What checks reach.
+    /// Network access of checks.
     pub check_egress: EgressPolicy,
-    /// The proxies of the person's environment, through which ours go out.
+    /// The proxies of the operator's environment, which Unstuck's own proxies use.
     pub proxies: Proxies,
-    /// Paths that worktrees share with the person's own tree.
+    /// Paths that worktrees share with the operator's own working tree.
     pub share: Vec<String>,
-    /// The work happens in the person's own tree.
+    /// Set if the work happens in the operator's own working tree.
     pub in_place: bool,
-    /// What may be spent.
+    /// The caps on spending.
     pub budget: Budget,
-    /// With less room on the disk than this, no attempt begins.
+    /// Minimum free disk space in bytes for an attempt to begin.
     pub disk_free_bytes_min: u64,
-    /// Whether the first agent says what this machine really keeps it from.
+    /// Set if the first attempt reports which parts of the sandbox this machine enforces.
     pub says_walls: bool,
     /// Commands that the settings allow.
     pub allowed: Vec<String>,
-    /// Commands that are taken off the list of what never runs.
+    /// Commands that are removed from the denylist.
     pub unlisted: Vec<String>,
-    /// Whose commits they are.
+    /// The author of the commits.
     pub person: Person,
-    /// How long one command of ours may take.
+    /// Maximum duration of one command, except for checks.
     pub command_timeout: Duration,
-    /// How long one check may take.
+    /// Maximum duration of one check.
     pub check_timeout: Duration,
-    /// What agents and checks find in their environment, whole.
+    /// The complete environment of agents and checks.
     pub environment: Vec<(OsString, OsString)>,
-    /// Names of variables that the person has set and that neither of them gets.
+    /// Names of variables that the operator has set and that neither agents nor checks get.
     pub withheld: Vec<String>,
-    /// Takes secrets out of everything that is remembered or shown.
+    /// The redactor for all texts that are recorded or shown.
     pub redactor: Arc<Redactor>,
-    /// What must not be committed.
+    /// The scanner for secrets that must not be committed.
     pub secrets: Arc<Secrets>,
-    /// Secrets that actions name and agents do not get.
+    /// Credentials that actions name and agents do not get.
     pub credentials: Credentials,
-    /// Where long results of actions are kept.
+    /// The folder of long results of actions.
     pub results: Results,
-    /// Where the build's branch is pushed to.
+    /// The remote that the build's branch is pushed to.
     pub remote: Option<String>,
-    /// A pull request is opened for the build's branch.
+    /// Set if a pull request is opened for the build's branch.
     pub pull_request: bool,
-    /// How agents that are programs talk to whoever decides; without it they cannot.
+    /// The connection of agent programs to the holder; without it they have none.
     pub control: Option<Control>,
     /// The tasks, by their name in the plan.
     pub tasks: BTreeMap<String, TaskSettings>,
 }
 
-/// How an agent that is a program talks to whoever decides, while it works: with `unstuck mcp`.
+/// The connection of an agent program to the holder while it works, used by `unstuck mcp`.
 #[derive(Clone, Debug)]
 pub struct Control {
     /// The control socket.
     pub socket: PathBuf,
-    /// What its tokens are made with.
+    /// The key that its tokens are derived from.
     pub key: TokenKey,
-    /// What actions may use that it declares for after the checks.
+    /// The allowlist of actions that an agent may declare for after the checks.
     pub declarable: Declarable,
 }
 
-/// What one task needs.
+/// The settings of one task.
 #[derive(Clone)]
 pub struct TaskSettings {
-    /// Who works on it.
+    /// The agent or model that works on it.
     pub worker: Worker,
-    /// What an agent program reaches; commands of a model keep to their own rules.
+    /// Network access of an agent program; a model's commands have rules of their own.
     pub egress: EgressPolicy,
-    /// The model of an agent program, where it is not the provider's own choice.
+    /// The model of an agent program, unless it is the provider's default.
     pub model: Option<String>,
-    /// What its tokens cost, for an agent program that counts tokens and no money.
+    /// The price of tokens, for an agent program that reports tokens and no money.
     pub price: Option<Price>,
-    /// How far one attempt of an agent program may go; the loop around a model keeps to the policy.
+    /// The limits of one attempt of an agent program; the loop around a model follows the policy.
     pub limits: Limits,
-    /// What may be changed.
+    /// The paths that may be changed.
     pub scope: Scope,
-    /// What is checked, by us.
+    /// The checks that the supervisor runs.
     pub gates: Gates,
-    /// Everything the agent is told about it.
+    /// The notes about the task for the agent, in addition to its goal.
     pub brief: String,
 }
 
-/// The checks that a task's change passes on its way out.
+/// The checks that a task's change has to pass.
 #[derive(Clone, Debug)]
 pub struct Gates {
-    /// Before it is committed, on the head it will land on.
+    /// Checks before the commit, on the head it will land on.
     pub pre_commit: Checks,
-    /// Before it is pushed.
+    /// Checks before the push.
     pub pre_push: Checks,
-    /// Before a pull request is opened for it.
+    /// Checks before a pull request is opened.
     pub pre_pr: Checks,
-    /// What a check that is red at the base means.
+    /// The treatment of a check that is red at the base.
     pub baseline: BaselineMode,
 }
 
 impl Gates {
-    /// All of them, in the order a change meets them.
+    /// Returns all gates, in the order in which a change passes them.
     pub(super) const fn all(&self) -> [&Checks; 3] {
         [&self.pre_commit, &self.pre_push, &self.pre_pr]
     }

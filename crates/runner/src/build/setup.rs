@@ -1,6 +1,6 @@
-//! Setup commands. Where one fails in a new worktree, no agent can mend it, so a person is asked before
-//! anything is spent. Where one fails with the work, because the work changed what it installs from, that
-//! is a red check.
+//! Setup commands. If one fails in a new worktree, no agent can fix it, so the operator is asked
+//! before money is spent. If one fails with the work, because the work changed the files it
+//! installs from, that is a red check.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use super::settings::TaskSettings;
 use super::world::Shared;
 use crate::world::Order;
 
-/// Where a setup command is run that fails with the work.
+/// The source of a setup command's fault that the work caused.
 const SOURCE: &str = "validate:setup";
-/// Below the output of one.
+/// The remark below the output of such a command.
 const RUN_AGAIN: &str = "[This is run.setup, which runs again before the checks because the work changed a \
     file that says which packages there are. Before that change it succeeded.]";
 
 impl Shared {
-    /// Runs setup again before the checks, where the work changed what it installs from: it reaches the
-    /// registries, and checks do not.
+    /// Runs setup again before the checks if the work changed the files it installs from: setup
+    /// reaches the registries, and checks do not.
     pub(super) async fn set_up_again(
         &self,
         order: &Order,
@@ -57,7 +57,8 @@ impl Shared {
     }
 }
 
-/// The red check that a setup command is which fails with the work. What passes by itself stays as it is.
+/// Turns the failure of a setup command that the work caused into a red check. A fault that passes
+/// by itself stays unchanged.
 fn blame_work(fault: Fault, commands: &[String]) -> Fault {
     let is_of_work = fault.class() == Class::CodeError
         || matches!(
@@ -74,14 +75,15 @@ fn blame_work(fault: Fault, commands: &[String]) -> Fault {
     Fault::validation_pre_commit(SOURCE, message, context)
 }
 
-/// The setup command that a fault is about.
+/// Returns the setup command that a fault is about.
 fn command_of(fault: &Fault, commands: &[String]) -> Option<String> {
     let number: usize = fault.source.rsplit('#').next()?.parse().ok()?;
     commands.get(number.checked_sub(1)?).cloned()
 }
 
-/// The question about a setup command that does not succeed. What passes by itself, or has a question
-/// of its own, stays as it is; what our proxy refused does not pass.
+/// Turns the failure of a setup command into a question to the operator. A fault that passes by
+/// itself, or has a question of its own, stays unchanged; a connection refused by the proxy does
+/// not pass.
 pub(super) fn ask_about_setup(fault: Fault, commands: &[String], refused: bool) -> Fault {
     let code = fault.code();
     let stays = !refused
@@ -95,7 +97,7 @@ pub(super) fn ask_about_setup(fault: Fault, commands: &[String], refused: bool) 
     Fault::precondition_missing(fault.source, fault.message, context).caused_by(ended)
 }
 
-/// How the command ended, after its name.
+/// Describes the end of a command, to be put after its name.
 fn how_it_ended(kind: &Kind) -> String {
     let exit = match kind {
         Kind::ToolMissing(tool) | Kind::ToolConfig(tool) | Kind::ToolAccessDenied(tool) => {

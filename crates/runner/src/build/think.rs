@@ -1,4 +1,4 @@
-//! A model works on a task, with our loop around it and our tools in the task's worktree.
+//! An attempt of a model behind an API, with Unstuck's own loop and tools in the task's worktree.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::control::RunSocket;
 use crate::world::Order;
 
 impl Shared {
-    /// Nothing, when it was stopped or the run has ended meanwhile.
+    /// Lets the model work. Returns `None` if it was stopped or the run has ended meanwhile.
     pub(super) async fn let_think(
         &self,
         order: &Order,
@@ -55,8 +55,8 @@ impl Shared {
         Ok(Some(Worked { end, actions, spent, held, content: None }))
     }
 
-    /// Tools within the task's worktree and fence. Commands get less than agent programs: no
-    /// variable that is not on the list.
+    /// Returns the tools for the task's worktree and scope. Commands get less than agent programs:
+    /// only the environment variables on the allowlist.
     async fn toolbox(
         &self,
         order: &Order,

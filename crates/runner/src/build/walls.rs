@@ -1,4 +1,5 @@
-//! What this machine really keeps agents from, said when the first of them begins.
+//! The report on which parts of the sandbox this machine enforces, made when the first agent
+//! begins.
 
 use std::sync::atomic::Ordering;
 
@@ -8,20 +9,21 @@ use unstuck_world::process::{Held, Hold};
 use super::world::Shared;
 use crate::world::Order;
 
-/// What stands around an agent, and what it reaches.
+/// The enforced sandbox of an agent, and its network access.
 pub(super) type Walls = (Held, Reached);
 
-/// What agents reach over the network.
+/// The network access of agents.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reached {
-    /// What a proxy lets through.
+    /// The hosts that a proxy lets through.
     AllowedHosts,
-    /// What their commands are left.
+    /// The network that their commands have.
     ByCommands(Network),
 }
 
 impl Shared {
-    /// Says it once: it is the machine's, and the same for all. Finding out tries the walls.
+    /// Reports the enforced sandbox once, because it depends on the machine and is the same for all
+    /// tasks. `find_out` tries the sandbox.
     pub(super) async fn tell_walls(&self, order: &Order, find_out: impl FnOnce() -> Walls) {
         if self.settings.says_walls && !self.walls_told.swap(true, Ordering::Relaxed) {
             self.remark(order, &words(find_out())).await;

@@ -1,4 +1,4 @@
-//! What a task's own words say about files and tests.
+//! Recognition of files and tests in a task's words.
 
 use std::path::Path;
 
@@ -11,12 +11,13 @@ pub(super) fn words_of(order: &Order) -> String {
     format!("{}\n{}\n{}\n{guidance}", task.title, task.goal, task.brief)
 }
 
-/// Whether words hold the name of a file.
+/// Returns whether the words contain the name of a file.
 pub(super) fn is_named_in(words: &str, path: &Path) -> bool {
     path.file_name().is_some_and(|name| words.contains(&*name.to_string_lossy()))
 }
 
-/// Whether words name a file as one: by its path, or by a name that is no ordinary word.
+/// Returns whether the words name a file as such: by its path, or by a name that is not an ordinary
+/// word.
 pub(super) fn names_file(words: &str, path: &Path) -> bool {
     let (name, path) = (path.file_name().unwrap_or_default(), path.to_string_lossy());
     let name = name.to_string_lossy();
@@ -121,7 +122,7 @@ fn affirmed(text: &str) -> Vec<Vec<String>> {
     words.filter(|words| !words.iter().any(|word| NOT.contains(&word.as_str()))).collect()
 }
 
-/// Whether a file belongs to tests by its path.
+/// Returns whether a file belongs to tests by its path.
 pub(super) fn belongs_to_tests(path: &Path) -> bool {
     let path = path.to_string_lossy().to_lowercase();
     ["test", "spec", "snap", "golden", "fixture"].iter().any(|part| path.contains(part))

@@ -1,4 +1,4 @@
-//! Who works on a task.
+//! The worker of a task: an agent program or a model.
 
 use std::sync::Arc;
 
@@ -12,36 +12,36 @@ use unstuck_world::tool::Declarable;
 
 use crate::agent::Settings;
 
-/// Who works on a task.
+/// The worker of a task.
 #[derive(Clone)]
 pub enum Worker {
-    /// A program that brings its own loop and tools.
+    /// A program with its own loop and tools.
     Agent(Arc<dyn Agent>),
-    /// A model behind an API; the loop around it and the tools are ours.
+    /// A model behind an API; Unstuck provides the loop and the tools.
     Model(Arc<ModelWorker>),
 }
 
-/// A model that works with our tools.
+/// A model that works with Unstuck's tools.
 #[derive(Clone)]
 pub struct ModelWorker {
-    /// Who thinks.
+    /// The model to call.
     pub model: Arc<dyn Model>,
-    /// How far one call of it may go.
+    /// The limits of one model call.
     pub settings: Settings,
-    /// Which commands it may run, and with which variables.
+    /// The commands it may run, and the variables they get.
     pub commands: Rules,
-    /// How its commands stand to the network, as tried out on this machine.
+    /// The network isolation of its commands, as tried out on this machine.
     pub network: Network,
-    /// What its commands reach where the network is not open to them.
+    /// Network access of its commands if the network is not open to them.
     pub egress: EgressPolicy,
-    /// What actions may use that it declares for after the checks.
+    /// The allowlist of actions that it may declare for after the checks.
     pub declarable: Declarable,
-    /// The limits, for the words about them.
+    /// The policy, for the texts that name its limits.
     pub policy: Arc<Policy>,
 }
 
 impl Worker {
-    /// Whether it could begin. Costs no call.
+    /// Checks whether the worker could begin. Makes no paid call.
     pub async fn check(&self) -> Result<(), Fault> {
         match self {
             Self::Agent(agent) => agent.check().await,

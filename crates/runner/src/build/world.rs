@@ -1,4 +1,4 @@
-//! Who performs the effects of a build.
+//! The worker that performs the effects of a build.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -30,24 +30,25 @@ use crate::runs::Runs;
 use crate::under_way::UnderWay;
 use crate::world::{Order, Report, World};
 
-/// What work is brought onto.
+/// The target that work is brought onto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Onto {
     /// The branch of its build.
     Build,
-    /// Whatever the person has checked out.
+    /// The operator's current checkout.
     Checkout,
 }
 
-/// Performs the effects of a build. Clones are the same one.
+/// The worker of a build's effects. Clones share their state.
 #[derive(Clone)]
 pub struct BuildWorld {
     shared: Arc<Shared>,
-    /// Not known to what is performed: with the last of those who perform, it ends.
+    /// Kept apart from `Shared`, which running effects own: they are aborted when the last clone is
+    /// dropped.
     under_way: Arc<UnderWay>,
 }
 
-/// What it takes to let somebody work and to judge the work.
+/// The parts that are needed to perform an attempt and to judge its work.
 pub(crate) struct Shared {
     pub(crate) settings: BuildSettings,
     onto: Onto,
@@ -63,14 +64,15 @@ pub(crate) struct Shared {
     /// Tasks whose agent was told that fewer tests run.
     pub(super) told_fewer: Mutex<BTreeSet<TaskId>>,
     pub(super) walls_told: AtomicBool,
-    /// Nothing more is performed.
+    /// Cancelled when no further effect is performed.
     over: CancellationToken,
     worktrees: OneAtATime,
     connector: Result<Connector, Fault>,
 }
 
 impl BuildWorld {
-    /// Performs what `decider` decides about the project `project_name` of `store`.
+    /// Creates the worker for the decisions of `decider` about the project `project_name` in
+    /// `store`.
     pub fn new(
         settings: BuildSettings,
         decider: Arc<dyn Decider>,
@@ -82,14 +84,14 @@ impl BuildWorld {
         Self { shared: Arc::new(shared), under_way: Arc::default() }
     }
 
-    /// Ends what is performed, and performs nothing more.
+    /// Stops the running effects, and performs no further ones.
     pub fn end(&self) {
         self.shared.over.cancel();
     }
 }
 
 impl Shared {
-    /// Performs an effect until it has ended or nothing more is performed.
+    /// Performs an effect until it has ended or the worker is ended.
     async fn perform(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
         let mut work = pin!(self.alone(order, Box::pin(self.outcome(order, stop)), stop));
         tokio::select! {
@@ -103,7 +105,7 @@ impl Shared {
     async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
         let outcome = match order.effect.what {
             Work::Attempt { start } => return self.attempt(order, start, stop).await,
-            // Ended half-way it is begun again, as after a kill.
+            // A check that is stopped halfway starts again, as after a kill.
             Work::Check => stop.run_until_cancelled(Box::pin(self.check(order))).await?,
             Work::Commit => self.commit(order).await,
             Work::Perform { .. } => self.act(order).await,
@@ -169,8 +171,7 @@ impl Shared {
         }
     }
 
-    /// Does something in a task's worktree while nobody else does. Nothing that is reported holds a
-    /// secret.
+    /// Performs work in a task's worktree with exclusive access, and redacts the report.
     pub(crate) async fn alone(
         &self,
         order: &Order,
@@ -183,7 +184,7 @@ impl Shared {
         Some(report)
     }
 
-    /// The commit that the work is brought onto.
+    /// Returns the commit that the work is brought onto.
     pub(crate) async fn head(&self, order: &Order) -> Result<Oid, Fault> {
         let BuildSettings { project, start, .. } = &self.settings;
         match self.onto {
@@ -196,7 +197,8 @@ impl Shared {
         self.onto == Onto::Build
     }
 
-    /// What a task needs. One that the settings do not know was renamed or removed meanwhile.
+    /// Returns the settings of a task. One that the settings do not contain was renamed or removed
+    /// meanwhile.
     pub(crate) fn task(&self, order: &Order) -> Result<&TaskSettings, Fault> {
         self.settings.tasks.get(&order.task.name).ok_or_else(|| {
             let message = format!("there is no task {:?} any more", order.task.name);
@@ -209,30 +211,29 @@ impl Shared {
         Place { build: order.build, task: order.effect.task }
     }
 
-    /// The worktree of a task that an attempt has worked in.
+    /// Opens the worktree of a task that an attempt has worked in.
     pub(crate) async fn workspace(&self, order: &Order) -> Result<Workspace, Fault> {
         let BuildSettings { project, share, .. } = &self.settings;
         Workspace::open(project, Self::place(order), share).await
     }
 
-    /// The way to services.
+    /// Returns the connector to external services.
     pub(super) fn connector(&self) -> Result<&Connector, Fault> {
         self.connector.as_ref().map_err(Clone::clone)
     }
 
-    /// Says something about a run, to whoever follows it.
-    /// Says something to people about a task.
+    /// Sends a remark about a task to the operator.
     pub(crate) async fn remark(&self, order: &Order, text: &str) {
         let text = self.settings.redactor.text(text).into();
         let note = Command::Note { effect: order.effect.id, note: Note::Remarked { text } };
-        // An action that is performed has no run to speak of.
+        // Fails for an action that is being performed, which has no run.
         if let Err(error) = self.decider.command(note).await {
             tracing::debug!(%error, "nobody wants to know");
         }
     }
 
-    /// What agents and checks find in their environment: nothing that leads from a worktree back into
-    /// the person's own tree.
+    /// Returns the environment of agents and checks, without variables that lead from a worktree
+    /// back into the operator's own working tree.
     pub(super) fn environment(&self, order: &Order) -> Vec<(OsString, OsString)> {
         let BuildSettings { project, environment, in_place, .. } = &self.settings;
         if *in_place {
@@ -241,7 +242,7 @@ impl Shared {
         project.environment_in(Self::place(order), environment)
     }
 
-    /// How commands of ours are run for a task.
+    /// Returns the shell for commands of a task.
     pub(crate) fn shell(&self, order: &Order) -> Shell {
         let environment = self.environment(order).into_iter();
         Shell {
@@ -254,8 +255,8 @@ impl Shared {
         }
     }
 
-    /// What an agent's processes are kept from in a task's worktree. They see the shims of their run, and
-    /// the socket that their environment names.
+    /// Returns the sandbox of an agent's processes in a task's worktree. It includes read access to
+    /// the shims of the run, and to the socket that the environment names.
     pub(super) fn wall(
         &self,
         order: &Order,
@@ -268,13 +269,13 @@ impl Shared {
         wall.readable.push(shims);
         let socket = environment.iter().find(|(name, _)| name == mcp::SOCKET);
         wall.readable.extend(socket.map(|(_, path)| PathBuf::from(path)));
-        // It needs nothing of what lies beside it.
+        // Only the guard's executable itself is needed, not its folder.
         wall.readable.push(self.settings.guard.executable.clone());
         wall
     }
 }
 
-/// The effect failed.
+/// Returns the outcome of an effect that failed.
 pub(crate) fn failed(fault: Fault) -> Outcome {
     Outcome::Failed { fault: Arc::new(fault), approach: None }
 }
