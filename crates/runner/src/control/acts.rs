@@ -1,7 +1,7 @@
-//! Actions that the process at the other end performs, one by one, as the holder sees them.
+//! Actions that the process at the other end performs one by one, as the holder sees them.
 //!
-//! The ledger is kept here: the other process only does what it is told and says how that ended. One
-//! that goes away in between leaves an action behind that may have happened.
+//! The ledger is kept by the holder: the other process only performs the action when told to and
+//! reports the outcome. If it goes away in between, the action may have happened.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ impl Acts {
         Self { say, all: BTreeMap::new() }
     }
 
-    /// Takes an action up. What comes of it is said when it is settled.
+    /// Takes up an action, and sends its result once it is settled.
     pub(super) fn begin(
         &mut self,
         handle: &Handle,
@@ -37,7 +37,7 @@ impl Acts {
         mutation: MutationSpec,
     ) {
         let action = Arc::new(RemoteAction { act: id, say: self.say.clone(), told: told() });
-        // Those that are settled are nobody's any more.
+        // Drops the entries of settled actions, which no other task refers to.
         self.all.retain(|_, action| Arc::strong_count(action) > 1);
         self.all.insert(id, Arc::clone(&action));
         let (handle, say) = (handle.clone(), self.say.clone());
@@ -46,12 +46,12 @@ impl Acts {
                 Ok(settled) => Say::Settled { id, settled },
                 Err(error) => refused_by(id, &error),
             };
-            // Whoever asked may be gone.
+            // The client may be gone.
             let _ = say.send(said).await;
         });
     }
 
-    /// The other process says how it ended.
+    /// Passes on the outcome that the other process reported.
     pub(super) fn acted(&self, act: u64, outcome: Outcome) {
         let waiting = self.all.get(&act).and_then(|action| lock(&action.told).waiting.take());
         if let Some(waiting) = waiting {
@@ -59,7 +59,7 @@ impl Acts {
         }
     }
 
-    /// The other process is gone and says nothing any more.
+    /// Marks all actions as abandoned, because the other process is gone.
     pub(super) fn gone(&self) {
         for action in self.all.values() {
             *lock(&action.told) = Told { gone: true, waiting: None };
@@ -67,7 +67,7 @@ impl Acts {
     }
 }
 
-/// What the other process was told and has not answered.
+/// The state of a request to the other process.
 struct Told {
     gone: bool,
     waiting: Option<oneshot::Sender<Outcome>>,
@@ -84,7 +84,7 @@ struct RemoteAction {
 }
 
 impl RemoteAction {
-    /// Tells the other process, and waits for what it says; nothing when it is gone.
+    /// Tells the other process to act, and waits for the outcome; `None` if it is gone.
     async fn tell(&self, idempotency_key: &str, look_up: bool) -> Option<Outcome> {
         let (send, acted) = oneshot::channel();
         {

@@ -1,33 +1,34 @@
-//! What a script says it fails of, as the fault it is.
+//! The fault that a script states for its failure.
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{Category, Code, Fault, Kind, Origin};
 use unstuck_core::time::Span;
 
-/// Where such a failure is raised.
+/// The source of stated faults.
 const SOURCE: &str = "script";
-/// How much of a message a fault carries: its end, where programs say what went wrong.
+/// Maximum length in bytes of a stated message; its end is kept, where programs say what went
+/// wrong.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
-/// The longest name of an account.
+/// Maximum length in bytes of an account's name.
 const ACCOUNT_BYTES_MAX: usize = 200;
 
-/// What a script says it fails of.
+/// The failure that a script states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stated {
-    /// The code.
+    /// The error code.
     pub code: Code,
-    /// What went wrong.
+    /// The description of the failure.
     #[serde(default)]
     pub message: String,
-    /// How long the other side asked to wait.
+    /// Seconds to wait, as the other side asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u64>,
-    /// The service or account it is about.
+    /// The service or account that the failure is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
 }
 
-/// The fault. That something is wrong inside Unstuck is not for a script to say.
+/// Returns the stated fault. A script cannot state an internal fault of Unstuck.
 pub(super) fn fault(stated: &Stated) -> Result<Fault, &'static str> {
     let Stated { code, message, retry_after_seconds, account } = stated;
     if code.row().category == Category::Internal {
@@ -42,7 +43,7 @@ pub(super) fn fault(stated: &Stated) -> Result<Fault, &'static str> {
     })
 }
 
-/// With the account, in the contexts that have a place for it.
+/// Adds the account to the contexts that have a field for it.
 fn about(mut kind: Kind, account: Option<&str>) -> Kind {
     let Some(account) = account else { return kind };
     let account = account[..account.floor_char_boundary(ACCOUNT_BYTES_MAX)].to_owned();

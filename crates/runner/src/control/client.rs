@@ -1,4 +1,4 @@
-//! The other end of the socket: a process that talks to whoever holds the project.
+//! The client's end of the control socket: a process that talks to the holder of the project.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,30 +26,30 @@ use crate::lock::lock;
 use crate::notice::Notice;
 use crate::world::{Order, Scope, World};
 
-/// Notices a slow reader may be behind.
+/// Maximum number of notices that a slow reader may be behind.
 const NOTICES_MAX: usize = 1_024;
 
-/// How long a holder may take to say who it is.
+/// Maximum time for a holder to answer the first request.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why the holder did not do what was asked.
+/// The reason for which a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    /// It said no.
+    /// The holder refused the request.
     #[error("{message}")]
     Refused {
-        /// Why.
+        /// The kind of refusal.
         why: Refusal,
-        /// In words.
+        /// The reason in words.
         message: String,
     },
-    /// It is gone.
+    /// The holder is gone.
     #[error("the process that held the project has ended")]
     Gone,
 }
 
-/// A connection to whoever holds the project. Clones share it, and it is closed with the last of
-/// them and of what they have under way.
+/// A connection to the holder of the project. Clones share it, and it is closed when the last of
+/// them and of their tasks in progress is dropped.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -59,18 +59,18 @@ struct Shared {
     waiting: Mutex<Option<BTreeMap<u64, oneshot::Sender<Say>>>>,
     worlds: Mutex<Vec<(Scope, Arc<dyn World>)>>,
     running: Mutex<BTreeMap<EffectId, CancellationToken>>,
-    /// Actions of ours, by what was asked.
+    /// The actions of this process, by the id of their request.
     acts: Mutex<BTreeMap<u64, Arc<dyn Action>>>,
     notices: broadcast::Sender<Notice>,
     gone: CancellationToken,
-    /// Nobody uses the connection any more.
+    /// Cancelled when the connection has no user any more.
     unused: CancellationToken,
     belongs: OnceLock<Effect>,
 }
 
 impl Client {
-    /// Connects, and tells who holds the project. A child of a run shows its token. A holder that
-    /// does not answer, because it is stopped or stuck, is not waited for.
+    /// Connects, and returns the holder of the project. A child of a run presents its token. A
+    /// holder that does not answer in time, because it is stopped or stuck, is an error.
     pub async fn connect(path: &Path, token: Option<String>) -> io::Result<(Self, Holder)> {
         let connected = tokio::time::timeout(HELLO_PATIENCE, Self::hello(path, token)).await;
         connected.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut)))
@@ -107,18 +107,18 @@ impl Client {
         }
     }
 
-    /// What a child of a run belongs to; nothing where its run has ended.
+    /// Returns the effect that a child of a run belongs to; `None` if its run has ended.
     pub fn belongs(&self) -> Option<&Effect> {
         self.0.belongs.get()
     }
 
-    /// Has a command decided; returns when the decision is on disk.
+    /// Submits a command; returns when the decision is on disk.
     pub async fn command(&self, command: Command) -> Result<Vec<Recorded>, ClientError> {
         self.decided(What::Command { command: Box::new(command) }).await
     }
 
-    /// An attempt we perform got on, and its conversation has come this far; returns when both are
-    /// on disk.
+    /// Records progress of an attempt that this process performs, together with its conversation so
+    /// far; returns when both are on disk.
     pub async fn checkpoint(
         &self,
         effect: EffectId,
@@ -135,12 +135,13 @@ impl Client {
         }
     }
 
-    /// A child of a run: its script fails of this, should it end without success.
+    /// States the failure of a child's script, in case it ends without success.
     pub async fn fail(&self, stated: Stated) -> Result<(), ClientError> {
         self.ask(What::Fail(stated)).await.map(drop)
     }
 
-    /// An irreversible action of an attempt or execution, performed here when the holder says so.
+    /// Performs an irreversible action of an attempt or execution in this process, when the holder
+    /// says so.
     pub async fn mutate(
         &self,
         effect: EffectId,
@@ -157,7 +158,7 @@ impl Client {
         }
     }
 
-    /// Looks something up in the state of the project.
+    /// Queries the state of the project.
     pub async fn look(&self, look: Look) -> Result<Looked, ClientError> {
         match self.ask(What::Look { look }).await? {
             Say::Seen { seen, .. } => Ok(seen),
@@ -165,17 +166,19 @@ impl Client {
         }
     }
 
-    /// Has answers taken up that are in the store.
+    /// Makes the holder take up the answers in the store.
     pub async fn take_answers(&self) -> Result<(), ClientError> {
         self.ask(What::Answers).await.map(drop)
     }
 
-    /// Performs the effects of `scope` from now on, as soon as nobody else does.
+    /// Attaches `world` as the worker for the effects of `scope`, as soon as no other worker has
+    /// it.
     pub async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), ClientError> {
         self.ask_to_attach(scope, world, true).await
     }
 
-    /// The same without waiting: whether nobody else performs it.
+    /// Attaches like [`attach`](Self::attach) without waiting, and returns whether the scope was
+    /// free.
     pub async fn try_attach(
         &self,
         scope: Scope,
@@ -194,7 +197,7 @@ impl Client {
         waits: bool,
     ) -> Result<(), ClientError> {
         let performing = world.performing();
-        // It may be told to perform before it is told that it may.
+        // The first order may arrive before the response.
         lock(&self.0.worlds).push((scope.clone(), world));
         let attached = self.ask(What::Attach { scope, performing, waits }).await.map(drop);
         if attached.is_err() {
@@ -203,12 +206,13 @@ impl Client {
         attached
     }
 
-    /// Performs nothing any more: what is under way is ended, and nobody is to blame for it.
+    /// Detaches all workers of this process: their effects are ended, and their runs do not count
+    /// as failures.
     pub async fn leave(&self) -> Result<(), ClientError> {
         self.ask(What::Leave).await.map(drop)
     }
 
-    /// What happens from now on.
+    /// Subscribes to notices from now on.
     pub async fn watch(&self) -> Result<broadcast::Receiver<Notice>, ClientError> {
         let notices = self.0.notices.subscribe();
         self.ask(What::Watch).await.map(|_| notices)
@@ -242,18 +246,19 @@ impl Client {
         }
     }
 
-    /// Hears what the holder says while somebody uses the connection: listening is no use of it.
+    /// Reads the holder's messages while the connection has a user: listening itself does not keep
+    /// it open.
     async fn listen(connection: Weak<Shared>, mut lines: BufReader<OwnedReadHalf>) {
         while let Some(line) = next_line(&mut lines).await {
             let Some(client) = connection.upgrade().map(Self) else { return };
             match serde_json::from_slice::<Say>(&line) {
                 Ok(said) => client.heard(said),
-                // A newer holder may say more than we know.
+                // A newer holder may send messages that are unknown here.
                 Err(error) => tracing::debug!(%error, "not understood"),
             }
         }
         if let Some(shared) = connection.upgrade() {
-            // Whoever still waits learns that nothing will come.
+            // Dropping the senders tells waiting requests that no response will come.
             lock(&shared.waiting).take();
             shared.gone.cancel();
         }
@@ -300,7 +305,7 @@ impl Client {
             for world in worlds {
                 world.clear(&tasks).await;
             }
-            // A holder that is gone finds out by itself.
+            // A holder that is gone recovers by itself.
             let _ = client.ask(What::Cleared { tasks }).await;
         });
     }
@@ -314,7 +319,7 @@ impl Client {
             } else {
                 action.call(&idempotency_key).await
             };
-            // A holder that is gone finds out by itself what became of it.
+            // A holder that is gone looks up by itself what became of the action.
             let _ = client.ask(What::Acted { act, outcome }).await;
         });
     }
@@ -328,7 +333,7 @@ impl Client {
         tokio::spawn(async move {
             let report = world.perform(order, stop).await;
             lock(&client.0.running).remove(&effect);
-            // A holder that is gone finds out by itself what became of it.
+            // A holder that is gone recovers by itself.
             let _ = client.ask(What::Ended { effect, report }).await;
         });
     }
@@ -340,8 +345,8 @@ impl Drop for Shared {
     }
 }
 
-/// What is asked as it goes over the socket. A line that would not be read to its end is not sent:
-/// the holder would take it for the end of the connection.
+/// Serializes a request. A line that exceeds the limit is not sent, because the holder would treat
+/// it as the end of the connection.
 fn line(ask: &Ask) -> Result<Vec<u8>, ClientError> {
     let malformed = |message: String| ClientError::Refused { why: Refusal::Malformed, message };
     let mut line = serde_json::to_vec(ask).map_err(|error| malformed(error.to_string()))?;

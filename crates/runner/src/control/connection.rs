@@ -1,4 +1,4 @@
-//! One process that talks to whoever holds the project, and what it is answered.
+//! A connection of one client process to the holder, and the responses to it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,26 +26,26 @@ use crate::handle::CommandError;
 use crate::notice::Notice;
 use crate::world::Scope;
 
-/// What a process is told that lives in a check, a setup or an action.
+/// The refusal for a process that belongs to a check, a setup command or an action.
 const LIVES_IN_A_RUN: &str =
     "this process lives in a run of this project, and may not ask for anything";
-/// What may wait to be said to one process.
+/// Capacity of the queue of messages to one process.
 const SAYINGS_MAX: usize = 1_024;
 
-/// One process that talks to us.
+/// A connection of one client process.
 pub(super) struct Connection {
     talk: Arc<Talk>,
     lines: BufReader<OwnedReadHalf>,
     say: mpsc::Sender<Say>,
-    /// Whether it may ask for nothing at all.
+    /// Set if all requests of the process are refused.
     is_denied: bool,
-    /// The run it belongs to: it can report for that and nothing else.
+    /// The effect of the run that the process belongs to: it can only report for that one.
     only: Option<EffectId>,
-    /// What it performs, by the number of its attachment.
+    /// The workers of the process, by the number of their attachment.
     attached: BTreeMap<u64, Arc<RemoteWorld>>,
-    /// Actions that it performs one by one.
+    /// Actions that the process performs one by one.
     acts: Acts,
-    /// Tells it what happens, while it is there.
+    /// The task that sends notices to the process.
     watches: Option<AbortHandle>,
 }
 
@@ -77,7 +77,8 @@ impl Connection {
                     Some(refused(id, Refusal::Denied, &LIVES_IN_A_RUN))
                 }
                 Ok(Ask { id, what: What::Act { effect, mutation } }) => {
-                    // It is answered when it is settled; until then there is more to say.
+                    // The response follows when the action is settled; other messages come before
+                    // it.
                     self.act(id, effect, *mutation)
                 }
                 Ok(ask) => Some(self.answer(ask).await),
@@ -141,7 +142,7 @@ impl Connection {
                     Err(error) => refused_by(id, &error),
                 }
             }
-            // It has a way of its own.
+            // Handled before, in `serve`.
             What::Act { .. } => refused(id, Refusal::Malformed, &"not here"),
             What::Cleared { tasks } => {
                 for world in self.attached.values() {
@@ -170,7 +171,8 @@ impl Connection {
         }
     }
 
-    /// One that waits for its turn and hangs up, or says something else, waits no longer.
+    /// Attaches a worker. One that waits for its turn and disconnects, or sends another request,
+    /// waits no longer.
     async fn attach(
         &mut self,
         scope: Scope,
@@ -226,7 +228,7 @@ impl Connection {
         }
         let command = match self.only {
             None => command,
-            // What an agent says is as little to be trusted with secrets as what it does.
+            // The words of an agent may contain secrets, just as its actions may.
             Some(_) => match words::redacted(&self.talk.redactor, command) {
                 Ok(command) => command,
                 Err(why) => return refused(id, Refusal::Denied, &why),
@@ -235,8 +237,8 @@ impl Connection {
         said(id, self.talk.handle.command(command).await)
     }
 
-    /// Has an action performed by the process at the other end, through the ledger; says something
-    /// at once only where it may not be.
+    /// Lets the process at the other end perform an action, through the ledger; responds at once
+    /// only to refuse it.
     fn act(&mut self, id: u64, effect: EffectId, mutation: MutationSpec) -> Option<Say> {
         let wanted = Command::Mutate { effect, mutation };
         if !may(&wanted, self.only) {

@@ -1,4 +1,4 @@
-//! One JSON value a line, in both directions.
+//! Line framing: one JSON value per line, in both directions.
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::OwnedWriteHalf;
@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::wire::{LINE_BYTES_MAX, Say};
 
-/// The next line, without reading more of it than may be; none at the end or when it is too long.
+/// Reads the next line, up to the maximum length; `None` at the end or if the line is too long.
 pub(super) async fn next_line<R: tokio::io::AsyncRead + Unpin>(
     lines: &mut BufReader<R>,
 ) -> Option<Vec<u8>> {
@@ -16,7 +16,7 @@ pub(super) async fn next_line<R: tokio::io::AsyncRead + Unpin>(
     (read.is_ok() && line.ends_with(b"\n")).then_some(line)
 }
 
-/// Writes what is to be said, one line each, until nobody has anything to say.
+/// Writes messages, one per line, until all senders are dropped.
 pub(super) async fn write_all(mut write: OwnedWriteHalf, mut sayings: mpsc::Receiver<Say>) {
     while let Some(say) = sayings.recv().await {
         let Ok(mut line) = serde_json::to_vec(&say) else { continue };

@@ -1,13 +1,13 @@
-//! What a process may ask for.
+//! Permission of a process to submit a command.
 
 use unstuck_core::engine::{Command, EffectId, Note};
 
-/// Whether it may. With `only` it is a child of that run, and reports for it and nothing else. Answers
-/// come through the store, results from whoever performs, time from the clock; that a job is due is
-/// said by whoever runs the jobs.
+/// Returns whether a process may submit a command. With `only` it is a child of that run, and may
+/// only report for it. Answers come through the store, results from the worker, and time from the
+/// clock; the scheduler reports that a job is due.
 pub(super) fn may(command: &Command, only: Option<EffectId>) -> bool {
     match command {
-        // Only the worker that judges the work tells what its checks said.
+        // Only the worker that judges the work reports the results of its checks.
         Command::Note { note: Note::Checked { .. } | Note::BaseChecked { .. }, .. }
         | Command::StartBuild { .. }
         | Command::DefineJob { .. }

@@ -1,9 +1,10 @@
-//! The control socket: how other processes talk to whoever holds a project.
+//! The control socket, by which other processes talk to the holder of a project.
 //!
-//! One JSON value per line, in both directions. The socket is the user's alone (mode 0600), and the
-//! kernel says which process knocks: one that lives in a run can report for that run only, with or
-//! without its token. Inside the wall there is the run's own socket and no other. No question is
-//! answered here: answers are rows in the store, and the socket only says that there are some.
+//! One JSON value per line, in both directions. The socket is accessible to the user alone (mode
+//! 0600), and the kernel identifies the connecting process: one that belongs to a run can report
+//! for that run only, with or without its token. Inside the sandbox only the run's own socket
+//! exists. Approval questions are not answered here: answers are rows in the store, and the socket
+//! only announces them.
 
 mod acts;
 mod blame;

@@ -1,10 +1,10 @@
-//! Who is at the other end of a connection, and what that process may ask for.
+//! The identity of a connecting process, and its permissions.
 //!
-//! The kernel says which process it is, and its ancestors say which run it lives in
-//! ([`find_runs_around`]). What lives in an attempt or a repair may report for that one and nothing
-//! else, whatever it shows; what lives in anything else that agents can influence may ask for
-//! nothing. A script of the person's has the person's rights, and so has every process of the same
-//! user that lives in no run.
+//! The kernel identifies the process, and its ancestors show which run it belongs to
+//! ([`find_runs_around`]). A process of an attempt or a repair may report for that one only,
+//! whatever token it presents; a process of any other run that agents can influence may request
+//! nothing. A script of the operator's has the operator's rights, and so does each process of the
+//! same user that belongs to no run.
 
 use std::path::PathBuf;
 
@@ -16,18 +16,18 @@ use unstuck_world::process::find_runs_around;
 
 use crate::handle::Handle;
 
-/// What a process may ask for.
+/// The permissions of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rights {
-    /// Everything that the person may.
+    /// All that the operator may do.
     Operator,
-    /// To report for this effect.
+    /// Reports for this effect.
     Only(EffectId),
-    /// Nothing.
+    /// No request at all.
     Nothing,
 }
 
-/// The rights of the process at the other end. One that cannot be looked at has none.
+/// Returns the rights of the process at the other end. One that cannot be inspected has none.
 pub(super) async fn judge_peer(stream: &UnixStream, runs: PathBuf, handle: &Handle) -> Rights {
     let Ok(peer) = stream.peer_cred() else { return Rights::Nothing };
     let own = geteuid();
@@ -44,8 +44,8 @@ pub(super) async fn judge_peer(stream: &UnixStream, runs: PathBuf, handle: &Hand
     judged.await.unwrap_or(Rights::Nothing)
 }
 
-/// The narrowest of several. Of two runs the outer one counts: a process can only ever pretend to
-/// live in more of them.
+/// Returns the narrowest of several rights. Of two runs the outer one counts: a process can only
+/// pretend to belong to more of them.
 fn combine(all: impl Iterator<Item = Rights>) -> Rights {
     all.fold(Rights::Operator, |known, further| match (known, further) {
         (Rights::Nothing, _) | (_, Rights::Nothing) => Rights::Nothing,
@@ -54,7 +54,7 @@ fn combine(all: impl Iterator<Item = Rights>) -> Rights {
     })
 }
 
-/// What the run of a lock file lets its processes ask for.
+/// Returns the rights that the run of a lock file gives its processes.
 fn judge(state: &State, lock: &str) -> Rights {
     let Some((task, run)) = read_name(lock) else { return Rights::Nothing };
     let is_script = state.task(task).is_some_and(|task| task.work() == fault::Work::Job);
@@ -66,7 +66,7 @@ fn judge(state: &State, lock: &str) -> Rights {
     }
 }
 
-/// The task, and the run where it is one's, that a lock file is named after: `t0-r1.lock`,
+/// Parses the name of a lock file into its task and, for a run's lock, its run: `t0-r1.lock`,
 /// `t0-action-….lock`.
 fn read_name(lock: &str) -> Option<(TaskId, Option<RunId>)> {
     let (task, rest) = lock.strip_prefix('t')?.strip_suffix(".lock")?.split_once('-')?;

@@ -1,4 +1,4 @@
-//! Another process that performs effects, as the holder sees it.
+//! A remote worker: another process that performs effects, as the holder sees it.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,10 +12,10 @@ use super::wire::Say;
 use crate::lock::lock;
 use crate::world::{Order, Report, World};
 
-/// Performs effects by handing them to the process at the other end.
+/// The [`World`] that hands effects to the process at the other end.
 pub(super) struct RemoteWorld {
     say: mpsc::Sender<Say>,
-    /// What it was performing when it came.
+    /// The effects it was performing when it attached.
     performing: Vec<EffectId>,
     waiting: Mutex<BTreeMap<EffectId, oneshot::Sender<Option<Report>>>>,
     clearing: Mutex<Option<(Vec<TaskId>, oneshot::Sender<()>)>>,
@@ -27,7 +27,7 @@ impl RemoteWorld {
         Self { say, performing, waiting, clearing: Mutex::new(None) }
     }
 
-    /// The other process says how an effect ended.
+    /// Passes on the report of an effect from the other process.
     pub(super) fn ended(&self, effect: EffectId, report: Option<Report>) {
         let waiting = lock(&self.waiting).remove(&effect);
         if let Some(waiting) = waiting {
@@ -36,7 +36,7 @@ impl RemoteWorld {
         }
     }
 
-    /// The other process says that nothing of these tasks is left.
+    /// Passes on that no process of these tasks is left.
     pub(super) fn cleared(&self, tasks: &[TaskId]) {
         let cleared = lock(&self.clearing).take_if(|(wanted, _)| wanted == tasks);
         if let Some((_, cleared)) = cleared {
@@ -45,7 +45,7 @@ impl RemoteWorld {
         }
     }
 
-    /// The other process is gone and says nothing any more.
+    /// Ends the wait for clearing, because the other process is gone.
     pub(super) fn gone(&self) {
         lock(&self.clearing).take();
     }
@@ -58,7 +58,8 @@ impl World for RemoteWorld {
         let (send, mut ended) = oneshot::channel();
         lock(&self.waiting).insert(effect, send);
         if self.say.send(Say::Perform(Box::new(order))).await.is_err() {
-            // It is gone; the loop is told so in a moment and takes everything up from there.
+            // The other process is gone; the connection detaches it in a moment, and recovery
+            // follows.
             stop.cancelled().await;
             return None;
         }
@@ -78,8 +79,9 @@ impl World for RemoteWorld {
         true
     }
 
-    /// Only the other process knows where its processes would be. If it goes before it is done,
-    /// whoever performs next clears up before it starts anything.
+    /// Lets the other process clear the tasks, because only it knows where their processes would
+    /// be. If it goes away before it is done, the next worker clears them before it starts any
+    /// effect.
     async fn clear(&self, tasks: &[TaskId]) {
         let (send, cleared) = oneshot::channel();
         *lock(&self.clearing) = Some((tasks.to_vec(), send));

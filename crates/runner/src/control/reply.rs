@@ -1,11 +1,11 @@
-//! What is said to a process that asked for something.
+//! Responses to requests.
 
 use unstuck_core::engine::Rejected;
 
 use super::wire::{Refusal, Say};
 use crate::handle::{CommandError, Decided};
 
-/// What is said of a decision.
+/// Returns the response for a decision.
 pub(super) fn said(id: u64, decided: Result<Decided, CommandError>) -> Say {
     match decided {
         Ok(Decided { events }) => {

@@ -1,8 +1,8 @@
 //! The socket of one run: each connection through it has the rights of that run and no others.
 //!
-//! It is the only way out of the wall to the supervisor. The process that performs the run listens
-//! and passes everything on to the control socket, after it has shown the run's token there; so it
-//! goes on when another process takes the project over.
+//! It is the only way from the sandbox to the supervisor. The process that performs the run listens
+//! on it and forwards each connection to the control socket, after it has presented the run's token
+//! there; so it keeps working when another process becomes the holder.
 
 use std::fs;
 use std::io;
@@ -21,14 +21,14 @@ use super::lines::next_line;
 use super::token::Token;
 use super::wire::{Ask, Say, What};
 
-/// Processes of one run that may talk at the same time.
+/// Maximum number of simultaneous connections of one run.
 const CONNECTIONS_MAX: usize = 32;
 
-/// How long a holder is waited for while the project changes hands, and how often it is looked for.
+/// Maximum wait for a holder during a handover, and the interval between tries.
 const HANDOVER_MAX: Duration = Duration::from_secs(4);
 const HANDOVER_PAUSE: Duration = Duration::from_millis(50);
 
-/// Passes on what the processes of one run say, until it is dropped.
+/// A forwarder for the connections of one run, until it is dropped.
 #[derive(Debug)]
 pub struct RunSocket {
     path: PathBuf,
@@ -36,7 +36,7 @@ pub struct RunSocket {
 }
 
 impl RunSocket {
-    /// Listens at `path`, for the run whose token this is, on behalf of the socket at `control`.
+    /// Listens at `path` for the run with this token, and forwards to the socket at `control`.
     pub fn open(path: PathBuf, control: PathBuf, token: &Token) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -51,7 +51,7 @@ impl RunSocket {
         Ok(Self { path, listening: tokio::spawn(listen(listener, control, token)) })
     }
 
-    /// Where it listens.
+    /// Returns the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -69,7 +69,7 @@ async fn listen(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
-            // There may be no descriptor left for it: that passes.
+            // The process may be out of file descriptors, which passes.
             tokio::time::sleep(super::server::ACCEPT_PAUSE).await;
             continue;
         };
@@ -83,7 +83,7 @@ async fn listen(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
     }
 }
 
-/// Passes a connection on once it is bound to the run for good.
+/// Forwards a connection after it is bound to the run for good.
 async fn pass_on(mut inside: UnixStream, control: &Path, token: &str) -> io::Result<()> {
     let mut holder = connect(control).await?;
     let hello = Ask { id: 0, what: What::Hello { token: Some(token.to_owned()) } };
@@ -95,11 +95,11 @@ async fn pass_on(mut inside: UnixStream, control: &Path, token: &str) -> io::Res
     let Ok(Say::Done { .. }) = serde_json::from_slice::<Say>(&said) else {
         return Err(io::ErrorKind::ConnectionRefused.into());
     };
-    // The holder says nothing before it is asked, so there is nothing left in the buffer.
+    // The holder sends nothing unasked, so the buffer is empty.
     copy_bidirectional(&mut inside, &mut lines.into_inner()).await.map(drop)
 }
 
-/// Connects to whoever holds the project, or to whoever does so next.
+/// Connects to the holder of the project, or to the next one during a handover.
 async fn connect(control: &Path) -> io::Result<UnixStream> {
     let path = SocketPath::of(control)?;
     let next = async {

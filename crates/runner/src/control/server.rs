@@ -1,4 +1,4 @@
-//! The holder's end of the socket: lets other processes in.
+//! The holder's end of the control socket: accepts connections of other processes.
 
 use std::fs;
 use std::io;
@@ -18,25 +18,27 @@ use super::peer::judge_peer;
 use super::token::TokenKey;
 use crate::handle::Handle;
 
-/// The folder of the lock files, beside the socket.
+/// The folder of the runs' lock files, next to the socket.
 const RUNS: &str = "runs";
-/// Processes that may talk at the same time.
+/// Maximum number of simultaneous connections.
 const CONNECTIONS_MAX: usize = 256;
-/// How long nobody is let in after somebody could not be.
+/// Pause after a connection could not be accepted.
 pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Listens for other processes until it is dropped.
+/// A listener for other processes, until it is dropped.
 #[derive(Debug)]
 pub struct Server(tokio::task::JoinHandle<()>);
 
 impl Server {
-    /// Listens at `path`. Only whoever holds the project may: a socket that lies there is a dead
-    /// one. What children of runs say loses what looks like a secret.
+    /// Listens at `path`. Only the holder of the project may call this: an existing socket there is
+    /// a dead one, and is replaced. Messages of children of runs are redacted by patterns of
+    /// secrets.
     pub fn start(path: &Path, handle: Handle, key: TokenKey, holder: Holder) -> io::Result<Self> {
         Self::start_redacting(path, handle, key, holder, Arc::default())
     }
 
-    /// The same where secrets are known: they are taken out of what children of runs say.
+    /// Listens like [`start`](Self::start), with known secrets that are redacted from messages of
+    /// children of runs.
     pub fn start_redacting(
         path: &Path,
         handle: Handle,
@@ -59,18 +61,18 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The file stays: by now it may be that of whoever holds the project after us.
+        // The file stays: by now it may belong to the next holder.
         self.0.abort();
     }
 }
 
-/// What everybody is talked to with.
+/// The parts that all connections share.
 pub(super) struct Talk {
     pub(super) handle: Handle,
     pub(super) key: TokenKey,
     pub(super) holder: Holder,
     pub(super) redactor: Arc<Redactor>,
-    /// Where the lock files of runs are.
+    /// The folder of the runs' lock files.
     pub(super) runs: PathBuf,
 }
 
@@ -79,7 +81,7 @@ async fn listen(listener: UnixListener, talk: Arc<Talk>) {
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
-            // There may be no descriptor left for it: that passes.
+            // The process may be out of file descriptors, which passes.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };

@@ -1,7 +1,7 @@
-//! Tokens: a child of a run shows one and can then report for its run only.
+//! Tokens: a child of a run presents one and can then report for its run only.
 //!
-//! A token is made from the effect it belongs to and a key that never leaves the project's folder,
-//! so none has to be remembered, and it stays good when another process takes the project over.
+//! A token is derived from its effect and a key that never leaves the project's folder, so none has
+//! to be stored, and it stays valid when another process becomes the holder.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -11,22 +11,23 @@ use std::path::Path;
 
 use unstuck_core::engine::EffectId;
 
-/// What tokens are made with.
+/// The key that tokens are derived from.
 #[derive(Clone)]
 pub struct TokenKey([u8; 32]);
 
-/// Proves that somebody belongs to an effect.
+/// A proof that a process belongs to an effect.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl TokenKey {
-    /// The key in this file, which is made when it is not there.
+    /// Reads the key from this file, which is created if it does not exist.
     pub fn open(path: &Path) -> io::Result<Self> {
         match fs::File::open(path) {
             Ok(mut file) => {
                 let mut key = [0; 32];
                 match file.read_exact(&mut key) {
-                    // Whoever wrote it was killed before it was done, and nobody has used it.
+                    // The process that wrote it was killed before it was done, and the key is
+                    // unused.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                         fs::remove_file(path)?;
                         Self::make(path)
@@ -42,7 +43,7 @@ impl TokenKey {
     fn make(path: &Path) -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
-        // Complete before it has its name: nobody ever finds half a key there.
+        // The file is complete before it gets its name, so that no process reads half a key.
         let draft = path.with_extension(blake3::hash(&key).to_hex().as_str());
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(0o600).open(&draft)?;
@@ -52,18 +53,18 @@ impl TokenKey {
         fs::remove_file(&draft)?;
         match named {
             Ok(()) => Ok(Self(key)),
-            // Somebody else was quicker.
+            // Another process was quicker.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(path),
             Err(error) => Err(error),
         }
     }
 
-    /// The token of an effect.
+    /// Returns the token of an effect.
     pub fn token(&self, effect: EffectId) -> Token {
         Token(format!("{}.{}", effect.0, self.proof(effect).to_hex()))
     }
 
-    /// The effect a token belongs to, if it is one of ours.
+    /// Returns the effect that a token belongs to, if the token is valid.
     pub fn effect(&self, token: &str) -> Option<EffectId> {
         let (effect, proof) = token.split_once('.')?;
         let effect = EffectId(effect.parse().ok()?);
@@ -78,7 +79,7 @@ impl TokenKey {
 }
 
 impl Token {
-    /// As it is handed to the child.
+    /// Returns the token in the form that is handed to the child.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What goes over the socket.
+//! The messages of the control socket.
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{Command, Effect, EffectId, Outcome, Progress, Recorded, TaskId};
@@ -11,201 +11,193 @@ use crate::decider::{Look, Looked};
 use crate::ledger::Settled;
 use crate::world::{Order, Report, Scope};
 
-/// The longest line that is read. An order or a result holds at most a few texts of 1 MB; a
-/// conversation is JSON, which at worst gets twice as long as a text within JSON.
+/// Maximum length of a line in bytes. An order or a result contains at most a few texts of 1 MB; a
+/// conversation is JSON, which at worst doubles in length as a text within JSON.
 pub(super) const LINE_BYTES_MAX: usize = 2 * CHECKPOINT_BYTES_MAX + 1_024 * 1_024;
 
-/// What the other process asks.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ask {
-    /// Comes back with the reply.
+    /// Repeated in the response.
     pub(super) id: u64,
-    /// What is asked.
     #[serde(flatten)]
     pub(super) what: What,
 }
 
-/// What is asked.
+/// The content of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum What {
-    /// Who holds the project?
+    /// Asks for the holder of the project.
     Hello {
-        /// A child of a run says whose.
+        /// The token of a child of a run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
     },
-    /// Have this decided.
+    /// Submits a command.
     Command {
-        /// The command.
+        /// The command, checked against the permissions of the process.
         command: Box<Command>,
     },
-    /// An attempt of mine got on, and its conversation has come this far.
+    /// Records progress of an attempt of the client's, with its conversation so far.
     Checkpoint {
-        /// Which attempt.
+        /// The attempt's effect.
         effect: EffectId,
-        /// What it did since the last report.
+        /// The progress since the last report.
         report: Progress,
-        /// What was said.
         conversation: Conversation,
     },
-    /// I perform this action of an attempt or execution: tell me when, and what comes of it.
+    /// Registers an action of an attempt or execution: the client performs it when told to, and is
+    /// told the result.
     Act {
-        /// By which attempt or execution.
+        /// The effect of the attempt or execution.
         effect: EffectId,
-        /// The action.
         mutation: Box<MutationSpec>,
     },
-    /// What I was told to do about an action has ended.
+    /// Reports the end of a call or lookup that the client was told to do.
     Acted {
-        /// What I had asked.
+        /// The id of the `Act` request.
         act: u64,
-        /// How.
         outcome: Outcome,
     },
-    /// My script fails of this, should it end without success.
+    /// States the failure of the client's script, in case it ends without success.
     Fail(Stated),
-    /// There are answers to take up.
+    /// Announces answers in the store.
     Answers,
-    /// I perform the effects of this from now on.
+    /// Attaches the client as the worker of a scope.
     Attach {
-        /// Of what.
         scope: Scope,
-        /// What I am performing of it already, for a holder that is gone.
+        /// The effects of the scope that the client is performing already, for an earlier holder.
         #[serde(default)]
         performing: Vec<EffectId>,
-        /// Whether I wait while somebody else performs it.
+        /// Set if the client waits while another worker has the scope.
         #[serde(default)]
         waits: bool,
     },
-    /// Nothing of these tasks is left running.
+    /// Reports that no process of these tasks is running any more.
     Cleared {
-        /// Which ones.
+        /// The tasks of the `Clear` order, in the same order.
         tasks: Vec<TaskId>,
     },
-    /// I perform nothing any more; what I was doing I have ended myself.
+    /// Detaches the client's workers; it has ended their effects itself.
     Leave,
-    /// An effect I was given has ended; without a report because it was stopped.
+    /// Reports the end of an effect that the client was given.
     Ended {
-        /// Which one.
         effect: EffectId,
-        /// How.
+        /// The report; `None` if the effect was stopped.
         report: Option<Report>,
     },
-    /// Look this up.
+    /// Queries the state of the project.
     Look {
-        /// What.
         #[serde(flatten)]
         look: Look,
     },
-    /// Tell me what happens from now on.
+    /// Subscribes to notices from now on.
     Watch,
 }
 
-/// What is said to the other process.
+/// A message to the client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Say {
-    /// It was done.
+    /// The response to a request that was carried out.
     Done {
-        /// What was asked.
+        /// The id of the request.
         id: u64,
-        /// What came of it.
+        /// The events that were decided.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         events: Vec<Recorded>,
-        /// Who holds the project.
+        /// The holder, in response to `Hello`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Holder>,
-        /// To a child of a run that still goes on: what it belongs to.
+        /// The effect that a child of a run belongs to, while the run goes on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effect: Option<Effect>,
     },
-    /// It was looked up.
+    /// The response to a query.
     Seen {
-        /// What was asked.
+        /// The id of the request.
         id: u64,
-        /// What was seen.
         seen: Looked,
     },
-    /// Perform the action that you asked for, or look it up.
+    /// The order to perform an action of the client's, or to look it up.
     Act {
-        /// What was asked.
+        /// The id of the client's `Act` request.
         act: u64,
-        /// The same whenever this action is sent.
+        /// The key that is identical whenever this action is sent.
         idempotency_key: String,
-        /// It is looked up, not performed.
+        /// Set if the action is looked up, not performed.
         look_up: bool,
     },
-    /// This came of an action.
+    /// The result of an action.
     Settled {
-        /// What was asked.
+        /// The id of the request.
         id: u64,
-        /// What.
         settled: Settled,
     },
-    /// It was not done.
+    /// The response to a request that was refused.
     Refused {
-        /// What was asked.
+        /// The id of the request.
         id: u64,
-        /// Why.
+        /// The kind of refusal.
         why: Refusal,
-        /// The same as a code, for whoever sorts failures by it.
+        /// The error code, for clients that sort failures by code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<Code>,
-        /// Where such failures come from.
+        /// The category of the code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         category: Option<Category>,
-        /// In words.
+        /// The reason in words.
         message: String,
     },
-    /// Perform this.
+    /// The order to perform an effect.
     Perform(Box<Order>),
-    /// The result of this is no longer wanted.
+    /// The order to stop an effect whose result is no longer wanted.
     Stop(EffectId),
-    /// End whatever an earlier process may have left running for these tasks.
+    /// The order to end all processes that an earlier process may have left running for these
+    /// tasks.
     Clear {
-        /// Which ones.
+        /// The tasks, repeated in the `Cleared` request.
         tasks: Vec<TaskId>,
     },
-    /// This happened.
+    /// A notice of a durable event.
     Event {
-        /// The event.
         recorded: Box<Recorded>,
-        /// In one plain sentence.
+        /// The event in one plain sentence.
         narration: Option<String>,
     },
-    /// Somebody who performed a build is gone.
+    /// The notice that the worker of a build has left.
     Left,
-    /// You were too slow and missed some: read on from the store.
+    /// The notice that the client was too slow and missed others: it continues from the store.
     Gap,
 }
 
-/// Why something was not done.
+/// The kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// It makes no sense.
+    /// The request cannot be parsed or makes no sense.
     Malformed,
-    /// It is not yours to ask.
+    /// The process has no permission for the request.
     Denied,
-    /// It does not fit the state of things.
+    /// The command does not fit the state of the project.
     Rejected,
-    /// The key was used for something else.
+    /// The idempotency key was used before, for another action.
     KeyReused,
-    /// The request came before and said something else.
+    /// The key of the request was used before, for a request with other content.
     RequestReused,
-    /// Nobody waits for it any more.
+    /// The effect is no longer awaited.
     Stale,
-    /// Somebody else performs it.
+    /// Another worker has the scope.
     Taken,
-    /// It could not be remembered.
+    /// The decision could not be written to the store.
     Store,
     /// The holder is ending.
     Ended,
 }
 
 impl Refusal {
-    /// What it is among failures.
+    /// Returns the error code of the refusal.
     pub const fn code(self) -> Code {
         match self {
             Self::Malformed | Self::KeyReused | Self::RequestReused => Code::LogicBadInput,

@@ -1,4 +1,4 @@
-//! What a child of a run says, without the secrets it may hold: it goes into the journal.
+//! Redaction of the commands of a run's children, which go into the journal.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use unstuck_world::redact::Redactor;
 
 use crate::clean;
 
-/// The same command without secrets in its texts. An action is kept as it is, so one that spells a
-/// secret out is refused.
+/// Returns the command without secrets in its texts. An action is stored unchanged, so one that
+/// contains a secret is refused.
 pub(super) fn redacted(redactor: &Redactor, command: Command) -> Result<Command, &'static str> {
     Ok(match command {
         Command::Note { effect, note } => Command::Note { effect, note: noted(redactor, note) },
@@ -43,7 +43,7 @@ fn noted(redactor: &Redactor, note: Note) -> Note {
         Note::Refused { what, why } => Note::Refused { what: clean(what), why: clean(why) },
         Note::Narrated { text } => Note::Narrated { text: clean(text) },
         Note::Remarked { text } => Note::Remarked { text: clean(text) },
-        // The worker has put it together without secrets.
+        // The worker has redacted it already.
         checked @ (Note::Checked { .. } | Note::BaseChecked { .. }) => checked,
     }
 }
