@@ -1,4 +1,4 @@
-//! What is taken care of for a job that is defined, beside running it.
+//! Settings of a job's login check and of its logs.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -10,38 +10,38 @@ use std::sync::Arc;
 use unstuck_world::process::{Log, Output};
 use unstuck_world::redact::Redactor;
 
-/// The output of so many firings is kept.
+/// Number of firings whose output is kept.
 const LOGS_KEPT: usize = 20;
-/// The longest output of one firing.
+/// Maximum length in bytes of one firing's output.
 const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// What is taken care of.
+/// A job's login check and logs.
 #[derive(Debug, Default)]
 pub struct Care {
-    /// The program and arguments that prove that a login or a right works again.
+    /// The program and arguments that prove that a login or permission works again.
     pub check: Option<Vec<OsString>>,
-    /// Where its output is kept, when nobody watches it. It passes through without.
+    /// The folder of its output, for an unwatched job. Without it the output is passed through.
     pub logs: Option<Logs>,
 }
 
-/// The folder of a job's outputs, one file for each firing.
+/// The folder of a job's outputs, one file per firing.
 #[derive(Clone, Debug)]
 pub struct Logs {
     folder: PathBuf,
 }
 
 impl Logs {
-    /// The outputs in this folder.
+    /// Creates the logs in `folder`.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// The file of a firing.
+    /// Returns the file of a firing.
     pub fn file(&self, firing: u32) -> PathBuf {
         self.folder.join(format!("{firing}.log"))
     }
 
-    /// Where the output of a firing goes. All its runs share one file.
+    /// Returns the destination for the output of a firing. All its runs share one file.
     pub(crate) fn output(&self, firing: u32, redactor: &Arc<Redactor>) -> Output {
         let path = self.file(firing);
         if let Err(error) = self.make_room(&path) {
@@ -50,7 +50,7 @@ impl Logs {
         Output::Log(Log { path, redactor: Arc::clone(redactor), bytes_max: LOG_BYTES_MAX })
     }
 
-    /// Makes the folder, and lets go of the oldest.
+    /// Creates the folder, and deletes the oldest outputs.
     fn make_room(&self, coming: &Path) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         if coming.exists() {

@@ -1,4 +1,4 @@
-//! Whether a login or a right works again that a person says is mended.
+//! The check of whether a login or permission works again that the operator says is fixed.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use unstuck_core::engine::Outcome;
 use unstuck_core::fault::Fault;
 use unstuck_world::process::{Deadlines, How, Launch};
 
-/// How long it may take.
+/// Maximum duration of the check.
 const CHECK_MAX: Duration = Duration::from_mins(1);
-/// What is put before the failure that was to be mended.
+/// The prefix of the failure that was said to be fixed.
 const STILL: &str = "it was said to be mended and still does not work: ";
 
-/// Runs the command that proves it; `launch` says where and under which guard.
+/// Runs the command that proves it, with the directory and guard of `launch`.
 pub(crate) async fn passes(
     mut launch: Launch,
     command: &[OsString],
@@ -28,7 +28,7 @@ pub(crate) async fn passes(
     Ok(ended.how == How::Exited(0))
 }
 
-/// The same failure once more, so that the same person is asked the same.
+/// Returns the same failure once more, so that the operator is asked the same question.
 pub(crate) fn same_again(fault: &Arc<Fault>) -> Outcome {
     let mut fault = Fault::clone(fault);
     if !fault.message.starts_with(STILL) {

@@ -1,8 +1,8 @@
-//! Cron lines: five fields that say when something happens on the clocks of a place.
+//! Cron lines: five fields that describe times on the clocks of a time zone.
 //!
-//! Where the clocks change, a time that does not exist comes right after the gap, and one that comes
-//! twice counts once. A line that names no hours keeps its pace through both: it is about the time
-//! that passes, not about what the clocks show.
+//! If the clocks change, a time that does not exist is moved to the end of the gap, and one that
+//! occurs twice counts once. A line that names no hours keeps its interval through both, because it
+//! is about elapsed time rather than about the time of day.
 
 use jiff::civil::{Date, DateTime, time};
 use jiff::tz::{Offset, TimeZone};
@@ -11,11 +11,12 @@ use jiff::{SignedDuration, Timestamp};
 use super::field::{DAY, HOUR, MINUTE, MONTH, Values, WEEKDAY};
 use super::schedule::ScheduleError;
 
-/// The rarest line there can be, a weekday that falls on one day of one month, comes within this.
+/// Maximum number of months to search: the rarest line, a weekday that falls on one day of one
+/// month, occurs within it.
 const MONTHS_MAX: u32 = 40 * 12;
-/// How often the clocks of a place may change in that time.
+/// Maximum number of clock changes within that time.
 const CHANGES_MAX: u32 = 1_000;
-/// Where it is looked whether a line ever comes: any day would do.
+/// The day from which a line is checked for ever occurring; any would do.
 const ANY_DAY: Date = jiff::civil::date(2000, 1, 1);
 
 /// Lines that have a name.
@@ -29,7 +30,7 @@ const NAMED: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
-/// When something happens, as cron says it.
+/// A parsed cron line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cron {
     pub(super) minutes: Values,
@@ -37,12 +38,12 @@ pub(super) struct Cron {
     pub(super) days: Values,
     pub(super) months: Values,
     pub(super) weekdays: Values,
-    /// Days of the month and days of the week are both named: then either of them is enough.
+    /// Set if days of the month and of the week are both restricted: then either is enough.
     pub(super) either: bool,
 }
 
 impl Cron {
-    /// Reads a line of five fields, or the name of one.
+    /// Parses a line of five fields, or the name of one.
     pub(super) fn read(text: &str) -> Result<Self, ScheduleError> {
         let named = |(name, _): &&(&str, &str)| text.eq_ignore_ascii_case(name);
         let line = match NAMED.iter().find(named) {
@@ -67,12 +68,12 @@ impl Cron {
         first.map(|_| cron).ok_or(ScheduleError::Never)
     }
 
-    /// Whether it is about the time that passes and not about hours of the day.
+    /// Returns whether the line is about elapsed time rather than about hours of the day.
     pub(super) const fn is_every_hour(&self) -> bool {
         self.hours.count() == HOUR.size()
     }
 
-    /// The next time after `after`, on the clocks of `zone`.
+    /// Returns the next time after `after`, on the clocks of `zone`.
     pub(super) fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let mut offset = zone.to_offset(after);
         let mut from = minute_after(offset.to_datetime(after))?;
@@ -92,7 +93,7 @@ impl Cron {
             let (before, behind) = (offset.to_datetime(turn), then.to_datetime(turn));
             let mut from = behind;
             if before < behind && found < behind && !self.is_every_hour() {
-                // The clocks went forward over it.
+                // The clocks skip this time.
                 return Some(turn);
             }
             if before > behind && !self.is_every_hour() {
@@ -107,7 +108,8 @@ impl Cron {
         None
     }
 
-    /// The first time on a calendar from `from` on, which is a whole minute or is rounded up.
+    /// Returns the first matching calendar time at or after `from`, which is rounded up to a whole
+    /// minute.
     fn from(&self, from: DateTime) -> Option<DateTime> {
         let from = whole_minute(from)?;
         let mut date = from.date();
@@ -132,7 +134,7 @@ impl Cron {
         None
     }
 
-    /// Whether it happens on a day.
+    /// Returns whether the line matches a day.
     pub(super) fn is_on(&self, date: Date) -> bool {
         let day = self.days.has(unsigned(date.day()));
         let weekday = unsigned(date.weekday().to_sunday_zero_offset());
@@ -141,7 +143,7 @@ impl Cron {
         fits && self.months.has(unsigned(date.month()))
     }
 
-    /// The first time of a day from this one on.
+    /// Returns the first matching time of day at or after this one.
     fn time_from(&self, hour: i8, minute: i8) -> Option<(i8, i8)> {
         let (hour, minute) = (unsigned(hour), unsigned(minute));
         let this_hour = self.hours.has(hour).then(|| self.minutes.next(minute)).flatten();
@@ -153,7 +155,7 @@ impl Cron {
     }
 }
 
-/// Until when the clocks of a place show what they have shown before, where they do at `at`.
+/// Returns the end of the repeated hour, in local time, if `at` lies in one.
 fn repeated_until(at: Timestamp, offset: Offset, zone: &TimeZone) -> Option<DateTime> {
     let since = at.checked_add(SignedDuration::from_nanos(1)).ok()?;
     let turn = zone.preceding(since).next()?.timestamp();
@@ -162,7 +164,7 @@ fn repeated_until(at: Timestamp, offset: Offset, zone: &TimeZone) -> Option<Date
     (until > offset.to_datetime(at)).then_some(until)
 }
 
-/// The first whole minute that is later.
+/// Returns the start of the next minute.
 fn minute_after(at: DateTime) -> Option<DateTime> {
     let this = at.date().at(at.hour(), at.minute(), 0, 0);
     this.checked_add(SignedDuration::from_mins(1)).ok()
@@ -173,7 +175,7 @@ fn whole_minute(at: DateTime) -> Option<DateTime> {
     if this == at { Some(at) } else { minute_after(at) }
 }
 
-/// What a calendar counts is never negative.
+/// Converts a calendar number, which is never negative.
 fn unsigned(number: i8) -> u8 {
     number.unsigned_abs()
 }

@@ -1,11 +1,11 @@
-//! One field of a cron line: which of its values are meant.
+//! A field of a cron line: its range of values, and the parsing of a selection of them.
 
 use super::schedule::ScheduleError;
 
-/// A field that can be written: where its values begin and end, and what they are called.
+/// The definition of a field: its lowest and highest value, and their names.
 #[derive(Debug)]
 pub(super) struct Field {
-    /// What it says.
+    /// The field's name in error messages.
     pub(super) name: &'static str,
     min: u8,
     max: u8,
@@ -21,11 +21,11 @@ pub(super) const MINUTE: Field = Field { name: "minute", min: 0, max: 59, names:
 pub(super) const HOUR: Field = Field { name: "hour", min: 0, max: 23, names: &[] };
 pub(super) const DAY: Field = Field { name: "day of the month", min: 1, max: 31, names: &[] };
 pub(super) const MONTH: Field = Field { name: "month", min: 1, max: 12, names: &MONTHS };
-/// Sunday is 0, and 7 as well.
+/// The day of the week; Sunday is both 0 and 7.
 pub(super) const WEEKDAY: Field =
     Field { name: "day of the week", min: 0, max: 7, names: &WEEKDAYS };
 
-/// Values of a field, as bits.
+/// A set of a field's values, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Values(u64);
 
@@ -34,7 +34,7 @@ impl Values {
         value < 64 && self.0 & (1 << value) != 0
     }
 
-    /// The lowest value from `from` on.
+    /// Returns the lowest value at or after `from`.
     pub(super) fn next(self, from: u8) -> Option<u8> {
         let left = self.0.checked_shr(u32::from(from)).unwrap_or(0);
         (left != 0).then(|| from + u8::try_from(left.trailing_zeros()).unwrap_or(u8::MAX))
@@ -54,7 +54,7 @@ impl Values {
 }
 
 impl Field {
-    /// Reads what is written in the field.
+    /// Parses the text of the field.
     pub(super) fn read(&self, text: &str) -> Result<Values, ScheduleError> {
         let mut values = Values::default();
         for part in text.split(',') {
@@ -67,7 +67,7 @@ impl Field {
         Ok(values)
     }
 
-    /// How many different values there are.
+    /// Returns the number of distinct values.
     pub(super) const fn size(&self) -> u32 {
         if self.max == 7 { 7 } else { (self.max - self.min + 1) as u32 }
     }
@@ -80,7 +80,7 @@ impl Field {
         let (from, to) = match (range, range.split_once('-')) {
             ("*" | "?", _) => (self.min, if self.max == 7 { 6 } else { self.max }),
             (_, Some((from, to))) => self.range(part, from, to)?,
-            // From a value on, where there is a step.
+            // A single value with a step stands for all values from it on.
             (one, None) => {
                 let from = self.value(part, one)?;
                 (from, if step.is_some() { self.max } else { from })
@@ -94,7 +94,7 @@ impl Field {
 
     fn range(&self, part: &str, from: &str, to: &str) -> Result<(u8, u8), ScheduleError> {
         let (from, mut to) = (self.value(part, from)?, self.value(part, to)?);
-        // From Friday to Sunday: the week ends with it.
+        // A range such as Friday to Sunday ends with the week.
         if self.max == 7 && to == 0 && from > 0 {
             to = 7;
         }
@@ -132,7 +132,7 @@ impl Field {
     }
 }
 
-/// Digits and nothing else.
+/// Parses a text that consists of digits only.
 fn number(text: &str) -> Option<u8> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits)

@@ -1,5 +1,5 @@
-//! Scripts that run at their times: when that is, and who is told when it has come.
-//! The design is in `docs/design/jobs.md`.
+//! Jobs: scripts that run on a schedule, and the scheduler that reports when they are due.
+//! Design: `docs/design/jobs.md`.
 
 mod care;
 pub(crate) mod check;

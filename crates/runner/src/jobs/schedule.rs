@@ -1,4 +1,4 @@
-//! When a job runs: every so often, or as a cron line says.
+//! The schedule of a job: an interval, or a cron line.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use unstuck_core::time::{Span, Time};
 use super::cron::Cron;
 use super::words;
 
-/// The shortest time between two runs.
+/// Minimum time between two runs.
 const INTERVAL_MIN: Span = Span::from_secs(1);
-/// The longest: more is a mistyped number.
+/// Maximum time between two runs: more is a mistyped number.
 const INTERVAL_MAX: Span = Span::from_hours(366 * 24);
-/// A schedule is a line; what is longer is none.
+/// Maximum length of a schedule's text in bytes.
 const TEXT_BYTES_MAX: usize = 512;
 
-/// When a job runs.
+/// The schedule of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     written: String,
@@ -29,44 +29,44 @@ enum When {
     Cron(Cron),
 }
 
-/// Why a text is no schedule.
+/// The reason for which a text is not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// Neither an interval nor a cron line.
+    /// The text is neither an interval nor a cron line.
     #[error("{0:?} is no schedule")]
     Unknown(String),
-    /// It is too long to be one.
+    /// The text is too long to be a schedule.
     #[error("a schedule has at most {TEXT_BYTES_MAX} bytes")]
     TooLong,
-    /// Too short or too long an interval.
+    /// The interval is too short or too long.
     #[error("the time between two runs is from a second to a year")]
     Interval,
-    /// A cron line has five fields.
+    /// The number of fields is not five.
     #[error("a cron line has five fields, and this has {0}")]
     Fields(usize),
-    /// A name that no cron line has.
+    /// The name is not that of a known cron line.
     #[error("there is no schedule {0}")]
     Name(String),
-    /// A value that a field does not have.
+    /// A value is not in the range of its field.
     #[error("{part:?} is no {field}: they go from {min} to {max}")]
     Field {
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
-        /// What is written.
+        /// The text in question.
         part: String,
-        /// Its lowest value.
+        /// The lowest value of the field.
         min: u8,
-        /// Its highest value.
+        /// The highest value of the field.
         max: u8,
     },
-    /// A range that ends before it begins.
+    /// A range ends before it begins.
     #[error("{part:?} ends before it begins, as {field}")]
     Backwards {
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
-        /// What is written.
+        /// The text in question.
         part: String,
-        /// How to write what was meant.
+        /// The correct notation for what was meant.
         instead: String,
     },
     /// No calendar has such a day.
@@ -75,7 +75,7 @@ pub enum ScheduleError {
 }
 
 impl ScheduleError {
-    /// What would be right.
+    /// Returns a suggestion for the correct notation.
     pub fn hint(&self) -> String {
         match self {
             Self::Backwards { instead, .. } => format!("write {instead}"),
@@ -92,7 +92,7 @@ impl ScheduleError {
 }
 
 impl Schedule {
-    /// Reads one: `every 5 minutes`, `2h`, `0 3 * * 1-5`, `@daily`.
+    /// Parses a schedule, such as `every 5 minutes`, `2h`, `0 3 * * 1-5` or `@daily`.
     pub fn read(text: &str) -> Result<Self, ScheduleError> {
         let written = text.trim();
         if written.len() > TEXT_BYTES_MAX {
@@ -107,13 +107,13 @@ impl Schedule {
         Ok(Self { written: written.to_owned(), when })
     }
 
-    /// As it was written.
+    /// Returns the schedule as it was written.
     pub fn written(&self) -> &str {
         &self.written
     }
 
-    /// The first time after `after`: for an interval counted from there, for a cron line on the
-    /// clocks of `zone`.
+    /// Returns the first time after `after`: for an interval counted from there, for a cron line on
+    /// the clocks of `zone`.
     pub fn next(&self, after: Time, zone: &TimeZone) -> Option<Time> {
         match &self.when {
             When::Every(every) => Some(after + *every),
@@ -125,7 +125,7 @@ impl Schedule {
         }
     }
 
-    /// The time between two runs, where that is all it says.
+    /// Returns the time between two runs; `None` for a cron line.
     pub const fn interval(&self) -> Option<Span> {
         match self.when {
             When::Every(every) => Some(every),
@@ -134,7 +134,7 @@ impl Schedule {
     }
 }
 
-/// In words for people: `every 5 minutes`, `at 03:00 on weekdays`.
+/// Formats the schedule in words, such as `every 5 minutes` or `at 03:00 on weekdays`.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.when {
@@ -147,13 +147,13 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Whether it is meant as a cron line: named, or with about as many fields as one has.
+/// Returns whether the text is meant as a cron line: a name, or about as many fields as one has.
 fn is_cron(text: &str) -> bool {
     let begins = |first: char| first.is_ascii_digit() || matches!(first, '*' | '?');
     text.starts_with('@') || text.starts_with(begins) && text.split_whitespace().count() > 3
 }
 
-/// The length of `every 5 minutes`, `every hour`, `1h 30m`, where it is written like that.
+/// Parses an interval such as `every 5 minutes`, `every hour` or `1h 30m`.
 fn interval(text: &str) -> Option<Span> {
     let lower = text.to_lowercase();
     let said = lower.strip_prefix("every").filter(|rest| rest.starts_with(char::is_whitespace));

@@ -1,8 +1,8 @@
-//! Who is due: a heap of times, and the machine's clock to wait for the first of them.
+//! The scheduler: a heap of times, and the machine's clock to wait for the first of them.
 //!
-//! A time that was missed, because nobody was here or the machine slept or its clock was set forward,
-//! comes once, however often it was missed. A clock that is set back stops nobody. A job that is held
-//! has no time, and has missed nothing when it is let go.
+//! A time that was missed, because no process was running, the machine slept or its clock was set
+//! forward, fires once, however often it was missed. A clock that is set back stops no job. A job
+//! that is on hold has no time, and has missed none when it is released.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,30 +15,30 @@ use unstuck_core::time::{Span, Time};
 use super::schedule::Schedule;
 use crate::clock::Clock;
 
-/// A clock that is corrected by less than this was not set back: a time on the calendar that has come
-/// does not come again.
+/// Minimum step by which a clock counts as set back: after a smaller correction, a calendar time
+/// that has fired does not fire again.
 const CORRECTION_MAX: Span = Span::from_mins(1);
 
-/// When one job runs.
+/// The schedule of one job, with its zone and state.
 #[derive(Clone, Debug)]
 pub struct Timetable {
-    /// Its schedule.
+    /// The job's schedule.
     pub schedule: Schedule,
-    /// The clocks that it means.
+    /// The time zone of the schedule.
     pub zone: TimeZone,
-    /// When it last ran, or was first seen.
+    /// The time of the last run, or at which the job was first seen.
     pub last: Time,
-    /// Whether it is left alone.
+    /// Set if the job is on hold.
     pub held: bool,
 }
 
-/// All jobs that have a schedule.
+/// The scheduler of all jobs that have a schedule.
 pub struct Scheduler {
     clock: Arc<dyn Clock>,
     jobs: BTreeMap<TaskId, Entry>,
-    /// Times and whose they are. What a job's entry does not name any more counts for nothing.
+    /// Times with their jobs. An entry that differs from the job's `next` is obsolete.
     heap: BinaryHeap<Reverse<(Time, TaskId)>>,
-    /// The latest time that was seen.
+    /// The time at the last look at the clock.
     seen: Time,
 }
 
@@ -48,13 +48,13 @@ struct Entry {
 }
 
 impl Scheduler {
-    /// Nobody is due.
+    /// Creates a scheduler without jobs.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let seen = clock.now();
         Self { clock, jobs: BTreeMap::new(), heap: BinaryHeap::new(), seen }
     }
 
-    /// A job has this timetable from now on.
+    /// Sets the timetable of a job.
     pub fn put(&mut self, job: TaskId, timetable: Timetable) {
         let last = timetable.last.min(self.clock.now());
         let timetable = Timetable { last, ..timetable };
@@ -62,12 +62,12 @@ impl Scheduler {
         self.aim(job, last);
     }
 
-    /// A job has no timetable any more.
+    /// Removes the timetable of a job.
     pub fn remove(&mut self, job: TaskId) {
         self.jobs.remove(&job);
     }
 
-    /// Somebody ran a job, or its time was taken up: an interval counts from there.
+    /// Records that a job was run or fired: an interval counts from there.
     pub fn ran(&mut self, job: TaskId, at: Time) {
         let Some(entry) = self.jobs.get_mut(&job) else { return };
         if entry.timetable.schedule.interval().is_some() && at > entry.timetable.last {
@@ -75,7 +75,7 @@ impl Scheduler {
         }
     }
 
-    /// A job is left alone, or no longer.
+    /// Puts a job on hold, or releases it.
     pub fn hold(&mut self, job: TaskId, held: bool) {
         let now = self.clock.now();
         let Some(entry) = self.jobs.get_mut(&job) else { return };
@@ -85,12 +85,12 @@ impl Scheduler {
         }
     }
 
-    /// When a job is due.
+    /// Returns the time at which a job is due.
     pub fn next_of(&self, job: TaskId) -> Option<Time> {
         self.jobs.get(&job)?.next
     }
 
-    /// When the next job is due.
+    /// Returns the time at which the next job is due.
     pub fn next_time(&mut self) -> Option<Time> {
         while let Some(Reverse((at, job))) = self.heap.peek() {
             if self.jobs.get(job).and_then(|entry| entry.next) == Some(*at) {
@@ -101,7 +101,8 @@ impl Scheduler {
         None
     }
 
-    /// Waits until somebody is due, and tells who. Without anybody it waits for good.
+    /// Waits until at least one job is due, and returns those that are. Without jobs it waits for
+    /// ever.
     pub async fn due(&mut self) -> Vec<TaskId> {
         loop {
             let due = self.take_due();
@@ -116,7 +117,7 @@ impl Scheduler {
         }
     }
 
-    /// Those who are due now; each has its next time from here on.
+    /// Returns the jobs that are due now, and sets the next time of each.
     pub fn take_due(&mut self) -> Vec<TaskId> {
         let now = self.clock.now();
         self.look_at_clock(now);
@@ -129,13 +130,14 @@ impl Scheduler {
         due
     }
 
-    /// From where the next time is counted: an interval keeps its beat unless it missed one.
+    /// Returns the time from which the next one is counted: an interval keeps its rhythm unless it
+    /// missed a time.
     fn counted_from(&self, job: TaskId, due: Time, now: Time) -> Time {
         let interval = self.jobs.get(&job).and_then(|entry| entry.timetable.schedule.interval());
         if interval.is_some_and(|interval| due + interval > now) { due } else { now }
     }
 
-    /// The next time of a job, counted from `last`.
+    /// Sets the next time of a job, counted from `last`.
     fn aim(&mut self, job: TaskId, last: Time) {
         let Some(Entry { timetable, next }) = self.jobs.get_mut(&job) else { return };
         timetable.last = last;
@@ -146,7 +148,8 @@ impl Scheduler {
         }
     }
 
-    /// A clock that was set back would keep everybody waiting for a time that is far away now.
+    /// Recomputes the times if the clock was set back, because otherwise all jobs would wait for a
+    /// time that is far away now.
     fn look_at_clock(&mut self, now: Time) {
         let back = self.seen.since(now);
         self.seen = now;

@@ -1,11 +1,11 @@
-//! Schedules in words.
+//! Descriptions of schedules in words.
 
 use unstuck_core::time::Span;
 
 use super::cron::Cron;
 use super::field::{DAY, MONTH, Values, WEEKDAY};
 
-/// More times of a day than this are not listed.
+/// Maximum number of times of a day, or days of a month, that are listed.
 const LISTED_MAX: u32 = 4;
 const WEEKDAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -24,7 +24,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// `every 5 minutes`: in the largest unit that it is a whole number of.
+/// Formats an interval in the largest unit that it is a whole number of, such as `every 5 minutes`.
 pub(super) fn every(span: Span) -> String {
     let millis = span.as_millis();
     let units = [
@@ -42,7 +42,7 @@ pub(super) fn every(span: Span) -> String {
     }
 }
 
-/// A cron line, where there are plain words for it.
+/// Describes a cron line; `None` if there are no plain words for it.
 pub(super) fn cron(cron: &Cron) -> Option<String> {
     let days = days(cron)?;
     let time = time(cron)?;
@@ -55,9 +55,9 @@ pub(super) fn cron(cron: &Cron) -> Option<String> {
 }
 
 enum Time {
-    /// Again and again.
+    /// A recurring interval.
     Paced(String),
-    /// At these times of a day.
+    /// Certain times of a day.
     At(String),
 }
 
@@ -68,7 +68,7 @@ fn time(cron: &Cron) -> Option<Time> {
     }
     let first = hours.next(0)?;
     if minutes.count() > 1 {
-        // From morning to evening.
+        // A span of consecutive hours.
         let (pace, last) = (paced_minutes(*minutes)?, hours.iter().last()?);
         let in_a_row = u32::from(last - first) + 1 == hours.count();
         return in_a_row.then(|| Time::Paced(format!("{pace} from {first:02}:00 to {last:02}:59")));
@@ -84,7 +84,7 @@ fn time(cron: &Cron) -> Option<Time> {
     (hours.count() <= LISTED_MAX).then(|| Time::At(listed(times)))
 }
 
-/// `every 5 minutes`, `every hour`, `15 minutes past every hour`.
+/// Describes the minutes, such as `every 5 minutes`, `every hour` or `15 minutes past every hour`.
 fn paced_minutes(minutes: Values) -> Option<String> {
     match (minutes.count(), minutes.next(0)?) {
         (1, 0) => Some("every hour".to_owned()),
@@ -94,14 +94,14 @@ fn paced_minutes(minutes: Values) -> Option<String> {
     }
 }
 
-/// The distance between values that begin at nothing and go round evenly.
+/// Returns the distance between values that begin at zero and divide `round` evenly.
 fn step(values: Values, round: u8) -> Option<u8> {
     let step = round.checked_div(u8::try_from(values.count()).ok()?)?;
     let even = (0..round).all(|value| values.has(value) == value.is_multiple_of(step.max(1)));
     even.then_some(step)
 }
 
-/// On which days; nothing for every day.
+/// Describes the days; the inner `None` stands for every day.
 #[expect(clippy::option_option, reason = "without words for it, and without need for any")]
 fn days(cron: &Cron) -> Option<Option<String>> {
     let every_day = cron.days.count() == DAY.size();
@@ -118,7 +118,7 @@ fn days(cron: &Cron) -> Option<Option<String>> {
             let days = cron.days.iter().map(ordinal).collect();
             Some(format!("on the {}{of}", listed(days)))
         }
-        // Both at once, or many days of a month: the line itself says it better.
+        // For both at once, or many days of a month, the line itself is clearer.
         (false, _) => return None,
     };
     let both: Vec<String> = days.into_iter().chain(months).collect();
@@ -131,7 +131,7 @@ fn weekdays(days: Values) -> String {
         [1, 2, 3, 4, 5] => "on weekdays".to_owned(),
         [0, 6] => "at weekends".to_owned(),
         _ => {
-            // A week begins with Monday for whoever reads it.
+            // Readers expect a week to begin with Monday.
             let from_monday = all.iter().filter(|day| **day > 0).chain(all.iter().take(1));
             let mut names: Vec<String> = Vec::new();
             for day in from_monday {
@@ -145,7 +145,7 @@ fn weekdays(days: Values) -> String {
     }
 }
 
-/// `1st`, `22nd`.
+/// Formats an ordinal number, such as `1st` or `22nd`.
 fn ordinal(day: u8) -> String {
     let ending = match (day / 10, day % 10) {
         (1, _) => "th",
@@ -157,7 +157,7 @@ fn ordinal(day: u8) -> String {
     format!("{day}{ending}")
 }
 
-/// `a, b and c`.
+/// Joins names, such as `a, b and c`.
 fn listed(mut names: Vec<String>) -> String {
     match names.pop() {
         Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),

@@ -1,4 +1,4 @@
-//! All jobs of a project, performed by one process.
+//! The worker of all jobs of a project, in one process.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::runs::Runs;
 use crate::script::ScriptWorld;
 use crate::world::{Order, Report, World};
 
-/// Jobs that are performed here, by their names. Clones are the same ones.
+/// The jobs that this process performs, by name. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct JobsWorld(Arc<Shared>);
 
@@ -26,19 +26,19 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Jobs {
     now: BTreeMap<String, ScriptWorld>,
-    /// What jobs were before, as far as it is still being performed.
+    /// Earlier definitions of jobs that are still being performed.
     before: Vec<ScriptWorld>,
 }
 
 impl JobsWorld {
-    /// Performs these; the lock files of their runs are in `runs`.
+    /// Creates the worker of these jobs; the lock files of their runs are in `runs`.
     pub fn new(jobs: BTreeMap<String, ScriptWorld>, runs: PathBuf) -> Self {
         let jobs = Mutex::new(Jobs { now: jobs, before: Vec::new() });
         Self(Arc::new(Shared { jobs, runs: Runs::new(runs) }))
     }
 
-    /// From now on these are performed like this. What is being performed goes on as it is, and one
-    /// that is not among them is still brought to its end.
+    /// Replaces the definitions of these jobs. Running effects continue unchanged, and a job that
+    /// is not among them is still completed.
     pub fn change(&self, jobs: BTreeMap<String, ScriptWorld>) {
         let mut known = lock(&self.0.jobs);
         for (name, job) in jobs {
@@ -48,7 +48,7 @@ impl JobsWorld {
         known.before.retain(|job| !job.performing().is_empty());
     }
 
-    /// Ends everything that is running, and returns when it is gone.
+    /// Stops all running effects, and returns when they are gone.
     pub async fn end(&self) {
         for job in self.all() {
             job.end().await;
@@ -60,7 +60,7 @@ impl JobsWorld {
         known.now.values().chain(&known.before).cloned().collect()
     }
 
-    /// Whoever performs an effect already, or else the job as it is now.
+    /// Returns the definition that performs an effect already, or else the current one.
     fn performer(&self, order: &Order) -> Option<ScriptWorld> {
         let known = lock(&self.0.jobs);
         let performs = |job: &&ScriptWorld| job.performing().contains(&order.effect.id);
@@ -74,7 +74,7 @@ impl World for JobsWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         match self.performer(&order) {
             Some(job) => job.perform(order, stop).await,
-            // Somebody else knows it.
+            // The job is not defined in this process.
             None => None,
         }
     }

@@ -1,4 +1,4 @@
-//! When the next time is, where clocks change and years are longer.
+//! Tests of the next time across clock changes and leap years.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -7,10 +7,10 @@ use unstuck_core::time::{Span, Time};
 
 use crate::jobs::Schedule;
 
-/// The rules of these places, without asking the machine.
+/// The rules of these time zones, independent of the machine's database.
 const BERLIN: &str = "CET-1CEST,M3.5.0,M10.5.0/3";
 const NEW_YORK: &str = "EST5EDT,M3.2.0,M11.1.0";
-/// Half an hour, on the other side of the world.
+/// A zone with a clock change of half an hour, in the southern hemisphere.
 const LORD_HOWE: &str = "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0";
 
 fn zone(rules: &str) -> TimeZone {
@@ -27,7 +27,7 @@ fn local(time: Time, zone: &TimeZone) -> Zoned {
     Timestamp::from_millisecond(millis).unwrap().to_zoned(zone.clone())
 }
 
-/// The next times, as the clocks there show them with their distance from UTC.
+/// Returns the next times in local time, with their offset from UTC.
 fn next_times(line: &str, rules: &str, after: &str, how_many: usize) -> Vec<String> {
     let (schedule, zone) = (Schedule::read(line).unwrap(), zone(rules));
     let mut times = Vec::new();
@@ -51,10 +51,10 @@ fn the_next_time_is_found_on_the_calendar() {
         ("0 0 29 2 *", "2096-02-29T00:00:00Z", "2104-02-29 00:00 +00:00"),
         ("0 0 31 * *", "2026-01-31T00:00:00Z", "2026-03-31 00:00 +00:00"),
         ("59 23 31 12 *", "2026-12-31T23:59:00Z", "2027-12-31 23:59 +00:00"),
-        // Named days of the month and of the week: either is enough.
+        // With days of the month and of the week restricted, either is enough.
         ("0 0 13 * 5", "2026-02-13T00:00:00Z", "2026-02-20 00:00 +00:00"),
         ("0 0 13 * 5", "2026-04-10T00:00:00Z", "2026-04-13 00:00 +00:00"),
-        // With a star in one of them, both.
+        // With a star in one of them, both have to match.
         ("0 0 */31 2 1", "2026-02-01T00:00:00Z", "2027-02-01 00:00 +00:00"),
     ];
     for (line, after, next) in cases {
@@ -70,7 +70,7 @@ fn a_time_that_does_not_exist_comes_right_after_the_gap() {
     assert_eq!(spring, ["2026-03-08 03:00 -04:00", "2026-03-09 02:30 -04:00"]);
     let spring = next_times("15 2 * * *", LORD_HOWE, "2026-10-03T00:00:00Z", 2);
     assert_eq!(spring, ["2026-10-04 02:30 +11:00", "2026-10-05 02:15 +11:00"]);
-    // Several of them come once.
+    // Several skipped times fire once.
     let spring = next_times("*/20 2-3 * * *", BERLIN, "2026-03-28T12:00:00Z", 3);
     let expected =
         ["2026-03-29 03:00 +02:00", "2026-03-29 03:20 +02:00", "2026-03-29 03:40 +02:00"];
@@ -83,7 +83,7 @@ fn a_time_that_comes_twice_counts_once() {
     assert_eq!(autumn, ["2026-10-25 02:30 +02:00", "2026-10-26 02:30 +01:00"]);
     let autumn = next_times("30 1 * * *", NEW_YORK, "2026-10-31T12:00:00Z", 2);
     assert_eq!(autumn, ["2026-11-01 01:30 -04:00", "2026-11-02 01:30 -05:00"]);
-    // Whoever comes in the second hour has missed it, and is not told that it is still to come.
+    // In the second hour the time has passed already, and is not reported as still to come.
     let autumn = next_times("30 2 * * *", BERLIN, "2026-10-25T01:10:00Z", 1);
     assert_eq!(autumn, ["2026-10-26 02:30 +01:00"]);
     let autumn = next_times("0 3 * * *", BERLIN, "2026-10-25T00:30:00Z", 1);
@@ -136,7 +136,7 @@ fn zones() -> impl Strategy<Value = TimeZone> {
     prop_oneof![Just(BERLIN), Just(NEW_YORK), Just(LORD_HOWE), Just("UTC0")].prop_map(zone)
 }
 
-/// From 2020 to 2040, often in a night when clocks change in Berlin.
+/// Returns times from 2020 to 2040, often in a night in which the clocks change in Berlin.
 fn moments() -> impl Strategy<Value = Time> {
     let around = 1_774_746_000_000_u64;
     let any = 1_577_836_800_000_u64..2_208_988_800_000_u64;
@@ -153,7 +153,7 @@ proptest! {
         let schedule = Schedule::read(&line).unwrap();
         let next = schedule.next(after, &zone).unwrap();
         prop_assert!(next > after);
-        // From anywhere before it, it is the next one as well; so nothing lies between.
+        // The same time is next from any point before it, so no other lies between.
         let before = after + Span::from_millis(next.since(after).as_millis() / 2);
         prop_assert_eq!(schedule.next(before, &zone), Some(next));
         let shown = local(next, &zone);

@@ -1,4 +1,4 @@
-//! Schedules on the calendars and clocks of real places.
+//! Tests of schedules on the calendars and clocks of real places.
 
 mod clocks;
 mod reading;

@@ -1,4 +1,4 @@
-//! What is understood, what is refused, and how it is said.
+//! Tests of parsing, of refusals, and of the description in words.
 
 use unstuck_core::time::Span;
 

@@ -1,4 +1,4 @@
-//! Who is due, on a clock that a test sets.
+//! Tests of the scheduler, on a clock that the test sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use unstuck_core::time::{Span, Time};
 use crate::Clock;
 use crate::jobs::{Schedule, Scheduler, Timetable};
 
-/// Waiting for a time makes it that time.
+/// A clock on which waiting for a time sets it to that time.
 struct Set(AtomicU64);
 
 impl Set {
@@ -35,7 +35,7 @@ impl Clock for Set {
     }
 }
 
-/// On some day.
+/// Returns a time on a fixed day.
 fn time(hour: u64, minute: u64) -> Time {
     Time::from_millis(1_767_225_600_000) + Span::from_mins(hour * 60 + minute)
 }
@@ -83,7 +83,7 @@ fn what_was_missed_comes_once() {
     assert!(scheduler.take_due().is_empty(), "not once more for each time that was missed");
     assert_eq!(scheduler.next_of(A), Some(time(9, 6)));
     assert_eq!(scheduler.next_of(B), Some(time(9, 5)));
-    // The machine sleeps.
+    // The machine was suspended.
     clock.to(time(15, 0));
     assert_eq!(scheduler.take_due().len(), 2);
     assert!(scheduler.take_due().is_empty());
