@@ -1,4 +1,4 @@
-//! One channel's line: what it has yet to tell, in order, one at a time.
+//! The queue of one channel: the messages that it has yet to deliver, in order, one at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,21 +15,22 @@ use super::waiting::{Next, Waiting};
 use super::words::Words;
 use crate::clock::Clock;
 
-/// How many events are read at a time.
+/// Number of events per page read from the journal.
 const PAGE_EVENTS: u32 = 500;
-/// After so many events with nothing to tell, that is remembered: nobody reads them again.
+/// Number of events without a message after which the position is stored, so that they are not read
+/// again.
 const PASSED_EVENTS: u64 = 1_000;
-/// From the first failure to the next try; twice as long after each.
+/// Backoff after the first failure, doubled after each further one.
 const RETRY_FIRST: Span = Span::from_secs(5);
-/// The longest time between two tries, unless the other side wants a longer one.
+/// Maximum time between two tries, unless the other side asks for more.
 pub const RETRY_MAX: Span = Span::from_mins(15);
-/// The longest time that the other side can ask for.
+/// Maximum wait that the other side can ask for.
 const ASKED_MAX: Span = Span::from_hours(6);
 
-/// How long the end waits for a channel that did not take this message before.
+/// Time that the shutdown waits for a channel that did not accept this message before.
 const GRACE_WHEN_DOWN: Duration = Duration::from_secs(1);
 
-/// What all lines share.
+/// The parts that all channels share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) store: Arc<dyn Store>,
@@ -38,41 +39,41 @@ pub(super) struct Shared {
     pub(super) links: Option<Arc<dyn Links>>,
 }
 
-/// One channel's line.
+/// The queue of one channel.
 pub(super) struct Line {
     shared: Shared,
     channel: Channel,
-    /// What is remembered, or will be with the next write that succeeds.
+    /// The delivery state, stored or to be stored with the next successful write.
     outbox: Outbox,
-    /// The last event that was read.
+    /// The sequence number of the last event read.
     read: u64,
     waiting: Waiting,
 }
 
-/// What to do now.
+/// The next step of a channel.
 enum Step {
-    /// Nothing waits.
+    /// No message is waiting.
     Rest,
-    /// Not before then.
+    /// The time before which no message is delivered.
     Wait(Time),
     Tell(Next),
 }
 
-/// How long to wait after so many tries in vain.
+/// Returns the backoff after so many failed tries.
 pub fn retry_in(tries: u32) -> Span {
     let factor = 1_u64.checked_shl(tries.saturating_sub(1)).unwrap_or(u64::MAX);
     RETRY_FIRST.times(factor).min(RETRY_MAX)
 }
 
 impl Line {
-    /// A channel where it was left; one that is new begins with what happens from now on.
+    /// Opens a channel at its stored position; a new one begins with the events from now on.
     pub(super) async fn open(shared: Shared, channel: Channel) -> Result<Self, StoreError> {
         let outbox = shared.store.outbox(&shared.project, channel.name()).await?;
         let read = outbox.upto;
         Ok(Self { shared, channel, outbox, read, waiting: Waiting::default() })
     }
 
-    /// Tells what there is to tell until the end, and then what can be told at once.
+    /// Delivers messages until the end, and then those that can be delivered at once.
     pub(super) async fn run(mut self, end: End) {
         let closing = &end.closing;
         let mut written = self.shared.store.subscribe(&self.shared.project);
@@ -127,7 +128,7 @@ impl Line {
         Ok(())
     }
 
-    /// Remembers that more than `many` events had nothing to tell.
+    /// Stores the position if more than `many` events were without a message.
     async fn pass(&mut self, many: u64) {
         let idle = self.waiting.next(self.now()).is_none();
         if idle && self.read > self.outbox.upto.saturating_add(many) {
@@ -163,7 +164,7 @@ impl Line {
         }
     }
 
-    /// With where to answer, where it asks something.
+    /// Adds links for the answer to a message that asks a question.
     fn with_links(&self, message: Message) -> Message {
         match (&self.shared.links, message.question) {
             (Some(links), Some(question)) => {
@@ -175,7 +176,7 @@ impl Line {
     }
 
     async fn told(&mut self, next: Next) {
-        // Whoever dies here tells it again, with the same id.
+        // After a crash at this point the message is delivered again, with the same id.
         crash::point();
         self.waiting.told();
         self.remember(Outbox::told(next.upto())).await;
@@ -195,7 +196,7 @@ impl Line {
         }
     }
 
-    /// It is tried again, not before the time that was asked for.
+    /// Schedules the next try, not before the time that was asked for.
     async fn later(&mut self, why: String, asked: Option<Time>) {
         let (now, tries) = (self.now(), self.outbox.tries.saturating_add(1));
         let asked = asked.map(|at| at.min(now + ASKED_MAX));
@@ -205,7 +206,7 @@ impl Line {
         self.remember(Outbox { upto: self.outbox.upto, tries, retry_at }).await;
     }
 
-    /// What cannot be remembered is told once more by whoever comes next.
+    /// Stores the delivery state. If that fails, the next process delivers the message once more.
     async fn remember(&mut self, outbox: Outbox) {
         self.outbox = outbox;
         let Shared { store, project, .. } = &self.shared;
@@ -215,7 +216,7 @@ impl Line {
     }
 }
 
-/// Comes back when the end waits no longer for what is being told.
+/// Returns when the shutdown waits no longer for the delivery in progress.
 async fn too_late(end: &End, is_down: bool) {
     if !is_down {
         return end.over.cancelled().await;
@@ -224,7 +225,7 @@ async fn too_late(end: &End, is_down: bool) {
     tokio::time::sleep(GRACE_WHEN_DOWN).await;
 }
 
-/// Waits for news, for a time or for the end, whichever comes first.
+/// Waits for new events, for a time or for the end, whichever comes first.
 async fn wait(
     closing: &CancellationToken,
     time: impl Future<Output = ()>,
@@ -233,7 +234,7 @@ async fn wait(
     tokio::select! {
         () = closing.cancelled() => {}
         () = time => {}
-        // A store that is gone has no more news.
+        // A closed store has no more events.
         changed = written.changed() => if changed.is_err() { closing.cancelled().await },
     }
 }

@@ -1,9 +1,10 @@
-//! Telling people what happened while they were elsewhere.
+//! Notifications to the operator about events of a project.
 //!
-//! What is told follows from the journal: a [`Sender`] reads it, as anybody can, and remembers per
-//! channel up to where everything was told. So nothing is lost when a process dies, what may have
-//! been told twice has the same id, and nothing here can hold up the loop or change a run. The
-//! design is in `docs/design/notifications.md`.
+//! Messages follow from the journal: a [`Sender`] reads it, as any process can, and stores per
+//! channel up to which event it has delivered. So no message is lost when a process dies, a message
+//! that may have been delivered twice has the same id, and a notification can neither block the
+//! loop nor change a run.
+//! Design: `docs/design/notifications.md`.
 
 mod line;
 mod sender;

@@ -1,4 +1,4 @@
-//! All channels of a project, each at its own pace.
+//! The sender of all channels of a project, each at its own pace.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use unstuck_world::notify::Channel;
 use super::line::{Line, Shared};
 use crate::clock::Clock;
 
-/// How long it may take to remember what was not told.
+/// Maximum time at shutdown to store the state of messages that were not delivered.
 const REMEMBERING_MAX: Duration = Duration::from_secs(1);
 
-/// What is to be told to whom.
+/// The configuration of a [`Sender`].
 pub struct Outgoing {
-    /// Where the project is remembered.
+    /// The store of the project.
     pub store: Arc<dyn Store>,
-    /// Its name.
+    /// The project's name.
     pub project: Arc<str>,
-    /// The time.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
-    /// Who is told.
+    /// The channels that get messages.
     pub channels: Vec<Channel>,
-    /// Makes the addresses at which they can answer, where there are any.
+    /// The source of links for answers, if there is one.
     pub links: Option<Arc<dyn Links>>,
 }
 
-/// Makes addresses at which people can answer.
+/// A source of links by which people can answer questions.
 pub trait Links: Send + Sync {
-    /// For whoever hears of a question on a channel.
+    /// Returns the links for a question, to be sent on a channel.
     fn of(
         &self,
         channel: &str,
@@ -43,27 +43,27 @@ pub trait Links: Send + Sync {
     ) -> Vec<AnswerLink>;
 }
 
-/// Tells what happens in a project until it is finished or dropped.
+/// A sender of notifications about a project, until it is finished or dropped.
 ///
-/// It belongs to the process that holds the project. Two at a time would lose nothing, but say some
-/// things twice.
+/// It belongs to the holder of the project. Two at a time would lose no message, but deliver some
+/// twice.
 pub struct Sender {
     lines: JoinSet<()>,
     end: End,
 }
 
-/// How far the end has come.
+/// The phases of the shutdown.
 #[derive(Clone, Default)]
 pub(super) struct End {
-    /// Nothing more happens.
+    /// Cancelled when no further event follows.
     pub(super) closing: CancellationToken,
-    /// What is still being told is told at the next start.
+    /// Cancelled when messages in progress are left to the next start.
     pub(super) over: CancellationToken,
 }
 
 impl Sender {
-    /// Begins with what was not told yet. Start it before the first command: a channel that is new
-    /// hears what happens from here on.
+    /// Starts with the messages that were not delivered yet. Has to be called before the first
+    /// command, because a new channel gets the events from here on.
     pub async fn start(outgoing: Outgoing) -> Result<Self, StoreError> {
         let Outgoing { store, project, clock, channels, links } = outgoing;
         let shared = Shared { store, project, clock, links };
@@ -78,9 +78,9 @@ impl Sender {
         Ok(Self { lines, end })
     }
 
-    /// Nothing more happens: what can be told now is told, for as long as `grace` at most. What is
-    /// left (a channel that is down, quiet hours) is told by the next process. A channel that did
-    /// not take a message in that time is waited for no longer than a moment at the next end.
+    /// Delivers the messages that can be delivered now, within `grace` at most. The rest (a channel
+    /// that is down, quiet hours) is delivered by the next process. A channel that did not accept a
+    /// message in that time is waited for only briefly at the next shutdown.
     pub async fn finish(mut self, grace: Duration) {
         self.end.closing.cancel();
         if self.ended_within(grace).await {

@@ -1,34 +1,34 @@
-//! What a channel has yet to tell, and no more of it than anybody wants to read.
+//! The waiting messages of a channel, limited to an amount that people want to read.
 
 use std::collections::VecDeque;
 
 use unstuck_core::tell::News;
 use unstuck_core::time::{Span, Time};
 
-/// How many messages wait one by one; older ones are told as a number.
+/// Maximum number of messages that wait individually; older ones are only counted.
 pub const WAITING_MAX: usize = 20;
-/// How old a message may be that is told by itself.
+/// Maximum age of a message that is delivered individually.
 pub const AGE_MAX: Span = Span::from_hours(48);
 
-/// What waits, oldest first.
+/// The waiting messages, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// How many were too many or too old, and the newest of them.
+    /// The number of messages that were too many or too old, and the newest of them.
     folded: Option<(u32, News)>,
     each: VecDeque<News>,
 }
 
-/// What comes next.
+/// The next message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// One piece of news.
+    /// An individual message.
     One(News),
-    /// That there was more: how much, and the newest of it.
+    /// The number of further messages, and the newest of them.
     More(u32, News),
 }
 
 impl Next {
-    /// Nothing is left to tell up to here once it is told.
+    /// Returns the sequence number up to which all is delivered after this message.
     pub(super) const fn upto(&self) -> u64 {
         match self {
             Self::One(news) | Self::More(_, news) => news.seq,
@@ -44,7 +44,7 @@ impl Waiting {
         }
     }
 
-    /// What comes next; what has become too old is not told by itself any more.
+    /// Returns the next message; messages that have become too old are only counted.
     pub(super) fn next(&mut self, now: Time) -> Option<Next> {
         while self.each.front().is_some_and(|news| now.since(news.at) > AGE_MAX) {
             self.fold();
@@ -55,7 +55,7 @@ impl Waiting {
         }
     }
 
-    /// What came next is told.
+    /// Removes the message that was delivered.
     pub(super) fn told(&mut self) {
         if self.folded.take().is_none() {
             self.each.pop_front();

@@ -1,4 +1,4 @@
-//! From a piece of news to the message about it, with what the tables know.
+//! The message about an event, composed with data from the store.
 
 use unstuck_core::engine::{BuildId, BuildState, MutationId, QuestionId, TaskId};
 use unstuck_core::fault::{Code, Work};
@@ -8,7 +8,7 @@ use unstuck_store::{Store, StoreError};
 
 use super::waiting::Next;
 
-/// A project to tell of.
+/// The project that the messages are about.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     pub(super) store: &'a dyn Store,
@@ -18,7 +18,7 @@ pub(super) struct Words<'a> {
 type Told = Result<Option<Message>, StoreError>;
 
 impl Words<'_> {
-    /// The message; none where there is nothing to tell any more.
+    /// Returns the message; `None` if there is nothing to tell any more.
     pub(super) async fn of(&self, next: &Next) -> Told {
         match next {
             Next::More(number, last) => Ok(Some(Message::more(self.project, last, *number))),
@@ -41,7 +41,7 @@ impl Words<'_> {
         }
     }
 
-    /// A question that was answered before it could be told needs nobody any more.
+    /// Returns the message about a question, unless it was answered meanwhile.
     async fn asked(&self, news: &News, id: QuestionId) -> Told {
         let row = self.store.question(self.project, id).await?;
         let open = row.filter(|row| row.status == QuestionStatus::Pending);
@@ -61,8 +61,8 @@ impl Words<'_> {
         Ok(Some(message.about(row.map(|row| row.build))))
     }
 
-    /// A job that fails the same way each time it is started is told of once. A task runs again
-    /// only when a person wants it to.
+    /// Returns whether a job failed the same way in its previous run, because that is reported only
+    /// once. A task runs again only when the operator wants it to.
     async fn failed_before(&self, news: &News, id: TaskId, code: Code) -> Result<bool, StoreError> {
         let runs = self.store.runs(self.project, id).await?;
         let mut ended =
@@ -71,7 +71,8 @@ impl Words<'_> {
         Ok(before.is_some_and(|run| run.fault.as_ref().is_some_and(|f| f.code() == code)))
     }
 
-    /// The question that made it wait says so by itself.
+    /// Returns the message about a waiting build, unless it waits because of a question, which has
+    /// a message of its own.
     async fn build_waits(&self, news: &News, id: BuildId) -> Told {
         let row = self.build(id).await?;
         let Some(row) = row.filter(|row| row.state == BuildState::Waiting) else { return Ok(None) };
