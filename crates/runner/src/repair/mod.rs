@@ -1,9 +1,9 @@
-//! Repairs the script of a job: an agent works in a worktree of the commit that the person has
-//! checked out, what it did is judged there, and a repair that holds is committed and brought into
-//! the person's branch, or proposed on a branch of its own.
+//! Repairs of a job's script: an agent works in a worktree of the commit that the operator has
+//! checked out, its work is judged there, and a repair that passes is committed and merged into the
+//! operator's branch, or proposed on a branch of its own.
 //!
-//! What lets an agent work and judges the work is the same as in a build; here are the fence of a
-//! repair, its words, and the way it takes.
+//! Attempts and checks are shared with builds; this module adds the allowed paths of a repair, its
+//! texts, and its way into use.
 //!
 //! Design: `docs/design/repair.md`.
 

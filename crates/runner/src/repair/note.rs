@@ -1,4 +1,4 @@
-//! How far a repair has come, kept beside the lock files of runs: one that is taken up again after a
+//! The progress of a repair, kept next to the lock files of runs: a repair that is resumed after a
 //! kill is neither made nor committed a second time.
 
 use std::fs;
@@ -14,27 +14,27 @@ use unstuck_world::git::Oid;
 
 use crate::world::Order;
 
-/// Where the note of a job is.
+/// The folder of the notes, one per job.
 #[derive(Clone, Debug)]
 pub(super) struct Notes {
     folder: PathBuf,
 }
 
-/// How far a repair has come.
+/// The progress of a repair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Note {
-    /// The firing that it belongs to, and which of its repairs it is.
+    /// The firing that it belongs to, and its number among the repairs of the firing.
     repair: (u32, u32),
-    /// What came of it, once that is committed.
+    /// The result, once it is committed.
     pub(super) made: Option<Made>,
 }
 
-/// A repair that passed its proof and is committed.
+/// A repair that passed its checks and is committed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Made {
-    /// The commit, on whatever it was proved on.
+    /// The commit, whose parent is the head that it was checked on.
     commit: String,
-    /// What the agent did.
+    /// The agent's approach.
     pub(super) approach: Arc<Approach>,
 }
 
@@ -53,7 +53,7 @@ impl Note {
         Self { repair: (order.firing, order.attempt), made: None }
     }
 
-    /// The same, committed.
+    /// Returns the note with the committed repair.
     pub(super) fn with(self, made: Made) -> Self {
         Self { made: Some(made), ..self }
     }
@@ -64,14 +64,14 @@ impl Notes {
         Self { folder: folder.to_owned() }
     }
 
-    /// What is known of the very repair that is ordered. One that cannot be read is begun anew.
+    /// Returns the note of the very repair that is ordered. One that cannot be read is begun anew.
     pub(super) fn read(&self, order: &Order) -> Option<Note> {
         let bytes = fs::read(self.path(order.effect.task)).ok()?;
         let note: Note = serde_json::from_slice(&bytes).ok()?;
         (note.repair == (order.firing, order.attempt)).then_some(note)
     }
 
-    /// Writes it down before anything follows from it.
+    /// Writes the note to disk, before the next step of the repair.
     pub(super) fn write(&self, task: TaskId, note: &Note) -> Result<(), Fault> {
         let path = self.path(task);
         let next = path.with_added_extension("next");
@@ -88,9 +88,9 @@ impl Notes {
         })
     }
 
-    /// The repair begins anew, whatever was known of it.
+    /// Deletes the note, so that the repair begins anew.
     pub(super) fn forget(&self, task: TaskId) {
-        // What is not there needs no forgetting.
+        // A missing file is fine.
         let _ = fs::remove_file(self.path(task));
     }
 

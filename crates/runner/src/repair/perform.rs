@@ -1,4 +1,4 @@
-//! Performs a repair: from the agent's worktree to its use.
+//! The performing of a repair, from the agent's worktree to its use.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::clock::Clock;
 use crate::decider::Decider;
 use crate::world::{Order, Report};
 
-/// How often a repair is brought onto a head that has moved on.
+/// Maximum number of times that a repair is brought onto a head that has moved.
 const MOVES_MAX: u32 = 5;
 
-/// Lets an agent repair the script of a job.
+/// The worker that lets an agent repair the script of a job.
 pub struct Repairer {
     shared: Shared,
     notes: Notes,
@@ -32,7 +32,8 @@ pub struct Repairer {
 }
 
 impl Repairer {
-    /// Repairs what `decider` decides about the project `project_name` of `store`.
+    /// Creates the worker for the decisions of `decider` about the project `project_name` in
+    /// `store`.
     pub fn new(
         settings: RepairSettings,
         decider: Arc<dyn Decider>,
@@ -48,7 +49,7 @@ impl Repairer {
         }
     }
 
-    /// Performs a repair to its end; nothing comes of it when it is stopped before.
+    /// Performs a repair to its end; `None` if it is stopped before.
     pub(crate) async fn perform(
         &self,
         order: &Order,
@@ -83,7 +84,7 @@ impl Repairer {
         Some(Report { outcome, spent })
     }
 
-    /// Lets an agent work, proves what it did, and commits it.
+    /// Lets an agent work, checks its work, and commits it.
     async fn make(
         &self,
         order: &Order,
@@ -107,7 +108,7 @@ impl Repairer {
         Some(Err(Box::new(Report { outcome, spent })))
     }
 
-    /// Inside the fence, past the checks, and then a commit.
+    /// Checks the allowed paths, runs the checks, and commits.
     async fn prove(&self, order: &Order, approach: &Arc<Approach>) -> Result<Oid, Fault> {
         let workspace = self.shared.workspace(order).await?;
         self.fence(order, &workspace).await?;
@@ -118,7 +119,7 @@ impl Repairer {
         self.check_and_commit(order, approach, &workspace).await
     }
 
-    /// The fence first, then what no fence may allow.
+    /// Checks the allowed paths, and then the file modes, which no setting can allow to change.
     async fn fence(&self, order: &Order, workspace: &Workspace) -> Result<(), Fault> {
         self.shared.fence(order, self.shared.task(order)?, workspace).await?;
         let gained = rights::gained(&workspace.differences().await?);
@@ -150,7 +151,7 @@ impl Repairer {
         Ok(commit)
     }
 
-    /// Uses it, or proposes it; tells the branch where it is proposed.
+    /// Merges the repair into the checkout, or proposes it; returns the branch of a proposal.
     async fn put_to_use(
         &self,
         order: &Order,
@@ -171,7 +172,8 @@ impl Repairer {
                 Taken::InTheWay => break Some(propose(git, order, &commit).await?),
                 Taken::HeadMoved => {
                     moves += 1;
-                    // Without its worktree, which a kill may have left half removed, it is as it is.
+                    // Without its worktree, which a kill may have left half removed, the commit is
+                    // proposed unchanged.
                     let Ok(workspace) = self.shared.workspace(order).await else {
                         break Some(propose(git, order, &commit).await?);
                     };
@@ -183,7 +185,7 @@ impl Repairer {
         Ok(branch)
     }
 
-    /// The worktree is not needed any more: its commit is elsewhere.
+    /// Removes the worktree, which is not needed any more because its commit is elsewhere.
     async fn put_away(&self, order: &Order, commit: &Oid) {
         let removed = match self.shared.workspace(order).await {
             Ok(workspace) => workspace.remove_from(order.effect.run, commit).await,
@@ -192,14 +194,14 @@ impl Repairer {
         match removed {
             Ok(Removed::Gone) => {}
             Ok(Removed::Kept(why)) => tracing::debug!(?why, "the worktree of a repair stays"),
-            // The repair is made; what is left of it is cleaned up later.
+            // The repair is made; the rest is cleaned up later.
             Err(fault) => tracing::debug!(%fault, "a worktree could not be removed"),
         }
     }
 
-    /// It failed, with what was tried.
+    /// Returns the outcome of a repair that failed, with its approach.
     fn unfit(&self, order: &Order, fault: Fault, approach: Arc<Approach>) -> Outcome {
-        // What is in a worktree that was set aside is not gone on with.
+        // The next attempt must not continue in a worktree that was set aside.
         if fault.code() == Code::GitRevertFailed {
             self.notes.forget(order.effect.task);
         }

@@ -1,4 +1,5 @@
-//! A repair that is not used by itself: it waits on a branch, and nothing of the person's is touched.
+//! Proposals: a repair that is not used by itself waits on a branch, and no branch or file of the
+//! operator's is touched.
 
 use unstuck_core::fault::Fault;
 use unstuck_world::git::{Git, Oid, RefChange, Swapped};
@@ -7,11 +8,11 @@ use super::words::slug;
 use crate::world::Order;
 
 const HEADS: &str = "refs/heads/";
-/// How many proposals of one job may lie about before a person has to tidy up.
+/// Maximum number of proposal branches of one job before the operator has to delete some.
 const PROPOSALS_MAX: u32 = 100;
 
-/// Puts a branch at `commit` and tells its name. One that is there already and holds something that
-/// the person has not taken over is left alone.
+/// Points a branch at `commit`, and returns its name. An existing branch with commits that the
+/// operator has not merged is left alone.
 pub(super) async fn propose(git: &Git, order: &Order, commit: &Oid) -> Result<String, Fault> {
     let name = format!("unstuck/repair/{}", slug(order));
     let head = git.head().await?;

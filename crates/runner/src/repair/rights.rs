@@ -1,5 +1,5 @@
-//! A repair gives nothing a right that it had not: no file becomes a program, a link or a repository
-//! of its own.
+//! File modes in a repair: it must not turn a file into a program, a link or a repository of its
+//! own.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use unstuck_core::fault::{Fault, Files};
 use unstuck_world::git::Mode;
 use unstuck_world::git::raw::Difference;
 
-/// The paths that a change makes into more than they were.
+/// Returns the paths to which a change gives such a mode.
 pub(super) fn gained(differences: &[Difference]) -> Vec<PathBuf> {
     let gains = |of: &&Difference| match of.new {
         Mode::Absent | Mode::File => false,
@@ -16,7 +16,7 @@ pub(super) fn gained(differences: &[Difference]) -> Vec<PathBuf> {
     differences.iter().filter(gains).map(|of| of.path.clone()).collect()
 }
 
-/// The fault that is, with where the change that was taken back is kept.
+/// Returns the fault about these paths, with the patch that keeps the change that was taken back.
 pub(super) fn fault(paths: &[PathBuf], patch: &std::path::Path) -> Fault {
     let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let message = format!("a repair must not make these programs or links: {}", files.join(", "));

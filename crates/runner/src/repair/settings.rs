@@ -1,12 +1,12 @@
-//! What a repair needs to know.
+//! The settings of a repair.
 
 use crate::build::BuildSettings;
 
-/// What the repairs of one job need.
+/// The settings for the repairs of one job.
 #[derive(Clone, Debug)]
 pub struct RepairSettings {
-    /// The repository, and as its one task the job: who works, the fence, the proof.
+    /// The repository, with the job as its one task: the worker, the allowed paths, the checks.
     pub work: BuildSettings,
-    /// The command that the job runs, as a person would type it.
+    /// The command that the job runs, as an operator would type it.
     pub command: String,
 }

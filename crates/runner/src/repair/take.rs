@@ -1,5 +1,5 @@
-//! A repair that is used: the person's branch, index and files go on to it, unless that would touch
-//! anything of theirs.
+//! Use of a repair: the operator's branch, index and files are fast-forwarded to it, unless that
+//! would touch changes of theirs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use unstuck_core::fault::Fault;
 use unstuck_world::git::status::Entry;
 use unstuck_world::git::{Git, Oid};
 
-/// Whether a commit can be used as it is.
+/// The result of the try to use a commit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// It is in use, now or since an earlier time.
+    /// The commit is in use, now or since an earlier time.
     Done,
-    /// The person's branch has moved on; the repair has to be proved on its new head first.
+    /// The operator's branch has moved; the repair has to be checked on its new head first.
     HeadMoved,
-    /// Something of the person's is in the way.
+    /// The operator's own changes prevent it.
     InTheWay,
 }
 
-/// Brings `commit` into what is checked out.
+/// Fast-forwards the checkout to `commit`.
 pub(super) async fn take(git: &Git, commit: &Oid) -> Result<Taken, Fault> {
     let head = git.head().await?;
     if git.is_ancestor(commit, &head).await? {
@@ -28,13 +28,14 @@ pub(super) async fn take(git: &Git, commit: &Oid) -> Result<Taken, Fault> {
     if git.parent_of(commit).await?.as_ref() != Some(&head) {
         return Ok(Taken::HeadMoved);
     }
-    // On no branch a commit is easily lost.
+    // With a detached head a commit is easily lost.
     if git.branch().await?.is_none() || is_dirty(git, &head, commit).await? {
         return Ok(Taken::InTheWay);
     }
     match git.go_on_to(commit).await {
         Ok(()) => Ok(Taken::Done),
-        // Somebody was quicker, or saved a file at this very moment. Nothing has moved.
+        // Another process moved the branch, or a file was saved at this very moment. Git has
+        // changed nothing.
         Err(_) if git.head().await? != head => Ok(Taken::HeadMoved),
         Err(fault) => {
             tracing::info!(%fault, "a repair cannot be used as it is; it is proposed");
@@ -43,7 +44,7 @@ pub(super) async fn take(git: &Git, commit: &Oid) -> Result<Taken, Fault> {
     }
 }
 
-/// Whether the person has uncommitted changes in a file that the repair touches.
+/// Returns whether the operator has uncommitted changes in a file that the repair touches.
 async fn is_dirty(git: &Git, head: &Oid, commit: &Oid) -> Result<bool, Fault> {
     let touched = git.differences(head, commit).await?;
     let touched: BTreeSet<PathBuf> =

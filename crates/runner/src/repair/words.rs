@@ -1,4 +1,4 @@
-//! What an agent is told about a repair, and what is written about one that is made.
+//! Texts about repairs: for the agent, and for the commit.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use unstuck_core::plan::TaskSpec;
 
 use crate::world::Order;
 
-/// The longest part of a commit's first line that says what was done, in characters.
+/// Maximum length of the summary in a commit's first line, in characters.
 const SUMMARY_CHARS_MAX: usize = 60;
-/// The longest name of a job in it, in characters.
+/// Maximum length of a job's name in it, in characters.
 const NAME_CHARS_MAX: usize = 40;
-/// The longest line about a failure, in characters.
+/// Maximum length of the line about the failure, in characters.
 const FAILURE_CHARS_MAX: usize = 200;
-/// How many changed files are named.
+/// Maximum number of changed files that are named.
 const FILES_MAX: usize = 10;
 
-/// The order as an agent gets it: the script is its task.
+/// Returns the order for the agent, with the script as its task.
 pub(super) fn for_agent(order: &Order, command: &str, start: Start) -> Order {
     let TaskSpec { title, goal, brief, .. } = &*order.task;
     let title = if title.is_empty() { &order.task.name } else { title };
@@ -37,7 +37,7 @@ pub(super) fn for_agent(order: &Order, command: &str, start: Start) -> Order {
     Order { task: Arc::new(task), effect, ..order.clone() }
 }
 
-/// What the commit says: what was repaired, why, and by which run.
+/// Returns the commit message: the repair, its reason, and the run.
 pub(super) fn message(order: &Order, approach: &Approach) -> String {
     let name = &order.task.name;
     let did = line(&approach.summary, SUMMARY_CHARS_MAX);
@@ -68,7 +68,7 @@ fn files(approach: &Approach) -> String {
     }
 }
 
-/// One line of words, cut with a sign of it.
+/// Joins the words into one line, shortened with an ellipsis.
 fn line(text: &str, chars_max: usize) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(chars_max) {
@@ -77,7 +77,7 @@ fn line(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// What the branch of a proposal is called after a job: its name where that can be one.
+/// Returns the part of a proposal's branch name for the job: its name, if that is valid there.
 pub(super) fn slug(order: &Order) -> String {
     let name = &order.task.name;
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
@@ -86,7 +86,7 @@ pub(super) fn slug(order: &Order) -> String {
     let mut slug = parts.join("-");
     slug.truncate(40);
     let slug = slug.trim_end_matches('-');
-    // Two names may come to the same; the number tells them apart.
+    // Two names may give the same slug; the task's number tells them apart.
     if slug == name { slug.to_owned() } else { format!("{slug}-{}", order.effect.task) }
 }
 
