@@ -1,4 +1,4 @@
-//! From what the store knows to a report. Nothing here reads or decides anything.
+//! Assembly of a report from the facts of the store. Pure: it reads no store and decides nothing.
 
 use unstuck_core::engine::{Left, Standing, TaskState};
 use unstuck_core::question::Decision;
@@ -13,7 +13,7 @@ use super::words::{self, Names};
 use super::{checks, cost, healed, waits};
 
 impl Report {
-    /// What these facts come to.
+    /// Assembles the report of these facts.
     pub fn of(facts: &Facts) -> Self {
         let (names, build) = (Names::new(facts), &facts.build);
         let counts = counts(facts);

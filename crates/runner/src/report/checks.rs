@@ -1,4 +1,4 @@
-//! What was checked, and what was done with the work, in plain sentences.
+//! Sentences about the checks of a task's work, and about the actions that followed.
 
 use unstuck_core::engine::{CheckVerdict, Checked};
 use unstuck_core::plan::MutationKind;
@@ -11,16 +11,16 @@ use super::report::{Action, Actions, ChecksTold, Landed, Outcome};
 use super::words::{capital, listed};
 use crate::build::NOTHING_MERGED;
 
-/// What is said of a push that did not arrive.
+/// The sentence about a push that did not arrive.
 const NOT_SENT: &str = "It was not pushed.";
-/// The shortest a whole commit id can be.
+/// Minimum length of a full commit id.
 const COMMIT_CHARS_MIN: usize = 40;
-/// More checks than this are counted, not named.
+/// Maximum number of checks that are named; further ones are counted.
 const CHECKS_NAMED_MAX: usize = 3;
-/// More actions than this are counted, not named.
+/// Maximum number of actions that are named; further ones are counted.
 const ACTIONS_NAMED_MAX: usize = 5;
 
-/// What was checked of a task's work.
+/// Returns the checks of a task's work, with a sentence about them.
 pub(super) fn told(task: &TaskFacts) -> ChecksTold {
     let gates: Vec<Checked> =
         task.row.moved.checked.iter().map(|checked| Checked::clone(checked)).collect();
@@ -64,7 +64,7 @@ fn sentence(gates: &[Checked]) -> String {
     format!("{}.{}", capital(&listed(&parts)), put_back(gates))
 }
 
-/// What of the work was put back before the checks.
+/// Returns the sentence about files that were restored before the checks.
 fn put_back(gates: &[Checked]) -> String {
     let mut paths: Vec<&str> =
         gates.iter().flat_map(|gate| &gate.put_back).map(|path| &**path).collect();
@@ -86,8 +86,8 @@ fn checks(number: u32) -> String {
     format!("{} check{}", said(number), if number == 1 { "" } else { "s" })
 }
 
-/// The checks that said this by name. Those that passed are named where they are few; of those that
-/// did not, the first are always named.
+/// Returns the names of the checks with this verdict. Passed checks are named if they are few; of
+/// the others the first are always named.
 fn named(gates: &[Checked], verdict: CheckVerdict) -> String {
     let all = gates.iter().flat_map(|gate| &gate.checks);
     let said = all.filter(|check| check.verdict == verdict);
@@ -108,7 +108,7 @@ fn named(gates: &[Checked], verdict: CheckVerdict) -> String {
     format!(" ({})", names.join(", "))
 }
 
-/// What a task landed as: every merge that happened.
+/// Returns the commits of a task, from all of its merges that happened.
 pub(super) fn landed(task: &TaskFacts) -> Landed {
     if task.row.spec.session.is_some() {
         return Landed::Elsewhere;
@@ -132,15 +132,16 @@ fn is_commit(id: &str) -> bool {
     id.len() >= COMMIT_CHARS_MIN && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// One action of a task, and what is said about it.
+/// An action of a task, with its outcome.
 struct Told<'a> {
     row: &'a MutationRow,
     outcome: Outcome,
-    /// A person left open whether it happened.
+    /// Set if a person left open whether it happened.
     left_open: bool,
 }
 
-/// What else was done with it. An action of an earlier attempt that never happened is no news.
+/// Returns the actions other than merges. An action of an earlier attempt that did not happen is
+/// left out.
 pub(super) fn actions(facts: &Facts, task: &TaskFacts) -> Actions {
     let mut each: Vec<Told<'_>> = Vec::new();
     for row in task.actions.iter().filter(|row| row.spec.kind != MutationKind::Merge) {
@@ -172,7 +173,7 @@ pub(super) fn actions(facts: &Facts, task: &TaskFacts) -> Actions {
     Actions { said, each: each.iter().map(action).collect() }
 }
 
-/// Whether a person was asked if it happened and left that open.
+/// Returns whether a person was asked if the action happened and left that open.
 fn is_left_open(facts: &Facts, row: &MutationRow) -> bool {
     let about = format!("{}:mutation:{}", facts.project, row.spec.key);
     row.status == MutationStatus::Skipped
@@ -198,7 +199,7 @@ const fn outcome(status: MutationStatus) -> Outcome {
     }
 }
 
-/// What is said about actions that came out alike.
+/// Returns the sentences about actions with the same outcome.
 fn sentences(each: &[&Told<'_>], outcome: Outcome, left_open: bool) -> Vec<String> {
     let of = |kind: MutationKind| each.iter().any(|told| told.row.spec.kind == kind);
     let mut parts: Vec<String> = Vec::new();
@@ -241,7 +242,7 @@ const fn not_known(left_open: bool) -> &'static str {
     }
 }
 
-/// An action by its key and its call.
+/// Returns the name of an action: its key and its call.
 fn named_action(told: &Told<'_>) -> String {
     let spec = &told.row.spec;
     let call = spec.shown().and_then(|call| quoted(&call, VALUE_CHARS_MAX));

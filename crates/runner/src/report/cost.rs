@@ -1,4 +1,4 @@
-//! What it cost, and how far that is known.
+//! The cost of a build, and how much of it is known.
 
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
@@ -7,7 +7,7 @@ use super::facts::{Facts, TaskFacts};
 use super::report::{Cost, Priced, Spending};
 use super::words::Names;
 
-/// What a build cost.
+/// Returns the cost of a build.
 pub(super) fn of(facts: &Facts, names: &Names<'_>) -> Cost {
     let begun = facts.tasks.iter().filter(|task| !task.runs.is_empty());
     let tasks: Vec<Spending> = begun.map(|task| spending(facts, names, task)).collect();
@@ -32,7 +32,8 @@ fn spending(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Spending {
     }
 }
 
-/// From the beginning of the first run to the end of the last one, with all waits in between.
+/// Returns the time from the start of the first run to the end of the last one, including all
+/// waits.
 pub(super) fn took(facts: &Facts, task: &TaskFacts) -> Span {
     let began = task.runs.first().map(|run| run.started_at);
     let ended = task.runs.last().map(|run| run.ended_at.unwrap_or(facts.now));

@@ -1,4 +1,4 @@
-//! What the store knows about a build.
+//! The facts about a build, read from the store.
 
 use unstuck_core::engine::BuildId;
 use unstuck_core::time::Time;
@@ -7,41 +7,41 @@ use unstuck_store::tables::{
 };
 use unstuck_store::{Answer, Store, StoreError};
 
-/// What the store knows about a build.
+/// All that a report needs to know about a build.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// The project.
+    /// The project's name.
     pub project: String,
-    /// The build.
+    /// The build's row.
     pub build: BuildRow,
-    /// Its tasks, in the order of the plan.
+    /// The build's tasks, in the order of the plan.
     pub tasks: Vec<TaskFacts>,
-    /// Its questions, oldest first, without those that nobody needs any more.
+    /// The build's questions, oldest first, without withdrawn ones.
     pub questions: Vec<QuestionRow>,
-    /// Answers that nobody has taken up yet.
+    /// Answers that have not been taken up yet.
     pub answers: Vec<Answer>,
-    /// The project's accounts.
+    /// The gates of the project's accounts.
     pub gates: Vec<GateRow>,
-    /// Somebody is at work on the project.
+    /// Set if a process is at work on the project.
     pub at_work: bool,
-    /// What time it is.
+    /// The time of the report.
     pub now: Time,
 }
 
-/// What the store knows about a task.
+/// All that a report needs to know about a task.
 #[derive(Clone, Debug)]
 pub struct TaskFacts {
-    /// The task.
+    /// The task's row.
     pub row: TaskRow,
-    /// Its runs, oldest first.
+    /// The task's runs, oldest first.
     pub runs: Vec<RunRow>,
-    /// Its actions, oldest first.
+    /// The task's actions, oldest first.
     pub actions: Vec<MutationRow>,
 }
 
 impl Facts {
-    /// Reads what is known about a build of a plan, the newest one without an id. There is none of
-    /// it where nobody has started one: the home of all jobs is no build of a plan.
+    /// Reads the facts about a build of a plan, by default the newest. Returns `None` if there is
+    /// none: the standing build that contains all jobs is not a build of a plan.
     pub async fn read(
         store: &dyn Store,
         project: &str,
@@ -50,7 +50,8 @@ impl Facts {
     ) -> Result<Option<Self>, StoreError> {
         let mut builds = store.builds(project).await?;
         builds.retain(|row| !row.standing);
-        // A plan's build is what is meant where there is one: sessions come and go by the hour.
+        // A build that is performed here takes precedence, because sessions come and go by the
+        // hour.
         let wanted = match build {
             Some(id) => builds.iter().position(|row| row.id == id),
             None => builds.iter().position(BuildRow::is_performed_here).or(Some(0)),
@@ -80,14 +81,14 @@ impl Facts {
 }
 
 impl TaskFacts {
-    /// How often an agent began on it anew.
+    /// Returns the number of attempts that an agent has begun.
     pub(super) fn attempts(&self) -> u32 {
         let unbegun = self.runs.iter().filter(|run| !run.has_begun()).count();
         self.row.moved.attempts.saturating_sub(u32::try_from(unbegun).unwrap_or(u32::MAX))
     }
 
     async fn read(store: &dyn Store, project: &str, row: TaskRow) -> Result<Self, StoreError> {
-        // One that was never begun has neither.
+        // A task that was never begun has neither runs nor actions.
         if row.moved.last_run.is_none() {
             return Ok(Self { row, runs: Vec::new(), actions: Vec::new() });
         }

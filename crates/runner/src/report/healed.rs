@@ -1,4 +1,4 @@
-//! For operators: errors that were met and got past without anybody's help.
+//! For operators: errors that were overcome without a person's help.
 
 use unstuck_core::engine::TaskState;
 use unstuck_core::fault::{Code, Fault};
@@ -9,10 +9,10 @@ use super::push::push_left;
 use super::report::Healed;
 use super::words::Names;
 
-/// The longest message that is quoted, in characters.
+/// Maximum length of a quoted message, in characters.
 const MESSAGE_CHARS_MAX: usize = 200;
 
-/// The errors of tasks that are done, except those that a person was asked about.
+/// Returns the errors of finished tasks, except those that a person was asked about.
 pub(super) fn of(facts: &Facts, names: &Names<'_>) -> Vec<Healed> {
     let done = facts.tasks.iter().filter(|task| task.row.moved.state == TaskState::Done);
     done.flat_map(|task| of_task(facts, names, task)).collect()
@@ -21,7 +21,7 @@ pub(super) fn of(facts: &Facts, names: &Names<'_>) -> Vec<Healed> {
 fn of_task(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Vec<Healed> {
     let mut healed: Vec<(&Fault, Healed)> = Vec::new();
     let met = task.runs.iter().filter_map(|run| Some((run, run.fault.as_deref()?)));
-    // A push that never arrived was not got past.
+    // A push that never arrived was not overcome.
     let not_pushed = push_left(facts).is_some();
     let stays = |fault: &Fault| {
         not_pushed && fault.code() == Code::GitPushFailed || asked(facts, task, fault)
@@ -53,7 +53,7 @@ fn new(names: &Names<'_>, task: &TaskFacts, run: &RunRow, fault: &Fault) -> Heal
     }
 }
 
-/// The first line that says something, cut where it gets long.
+/// Returns the first non-empty line, shortened.
 fn first_words(message: &str) -> String {
     let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -1,10 +1,10 @@
-//! The morning report: what shipped, what was checked, what was not done and why, what waits for a
-//! person, and what it cost.
+//! The morning report: finished work and its checks, unfinished work with the reasons, open
+//! questions to a person, and the cost.
 //!
-//! It is read from the store's tables and from nothing else ([`Facts`]), and made of them by pure
-//! functions ([`Report::of`]). How it looks is none of its business. Every text in it is plain
-//! English that passes the linter, except in the fields that are said to be for operators:
-//! [`Report::public`] leaves those out.
+//! It is read from the store's tables alone ([`Facts`]), and assembled by pure functions
+//! ([`Report::of`]); rendering is left to the views. All its texts are plain English that passes
+//! the linter, except in the fields that are marked for operators: [`Report::public`] leaves those
+//! out.
 //!
 //! Design: `docs/design/report.md`.
 

@@ -1,4 +1,4 @@
-//! A push that did not arrive, and the command that sends the work.
+//! A push that did not arrive, and the command that repeats it.
 
 use unstuck_core::fault::Kind;
 use unstuck_core::plan::MutationKind;
@@ -8,29 +8,30 @@ use unstuck_world::workspace::Project;
 
 use super::facts::Facts;
 
-/// What the full name of a branch begins with.
+/// The prefix of a branch's full name.
 const BRANCHES: &str = "refs/heads/";
-/// The remote that is meant where none was named.
+/// The default remote.
 const REMOTE: &str = "origin";
 
 /// A branch that a person has to push by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushLeft {
-    /// The remote it did not reach.
+    /// The remote that it did not reach.
     pub remote: String,
-    /// The branch, by its short name.
+    /// The short name of the branch.
     pub branch: String,
-    /// Why, in a line of git's own words, or that it was not answered.
+    /// The reason, as a line of git's own output, or that there was no answer.
     pub reason: Option<String>,
 }
 
 impl PushLeft {
-    /// The command that pushes it.
+    /// Returns the command that pushes the branch.
     pub fn command(&self) -> String {
         format!("git push {} {}", self.remote, self.branch)
     }
 
-    /// What to do: the same command is refused again while its reason is there.
+    /// Returns the advice to a person: first the reason to fix, because until then the command is
+    /// refused again.
     pub fn advice(&self) -> String {
         match &self.reason {
             Some(reason) => {
@@ -44,8 +45,8 @@ impl PushLeft {
     }
 }
 
-/// The branch of a build whose latest push did not arrive. Each push sends the whole branch, so an
-/// earlier one does not matter.
+/// Returns the branch of a build whose latest push did not arrive. Each push sends the whole
+/// branch, so earlier ones do not matter.
 pub fn push_left(facts: &Facts) -> Option<PushLeft> {
     let pushes = facts.tasks.iter().flat_map(|task| &task.actions);
     let pushes = pushes.filter(|row| row.spec.kind == MutationKind::Push);
@@ -68,7 +69,7 @@ const fn did_not_arrive(push: &MutationRow) -> bool {
     )
 }
 
-/// What git said about the latest push that failed, and the remote that it was meant for.
+/// Returns git's output about the latest push that failed, and its remote.
 fn failed_push(facts: &Facts) -> Option<(&str, Option<&str>)> {
     let runs = facts.tasks.iter().flat_map(|task| &task.runs);
     let failed = runs.filter_map(|run| match &run.fault.as_ref()?.kind {
@@ -80,7 +81,7 @@ fn failed_push(facts: &Facts) -> Option<(&str, Option<&str>)> {
     Some((said, operation.remote.as_deref()))
 }
 
-/// The line that says why, set apart by quotation marks.
+/// Returns the line with the reason, in quotation marks.
 fn reason(said: &str) -> Option<String> {
     quoted(&push_refusal(said)?, VALUE_CHARS_MAX)
 }

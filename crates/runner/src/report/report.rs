@@ -1,4 +1,4 @@
-//! The report as a value: what every view shows, and what `--json` writes.
+//! The report as a value: the content of all views, and of `--json`.
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{BuildId, BuildState, Checked, QuestionId, RedCheck, RunId, TaskId};
@@ -8,219 +8,219 @@ use unstuck_core::policy::Amount;
 use unstuck_core::question::{Decision, QuestionOption};
 use unstuck_core::time::{Span, Time};
 
-/// What became of a build, as far as it has come.
+/// The state of a build and the results of its tasks so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The project.
+    /// The project's name.
     pub project: String,
-    /// The build.
+    /// The build's id.
     pub build: BuildId,
-    /// Where it stands.
+    /// The build's state.
     #[serde(flatten)]
     pub state: BuildState,
-    /// Somebody is at work on the project.
+    /// Set if a process is at work on the project.
     pub at_work: bool,
-    /// When the report was made.
+    /// The time at which the report was made.
     pub made_at: Time,
-    /// When the build began.
+    /// The time at which the build began.
     pub started_at: Time,
-    /// When it came to its end.
+    /// The time at which the build ended.
     pub ended_at: Option<Time>,
-    /// How many tasks came to what.
+    /// The number of tasks by their result.
     pub counts: Counts,
-    /// The first line of truth.
+    /// The summary in one line.
     pub headline: String,
-    /// Why the build stands as it does, where its tasks do not say it.
+    /// The reasons for the build's state that its tasks do not show.
     pub remarks: Vec<String>,
-    /// For operators: the code that the build could not go on for.
+    /// For operators: the code of the fault that ended the build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
-    /// For operators: where such faults come from.
+    /// For operators: the category of that code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
-    /// What is done and landed.
+    /// Tasks that are done and landed.
     pub shipped: Vec<Shipped>,
-    /// What is done without a change: none was needed.
+    /// Tasks that are done and needed no change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unchanged: Vec<Unchanged>,
-    /// What agents were not allowed to do.
+    /// Requests of agents that were denied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedTo>,
-    /// What was red before any agent worked.
+    /// Checks that were red before any agent worked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red_base: Vec<RedCheck>,
-    /// What waits for a person, the oldest first.
+    /// Questions that wait for a person, the oldest first.
     pub waiting: Vec<Waiting>,
-    /// What a person was asked and has answered.
+    /// Questions that a person has answered.
     pub answered: Vec<Answered>,
-    /// What ended without being done.
+    /// Tasks that ended without being done.
     pub not_done: Vec<NotDone>,
-    /// What has not ended and waits for nobody.
+    /// Tasks that have not ended and do not wait for a person.
     pub still: Vec<Still>,
-    /// Times that an account let nobody pass.
+    /// Periods in which an account was limited.
     pub waits: Vec<Wait>,
-    /// What it cost.
+    /// The cost of the build.
     pub cost: Cost,
-    /// For operators: errors that were met and got past without anybody's help.
+    /// For operators: errors that were overcome without a person's help.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub healed: Vec<Healed>,
 }
 
-/// How many tasks came to what.
+/// The number of tasks by their result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// All of them.
+    /// All tasks.
     pub tasks: u32,
-    /// Done and landed.
+    /// Tasks that are done and landed.
     pub shipped: u32,
-    /// Done without a change.
+    /// Tasks that are done without a change.
     #[serde(default)]
     pub unchanged: u32,
-    /// Wait for a person.
+    /// Tasks that wait for a person.
     pub waiting: u32,
-    /// Left out.
+    /// Tasks that were left out.
     pub left_out: u32,
-    /// Failed for good.
+    /// Tasks that failed for good.
     pub failed: u32,
-    /// Cancelled with the build.
+    /// Tasks that were cancelled with the build.
     pub cancelled: u32,
-    /// Have not ended and wait for nobody.
+    /// Tasks that have not ended and do not wait for a person.
     pub still: u32,
 }
 
 /// A task that is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shipped {
-    /// Which one.
+    /// The task's id.
     pub task: TaskId,
-    /// Its title, or a neutral name.
+    /// The task's title, or a neutral name.
     pub title: String,
-    /// What it landed as.
+    /// The form in which it landed.
     pub landed: Landed,
-    /// How often an agent began on it anew.
+    /// Number of attempts that an agent has begun.
     pub attempts: u32,
-    /// From its first beginning to its end.
+    /// The time from its first start to its end.
     pub took_ms: Span,
-    /// What it cost.
+    /// The cost of the task.
     pub spent: Amount,
-    /// What was checked.
+    /// The checks of its work.
     pub checked: ChecksTold,
-    /// What else was done with it.
+    /// Further actions with its work.
     pub actions: Actions,
 }
 
 /// A task that needed no change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unchanged {
-    /// Which one.
+    /// The task's id.
     pub task: TaskId,
-    /// Its title.
+    /// The task's title.
     pub title: String,
-    /// Why, in the agent's words.
+    /// The reason, in the agent's words.
     pub why: String,
-    /// What was checked.
+    /// The checks that were run.
     pub checked: ChecksTold,
-    /// What else was done with it.
+    /// Further actions of the task.
     pub actions: Actions,
 }
 
-/// Something that the agent of a task was not allowed to do.
+/// A request of a task's agent that was denied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedTo {
-    /// Which task.
+    /// The task's id.
     pub task: TaskId,
-    /// Its title.
+    /// The task's title.
     pub title: String,
-    /// The command, or what else it was.
+    /// The command, or another description of the request.
     pub what: String,
-    /// Why not.
+    /// The reason for the denial.
     pub why: String,
 }
 
-/// What a task landed as.
+/// The form in which a task landed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "as", rename_all = "snake_case")]
 pub enum Landed {
-    /// As these commits on the build's branch, oldest first. There is more than one where something
-    /// after the first landing failed and another attempt went on from it.
+    /// Commits on the build's branch, oldest first. There is more than one if a step after the
+    /// first landing failed and another attempt continued from it.
     Commits {
-        /// Their ids.
+        /// The ids of the commits.
         ids: Vec<String>,
     },
-    /// It changed nothing, so there is nothing to land.
+    /// The task changed no file, so there is nothing to land.
     Unchanged,
-    /// Nothing about it was written down.
+    /// No record of a landing exists.
     Unknown,
-    /// Whatever became of it is elsewhere: a runtime that is not ours did it.
+    /// The result is elsewhere: a runtime outside of this process did the work.
     Elsewhere,
 }
 
-/// What was checked of a task's work.
+/// The checks of a task's work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChecksTold {
-    /// In one plain sentence.
+    /// The result in one plain sentence.
     pub said: String,
-    /// For operators: every check by its command.
+    /// For operators: all checks by their command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Checked>,
 }
 
-/// What else was done with a task's work, besides landing it.
+/// Actions with a task's work besides landing it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actions {
-    /// In plain sentences, one for each kind of outcome.
+    /// Plain sentences, one per kind of outcome.
     pub said: Vec<String>,
-    /// For operators: each of them.
+    /// For operators: the individual actions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<Action>,
 }
 
-/// One irreversible action.
+/// An irreversible action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// Its key.
+    /// The action's key.
     pub key: String,
-    /// What kind it is.
+    /// The action's kind.
     pub kind: MutationKind,
-    /// What became of it.
+    /// The result of the action.
     pub outcome: Outcome,
 }
 
-/// What became of an action.
+/// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It happened.
+    /// The action happened.
     Done,
-    /// It did not happen.
+    /// The action did not happen.
     NotDone,
-    /// Nobody can tell yet.
+    /// The result is not known yet.
     Unknown,
 }
 
 /// A question that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// Which question.
+    /// The question's id.
     pub question: QuestionId,
-    /// Its public words.
+    /// The public text of the question.
     pub problem: String,
-    /// What to do first.
+    /// The advice on what to do first.
     pub advice: String,
-    /// What can be chosen.
+    /// The options to choose from.
     pub options: Vec<QuestionOption>,
-    /// What is recommended.
+    /// The recommended option.
     pub recommended: Option<Decision>,
-    /// The tasks that wait for the answer; without any, the build does.
+    /// The tasks that wait for the answer; if there are none, the build does.
     pub tasks: Vec<String>,
-    /// When it was asked.
+    /// The time at which it was asked.
     pub asked_at: Time,
-    /// It was answered, and the answer waits for the next start.
+    /// Set if it was answered, and the answer waits for the next start.
     pub answered: bool,
-    /// For operators: the code it is about, where there is one.
+    /// For operators: the code that it is about, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
-    /// For operators: where such faults come from.
+    /// For operators: the category of that code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
 }
@@ -228,13 +228,13 @@ pub struct Waiting {
 /// A question that a person answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
-    /// Which question.
+    /// The question's id.
     pub question: QuestionId,
-    /// Its public words.
+    /// The public text of the question.
     pub problem: String,
-    /// What was chosen, in the words it was offered in.
+    /// The chosen option, in the words in which it was offered.
     pub choice: String,
-    /// The person's own words, where the choice itself has none.
+    /// The person's own words, if the option itself has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
 }
@@ -242,113 +242,113 @@ pub struct Answered {
 /// A task that ended without being done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotDone {
-    /// Which one.
+    /// The task's id.
     pub task: TaskId,
-    /// Its title, or a neutral name.
+    /// The task's title, or a neutral name.
     pub title: String,
-    /// Why, in one plain sentence.
+    /// The reason, in one plain sentence.
     pub why: String,
-    /// How often an agent began on it anew.
+    /// Number of attempts that an agent has begun.
     pub attempts: u32,
-    /// What of it had landed before.
+    /// The part of it that had landed before.
     pub landed: Landed,
-    /// For operators: the code it failed with.
+    /// For operators: the code that it failed with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
-    /// For operators: where such faults come from.
+    /// For operators: the category of that code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
 }
 
-/// A task that has not ended and waits for nobody.
+/// A task that has not ended and does not wait for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Still {
-    /// Which one.
+    /// The task's id.
     pub task: TaskId,
-    /// Its title, or a neutral name.
+    /// The task's title, or a neutral name.
     pub title: String,
-    /// How it stands, in a few plain words.
+    /// The task's state, in a few plain words.
     pub stands: String,
 }
 
-/// How long an account let nobody pass.
+/// The time for which an account was limited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// In one plain sentence.
+    /// The description in one plain sentence.
     pub said: String,
-    /// How often.
+    /// Number of closed periods.
     pub times: u32,
-    /// How long in total, within the time of the build.
+    /// Total time, within the time of the build.
     pub total_ms: Span,
-    /// It was more than that: older ones are not remembered.
+    /// Set if it was more than that: older periods are not recorded.
     pub at_least: bool,
-    /// It lets nobody pass now.
+    /// Set if the account is still limited.
     pub goes_on: bool,
 }
 
-/// What a build cost.
+/// The cost of a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// All of it, as far as it was measured.
+    /// The total, as far as it was measured.
     pub total: Amount,
-    /// How far it was measured.
+    /// The extent to which it was measured.
     pub priced: Priced,
-    /// From its beginning to its end, or to now.
+    /// The time from its start to its end, or to now.
     pub took_ms: Span,
-    /// Task by task, those that were begun.
+    /// The cost of each task that was begun.
     pub tasks: Vec<Spending>,
 }
 
-/// What a task cost.
+/// The cost of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spending {
-    /// Which one.
+    /// The task's id.
     pub task: TaskId,
-    /// Its title, or a neutral name.
+    /// The task's title, or a neutral name.
     pub title: String,
-    /// How much.
+    /// The amount spent.
     pub spent: Amount,
-    /// How far it was measured.
+    /// The extent to which it was measured.
     pub priced: Priced,
-    /// How often an agent began on it anew.
+    /// Number of attempts that an agent has begun.
     pub attempts: u32,
-    /// From its first beginning to its end, or to now.
+    /// The time from its first start to its end, or to now.
     pub took_ms: Span,
 }
 
-/// How far it is known what something cost.
+/// The extent to which a cost is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priced {
-    /// In money.
+    /// The cost is known in money.
     Money,
-    /// In money, and some of it nobody could tell.
+    /// The cost is known in money for some parts only.
     Partly,
-    /// In tokens only: nobody knows their price.
+    /// The cost is known in tokens only, because their price is not.
     TokensOnly,
-    /// Nobody could tell.
+    /// The cost was not measured.
     NotMeasured,
 }
 
-/// For operators: an error that was met and got past.
+/// For operators: an error that was overcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Healed {
     /// The task that met it.
     pub task: TaskId,
-    /// Its title, or a neutral name.
+    /// The task's title, or a neutral name.
     pub title: String,
-    /// Its code.
+    /// The error code.
     pub code: Code,
-    /// Where it was seen.
+    /// The source of the error.
     pub source: String,
-    /// The first of its own words.
+    /// The first line of its message.
     pub message: String,
-    /// The runs it ended or held up.
+    /// The runs that it ended or held up.
     pub runs: Vec<RunId>,
 }
 
 impl Report {
-    /// What everybody may see: no code, no command, no error that is past.
+    /// Returns the report for the public: without codes, commands and overcome errors.
     #[must_use]
     pub fn public(mut self) -> Self {
         self.healed.clear();

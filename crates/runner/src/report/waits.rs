@@ -1,4 +1,4 @@
-//! How long the accounts of a build let nobody pass.
+//! Periods in which the accounts of a build were limited.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use unstuck_store::tables::GateRow;
 use super::facts::Facts;
 use super::report::Wait;
 
-/// One entry for each account that was closed while the build ran.
+/// Returns an entry for each account that was closed while the build ran.
 pub(super) fn of(facts: &Facts) -> Vec<Wait> {
     let used: BTreeSet<GateKey> = facts.tasks.iter().map(|task| task.row.spec.gate).collect();
     let gates = facts.gates.iter().filter(|gate| used.contains(&gate.key));

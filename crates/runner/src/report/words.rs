@@ -1,4 +1,4 @@
-//! The plain words of a report. Titles and commands stand in them as they are.
+//! The plain words of a report. Titles and commands are quoted unchanged.
 
 use unstuck_core::engine::{BuildState, Left, PauseCause, TaskId, TaskState};
 use unstuck_core::text::{VALUE_CHARS_MAX, failed, quoted, verbatim};
@@ -7,7 +7,7 @@ use super::facts::{Facts, TaskFacts};
 use super::push::push_left;
 use super::report::Counts;
 
-/// What tasks are called in front of everybody.
+/// The public names of tasks.
 pub(super) struct Names<'a>(&'a [TaskFacts]);
 
 impl<'a> Names<'a> {
@@ -15,7 +15,7 @@ impl<'a> Names<'a> {
         Self(facts.tasks.as_slice())
     }
 
-    /// Its title or name as it is, else its place in the plan.
+    /// Returns the task's title or name unchanged, or else its position in the plan.
     pub(super) fn of(&self, id: TaskId) -> String {
         let Some(at) = self.0.iter().position(|task| task.row.id == id) else {
             return "Another task".to_owned();
@@ -27,7 +27,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The first line of truth.
+/// Returns the summary in one line.
 pub(super) fn headline(counts: Counts, state: BuildState) -> String {
     let Counts { tasks, shipped, unchanged, waiting, left_out, failed, cancelled, still } = counts;
     let noun = if tasks == 1 { "task" } else { "tasks" };
@@ -52,7 +52,7 @@ pub(super) fn headline(counts: Counts, state: BuildState) -> String {
     format!("{first}{}", rest.collect::<String>())
 }
 
-/// Why the build stands as it does, where its tasks do not say it.
+/// Returns the reasons for the build's state that its tasks do not show.
 pub(super) fn remarks(facts: &Facts) -> Vec<String> {
     let state = facts.build.state;
     let stands = match state {
@@ -85,7 +85,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
     stands.into_iter().chain(idle).chain(push).collect()
 }
 
-/// Why a task was not done.
+/// Returns the reason for which a task was not done.
 pub(super) fn why(state: &TaskState, build: BuildState, names: &Names<'_>) -> Option<String> {
     Some(match state {
         TaskState::Failed { code } => format!("It failed, because {}.", failed(*code, false)),
@@ -110,7 +110,7 @@ pub(super) fn why(state: &TaskState, build: BuildState, names: &Names<'_>) -> Op
     })
 }
 
-/// How a task stands that has not ended and waits for nobody.
+/// Returns the state of a task that has not ended and does not wait for a person.
 pub(super) const fn stands(state: &TaskState, at_work: bool) -> Option<&'static str> {
     Some(match state {
         TaskState::Pending { .. } => "to come",
@@ -127,7 +127,7 @@ pub(super) const fn stands(state: &TaskState, at_work: bool) -> Option<&'static 
     })
 }
 
-/// `a, b and c`.
+/// Joins parts, such as `a, b and c`.
 pub(super) fn listed(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
@@ -136,7 +136,7 @@ pub(super) fn listed(parts: &[String]) -> String {
     }
 }
 
-/// With its first letter in upper case.
+/// Returns the text with its first letter in upper case.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

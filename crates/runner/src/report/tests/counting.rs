@@ -1,4 +1,4 @@
-//! How long it waited, and what it cost.
+//! Tests of waits and costs.
 
 use unstuck_core::engine::{BuildState, CLOSINGS_KEPT_MAX, Closing, GateState, TaskState};
 use unstuck_core::fault::Code;
@@ -28,7 +28,7 @@ fn waits_count_within_the_build_and_say_when_they_are_not_all_known() {
     let because = "because the plan was used up for the time being.";
     let cases = [
         (BuildState::Completed, gate(vec![], None), None),
-        // Before the build and after its end it waited for nothing.
+        // A period before the build or after its end does not count.
         (BuildState::Completed, gate(vec![closing(at(70), at(80))], None), None),
         (
             BuildState::Completed,

@@ -1,4 +1,4 @@
-//! What healed is for operators, what waits for a person is for everybody.
+//! Tests of the views: overcome errors are for operators, questions for all readers.
 
 use unstuck_core::engine::{BuildState, QuestionId, RunId, Status, TaskState};
 use unstuck_core::fault::{Auth, Code, Fault, GitOperation};
@@ -8,7 +8,7 @@ use unstuck_store::tables::{MutationStatus, QuestionStatus, RunRow, RunStatus};
 use super::stage::{action, done, facts, question, red, refused, run, task};
 use crate::report::Report;
 
-// T2.5: the error that healed is for operators; the question is for everybody.
+// T2.5: the overcome error is for operators; the question is for all readers.
 #[test]
 fn an_error_that_healed_is_not_in_the_public_view_and_a_question_is() {
     let mut healed = done("Deploy");

@@ -1,4 +1,4 @@
-//! What a report says, table by table.
+//! Tests of a report's texts, as tables.
 
 mod counting;
 mod healing;

@@ -1,4 +1,4 @@
-//! Rows of a build, put together by hand. Real ones are in `tests/build/reporting.rs`.
+//! Rows of a build, assembled by hand. Real ones are in `tests/build/reporting.rs`.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) fn at(minutes: u64) -> Time {
     BEGAN + Span::from_mins(minutes)
 }
 
-/// A build of these tasks, an hour after it began.
+/// Returns a build of these tasks, an hour after it began.
 pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
     let ended_at = state.has_ended().then(|| at(60));
     let build = BuildRow {
@@ -52,7 +52,7 @@ pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
     Facts { project, build, tasks, questions, answers, gates, at_work: false, now: at(90) }
 }
 
-/// A task that was worked on once, for ten minutes.
+/// Returns a task that was worked on once, for ten minutes.
 pub(super) fn task(id: u32, title: &str, state: TaskState) -> TaskFacts {
     let (title, gate) = (title.to_owned(), GateKey(1));
     let spec = TaskSpec { name: format!("n{id}"), title, gate, ..TaskSpec::default() };

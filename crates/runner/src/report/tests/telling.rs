@@ -1,4 +1,4 @@
-//! The first line, the reasons and the names of things.
+//! Tests of the headline, the reasons and the names.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What was checked, what landed and what else was done.
+//! Tests of checks, commits and actions.
 
 use std::sync::Arc;
 
