@@ -1,4 +1,4 @@
-//! A command that is kept alive: runs it under the guard and says how it ended.
+//! Scripts: commands that are run under the guard, and whose end is reported.
 
 mod perform;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]

@@ -1,4 +1,4 @@
-//! Runs a script, or has it repaired, and says how that ended.
+//! The running of a script, its repair, and the report of the result.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,20 +23,21 @@ use crate::turn::Turns;
 use crate::under_way::UnderWay;
 use crate::world::{Order, Report};
 
-/// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
+/// Time to check for a stop request: an operator's Ctrl-C reaches the command and this process at
+/// the same time.
 const CTRL_C_GRACE: Duration = Duration::from_millis(300);
-/// The signal of Ctrl-C, and the status a shell gives for it.
+/// The signal of Ctrl-C, and the exit code of a shell for it.
 const SIGINT: i32 = 2;
 const STATUS_SIGINT: i32 = 130;
-/// The signal that a program gets whose reader is gone, and the status a shell gives for it.
+/// The signal to a program whose reader is gone, and the exit code of a shell for it.
 const SIGPIPE: i32 = 13;
 const STATUS_SIGPIPE: i32 = 141;
 
-/// What all clones of a script share.
+/// The state that all clones of a script share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) script: Script,
-    /// For the first execution, which is the one that somebody waits for.
+    /// The guard that was started ahead, for the first execution, which a caller waits for.
     pub(super) ahead: Mutex<Option<Waiting>>,
     pub(super) runs: Runs,
     pub(super) turns: Turns,
@@ -49,7 +50,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Runs it. Where nobody watches it, other processes may perform it as well: one at a time.
+    /// Runs the script. An unwatched job may be performed by other processes as well: one at a
+    /// time.
     pub(super) async fn run_in_turn(
         &self,
         order: &Order,
@@ -73,7 +75,7 @@ impl Shared {
     async fn run(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
         let path = self.runs.lock_path(order.effect.task, order.effect.run);
         let source = format!("exec:{}", order.task.name);
-        // Whoever ran it before may have been killed a moment ago.
+        // The process that ran it before may have been killed a moment ago.
         if !self.runs.clear(order.effect.task, stop).await {
             return None;
         }
@@ -96,13 +98,14 @@ impl Shared {
             }
             Err(fault) => Some(Outcome::Failed { fault: Arc::new(fault), approach: None }.into()),
         };
-        // The tree is gone, and with it the need for its lock.
-        // Nobody waits for that: the file system may take milliseconds for it.
+        // The process tree is gone, so its lock is not needed any more. The removal is not awaited,
+        // because the file system may take milliseconds for it.
         tokio::task::spawn_blocking(|| fs::remove_file(path));
         report
     }
 
-    /// Whether what a person says is mended is not; without anything where it was stopped.
+    /// Returns the outcome if a fault that the operator says is fixed is not; the inner `None`
+    /// means that it was stopped.
     async fn still_broken(
         &self,
         order: &Order,
@@ -110,7 +113,7 @@ impl Shared {
     ) -> Option<Option<Outcome>> {
         let (Some(fault), Some(command)) = (&order.mended, &self.care.check) else { return None };
         let Effect { id, task, .. } = order.effect;
-        // Named so that recovery ends it with the rest.
+        // The name makes recovery end it with the task's other processes.
         let lock = self.script.runs.join(format!("{task}-{id}-check.lock"));
         let launch = Launch::new(self.script.guard.clone(), &lock, &self.script.directory, "");
         let passed = check::passes(launch, command, stop).await;
@@ -126,7 +129,7 @@ impl Shared {
         }
     }
 
-    /// Lets an agent repair the script. Where there is none, a person has seen to it.
+    /// Lets an agent repair the script. Without a repairer the operator has taken care of it.
     pub(super) async fn repair(
         &self,
         order: &Order,
@@ -135,12 +138,12 @@ impl Shared {
     ) -> Option<Report> {
         let repairer = lock(&self.repairer).clone();
         let Some(repairer) = repairer else { return Some(Outcome::Done.into()) };
-        // Whoever repaired it before may have been killed a moment ago.
+        // The process that repaired it before may have been killed a moment ago.
         if !self.runs.clear(order.effect.task, stop).await {
             return None;
         }
         let report = repairer.perform(order, only_propose, stop).await;
-        // The agent is gone, and with it the need for its lock.
+        // The agent is gone, so its lock is not needed any more.
         let _ = fs::remove_file(self.runs.lock_path(order.effect.task, order.effect.run));
         report
     }
@@ -160,7 +163,7 @@ impl Shared {
         if ended.how == How::Stopped || by_ctrl_c && asked_to_stop(stop).await {
             return None;
         }
-        // Another try would write to the same closed pipe.
+        // A retry would write to the same closed pipe.
         if self.care.logs.is_none() && was_cut_off_by_reader(ended) {
             return Some(Outcome::Done.into());
         }
@@ -184,7 +187,7 @@ impl Shared {
             self.script.input.begin_anew().await?;
         }
         let launch = self.script.launch(order, lock_path, self.care.logs.as_ref());
-        // Whatever killed it while it waited is no reason not to start.
+        // A guard that was killed while it waited does not prevent the start.
         let ahead = lock(&self.ahead).take().and_then(Waiting::if_alive);
         match ahead {
             Some(guard) => launch.start_under(guard).await,
@@ -193,7 +196,7 @@ impl Shared {
     }
 }
 
-/// Whether the reader of our own output has seen enough, and the command ended because of that.
+/// Returns whether the command ended because the reader of this process's output has closed it.
 fn was_cut_off_by_reader(ended: &Ended) -> bool {
     let is_told = matches!(ended.how, How::Signalled(SIGPIPE) | How::Exited(STATUS_SIGPIPE));
     let says = || {

@@ -1,4 +1,4 @@
-//! A command, and how it is started.
+//! A command, and its launch.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,35 +16,35 @@ use crate::probe::Prober;
 use crate::results::Results;
 use crate::world::Order;
 
-/// A command, and what it needs to be run.
+/// A command with all it takes to run it.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// What becomes its guard.
+    /// The guard of the command.
     pub guard: Guard,
-    /// Where lock files of runs are.
+    /// The folder of the runs' lock files.
     pub runs: PathBuf,
-    /// The program.
+    /// The program to run.
     pub program: OsString,
-    /// Its arguments.
+    /// The program's arguments.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
+    /// The working directory.
     pub directory: PathBuf,
-    /// What it reads as a command of `exec`; a job reads nothing.
+    /// The input of a command of `exec`; a job has none.
     pub input: OwnInput,
-    /// How long it may take.
+    /// Maximum duration of a run.
     pub timeout: Option<Duration>,
-    /// Where it can reach whoever holds the project.
+    /// The control socket of the project's holder.
     pub socket: PathBuf,
-    /// What its token is made with.
+    /// The key that its token is derived from.
     pub key: TokenKey,
-    /// Where long results of its actions are kept.
+    /// The folder of long results of its actions.
     pub results: Results,
-    /// Takes secrets out of what is remembered of its failures.
+    /// The redactor for recorded failures.
     pub redactor: Arc<Redactor>,
 }
 
 impl Script {
-    /// The command as it would be typed, shortened; of a shell the line that it is given.
+    /// Returns the command as it would be typed, shortened; for a shell, the line that it is given.
     pub(super) fn line(&self) -> String {
         const CHARACTERS_MAX: usize = 200;
         let words: Vec<_> = match &self.arguments[..] {
@@ -61,7 +61,7 @@ impl Script {
         }
     }
 
-    /// How it is started for an effect. Its output is kept where `logs` says, or passes through.
+    /// Returns the launch for an effect. The output is kept in `logs`, or passed through.
     pub(super) fn launch(&self, order: &Order, lock: PathBuf, logs: Option<&Logs>) -> Launch {
         let retry = match order.effect.what {
             Work::Execute { retry } => retry,
@@ -79,24 +79,25 @@ impl Script {
             None => {
                 launch.input = Input::Own(self.input.clone());
                 launch.output = Output::PassThrough;
-                // Its terminal is ours, so that it can ask for a password as it always does.
+                // The command gets the caller's terminal, so that it can ask for a password as
+                // usual.
                 launch.session = Session::Caller;
             }
-            // Nobody is there to answer it.
+            // An unwatched job has no operator to answer it.
             Some(logs) => launch.output = logs.output(order.firing, &self.redactor),
         }
         launch.deadlines = Deadlines { total: self.timeout, ..Deadlines::default() };
         launch
     }
 
-    /// Looks actions of it up.
+    /// Returns the prober for actions of the script.
     pub(super) fn prober(&self) -> Prober {
         let Script { guard, runs, directory, results, redactor, .. } = self.clone();
         Prober { guard, runs, directory, results, redactor }
     }
 }
 
-/// A variable of the environment.
+/// Returns an environment variable.
 fn own(name: &str, value: impl Into<OsString>) -> (OsString, Option<OsString>) {
     (OsString::from(name), Some(value.into()))
 }

@@ -1,4 +1,4 @@
-//! A script that is performed here, whoever holds the project.
+//! The worker of a script in this process, regardless of the holder.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,17 +20,18 @@ use crate::turn::Turns;
 use crate::under_way::UnderWay;
 use crate::world::{Order, Report, World};
 
-/// A script that is performed here. Clones are the same one.
+/// The worker of a script. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct ScriptWorld(Arc<Shared>);
 
 impl ScriptWorld {
-    /// Performs `script`, the first time under a guard that came up ahead, if there is one.
+    /// Creates the worker of `script`, which runs the first time under the guard `ahead`, if there
+    /// is one.
     pub fn new(script: Script, ahead: Option<Waiting>) -> Self {
         Self::caring(script, ahead, Care::default())
     }
 
-    /// The same, for a job that is defined in the settings.
+    /// Creates the worker of a job that is defined in the settings.
     pub fn caring(script: Script, ahead: Option<Waiting>, care: Care) -> Self {
         Self(Arc::new(Shared {
             care,
@@ -46,13 +47,13 @@ impl ScriptWorld {
         }))
     }
 
-    /// From now on the script is repaired by `repairer` when it breaks. Without one it never is.
+    /// Sets the repairer of the script. Without one it is never repaired.
     pub fn repair_with(&self, repairer: Repairer) {
         *lock(&self.0.repairer) = Some(Arc::new(repairer));
     }
 
-    /// Takes the turn at a task for as long as this lives, unless another process that lives has
-    /// it; tells which. Whoever performs without it may end what somebody else is doing.
+    /// Takes the turn at a task for as long as this lives, and returns whether it has it or another
+    /// living process does. Performing without the turn may end the work of another process.
     pub fn try_take_turn(&self, task: TaskId) -> io::Result<bool> {
         let mut turn = lock(&self.0.turn);
         if turn.is_none() {
@@ -61,29 +62,29 @@ impl ScriptWorld {
         Ok(turn.is_some())
     }
 
-    /// The same, waiting for it.
+    /// Takes the turn at a task, and waits while another process has it.
     pub async fn take_turn(&self, task: TaskId) -> io::Result<()> {
         let taken = self.0.turns.take(task).await?;
         *lock(&self.0.turn) = Some(taken);
         Ok(())
     }
 
-    /// Whether the command was ever started here.
+    /// Returns whether the command was ever started here.
     pub fn has_begun(&self) -> bool {
         self.0.has_begun.load(Ordering::Acquire)
     }
 
-    /// The status the command ended with last, where it ended by itself.
+    /// Returns the command's last exit code; `None` if it did not end by itself.
     pub fn last_status(&self) -> Option<i32> {
         *lock(&self.0.last_status)
     }
 
-    /// Ends what is running, and returns when it is gone.
+    /// Stops the running effects, and returns when they are gone.
     pub async fn end(&self) {
         self.0.under_way.end().await;
     }
 
-    /// Starts the command, or its repair, unless that runs already.
+    /// Starts the command, or its repair, unless it is running already.
     async fn execute(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         self.0.has_begun.store(true, Ordering::Release);
         let (effect, world) = (order.effect.clone(), self.clone());
@@ -105,7 +106,7 @@ impl World for ScriptWorld {
             Work::Probe { .. } => {
                 self.0.script.prober().look_up(&order, &stop).await.map(Report::from)
             }
-            // Whoever was about to send it is gone, and may have sent it.
+            // The process that was about to send the action is gone, and may have sent it.
             Work::Perform { .. } => Some(Outcome::Unknown { fault: sender_gone() }.into()),
             _ => Some(Outcome::Done.into()),
         }
