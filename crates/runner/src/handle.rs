@@ -107,7 +107,7 @@ impl Handle {
     }
 
     /// Detaches a worker that leaves properly: its effects have been ended, and their runs do not
-    /// count as failures.
+    /// count as crashes.
     pub async fn leave(&self, attachment: u64) -> Result<(), CommandError> {
         self.ask(Request::Detach { attachment, clean: true }).await
     }

@@ -130,7 +130,7 @@ impl Scope {
         }
     }
 
-    /// Returns whether the worker of the scope may not hold the turn at each of its tasks.
+    /// Returns whether a worker can have the scope without the turn at each of its tasks.
     pub(crate) const fn is_broad(&self) -> bool {
         matches!(self, Self::Project | Self::Build(_) | Self::Tasks(_))
     }

@@ -207,7 +207,7 @@ impl Client {
     }
 
     /// Detaches all workers of this process: their effects are ended, and their runs do not count
-    /// as failures.
+    /// as crashes.
     pub async fn leave(&self) -> Result<(), ClientError> {
         self.ask(What::Leave).await.map(drop)
     }

@@ -31,8 +31,8 @@ pub struct Server(tokio::task::JoinHandle<()>);
 
 impl Server {
     /// Listens at `path`. Only the holder of the project may call this: an existing socket there is
-    /// a dead one, and is replaced. Messages of children of runs are redacted by patterns of
-    /// secrets.
+    /// a dead one, and is replaced. Texts that look like a secret are redacted from messages of
+    /// children of runs.
     pub fn start(path: &Path, handle: Handle, key: TokenKey, holder: Holder) -> io::Result<Self> {
         Self::start_redacting(path, handle, key, holder, Arc::default())
     }

@@ -151,7 +151,7 @@ pub enum Landed {
     Unchanged,
     /// No record of a landing exists.
     Unknown,
-    /// The result is elsewhere: a runtime outside of this process did the work.
+    /// The result is elsewhere: a runtime that is not part of Unstuck did the work.
     Elsewhere,
 }
 
