@@ -1,10 +1,10 @@
-//! Exit codes: the numbers a script may rely on, all in this file.
+//! Exit codes of the program, on which scripts may rely.
 
 use std::process::ExitCode;
 
 use unstuck_core::fault::{Category, Code, ErrorType};
 
-/// How a command ended.
+/// The exit status of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All done.
@@ -13,34 +13,33 @@ pub(crate) enum Exit {
     SomeFailed,
     /// The command line, or the input it names, cannot be understood.
     Usage,
-    /// Waiting for a person.
+    /// Work is waiting for a person.
     Waiting,
-    /// Paused.
     Paused,
     /// A fault of Unstuck itself.
     Internal,
-    /// Limited for now; try again later.
+    /// A limit applies for now; a later try may succeed.
     Limited,
     /// Credentials or permissions are missing.
     Denied,
     /// The settings cannot work.
     Config,
-    /// A person has to say whether an action happened.
+    /// A person has to tell whether an action happened.
     Unsure,
-    /// An action is not to be performed.
+    /// An action must not be performed.
     Refused,
-    /// Took too long.
+    /// The time limit was reached.
     Timeout,
     /// Interrupted from the keyboard.
     Interrupted,
-    /// Asked to end by a signal.
+    /// A signal asked the program to end.
     Terminated,
-    /// What the command itself ended with.
+    /// The exit code of the command that was run.
     Command(u8),
 }
 
 impl Exit {
-    /// Every exit code of our own, in ascending order.
+    /// All exit codes of Unstuck itself, in ascending order.
     const ALL: &[Self] = &[
         Self::Done,
         Self::SomeFailed,
@@ -58,7 +57,6 @@ impl Exit {
         Self::Terminated,
     ];
 
-    /// The number.
     pub(crate) const fn number(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -79,7 +77,7 @@ impl Exit {
         }
     }
 
-    /// What a failure with this code ends with.
+    /// Returns the exit code for a failure with this fault code.
     pub(crate) const fn of(code: Code) -> Self {
         let row = code.row();
         match (row.category, row.error_type) {
@@ -92,7 +90,7 @@ impl Exit {
         }
     }
 
-    /// What it means, in a few words.
+    /// Returns the meaning in a few words, for the help text.
     const fn meaning(self) -> &'static str {
         match self {
             Self::Done => "all done",
@@ -120,7 +118,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The section of the help text.
+/// Returns the section of the help text that lists the exit codes.
 pub(crate) fn section() -> String {
     let row = |exit: &Exit| format!("  {:>3}  {}", exit.number(), exit.meaning());
     Exit::ALL.iter().map(row).collect::<Vec<_>>().join("\n")

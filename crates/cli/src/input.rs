@@ -1,4 +1,4 @@
-//! What a command reads: a file or standard input, never more of it in memory than a limit allows.
+//! Reads files and standard input with a bounded amount of memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// A text longer than this is read to its end, but only its last part is looked at: a program
-/// that fails says why at the end.
+/// Maximum number of bytes of a text that are kept. A longer text is read to its end and only its last part
+/// is kept, because a program that fails gives the reason at the end.
 pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// A line of bulk input longer than this is refused; there is no end of it to wait for.
+/// Maximum length of a line of bulk input. A longer line is refused, because its end may never come.
 pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -21,16 +21,16 @@ pub(crate) struct Input {
     line: u64,
 }
 
-/// The end of a text.
+/// The last part of a text.
 pub(crate) struct End {
     /// At most [`TEXT_BYTES_MAX`] bytes.
     pub(crate) text: Vec<u8>,
-    /// How many bytes came before them.
+    /// Number of bytes that were read before `text` and discarded.
     pub(crate) skipped_bytes: u64,
 }
 
 impl Input {
-    /// Opens the file, or standard input without one and for `-`.
+    /// Opens the file; without one, or for `-`, standard input.
     pub(crate) fn open(file: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = file.filter(|path| *path != Path::new("-")) else {
             let stdin = io::stdin();
@@ -49,12 +49,12 @@ impl Input {
         Self { place, reader, is_terminal, line: 0 }
     }
 
-    /// Whether a person would have to type it.
+    /// Returns whether the input is a terminal, so that a person would have to type it.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
 
-    /// Reads to the end and keeps the last part.
+    /// Reads to the end of the input and keeps the last part.
     pub(crate) fn end(&mut self) -> Result<End, Error> {
         let mut end = End { text: Vec::new(), skipped_bytes: 0 };
         loop {
@@ -65,7 +65,7 @@ impl Input {
             end.text.extend_from_slice(chunk);
             let taken = chunk.len();
             self.reader.consume(taken);
-            // Cut seldom, so that each byte is moved at most once.
+            // Cut only at twice the limit, so that each byte is moved at most once.
             if end.text.len() >= 2 * TEXT_BYTES_MAX {
                 end.cut();
             }
@@ -74,7 +74,7 @@ impl Input {
         Ok(end)
     }
 
-    /// Reads the next line into `line`, without its end; false when there is none.
+    /// Reads the next line into `line`, without its newline; returns `false` at the end of the input.
     pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<bool, Error> {
         line.clear();
         self.line += 1;
@@ -91,13 +91,13 @@ impl Input {
         Ok(true)
     }
 
-    /// Whether the next line is already here. Where it is not, somebody may be waiting for the
-    /// answers so far.
+    /// Returns whether more input is already buffered. Where there is none, the reader of the output may be
+    /// waiting for the answers so far.
     pub(crate) fn has_more_at_hand(&self) -> bool {
         !self.reader.buffer().is_empty()
     }
 
-    /// The error that the line read last is wrong.
+    /// Returns the error that the last line read is wrong.
     pub(crate) fn wrong_line(&self, problem: String) -> Error {
         Error::Line { place: self.place.clone(), line: self.line, problem }
     }

@@ -1,7 +1,7 @@
-//! The `unstuck` program: reads arguments, calls the libraries, speaks to people.
+//! The `unstuck` program: parses arguments, calls the libraries and prints the results.
 //!
-//! It is the only part that prints, that knows about terminals and that ends the process. What it
-//! says about faults comes from `unstuck-core`; nothing is decided here.
+//! Only this crate prints, knows about terminals and ends the process. The texts about faults come from
+//! `unstuck-core`; no decision is made here.
 
 mod args;
 mod build;

@@ -1,18 +1,16 @@
-//! Something wrong in a file that a person wrote: where, what, and what would be right.
+//! A mistake in a file that a person wrote: its position, the message and a hint about the right form.
 
 use std::fmt;
 
 use serde::Serialize;
 use unstuck_core::fault::{Category, Code};
 
-/// One mistake. There may be many, and all of them are told at once.
+/// A mistake in a file, a variable or an option. All mistakes found are reported at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Problem {
-    /// What kind of mistake.
     pub(crate) code: Code,
-    /// Where such mistakes belong.
     pub(crate) category: Category,
-    /// The file, the variable or the option.
+    /// The file, the environment variable or the option that holds the mistake.
     #[serde(rename = "path")]
     pub(crate) place: String,
     /// The line, counted from 1.
@@ -21,21 +19,20 @@ pub(crate) struct Problem {
     /// The column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) column: Option<usize>,
-    /// The setting, where it is one.
+    /// The name of the setting, if the mistake is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) field: Option<String>,
-    /// The variable of the environment that it needs or comes from.
+    /// The environment variable that the setting needs or comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) variable: Option<String>,
-    /// What is wrong.
     pub(crate) message: String,
-    /// What would be right.
+    /// The right form, for the person to write instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
 }
 
 impl Problem {
-    /// Something wrong at a place as a whole.
+    /// Creates a problem about a place as a whole.
     pub(crate) fn at(code: Code, place: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -50,7 +47,7 @@ impl Problem {
         }
     }
 
-    /// The same, at the byte `offset` of `text`.
+    /// Adds the line and column of the byte `offset` of `text`.
     #[must_use]
     pub(crate) fn in_text(mut self, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
@@ -60,21 +57,21 @@ impl Problem {
         self
     }
 
-    /// The same, about this setting.
+    /// Adds the setting that the problem is about.
     #[must_use]
     pub(crate) fn about(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self
     }
 
-    /// The same, about a setting that needs this variable or comes from it.
+    /// Adds the environment variable that the setting needs or comes from.
     #[must_use]
     pub(crate) fn of_variable(mut self, variable: Option<&str>) -> Self {
         self.variable = variable.map(str::to_owned);
         self
     }
 
-    /// The same, with what would be right.
+    /// Adds the right form as a hint.
     #[must_use]
     pub(crate) fn hinting(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

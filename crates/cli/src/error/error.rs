@@ -1,4 +1,4 @@
-//! A command that could not be carried out: its exit code, its code and the next steps.
+//! The error of a command that could not be carried out, with its exit code, fault code and hints.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,33 +18,31 @@ use crate::problem::Problem;
 /// A command that could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// A name that is no code.
+    /// A name that is not a fault code.
     #[error("{0}")]
     UnknownCode(#[from] UnknownCode),
-    /// Too few files may be open at once.
+    /// The limit of open files is too low.
     #[error("only {allowed} files may be open at once here, and at least {needed} have to be")]
     Descriptors {
-        /// How many may.
+        /// The current limit.
         allowed: u64,
-        /// How many have to.
+        /// The minimum that is needed.
         needed: u64,
     },
     /// The input could not be opened or read.
     #[error("cannot read {place}: {source}")]
     Input {
-        /// The file, or standard input.
+        /// The path of the file, or "standard input".
         place: String,
-        /// What the system said.
         source: io::Error,
     },
     /// A line of bulk input that is no JSON string.
     #[error("{place}, line {line}: {problem}")]
     Line {
-        /// The file, or standard input.
+        /// The path of the file, or "standard input".
         place: String,
-        /// Counted from one.
+        /// The number of the line, counted from 1.
         line: u64,
-        /// What is wrong with it.
         problem: String,
     },
     /// The output could not be written.
@@ -53,48 +51,46 @@ pub(crate) enum Error {
     /// Nothing was ever run in this project.
     #[error("nothing was run yet in {}", root.display())]
     NothingHere {
-        /// Its root.
+        /// The root of the project.
         root: PathBuf,
     },
-    /// There is no build of a plan yet.
+    /// No plan was built in this project yet.
     #[error("no build was run yet in {}", root.display())]
     NoBuild {
-        /// Its root.
+        /// The root of the project.
         root: PathBuf,
     },
-    /// There is nothing with this name.
+    /// A name that does not exist.
     #[error("there is no {what} {name}")]
     Unknown {
-        /// What kind of thing.
+        /// The kind of thing, such as a task or a build.
         what: &'static str,
-        /// The name.
         name: String,
-        /// What shows the names there are.
+        /// The command that lists the existing names.
         list: &'static str,
     },
-    /// A folder or file of ours could not be made or used.
+    /// A folder or file of Unstuck could not be created or used.
     #[error("cannot use {place}: {source}")]
     Folder {
-        /// Which one.
+        /// The path of the folder or file.
         place: String,
-        /// What the system said.
         source: io::Error,
     },
-    /// Whoever holds the project does not answer.
+    /// The holder of the project does not answer.
     #[error("{holder} holds the project and does not answer: {source}")]
     NoAnswer {
-        /// Who.
+        /// The process that owns the store.
         holder: Holder,
-        /// What the system said.
+        /// The error of the connection to the control socket.
         source: io::Error,
     },
-    /// Whoever holds the project refused.
+    /// The holder of the project refused the request.
     #[error("{0}")]
     Refused(#[from] ClientError),
-    /// Something in the way that has a code.
+    /// A condition that has a fault code prevents the command.
     #[error("{}: {}", .0.code(), .0.message)]
     Fault(Box<Fault>),
-    /// Tasks that make no plan.
+    /// Tasks that do not form a valid plan.
     #[error("{0}")]
     Plan(#[from] PlanError),
     /// A command was not carried out.
@@ -103,12 +99,12 @@ pub(crate) enum Error {
     /// An answer was not taken.
     #[error("{0}")]
     Answer(#[from] AnswerError),
-    /// An error that this project has never met.
+    /// A signature that this project has never recorded.
     #[error("this project has met no error {given:?}")]
     UnknownSignature {
-        /// What was given.
+        /// The signature as given.
         given: String,
-        /// Those that look most like it.
+        /// Known signatures that are most similar to it.
         near: Vec<Signature>,
     },
     /// Files that a person wrote cannot be used as they are.
@@ -117,53 +113,52 @@ pub(crate) enum Error {
     /// No build is under way, or there never was one.
     #[error("there is no build under way here")]
     NoOpenBuild,
-    /// Several tasks begin with what was given.
+    /// A prefix that several tasks have in common.
     #[error("{given:?} may mean {}", several(.names, *.more))]
     Ambiguous {
-        /// What was given.
+        /// The prefix as given.
         given: String,
-        /// Some of those that it may mean.
+        /// Some of the tasks that it may mean.
         names: Vec<String>,
-        /// How many more there are.
+        /// Number of further tasks that it may mean.
         more: usize,
     },
-    /// It does not fit the state things are in.
+    /// The command does not fit the current state.
     #[error("cannot {verb}: {said}")]
     NotNow {
-        /// What was wanted.
+        /// The verb of the command.
         verb: &'static str,
-        /// Why it cannot be, in the words of whoever decides.
+        /// The reason, in the words of the part that decides.
         said: String,
-        /// The next step.
         hint: String,
     },
-    /// A question has to be answered before something is done, and nobody is at the keyboard.
+    /// A confirmation is needed and there is no terminal to ask at.
     #[error("there is no terminal to ask at: {question}")]
     NobodyToAsk {
-        /// What was wanted.
+        /// The verb of the command.
         verb: &'static str,
-        /// What would have been asked.
+        /// The question that would have been asked.
         question: String,
     },
-    /// What a build did cannot be brought or sent.
+    /// The result of a build cannot be merged or sent.
     #[error(transparent)]
     Land(#[from] LandError),
-    /// A script that says what it does cannot do so.
+    /// A call of a script to `exec`, `mutate` or `fail` cannot be carried out.
     #[error(transparent)]
     Script(#[from] ScriptError),
-    /// Something about jobs.
+    /// A command about jobs cannot be carried out.
     #[error(transparent)]
     Jobs(#[from] JobsError),
-    /// An answer that cannot be taken.
+    /// An answer to a question cannot be accepted.
     #[error(transparent)]
     Inbox(#[from] InboxError),
-    /// There is nothing to run.
+    /// There are no tasks to run.
     #[error(transparent)]
     Tasks(#[from] TasksError),
-    /// Nothing can be served.
+    /// The server cannot run.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// The store could not do its part.
+    /// An operation of the store failed.
     #[error("{0}")]
     Store(#[from] StoreError),
 }
@@ -181,21 +176,21 @@ impl From<Fault> for Error {
 }
 
 impl Error {
-    /// The exit code it leads to.
+    /// Returns the exit code for this error.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            // A file that is not there is a mistyped argument; one that breaks off is not.
+            // A missing file is a mistyped argument; a read that fails later is not.
             Self::Input { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => Exit::Usage,
                 _ => Exit::SomeFailed,
             },
-            // The reader has seen enough, as `head` does: nothing failed.
+            // The reader closed the pipe, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::SomeFailed,
             Self::Folder { .. } | Self::Descriptors { .. } | Self::Problems(_) | Self::Plan(_) => {
                 Exit::Config
             }
-            // What has to be there before anything begins is the surroundings, not the work.
+            // A fault before the work begins is about the environment, not about the work.
             Self::Fault(fault) => match Exit::of(fault.code()) {
                 Exit::SomeFailed => Exit::Config,
                 exit => exit,
@@ -228,7 +223,7 @@ impl Error {
         }
     }
 
-    /// The code of what is in the way; none for a mistyped command, which is no failure of anything.
+    /// Returns the fault code, or `None` for a mistyped command, which is not a failure of anything.
     pub(crate) fn code(&self) -> Option<Code> {
         match self {
             Self::Fault(fault) => Some(fault.code()),
@@ -256,7 +251,7 @@ impl Error {
         }
     }
 
-    /// Next steps, most useful first.
+    /// Returns the next steps, most useful first.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             Self::UnknownCode(unknown) => unknown_code(unknown),
@@ -332,19 +327,20 @@ impl Error {
         }
     }
 
-    /// Whether there is anybody left to tell, and anything to say.
+    /// Returns whether there is nothing to report, because the reader of the output is gone.
     pub(crate) fn is_silent(&self) -> bool {
         self.exit() == Exit::Done
     }
 }
 
-/// All problems, each on a line of its own.
+/// Formats all problems, each on its own line.
 fn lines(problems: &[Problem]) -> String {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
     lines.join("\n")
 }
 
-/// A store that is away or in use may come back; one that cannot work needs a person.
+/// Returns the exit code for an error of the store. A store that is unavailable or in use may recover; one
+/// that cannot work needs a person.
 const fn of_store(error: &StoreError) -> Exit {
     match error {
         StoreError::Held(_) | StoreError::Full { .. } | StoreError::Unavailable { .. } => {
@@ -358,7 +354,7 @@ const fn of_store(error: &StoreError) -> Exit {
     }
 }
 
-/// `one (t1), two (t2) or 3 more`.
+/// Formats a list such as `one (t1), two (t2) or 3 more`.
 fn several(names: &[String], more: usize) -> String {
     let more = (more > 0).then(|| format!("{more} more"));
     let mut names: Vec<String> = names.iter().cloned().chain(more).collect();

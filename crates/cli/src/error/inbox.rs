@@ -1,42 +1,41 @@
-//! Answers to questions.
+//! Errors of answers to questions.
 
 use unstuck_core::engine::QuestionId;
 
-/// Why an answer was not taken.
+/// The reason why an answer was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InboxError {
-    /// A word that no question offers.
+    /// A word that the question does not offer.
     #[error("question {question} does not offer {word:?}")]
     NoSuchChoice {
-        /// Which question.
         question: QuestionId,
-        /// The word.
         word: String,
-        /// What it offers: each choice as it is typed, with its words.
+        /// The choices as they are typed, each with its description.
         choices: Vec<String>,
     },
-    /// A hint was chosen and none was given. There is one answer, so it is not taken like this.
+    /// Guidance was chosen and none was given. A question is answered only once, so the answer is not
+    /// accepted without it.
     #[error("this answer needs your words")]
     NoGuidance {
-        /// The question.
+        /// The question that was answered.
         question: QuestionId,
     },
-    /// There is no change to show.
+    /// The question is not about a change.
     #[error("question {question} is not about a change that could be shown")]
     NoChange {
-        /// The question.
+        /// The question whose change was requested.
         question: QuestionId,
     },
-    /// There is nothing that could be looked up again.
+    /// The question has no lookup that could be repeated.
     #[error("question {question} has nothing that could be looked up again")]
     NothingToCheck {
-        /// The question.
+        /// The question that was to be checked.
         question: QuestionId,
     },
 }
 
 impl InboxError {
-    /// Next steps, most useful first.
+    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NoSuchChoice { question, choices, .. } => {

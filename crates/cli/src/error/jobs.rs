@@ -1,4 +1,4 @@
-//! Jobs.
+//! Errors of commands about jobs.
 
 use std::path::PathBuf;
 
@@ -6,24 +6,23 @@ use unstuck_store::Holder;
 
 use crate::exit::Exit;
 
-/// Why something about jobs could not be done.
+/// The reason why a command about jobs could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JobsError {
     /// No job has this name.
     #[error("there is no job {name}")]
     NoSuchJob {
-        /// As it was named.
         name: String,
-        /// Those that are called much like it.
+        /// Names of jobs that are similar.
         near: Vec<String>,
     },
-    /// Somebody runs the jobs of this project already.
+    /// Another process already runs the jobs of this project.
     #[error("{holder} runs the jobs of this project already")]
     Watched {
-        /// Who.
+        /// The process that runs the jobs.
         holder: Holder,
     },
-    /// There is no job at all.
+    /// The project has no jobs.
     #[error("there are no jobs in {}", root.display())]
     NoJobs {
         /// The root of the project.
@@ -32,7 +31,7 @@ pub(crate) enum JobsError {
 }
 
 impl JobsError {
-    /// The exit code it leads to.
+    /// Returns the exit code for this error.
     pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::Watched { .. } => Exit::Limited,
@@ -40,7 +39,7 @@ impl JobsError {
         }
     }
 
-    /// Next steps, most useful first.
+    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NoSuchJob { near, .. } => {

@@ -1,4 +1,4 @@
-//! Bringing what a build did into the person's branch, or sending it.
+//! Errors of merging the result of a build into the operator's branch, or of sending it.
 
 use std::path::PathBuf;
 
@@ -8,91 +8,91 @@ use unstuck_core::fault::Code;
 use crate::exit::Exit;
 use crate::render::words::plain_line;
 
-/// Why it could not be brought or sent.
+/// The reason why the result of a build could not be merged or sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LandError {
-    /// A build that nothing was saved of.
+    /// A build without a branch, because nothing of it was saved.
     #[error("build {build} has no branch: nothing of it was saved")]
     NoBranch {
-        /// Which one.
+        /// The build that was to be landed.
         build: BuildId,
     },
-    /// A build and the person's branch have no commit in common.
+    /// The build and the operator's branch have no commit in common.
     #[error("build {build} and your branch have no commit in common")]
     NothingInCommon {
-        /// Which one.
+        /// The build that was to be landed.
         build: BuildId,
     },
-    /// No branch is checked out.
+    /// No branch is checked out (HEAD is detached).
     #[error("you are on no branch, so nothing can be brought to it")]
     NoBranchHere,
-    /// Something of the person's is not committed.
+    /// The operator has uncommitted changes.
     #[error("you have changes that are not committed: {}", paths(.files))]
     Uncommitted {
-        /// In which files.
+        /// Paths with uncommitted changes.
         files: Vec<PathBuf>,
     },
-    /// Files that git does not know are where others are to come.
+    /// Untracked files are at paths that the merge would write.
     #[error("files that git does not know are in the way: {}", paths(.files))]
     InTheWay {
-        /// Which ones.
+        /// Paths of the untracked files.
         files: Vec<PathBuf>,
     },
-    /// Both sides changed the same lines.
+    /// A merge conflict: both sides changed the same lines.
     #[error("it does not fit: both sides changed {}", paths(.files))]
     Conflicts {
         /// The build's branch.
         branch: String,
-        /// In which files.
+        /// Paths with conflicts.
         files: Vec<PathBuf>,
     },
-    /// The commits of a build do not stand one after the other.
+    /// The commits of a build are not a linear sequence.
     #[error("the commits of build {build} do not stand in a row")]
     NotInARow {
-        /// Which one.
+        /// The build that was to be landed.
         build: BuildId,
     },
-    /// Git does not know who commits.
+    /// Git has no user name for a commit.
     #[error("git does not know your name, so it cannot make a commit")]
     NoName,
     /// The token for pull requests is missing.
     #[error("{variable} is not set, so no pull request can be opened")]
     NoToken {
-        /// The variable that is expected to hold it.
+        /// The environment variable that is expected to hold the token.
         variable: String,
     },
-    /// Nobody knows where the pull request belongs.
+    /// The remote is not at GitHub, so the repository for the pull request is unknown.
     #[error(
         "the remote {remote} is not at GitHub, so it is not known where to open a pull request"
     )]
     NotAtGithub {
-        /// Its name.
+        /// The name of the remote.
         remote: String,
     },
-    /// A check is red on the commit that is to be sent.
+    /// A check fails on the commit that would be sent.
     #[error(
         "{code}: {} is red on that commit, so no pull request was opened\n{}",
         plain_line(.command),
         last_lines(.output)
     )]
     Red {
-        /// Which gate said so.
+        /// The fault code of the gate that failed.
         code: Code,
-        /// The check.
+        /// The command line of the check.
         command: String,
-        /// What it wrote.
+        /// The output of the check.
         output: String,
     },
-    /// A person decided to leave the pull request out.
+    /// The operator decided to leave the pull request out.
     #[error("it was decided to leave this pull request out")]
     PullRequestLeftOut,
-    /// The answer was lost, and it cannot be looked up.
+    /// The response of GitHub was lost, and the pull request cannot be looked up.
     #[error("it is not known whether the pull request was opened")]
     PullRequestUnknown,
 }
 
 impl LandError {
-    /// The exit code it leads to.
+    /// Returns the exit code for this error.
     pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::PullRequestLeftOut | Self::Red { .. } => Exit::SomeFailed,
@@ -110,7 +110,7 @@ impl LandError {
         }
     }
 
-    /// Next steps, most useful first.
+    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NoBranch { .. } => {
@@ -154,10 +154,10 @@ impl LandError {
     }
 }
 
-/// How much of a check's output says how it failed.
+/// Maximum number of lines of a check's output that are shown.
 const LINES_MAX: usize = 20;
 
-/// The end of an output, each line behind a bar.
+/// Returns the last non-empty lines of an output, each behind a bar.
 fn last_lines(output: &str) -> String {
     let lines: Vec<String> =
         output.lines().filter(|line| !line.trim().is_empty()).map(plain_line).collect();
@@ -165,10 +165,10 @@ fn last_lines(output: &str) -> String {
     last.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// How many files are enough to know what it is about.
+/// Maximum number of files that are listed by name.
 const PATHS_MAX: usize = 5;
 
-/// `a, b and 3 more`.
+/// Formats a list such as `a, b and 3 more`.
 fn paths(files: &[PathBuf]) -> String {
     let shown: Vec<String> =
         files.iter().take(PATHS_MAX).map(|file| plain_line(&file.to_string_lossy())).collect();

@@ -1,7 +1,7 @@
-//! What can go wrong in the binary itself: what happened, where, and the next step as data.
+//! Errors of the program itself, with their next steps as data.
 //!
-//! These are not faults. A [fault](unstuck_core::fault) is a failure of the work that Unstuck
-//! looks after; an error here is a command that could not be carried out.
+//! They are not faults. A [fault](unstuck_core::fault) is a failure of the work that Unstuck looks after;
+//! an error here is a command that could not be carried out.
 
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod error;

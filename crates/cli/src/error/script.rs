@@ -1,4 +1,4 @@
-//! Scripts that say what they do: `exec`, `mutate` and `fail`.
+//! Errors of the commands that scripts call: `exec`, `mutate` and `fail`.
 
 use std::io;
 
@@ -6,37 +6,37 @@ use unstuck_core::fault::Code;
 
 use crate::exit::Exit;
 
-/// Why it could not be said or done.
+/// The reason why a call of a script could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ScriptError {
-    /// A failure of ours that is not for others to state.
+    /// A fault code about Unstuck itself, which a script may not state.
     #[error("{code} is about Unstuck itself")]
     AboutUs {
-        /// Which one.
+        /// The code that the script stated.
         code: Code,
     },
-    /// No script is being run around us.
+    /// No script is running around this call.
     #[error("the run around this is no script, or has ended")]
     NoScript,
-    /// A key that cannot be used.
+    /// An idempotency key that cannot be used.
     #[error("this key cannot be used: {why}")]
     UnfitKey {
-        /// What is wrong with it.
+        /// The rule that the key breaks.
         why: &'static str,
     },
     /// There is no command to run.
     #[error("there is no command to run")]
     NoCommand,
-    /// Nobody answers where a run says that whoever holds its project is.
+    /// The control socket that the run names for its holder does not answer.
     #[error("the process that runs this cannot be reached: {source}")]
     Unreachable {
-        /// What the system said.
+        /// The error of the connection.
         source: io::Error,
     },
 }
 
 impl ScriptError {
-    /// The exit code it leads to.
+    /// Returns the exit code for this error.
     pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::Unreachable { .. } => Exit::Limited,
@@ -46,7 +46,7 @@ impl ScriptError {
         }
     }
 
-    /// Next steps, most useful first.
+    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::AboutUs { .. } => vec![

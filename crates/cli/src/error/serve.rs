@@ -1,4 +1,4 @@
-//! The server, and who is let in.
+//! Errors of the server and of access to it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,40 +9,39 @@ use unstuck_server::auth::{AccessError, UnfitHost};
 
 use crate::exit::Exit;
 
-/// Why nothing could be served.
+/// The reason why the server could not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    /// Nobody can listen there.
+    /// The address could not be bound.
     #[error("cannot listen at {address}: {source}")]
     NotBound {
-        /// Where.
+        /// The address of the server.
         address: SocketAddr,
-        /// Why.
+        /// The error of the system call.
         source: io::Error,
     },
-    /// Two projects are called the same.
+    /// Two projects have the same name.
     #[error("two projects are called {name}: {} and {}", roots[0].display(), roots[1].display())]
     SameName {
-        /// What.
         name: String,
-        /// Where they are.
+        /// The roots of both projects.
         roots: [PathBuf; 2],
     },
-    /// The server cannot be called that.
+    /// The host name of the server is not valid.
     #[error(transparent)]
     UnfitHost(#[from] UnfitHost),
-    /// Who is let in could not be read or changed.
+    /// The access tokens could not be read or changed.
     #[error(transparent)]
     Access(#[from] AccessError),
 }
 
 impl ServeError {
-    /// The exit code it leads to.
+    /// Returns the exit code for this error.
     pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::NotBound { .. } => Exit::Config,
             Self::SameName { .. } | Self::UnfitHost(_) => Exit::Usage,
-            // Files that cannot be used need a person; what does not fit was mistyped.
+            // Unusable files need a person; the other errors are mistyped arguments.
             Self::Access(error) => match error {
                 AccessError::NotRead { .. }
                 | AccessError::NotWritten { .. }
@@ -57,7 +56,7 @@ impl ServeError {
         }
     }
 
-    /// The code of what is in the way.
+    /// Returns the fault code for this error.
     pub(super) const fn code(&self) -> Option<Code> {
         match self.exit() {
             Exit::Config => Some(Code::ConfigInvalid),
@@ -66,7 +65,7 @@ impl ServeError {
         }
     }
 
-    /// Next steps, most useful first.
+    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NotBound { address, .. } => vec![

@@ -1,45 +1,45 @@
-//! Finding the tasks of a run.
+//! Errors of finding the tasks of a run.
 
 use std::path::PathBuf;
 
 use unstuck_core::engine::BuildId;
 
-/// Why there is nothing to run.
+/// The reason why there are no tasks to run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TasksError {
-    /// Nothing was named, and there is no folder of tasks.
+    /// No task was named, and there is no folder of tasks.
     #[error("there is nothing to run: no tasks were named, and there is no folder tasks/")]
     Nothing,
-    /// What was named is empty.
+    /// The goal that was given is empty.
     #[error("there is nothing to run: the goal is empty")]
     EmptyGoal,
     /// Every item of the plans that were named is ticked.
     #[error("there is nothing left to do: every item is ticked")]
     AllDone,
-    /// Another run is at work on all of it.
+    /// Another build is already at work on all of the tasks.
     #[error("build {build} is at work on all of this already")]
     Begun {
-        /// Which one.
+        /// The build that is at work on them.
         build: BuildId,
     },
     /// A folder without a task file.
     #[error("there is no task file in {}", folder.display())]
     EmptyFolder {
-        /// Which one.
+        /// The folder without task files.
         folder: PathBuf,
     },
-    /// What was named is not there.
+    /// A file that was named does not exist.
     #[error("there is no file {name}")]
     NotThere {
-        /// As it was named.
+        /// The name as given.
         name: String,
-        /// What in that folder is called much like it.
+        /// A similar name in the same folder.
         near: Option<String>,
     },
 }
 
 impl TasksError {
-    /// Next steps, most useful first.
+    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::Nothing | Self::EmptyGoal => vec![
