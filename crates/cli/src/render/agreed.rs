@@ -1,12 +1,12 @@
-//! Asking whether something that cannot be taken back is really wanted.
+//! Asks the operator to confirm an action that cannot be undone.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use super::Terminal;
 use crate::error::Error;
 
-/// Asks a question that is answered with yes or no; anything but yes is no. Where nobody is at the
-/// keyboard it is not asked, and nothing is done.
+/// Asks a yes/no question and returns whether the answer is yes; any other answer is no. Without a terminal
+/// the question is not asked, and an error is returned.
 pub(crate) fn agreed(
     terminal: &Terminal,
     verb: &'static str,

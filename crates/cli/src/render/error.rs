@@ -1,4 +1,4 @@
-//! Standard error: an error with its next steps, and notes.
+//! Writes errors with their next steps, and notes, to standard error.
 
 use std::io::{self, Write as _};
 
@@ -12,16 +12,16 @@ use crate::build::environment_redactor;
 use crate::error::Error;
 use crate::problem::Problem;
 
-/// How an error is told.
+/// The form in which an error is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Telling {
-    /// A program reads it.
+    /// JSON, for programs.
     pub(crate) json: bool,
-    /// Without colours.
+    /// Without colors.
     pub(crate) no_color: bool,
 }
 
-/// An error as a program reads it.
+/// An error in the form that programs read.
 #[derive(Serialize)]
 struct Told<'a> {
     error: Failure<'a>,
@@ -30,18 +30,18 @@ struct Told<'a> {
 #[derive(Serialize)]
 struct Failure<'a> {
     message: String,
-    /// Absent where nothing failed: the command itself is mistyped.
+    /// Absent for a mistyped command, because nothing failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
     category: Option<Category>,
-    /// What the process ends with.
+    /// The exit code of the process.
     exit: u8,
     hints: Vec<String>,
-    /// What is in the way, with its facts.
+    /// The fault that prevents the command, with its facts.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<&'a Fault>,
-    /// Everything that is wrong with files and settings, each with its place.
+    /// All mistakes in files and settings, each with its position.
     #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
     problems: &'a [Problem],
 }
@@ -66,12 +66,13 @@ impl<'a> Failure<'a> {
     }
 }
 
-/// Tells whoever started us. A failure to do so has nobody left to be told to.
+/// Writes an error to standard error. A failure to write is ignored, because it cannot be reported
+/// anywhere.
 pub(crate) fn error(error: &Error, telling: Telling) {
     if error.is_silent() {
         return;
     }
-    // An error may quote a file or a variable, and a log may keep what is said here.
+    // An error may quote a file or a variable, and a log may keep this output.
     let redactor = environment_redactor();
     if telling.json {
         let mut line = Vec::new();
@@ -89,7 +90,7 @@ pub(crate) fn error(error: &Error, telling: Telling) {
     }
 }
 
-/// Says something by the way, where it does not get into the output.
+/// Writes a note to standard error, which keeps it out of the output.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! An event as every program reads it.
+//! Events in the JSON form that programs read.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use unstuck_core::engine::{Envelope, Recorded};
 
 use super::json::json_line;
 
-/// Writes an event on one line.
+/// Writes an event as JSON on one line.
 pub(crate) fn event_json(
     out: &mut impl Write,
     project: &str,
@@ -17,7 +17,7 @@ pub(crate) fn event_json(
     json_line(out, &recorded.envelope(project))
 }
 
-/// The JSON schema of such a line.
+/// Returns the JSON schema of such a line.
 pub(crate) fn event_schema() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<Envelope<'_>>().to_value()

@@ -1,7 +1,7 @@
-//! One short plain phrase for each thing that can happen, without a look at the state it led to.
+//! Formats each event as one short plain phrase, without the state that the event led to.
 //!
-//! What needs that state, such as how many others wait, is told by the core's narration while it
-//! happens; here is what the journal alone can say afterwards.
+//! The narration of the core covers everything that needs this state, such as the number of other waiting
+//! tasks, while it happens; the phrases here use only the journal, afterwards.
 
 use unstuck_core::engine::{Event, Left, Phase, Raised, Reconciled, Status, Step};
 use unstuck_core::fault::{Code, Fault};
@@ -10,7 +10,7 @@ use unstuck_core::time::Time;
 
 use super::{when, words};
 
-/// What happened at `at`. Where it is about a task, the line it stands in names that.
+/// Returns the phrase for an event at `at`. For an event about a task, the caller's line names the task.
 #[expect(clippy::too_many_lines, reason = "a table: one phrase for each event")]
 pub(crate) fn happened(event: &Event, at: Time) -> String {
     let until = |until: &Time| when::until(*until, at);
@@ -235,7 +235,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
     }
 }
 
-/// A name that somebody gave to an action.
+/// Quotes the idempotency key of an action.
 fn key(key: &str) -> String {
     format!("“{}”", words::plain_line(key))
 }
@@ -266,7 +266,7 @@ const fn reached(phase: Phase) -> &'static str {
     }
 }
 
-/// Where a run stands, after its name.
+/// Returns the phrase for the status of a run, to follow its name.
 pub(crate) const fn stands(status: Status) -> &'static str {
     match status {
         Status::Active => "is at work",
@@ -280,7 +280,7 @@ pub(crate) const fn stands(status: Status) -> &'static str {
     }
 }
 
-/// The step that took too long, and the last line that it wrote.
+/// Returns the step that took too long, with the last line that it wrote.
 fn slow_step_with_output(fault: &Fault) -> Option<String> {
     let step = slow_step(fault)?;
     let last = fault.message.lines().skip(1).filter(|line| !line.trim().is_empty()).last();

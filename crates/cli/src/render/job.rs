@@ -1,12 +1,13 @@
-//! What happened to a job, as people think of jobs: they run, wait, need somebody, are done.
+//! Formats events about jobs in the terms that people use for jobs: a job runs, waits, needs a person, is
+//! done.
 
 use unstuck_core::engine::{Event, Left, Recorded, Rule, RunId, Step};
 use unstuck_core::text::failed;
 
 use super::{stands, when};
 
-/// What happened to a job, after its name; none where it is said as of every task. `wanted` is what a
-/// person is to do, where that is known.
+/// Returns the phrase for an event about a job, to follow its name; `None` where the phrase for tasks
+/// applies. `wanted` is the action that a person has to take, if known.
 pub(crate) fn happened_to_job(recorded: &Recorded, wanted: Option<&str>) -> Option<String> {
     let rule = recorded.why.as_ref().map(|why| why.rule);
     let code = recorded.why.as_ref().and_then(|why| why.code);

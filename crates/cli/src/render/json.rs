@@ -1,16 +1,16 @@
-//! JSON for programs.
+//! Writes JSON for programs.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// Writes a value over several lines.
+/// Writes a value as indented JSON.
 pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)
 }
 
-/// Writes a value on one line, all of it at once: others may be writing to the same place.
+/// Writes a value on one line with a single write, because other processes may write to the same place.
 pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
@@ -21,7 +21,7 @@ pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Res
 mod tests {
     use super::*;
 
-    /// What was written, write by write.
+    /// The content of each write.
     #[derive(Default)]
     struct Writes(Vec<Vec<u8>>);
 

@@ -1,9 +1,9 @@
-//! Our own Markdown pages on a terminal: headings, paragraphs, lists, code and tables.
+//! Renders Unstuck's own Markdown pages on a terminal: headings, paragraphs, lists, code and tables.
 //!
-//! The pages are written by us, so a construct that is not drawn here (an image, raw HTML) falls
-//! back to its text.
+//! The pages are part of Unstuck, so a construct that is not drawn here (an image, raw HTML) falls back to
+//! its text.
 
-// Writing to a string cannot fail, so what it returns is dropped.
+// Writing to a string cannot fail, so the result is ignored.
 use std::fmt::Write as _;
 use std::io;
 
@@ -13,7 +13,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::style;
 use super::wrap::{Piece, width, wrap};
 
-/// Columns that a list item or code block stands in from the margin.
+/// Columns by which a list item or code block is indented.
 const INDENT: usize = 2;
 
 /// Writes a page, laid out for `width` columns.
@@ -25,21 +25,21 @@ pub(crate) fn markdown(out: &mut impl io::Write, page: &str, width: usize) -> io
     out.write_all(layout.out.trim_start_matches('\n').as_bytes())
 }
 
-/// A page on its way to lines: the block being collected and what surrounds it.
+/// The state of the conversion to lines: the block being collected and its context.
 struct Layout {
     out: String,
     width: usize,
     /// Styled pieces of the block being collected.
     pieces: Vec<Piece>,
     style: Style,
-    /// The next number of each list around; none for bullets.
+    /// The next number of each enclosing list; `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// What stands before the first line of the block.
+    /// The bullet or number before the first line of the block.
     marker: String,
     verbatim: bool,
     /// The address of the link being read.
     link: Option<String>,
-    /// Rows of cells.
+    /// The rows of the table, each with its cells.
     table: Vec<Vec<Vec<Piece>>>,
 }
 
@@ -82,12 +82,12 @@ impl Layout {
             Tag::Paragraph if self.lists.is_empty() => self.out.push('\n'),
             Tag::Strong => self.style = style::STRONG,
             Tag::Emphasis => self.style = Style::new().italic(),
-            // A link into the repository leads nowhere from a terminal; its words remain.
+            // A relative link into the repository leads nowhere from a terminal; only its text remains.
             Tag::Link { dest_url, .. } => {
                 self.link = dest_url.starts_with("http").then(|| dest_url.to_string());
             }
             Tag::List(first) => {
-                // Text of the item around ends where a list inside it begins.
+                // A nested list ends the text of the item around it.
                 self.block();
                 if self.lists.is_empty() {
                     self.out.push('\n');
@@ -157,7 +157,7 @@ impl Layout {
         }
     }
 
-    /// Writes the collected block as lines that fit.
+    /// Writes the collected block, wrapped to the width.
     fn block(&mut self) {
         let pieces = std::mem::take(&mut self.pieces);
         if pieces.is_empty() {
@@ -169,7 +169,7 @@ impl Layout {
         let _ = writeln!(self.out, "{:margin$}{marker}{text}", "");
     }
 
-    /// Writes the table with its columns aligned; the last one takes the room that is left.
+    /// Writes the table with aligned columns; the last column takes the remaining width.
     fn draw_table(&mut self) {
         let rows = std::mem::take(&mut self.table);
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How things look: colours, widths, words, pages and errors.
+//! Presentation: colors, widths, phrases, pages and errors.
 
 mod agreed;
 mod error;

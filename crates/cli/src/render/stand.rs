@@ -1,4 +1,4 @@
-//! How a task or a build stands, in words.
+//! Describes the state of a task or a build in words.
 
 use anstyle::Style;
 use unstuck_core::engine::{BuildState, Left, TaskState};
@@ -9,20 +9,20 @@ use super::{style, when, words};
 
 const NEXT_EXEC: &str = "goes on when its command is run again";
 
-/// Who is at work on a task.
+/// The process that performs a task, or the condition under which one will.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Performer {
-    /// A process that lives.
+    /// A live process.
     AtWork,
-    /// No one, while its build is paused.
+    /// None, while the build is paused.
     Paused,
-    /// No one, until Unstuck is started.
+    /// None, until Unstuck is started.
     NextStart,
-    /// No one, until its command is run again.
+    /// None, until its command is run again.
     NextExec,
 }
 
-/// The sign in front of a task; it only repeats what the words say.
+/// Returns the sign in front of a task; it only repeats the words.
 pub(crate) const fn mark(state: &TaskState) -> (&'static str, Style) {
     match state {
         TaskState::Done => ("✔", style::HINT),
@@ -36,12 +36,13 @@ pub(crate) const fn mark(state: &TaskState) -> (&'static str, Style) {
     }
 }
 
-/// Whether a task is done because nothing had to be changed.
+/// Returns whether a task is done because nothing had to be changed.
 pub(crate) fn needed_no_change(row: &TaskRow) -> bool {
     row.moved.state == TaskState::Done && row.moved.unchanged.is_some()
 }
 
-/// How many tasks of a build are done, of `all` in words: `1 of 3 tasks done, 1 needed no change`.
+/// Formats how many tasks of a build are done, with `all` in words: `1 of 3 tasks done, 1 needed no
+/// change`.
 pub(crate) fn counts(all: &str, build: &BuildRow, tasks: &[TaskRow]) -> String {
     let unchanged = tasks.iter().filter(|row| needed_no_change(row)).count();
     let done = (build.done as usize).saturating_sub(unchanged);
@@ -52,7 +53,7 @@ pub(crate) fn counts(all: &str, build: &BuildRow, tasks: &[TaskRow]) -> String {
     }
 }
 
-/// What matters most comes first where not all can be shown.
+/// Returns the rank of a state for lists that cannot show all tasks; the most important comes first.
 pub(crate) const fn weight(state: &TaskState) -> u8 {
     match state {
         TaskState::Parked { .. } => 0,
@@ -65,7 +66,7 @@ pub(crate) const fn weight(state: &TaskState) -> u8 {
     }
 }
 
-/// How a task stands. While no process is at work on it, nothing runs and no wait ends.
+/// Describes the state of a task. Without a process at work on it, nothing runs and no wait ends.
 pub(crate) fn task(state: &TaskState, performer: Performer, now: Time) -> String {
     match state {
         TaskState::Pending { .. } => "to come".to_owned(),
@@ -97,7 +98,7 @@ pub(crate) fn task(state: &TaskState, performer: Performer, now: Time) -> String
     }
 }
 
-/// How a build stands.
+/// Describes the state of a build.
 pub(crate) fn build(row: &BuildRow, is_at_work: bool, now: Time) -> String {
     match row.state {
         BuildState::Running if is_at_work => "running".to_owned(),

@@ -1,4 +1,4 @@
-//! The few styles there are. They carry meaning twice: nothing is said by colour alone.
+//! The text styles. Each only repeats a meaning that the text has too: no information is in color alone.
 
 use anstyle::{AnsiColor, Style};
 use unstuck_core::engine::Event;
@@ -7,16 +7,16 @@ use unstuck_core::engine::Event;
 pub(crate) const TITLE: Style = Style::new().bold();
 /// A code, a command, a literal.
 pub(crate) const CODE: Style = AnsiColor::Cyan.on_default();
-/// Stressed.
+/// Emphasized text.
 pub(crate) const STRONG: Style = Style::new().bold();
-/// Of less interest.
+/// Text of less interest.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// What went wrong.
+/// The message of an error.
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// What to do about it.
+/// A next step.
 pub(crate) const HINT: Style = AnsiColor::Green.on_default().bold();
 
-/// The sign in front of a line; it only repeats what the sentence says.
+/// Returns the sign in front of an event's line; it only repeats the sentence.
 pub(crate) const fn mark(event: &Event) -> (&'static str, Style) {
     match event {
         Event::TaskDone { .. } | Event::BuildCompleted { .. } => ("✔", HINT),

@@ -1,4 +1,4 @@
-//! Points in time as a person says them: how long ago, how soon, and what the clock shows.
+//! Formats points in time for people: time ago, time until, and clock times.
 
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -6,16 +6,16 @@ use jiff::tz::TimeZone;
 pub(crate) use unstuck_core::text::brief::length;
 use unstuck_core::time::{Span, Time};
 
-/// What is younger than this is not worth a number.
+/// Age below which no number is shown.
 const NOW: Span = Span::from_secs(10);
 
-/// `just now`, `12 min ago`.
+/// Formats a past time, such as `just now` or `12 min ago`.
 pub(crate) fn ago(at: Time, now: Time) -> String {
     let span = now.since(at);
     if span < NOW { "just now".to_owned() } else { format!("{} ago", length(span)) }
 }
 
-/// `07:12 (in 4 min)`, or that the time has come.
+/// Formats a future time, such as `07:12 (in 4 min)`, or `now` once it has come.
 pub(crate) fn until(at: Time, now: Time) -> String {
     if at <= now {
         "now".to_owned()
@@ -24,36 +24,35 @@ pub(crate) fn until(at: Time, now: Time) -> String {
     }
 }
 
-/// The local date and time of an event: `15 Nov 07:12:09`.
+/// Formats the local date and time of an event: `15 Nov 07:12:09`.
 pub(crate) fn stamp(at: Time) -> String {
     local(at, "%d %b %H:%M:%S")
 }
 
-/// The local date and time to the minute: `15 Nov 07:12`.
+/// Formats the local date and time to the minute: `15 Nov 07:12`.
 pub(crate) fn minute(at: Time) -> String {
     local(at, "%d %b %H:%M")
 }
 
-/// The local time of day to the second: `07:12:09`.
+/// Formats the local time of day to the second: `07:12:09`.
 pub(crate) fn second(at: Time) -> String {
     local(at, "%H:%M:%S")
 }
 
-/// 23:00 where we are, on the first evening that the clock of computers knows: it belongs to no
-/// real night.
+/// Returns 23:00 local time on the first evening of the Unix epoch, which belongs to no real night.
 pub(crate) fn first_evening() -> Time {
     let evening = date(1970, 1, 1).at(23, 0, 0, 0).to_zoned(TimeZone::system());
     let millis = evening.map(|at| at.timestamp().as_millisecond()).unwrap_or_default();
     Time::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
-/// The local time of day, with the day where it is not near.
+/// Formats the local time of day, with the weekday for a time that is 12 hours or more away.
 fn clock(at: Time, now: Time) -> String {
     let near = at.since(now) < Span::from_hours(12);
     local(at, if near { "%H:%M" } else { "%a %H:%M" })
 }
 
-/// A time that no calendar holds is shown as what it is: a number.
+/// Formats a time in the local time zone; a time outside the calendar's range is shown as milliseconds.
 fn local(at: Time, form: &str) -> String {
     let millis = i64::try_from(at.as_millis()).ok();
     match millis.and_then(|millis| Timestamp::from_millisecond(millis).ok()) {

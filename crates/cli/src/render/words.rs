@@ -1,4 +1,4 @@
-//! Things of the engine in the words of people.
+//! Words for the engine's values.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ pub(crate) use unstuck_core::tell::brief::{counts, kind, name, paused, rule};
 pub(crate) use unstuck_core::text::brief::{amount, number, plain_line};
 use unstuck_core::text::without_escapes;
 
-/// What the checks of a gate said: `was checked before the commit: 2 passed, 1 failed`.
+/// Formats the results of a gate's checks: `was checked before the commit: 2 passed, 1 failed`.
 pub(crate) fn checked(checked: &Checked) -> String {
     let gate = match checked.gate {
         Gate::PreCommit => "before the commit",
@@ -33,7 +33,7 @@ pub(crate) fn checked(checked: &Checked) -> String {
     }
 }
 
-/// A name that leaves room for what stands behind it.
+/// Cuts a name to `columns_max` columns, with an ellipsis.
 pub(crate) fn cut(name: &str, columns_max: usize) -> String {
     if name.chars().count() <= columns_max {
         return name.to_owned();
@@ -42,10 +42,10 @@ pub(crate) fn cut(name: &str, columns_max: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// What `provide_credentials` is called where a person has put right something else than a login.
+/// The word for `provide_credentials` where the person has fixed something other than a login.
 pub(crate) const FIXED: &str = "fixed";
 
-/// The word for a choice of a question about this code.
+/// Returns the word for a choice of a question about this code.
 fn choice_word(option: &QuestionOption, code: Option<Code>) -> &'static str {
     let about_login =
         matches!(code, Some(Code::AuthInvalid | Code::AuthExpired | Code::AuthMissing));
@@ -55,7 +55,7 @@ fn choice_word(option: &QuestionOption, code: Option<Code>) -> &'static str {
     }
 }
 
-/// What to type for a choice of a question about this code.
+/// Returns the command line that gives this answer to a question about this code.
 pub(crate) fn answer_command(
     question: impl Display,
     option: &QuestionOption,
@@ -69,7 +69,7 @@ pub(crate) fn answer_command(
     format!("unstuck inbox answer {question} {}{guidance}", choice_word(option, code))
 }
 
-/// A line of a program as it is, without what would move the cursor.
+/// Returns a line of a program's output without escapes and control characters that would move the cursor.
 pub(crate) fn shown_line(line: &str) -> String {
     let readable = |c: char| if c == '\t' || !c.is_control() { c } else { ' ' };
     without_escapes(line).chars().map(readable).collect()

@@ -1,6 +1,6 @@
-//! Breaking text into lines that fit.
+//! Wraps text to a width.
 
-// Writing to a string cannot fail, so what it returns is dropped.
+// Writing to a string cannot fail, so the result is ignored.
 use std::fmt::Write as _;
 
 use anstyle::Style;
@@ -8,18 +8,18 @@ use anstyle::Style;
 /// Text in one style.
 pub(super) type Piece = (Style, String);
 
-/// Plain text on lines of at most `width` columns, all of which begin at `column`.
+/// Wraps plain text to lines of at most `width` columns, all of which begin at `column`.
 pub(crate) fn wrapped(text: &str, column: usize, width: usize) -> String {
     wrap(&[(Style::new(), text.to_owned())], column, width)
 }
 
-/// The columns it takes on one line.
+/// Returns the number of columns that the pieces take on one line.
 pub(super) fn width(pieces: &[Piece]) -> usize {
     pieces.iter().map(|(_, text)| text.chars().count()).sum()
 }
 
-/// The text on lines of at most `width` columns, where the first one begins at `column` and the
-/// others are moved there.
+/// Wraps the text to lines of at most `width` columns; the first begins at `column`, and the others are
+/// indented to it.
 pub(super) fn wrap(pieces: &[Piece], column: usize, width: usize) -> String {
     let mut out = String::new();
     let mut at = column;
@@ -40,7 +40,7 @@ pub(super) fn wrap(pieces: &[Piece], column: usize, width: usize) -> String {
     out
 }
 
-/// Words, each in one or more styles: the comma after a literal belongs to it.
+/// Splits the pieces into words, each in one or more styles: a comma after a literal belongs to its word.
 fn words(pieces: &[Piece]) -> Vec<Vec<(Style, &str)>> {
     let mut words = Vec::new();
     let mut word = Vec::new();

@@ -1,33 +1,34 @@
-//! From lines to the bytes that show them where the last ones were. Pure.
+//! Converts lines to the bytes that draw them over the previous ones. Pure.
 //!
-//! The cursor stands within the lines between two drawings, so the way to their top is known. A line
-//! is never wrapped by the terminal: what is too wide is cut, so that each takes exactly one row.
+//! The cursor stays within the lines between two drawings, so the distance to their top is known. The
+//! terminal never wraps a line: a line that is too wide is cut, so that each takes exactly one row.
 
-// Writing to a string cannot fail, so what it returns is dropped.
+// Writing to a string cannot fail, so the result is ignored.
 use std::fmt::Write as _;
 
 use anstream::adapter::strip_str;
 
 use super::screen::Size;
 
-/// One picture at a time, no cursor and no wrapping while it is made.
+/// Begins a synchronized update, hides the cursor and turns wrapping off until the drawing is complete.
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l\x1b[?7l";
 const END: &str = "\x1b[?7h\x1b[?2026l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 const CLEAR_LINE_END: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
 
-/// What is shown now.
+/// The lines that are on the screen.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     lines: Vec<String>,
-    /// The row the cursor is in, counted from the first line.
+    /// The row of the cursor, counted from the first line.
     row: usize,
     columns: usize,
 }
 
 impl Frame {
-    /// Shows these lines, as many as there is room for, and the cursor at a row and column, or not.
+    /// Returns the bytes that draw as many of these lines as fit, with the cursor at a row and column or
+    /// hidden.
     pub(super) fn draw(
         &mut self,
         mut lines: Vec<String>,
@@ -38,7 +39,7 @@ impl Frame {
         let mut out = BEGIN.to_owned();
         self.to_top(&mut out, size.columns);
         if self.columns != size.columns || lines.is_empty() {
-            // Nothing of what is there can be relied on.
+            // The content on the screen cannot be relied on.
             out.push_str(CLEAR_BELOW);
             self.lines.clear();
         }
@@ -51,7 +52,7 @@ impl Frame {
             }
         }
         if self.lines.len() > lines.len() {
-            // What is below goes, and nothing of the last line.
+            // Clear the rows below without touching the last line.
             let _ = write!(out, "\r\n{CLEAR_BELOW}\x1b[A");
         }
         self.row = lines.len().saturating_sub(1);
@@ -69,7 +70,7 @@ impl Frame {
         out
     }
 
-    /// Takes the lines away; the cursor is where the first one was.
+    /// Returns the bytes that remove the lines; the cursor ends where the first line was.
     pub(super) fn clear(&mut self, size: Size) -> String {
         let mut out = String::new();
         self.to_top(&mut out, size.columns);
@@ -78,7 +79,7 @@ impl Frame {
         out
     }
 
-    /// Leaves the lines where they are; the cursor is below them.
+    /// Returns the bytes that leave the lines in place and move the cursor below them.
     pub(super) fn leave(&mut self) -> String {
         let mut out = String::new();
         if !self.lines.is_empty() {
@@ -91,8 +92,8 @@ impl Frame {
         out
     }
 
-    /// The way to the first line. A terminal that became narrower has broken the lines that do not
-    /// fit any more.
+    /// Moves the cursor to the first line. A terminal that became narrower has wrapped the lines that no
+    /// longer fit.
     fn to_top(&self, out: &mut String, columns: usize) {
         let rows = |line: &String| {
             let width = strip_str(line).to_string().chars().count().min(self.columns);
@@ -119,7 +120,7 @@ mod tests {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// What a terminal of this size shows: enough of one for what we send.
+    /// A minimal terminal emulator for the sequences that a frame sends.
     #[derive(Default)]
     struct Shown {
         rows: Vec<Vec<char>>,

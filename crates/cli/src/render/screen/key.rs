@@ -1,19 +1,19 @@
-//! From the bytes of a terminal to keys. Pure; any bytes are safe to read.
+//! Decodes the bytes of a terminal into keys. Pure; arbitrary bytes are safe.
 
-/// More than this is no longer something that a person pastes into a line.
+/// Maximum number of bytes of a paste; a person does not paste more into a line.
 const PASTE_BYTES_MAX: usize = 64 * 1024;
-/// No key is told in more bytes.
+/// Maximum length of an escape sequence; no key is longer.
 const SEQUENCE_BYTES_MAX: usize = 32;
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 const ESCAPE: u8 = 0x1b;
 
-/// A key.
+/// A key press, or a paste.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// One that writes something.
+    /// A printable character.
     Char(char),
-    /// Held with a letter, such as `Ctrl('u')`.
+    /// Control held with a letter, such as `Ctrl('u')`.
     Ctrl(char),
     Enter,
     Esc,
@@ -27,19 +27,19 @@ pub(crate) enum Key {
     End,
     PageUp,
     PageDown,
-    /// Text that was pasted and not typed.
+    /// Text that was pasted, not typed.
     Pasted(String),
-    /// One that means nothing here.
+    /// A key without a meaning here.
     Other,
 }
 
-/// Bytes that came and are not keys yet.
+/// Bytes that were received and not decoded yet.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     bytes: Vec<u8>,
 }
 
-/// How many bytes a key took; nothing where more have to come.
+/// The key and the number of bytes it took; `None` where more bytes are needed.
 type Read = Option<(Key, usize)>;
 
 impl Keys {
@@ -47,19 +47,20 @@ impl Keys {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Whether a key has begun and not ended. An Escape that nothing follows looks like that, too.
+    /// Returns whether a key has begun and not ended. An Escape that is not followed by anything looks the
+    /// same.
     pub(super) const fn is_partial(&self) -> bool {
         !self.bytes.is_empty()
     }
 
-    /// The next whole key.
+    /// Takes the next complete key.
     pub(super) fn next(&mut self) -> Option<Key> {
         let (key, taken) = read(&self.bytes)?;
         self.bytes.drain(..taken);
         Some(key)
     }
 
-    /// Nothing more came: what is there is all of it.
+    /// Takes the remaining bytes as one key, because no more bytes came.
     pub(super) fn end(&mut self) -> Option<Key> {
         let bytes = std::mem::take(&mut self.bytes);
         match bytes.as_slice() {
@@ -75,7 +76,7 @@ fn read(bytes: &[u8]) -> Read {
         [] | [ESCAPE] | [ESCAPE, b'O'] => None,
         [ESCAPE, b'[', rest @ ..] => sequence(bytes, rest),
         [ESCAPE, b'O', letter, ..] => Some((letter_key(*letter), 3)),
-        // Whatever is held with Alt: an Escape, and the key.
+        // A key held with Alt: an Escape, then the key.
         [ESCAPE, ..] => Some((Key::Esc, 1)),
         [b'\r' | b'\n', ..] => Some((Key::Enter, 1)),
         [0x08 | 0x7f, ..] => Some((Key::Backspace, 1)),
@@ -85,7 +86,7 @@ fn read(bytes: &[u8]) -> Read {
     }
 }
 
-/// `ESC [`, some numbers, and a letter that ends it.
+/// Decodes `ESC [`, some numbers and the final letter.
 fn sequence(bytes: &[u8], rest: &[u8]) -> Read {
     let Some(end) = rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
         let endless = rest.len() > SEQUENCE_BYTES_MAX;

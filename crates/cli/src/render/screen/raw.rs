@@ -1,4 +1,4 @@
-//! A terminal that gives each key at once and shows none by itself, until this is dropped.
+//! Raw mode: the terminal delivers each key at once and echoes none, until the guard is dropped.
 
 use std::io::{self, Stdin};
 
@@ -6,7 +6,7 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 
-/// The keyboard is ours until this is dropped.
+/// The guard of raw mode; dropping it restores the previous mode.
 #[derive(Debug)]
 pub(super) struct Raw {
     before: Termios,
@@ -20,10 +20,10 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Takes the keyboard once more, after somebody else has had it.
+    /// Enters raw mode again, after another process has had the terminal.
     pub(super) fn again(&self) -> io::Result<()> {
         let mut wanted = self.before.clone();
-        // Output stays as it is, so that whatever else is written looks right.
+        // Output modes stay unchanged, so that other output looks right.
         wanted.local_modes -=
             LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
         wanted.input_modes -= InputModes::IXON | InputModes::ICRNL;
@@ -32,7 +32,7 @@ impl Raw {
         set(&io::stdin(), &wanted)
     }
 
-    /// Gives the keyboard back.
+    /// Restores the previous mode.
     pub(super) fn give_back(&self) -> io::Result<()> {
         set(&io::stdin(), &self.before)
     }
@@ -40,7 +40,7 @@ impl Raw {
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back.
+        // A terminal that is gone needs no restoring.
         let _ = self.give_back();
     }
 }

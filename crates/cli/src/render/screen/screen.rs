@@ -1,4 +1,4 @@
-//! The terminal while something is drawn in place on it.
+//! The terminal while a part of it is drawn in place.
 
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -18,37 +18,37 @@ use super::key::{Key, Keys};
 use super::raw::Raw;
 use crate::render::Terminal;
 
-/// An Escape that nothing follows for so long is the key and not the beginning of another one.
+/// Time after which an Escape without further bytes is the key and not the beginning of a sequence.
 const ESCAPE_PATIENCE: Duration = Duration::from_millis(50);
-/// How much is read at once.
+/// Maximum number of bytes per read.
 const READ_BYTES: usize = 1024;
-/// Where nobody says how large a terminal is.
+/// The size assumed for a terminal that does not tell its own.
 const USUAL: Size = Size { columns: 80, rows: 24 };
-/// What is pasted comes as one key, so that a line break in it confirms nothing.
+/// Turns bracketed paste on: a paste arrives as one key, so that a line break in it confirms nothing.
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
-/// How large a terminal is.
+/// The size of a terminal in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) columns: usize,
     pub(crate) rows: usize,
 }
 
-/// What comes from a terminal.
+/// An input from the terminal, or a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     /// A person pressed a key.
     Key(Key),
-    /// It has another size, or something else was shown on it: draw again.
+    /// The terminal was resized, or other output was shown on it: draw again.
     Resized,
-    /// Ctrl-C, or the signal.
+    /// Ctrl-C, or SIGINT.
     Interrupted,
-    /// It is to end, or the terminal is gone.
+    /// SIGTERM or SIGHUP, or the terminal is gone.
     Terminated,
 }
 
-/// A terminal that is drawn on in place.
+/// A terminal on which lines are drawn in place.
 #[derive(Debug)]
 pub(crate) struct Screen {
     raw: Raw,
@@ -69,7 +69,7 @@ struct Signals {
 }
 
 impl Screen {
-    /// Takes the terminal; nothing where there is none that can be drawn on, or nobody at its
+    /// Takes the terminal; returns `None` where the terminal cannot be drawn on, or standard input is not a
     /// keyboard.
     pub(crate) fn enter(terminal: &Terminal) -> io::Result<Option<Self>> {
         let dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
@@ -85,7 +85,7 @@ impl Screen {
         Ok(Some(screen))
     }
 
-    /// How large it is now.
+    /// Returns the current size.
     #[expect(clippy::unused_self, reason = "only who has the screen needs to know")]
     pub(crate) fn size(&self) -> Size {
         let size = terminal_size::terminal_size_of(io::stdout());
@@ -95,8 +95,8 @@ impl Screen {
         })
     }
 
-    /// Shows these lines where the last ones were, and the cursor at a row and column, or not. A
-    /// line holds styles and no other control characters; those that have no room are left out.
+    /// Draws these lines over the previous ones, with the cursor at a row and column or hidden. A line
+    /// holds styles and no other control characters; lines that do not fit are left out.
     pub(crate) fn draw(
         &mut self,
         lines: Vec<String>,
@@ -107,20 +107,20 @@ impl Screen {
         self.write(&bytes)
     }
 
-    /// Writes a text that stays, above what is drawn next.
+    /// Writes a text that stays, above the next drawing.
     pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
         let cleared = self.frame.clear(self.size());
         let text = self.styled(text.to_owned());
         self.write(&format!("{cleared}{text}\n"))
     }
 
-    /// Takes away what is drawn.
+    /// Removes the drawn lines.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         let cleared = self.frame.clear(self.size());
         self.write(&cleared)
     }
 
-    /// Waits for what comes next. Nothing is lost when it is not waited for to the end.
+    /// Waits for the next input. Cancel-safe: no input is lost when the future is dropped.
     pub(crate) async fn next(&mut self) -> io::Result<Input> {
         loop {
             if let Some(key) = self.keys.next() {
@@ -129,7 +129,7 @@ impl Screen {
             tokio::select! {
                 read = read(&self.keyboard) => match read {
                     Ok(bytes) if !bytes.is_empty() => self.keys.push(&bytes),
-                    // Nobody is at the other end.
+                    // The other end of the terminal is closed.
                     _ => return Ok(Input::Terminated),
                 },
                 () = sleep(ESCAPE_PATIENCE), if self.keys.is_partial() => {
@@ -149,7 +149,7 @@ impl Screen {
         }
     }
 
-    /// What the keyboard would do by itself if it were not ours is done here.
+    /// Handles the keys that the terminal would handle itself outside raw mode.
     fn pressed(&mut self, key: Key) -> io::Result<Input> {
         match key {
             Key::Ctrl('c') => Ok(Input::Interrupted),
@@ -161,7 +161,7 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal back and stops, as Ctrl-Z does; goes on when the person lets us.
+    /// Restores the terminal and stops the process group, as Ctrl-Z does; returns when it is continued.
     fn stop(&mut self) -> io::Result<()> {
         let left = self.frame.leave();
         self.write(&format!("{left}{PASTE_OFF}"))?;
@@ -190,7 +190,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         let left = self.frame.leave();
-        // A terminal that is gone is not told.
+        // A terminal that is gone cannot be restored.
         let _ = self.write(&format!("{left}{PASTE_OFF}"));
     }
 }
@@ -207,8 +207,8 @@ impl Signals {
     }
 }
 
-/// The keyboard, for waiting. What stands for standard input is opened once more: the shell has the
-/// same one, and would be in for a surprise if it did not wait for input any more.
+/// Opens the keyboard for non-blocking reads. Standard input is opened a second time, because the shell
+/// shares the first file description, and the non-blocking flag would break its reads.
 fn keyboard() -> io::Result<Receiver> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
@@ -216,7 +216,7 @@ fn keyboard() -> io::Result<Receiver> {
     Receiver::from_file_unchecked(file)
 }
 
-/// What was typed.
+/// Waits for typed bytes and returns them.
 async fn read(keyboard: &Receiver) -> io::Result<Vec<u8>> {
     loop {
         keyboard.readable().await?;
