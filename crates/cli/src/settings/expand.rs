@@ -1,13 +1,13 @@
-//! `${VAR}` in a settings file.
+//! Expands `${VAR}` in the texts of a settings file.
 
 use unstuck_core::fault::Code;
 
-/// Variables in one file.
+/// Maximum number of expansions in one file.
 pub(super) const EXPANSIONS_MAX: usize = 256;
-/// The longest text with its variables put in.
+/// Maximum length of an expanded text.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 
-/// Why a text could not be used.
+/// The reason why a text could not be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unusable {
     #[error("the variable {0} is not set")]
@@ -29,7 +29,7 @@ impl Unusable {
         }
     }
 
-    /// The variable that it is about.
+    /// Returns the variable that the error is about.
     pub(super) fn variable(&self) -> Option<&str> {
         match self {
             Self::Unset(name) | Self::Name(name) => Some(name),
@@ -38,8 +38,8 @@ impl Unusable {
     }
 }
 
-/// The text with its variables put in; none where it has none. What a variable holds is taken as it
-/// is: nothing in it is put in again.
+/// Returns the text with its variables expanded, or `None` if it has none. The value of a variable is not
+/// expanded again. `left` counts the remaining expansions of the file.
 pub(super) fn expand(
     text: &str,
     variable: &dyn Fn(&str) -> Option<String>,

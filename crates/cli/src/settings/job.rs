@@ -1,6 +1,6 @@
-//! `[[job]]`: scripts that are kept alive, and when they run.
+//! The `[[job]]` section: scripts that Unstuck keeps running, and their schedules.
 //!
-//! The same keys may stand in the front matter of a file in `jobs/`, whose text is then the goal.
+//! The front matter of a file in `jobs/` has the same keys; the text of the file is then the goal.
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ use super::lists;
 use super::sections::{AlertAfter, Cap};
 use super::units::{Length, Money};
 
-/// The longest name.
+/// Maximum length of a name.
 const NAME_CHARS_MAX: usize = 100;
-/// How a name is written.
+/// The hint for a name.
 const NAME: &str = "write letters, digits, `-`, `_` or `.`, such as mail-sync";
-/// How a command is written.
+/// The hint for a command.
 const COMMAND: &str = "write a line for the shell, or a program and its arguments as a list";
 
 /// A script that is kept alive.
@@ -128,7 +128,8 @@ pub(crate) enum RepairMode {
     Off,
 }
 
-/// What is missing in a job, or is there twice: what is wrong and what would be right.
+/// Returns what a job lacks or has twice, each as a message and a hint. `before` holds the names of the
+/// jobs above it.
 pub(super) fn lacks(
     at: usize,
     name: Option<&str>,
@@ -153,7 +154,7 @@ pub(super) fn lacks(
     lacks
 }
 
-/// Two jobs have one name.
+/// Returns the message and the hint for two jobs with the same name.
 pub(super) fn twice(name: &str) -> (String, String) {
     (format!("there are two jobs called {name}"), "give one of them another name".to_owned())
 }
@@ -164,7 +165,7 @@ pub(super) fn twice(name: &str) -> (String, String) {
 pub(crate) struct Name(String);
 
 impl Name {
-    /// Reads one.
+    /// Parses a name.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let whole = text.starts_with(char::is_alphanumeric)
@@ -201,7 +202,7 @@ impl Default for CommandLine {
 }
 
 impl CommandLine {
-    /// The program and its arguments.
+    /// Returns the program and its arguments; a shell line becomes `sh -c LINE`.
     pub(crate) fn words(&self) -> Vec<String> {
         match self {
             Self::Line(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
@@ -254,12 +255,12 @@ impl<'de> Deserialize<'de> for CommandLine {
     }
 }
 
-/// When a job runs.
+/// The schedule of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct When(pub(crate) Schedule);
 
 impl When {
-    /// Reads one.
+    /// Parses a schedule.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let wrong =
             |error: unstuck_runner::jobs::ScheduleError| format!("{error}; {}", error.hint());
@@ -279,12 +280,12 @@ impl<'de> Deserialize<'de> for When {
     }
 }
 
-/// The clocks of a place.
+/// A time zone and its name as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Zone(pub(crate) TimeZone, String);
 
 impl Zone {
-    /// Reads the name of one.
+    /// Parses the name of a time zone.
     pub(crate) fn read(name: &str) -> Result<Self, String> {
         let zone = TimeZone::get(name.trim());
         zone.map(|zone| Self(zone, name.trim().to_owned())).map_err(|_| {
@@ -307,7 +308,7 @@ impl<'de> Deserialize<'de> for Zone {
     }
 }
 
-/// What one firing may spend.
+/// The amount that one firing may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Allowed(Cap);
@@ -334,7 +335,7 @@ impl<'de> Deserialize<'de> for Allowed {
         let nothing = cap.money == Some(Money(0))
             || cap.tokens == Some(0)
             || cap.time == Some(Length::default());
-        // It would stop before it starts.
+        // A budget of zero would stop the job before it starts.
         if nothing {
             Err(D::Error::custom("nothing can be spent like this"))
         } else {
@@ -343,7 +344,7 @@ impl<'de> Deserialize<'de> for Allowed {
     }
 }
 
-/// All of these are written as text.
+/// Implements `JsonSchema` for a type that is written as text.
 macro_rules! text {
     ($type:ty, $name:literal, $description:literal, $examples:expr) => {
         impl JsonSchema for $type {

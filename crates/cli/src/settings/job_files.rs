@@ -1,5 +1,5 @@
-//! `jobs/*.md`: a job in a file of its own. Its front matter has the keys of `[[job]]`, and its text
-//! says what the job is for.
+//! Reads `jobs/*.md`: one job per file. The front matter has the keys of `[[job]]`, and the text states the
+//! goal of the job.
 
 use std::fs;
 use std::io;
@@ -19,25 +19,25 @@ use super::resolve::read_file;
 use crate::error::Error;
 use crate::problem::Problem;
 
-/// Where the files are.
+/// The folder of the job files, below the root of the project.
 pub(crate) const FOLDER: &str = "jobs";
-/// More than this is no job.
+/// Maximum size of a job file.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
-/// More files than this are no jobs.
+/// Maximum number of entries that are read from the folder.
 const FILES_MAX: usize = 20_000;
 
-/// A job and where it is written.
+/// A job and the file that defines it.
 pub(super) struct JobFile {
     pub(super) job: Job,
     pub(super) place: String,
-    /// What was written where a variable was put in, by its key.
+    /// The original text of each value with an expanded variable, by its key.
     pub(super) written: Vec<(String, String)>,
 }
 
-/// What a variable holds.
+/// Looks up an environment variable.
 type Variable<'v> = &'v dyn Fn(&str) -> Option<String>;
 
-/// The jobs of a project that have files of their own, and everything that is wrong with them.
+/// Reads the job files of a project and returns the jobs with all problems found.
 pub(super) fn read(
     root: &Path,
     variable: Variable<'_>,
@@ -70,7 +70,7 @@ pub(super) fn read(
     Ok((jobs, problems))
 }
 
-/// What a folder explains about itself is no job.
+/// Lists the job files of a folder in order of their names. Hidden files and a README are no jobs.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let unreadable = |source| Error::Folder { place: folder.display().to_string(), source };
     let entries = match fs::read_dir(folder) {
@@ -100,7 +100,7 @@ struct Reading<'v> {
 }
 
 impl Reading<'_> {
-    /// The job in a file; none where something is wrong with it.
+    /// Returns the job of a file, or `None` if the file has a problem.
     fn job(&mut self, path: &Path, text: &str) -> Option<Job> {
         let read = match matter::matter(text) {
             Ok(read) => read,
@@ -124,7 +124,7 @@ impl Reading<'_> {
         }
         let name = table.get("name").and_then(Value::as_str);
         for (message, hint) in lacks(0, name, &[], |key| table.contains_key(key)) {
-            // What was there and wrong is told already.
+            // A wrong value was reported already.
             if self.problems.is_empty() {
                 let problem = Problem::at(Code::ConfigInvalid, &self.place, message);
                 self.problems.push(problem.hinting(hint.replace(" = ", ": ")));
@@ -134,7 +134,7 @@ impl Reading<'_> {
         match job {
             Ok(job) if self.problems.is_empty() => Some(job),
             Ok(_) => None,
-            // A name that comes from the file's own.
+            // The name comes from the file name and is not valid.
             Err(error) => {
                 let problem = Problem::at(Code::ConfigInvalid, &self.place, error.message());
                 self.problems.push(problem.about("name"));
@@ -167,7 +167,7 @@ impl Reading<'_> {
             Ok(None) => return,
             Err(problem) => return self.problems.push(*problem),
         };
-        // Everything is text in front matter, and a number is one where a number is wanted.
+        // Front matter holds only text, so a number is parsed where the key needs one.
         let as_scalars = scalars(&as_text);
         let alone = |value: Value| Job::deserialize(Table::from_iter([(name.to_owned(), value)]));
         let fits = match alone(as_text.clone()) {
@@ -183,7 +183,7 @@ impl Reading<'_> {
         table.insert(name.to_owned(), fits);
     }
 
-    /// A value with its variables put in; none where there is nothing.
+    /// Returns the value with its variables expanded, or `None` if it is empty.
     fn value(
         &mut self,
         node: &Node,
@@ -225,12 +225,12 @@ impl Reading<'_> {
 
     fn wrong(&self, node: &Node, key: &str, message: String) -> Problem {
         let problem = Problem::at(Code::ConfigInvalid, &self.place, message).about(key);
-        // Front matter begins in the second line.
+        // Front matter begins on the second line of the file.
         Problem { line: Some(node.line as usize + 1), ..problem }
     }
 }
 
-/// The same value, with numbers and switches where they are written.
+/// Returns the value with numbers and booleans parsed from their texts.
 fn scalars(value: &Value) -> Value {
     match value {
         Value::String(text) => scalar(text)

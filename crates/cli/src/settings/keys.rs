@@ -1,4 +1,4 @@
-//! Every key there is, taken from the schema, so that nothing is listed twice.
+//! All keys of the settings, derived from the schema, so that no second list is needed.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use serde_json::{Map, Value};
 
 use super::sections::Settings;
 
-/// The JSON schema of the settings, without references: each key holds its own description.
+/// Returns the JSON schema of the settings, without references: each key holds its own description.
 pub(crate) fn schema() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<Settings>().to_value()
 }
 
-/// A group of keys.
+/// A group of keys, or a single value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Keys {
     keys: BTreeMap<String, Keys>,
-    /// Of each table in a list of them.
+    /// The keys of each table, for a list of tables.
     items: Option<Box<Keys>>,
 }
 
 impl Keys {
-    /// All of them.
+    /// Returns all keys of the settings.
     pub(super) fn all() -> Self {
         Self::of(&schema())
     }
@@ -38,17 +38,17 @@ impl Keys {
         }
     }
 
-    /// The keys of each table, where it holds a list of them.
+    /// Returns the keys of each table, for a list of tables.
     pub(super) fn items(&self) -> Option<&Self> {
         self.items.as_deref()
     }
 
-    /// The group under a name, or an empty one for a key that holds a value.
+    /// Returns the group under a name; a key that holds a value has an empty group.
     pub(super) fn under(&self, name: &str) -> Option<&Self> {
         self.keys.get(name)
     }
 
-    /// Whether it holds a value.
+    /// Returns whether the key holds a value.
     pub(super) fn is_value(&self) -> bool {
         self.keys.is_empty()
     }
@@ -57,7 +57,7 @@ impl Keys {
         self.keys.keys().map(String::as_str)
     }
 
-    /// The paths of all values: `run.jobs`.
+    /// Returns the paths of all values, such as `run.jobs`.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         self.collect("", &mut paths);

@@ -1,4 +1,4 @@
-//! One source of settings: a file, the environment, or the command line.
+//! A single source of settings: a file, the environment, or the command line.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ use super::sections::Settings;
 use super::wrong;
 use crate::problem::Problem;
 
-/// More than this is no settings file.
+/// Maximum size of a settings file.
 pub(super) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Nobody set it.
+    /// The built-in default.
     Default,
     /// A file.
     File(String),
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(String),
     /// An option of the command line.
     Flag(&'static str),
@@ -39,16 +39,17 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Some settings, and where each comes from.
+/// The settings of one source.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer {
     pub(super) table: Table,
-    /// What was written where a variable was put in: it is shown instead of the value.
+    /// The original text of each value with an expanded variable, by its path. It is shown instead of the
+    /// value.
     pub(super) written: Vec<(String, String)>,
 }
 
 impl Layer {
-    /// Reads a file: what can be used of it, and everything that is wrong with the rest.
+    /// Parses a file and returns its usable part with the problems of the rest.
     pub(super) fn of_file(
         place: &str,
         text: &str,
@@ -74,10 +75,10 @@ impl Layer {
         (layer, problems)
     }
 
-    /// One value at a path, as it is written in a variable or an option.
+    /// Creates a layer with one value at a path, as written in a variable or an option.
     pub(super) fn of_value(origin: &Origin, path: &str, text: &str) -> Result<Self, Box<Problem>> {
         let mut first = None;
-        // Numbers, lists and switches are written as in a file; all else is text.
+        // Numbers, lists and booleans are written as in a file; any other value is text.
         for value in [scalar(text), Some(Value::String(text.to_owned()))].into_iter().flatten() {
             let mut table = Table::new();
             insert(&mut table, &steps(path), value);
@@ -96,7 +97,7 @@ impl Layer {
         Err(Box::new(problem.about(path).of_variable(variable)))
     }
 
-    /// Puts variables in; tells for which paths that cannot be done.
+    /// Expands the variables and returns the paths where an expansion failed, each with its problem.
     fn put_variables_in(
         &mut self,
         place: &str,
@@ -130,32 +131,32 @@ impl Layer {
     }
 }
 
-/// Whether a text is one variable and nothing else.
+/// Returns whether a text is a single variable and nothing else.
 fn is_one_variable(text: &str) -> bool {
     text.starts_with("${") && text.find('}') == Some(text.len() - 1)
 }
 
-/// A value as TOML writes it, unless it is only text.
+/// Parses a TOML value; returns `None` for text and for anything that is not valid TOML.
 pub(super) fn scalar(text: &str) -> Option<Value> {
     let table: Table = toml::from_str(&format!("value = {text}")).ok()?;
     let value = table.get("value").cloned()?;
     (table.len() == 1 && !value.is_str()).then_some(value)
 }
 
-/// One step on the way to a value.
+/// A step of a path to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step<'a> {
     Key(&'a str),
-    /// The place in a list of tables.
+    /// The index in a list of tables.
     Item(usize),
 }
 
-/// The steps of a path such as `run.jobs`.
+/// Splits a path such as `run.jobs` into steps.
 fn steps(path: &str) -> Vec<Step<'_>> {
     path.split('.').map(Step::Key).collect()
 }
 
-/// The same, where a number is a place if there is a list.
+/// Splits a path into steps, where a number below a list is an index.
 fn steps_in<'p>(table: &Table, path: &'p str) -> Vec<Step<'p>> {
     let mut here: Option<&Value> = None;
     let step = |name: &'p str| {
@@ -175,7 +176,8 @@ fn steps_in<'p>(table: &Table, path: &'p str) -> Vec<Step<'p>> {
     path.split('.').map(step).collect()
 }
 
-/// A path as people say it: `run.jobs`, `job.mail.schedule`; things in a list by their names.
+/// Formats a path for people, such as `run.jobs` or `job.mail.schedule`; items of a list appear by their
+/// names.
 pub(super) fn said(table: &Table, path: &[Step<'_>]) -> String {
     let name_of = |(at, step): (usize, &Step<'_>)| match step {
         Step::Key(name) => (*name).to_owned(),
@@ -188,7 +190,7 @@ pub(super) fn said(table: &Table, path: &[Step<'_>]) -> String {
     names.join(".")
 }
 
-/// What is at a path.
+/// Returns the value at a path.
 pub(super) fn find<'t>(table: &'t Table, path: &[Step<'_>]) -> Option<&'t Value> {
     let (Step::Key(first), rest) = path.split_first()? else { return None };
     rest.iter().try_fold(table.get(*first)?, |value, step| match step {
@@ -197,7 +199,7 @@ pub(super) fn find<'t>(table: &'t Table, path: &[Step<'_>]) -> Option<&'t Value>
     })
 }
 
-/// Puts a value at a path such as `run`, `jobs`; what is in a list is its only thing.
+/// Inserts a value at a path such as `run`, `jobs`; an item of a list becomes its only item.
 pub(super) fn insert(table: &mut Table, path: &[Step<'_>], value: Value) {
     let [Step::Key(name), rest @ ..] = path else { return };
     let under = match rest {
@@ -218,8 +220,8 @@ pub(super) fn insert(table: &mut Table, path: &[Step<'_>], value: Value) {
     table.insert((*name).to_owned(), under);
 }
 
-/// Takes away what is at a path such as `run`, `jobs`. A thing in a list leaves an empty one, so that
-/// the others keep their places.
+/// Removes the value at a path such as `run`, `jobs`. A removed item of a list leaves an empty table, so
+/// that the other items keep their indexes.
 pub(super) fn take(table: &mut Table, path: &[Step<'_>]) {
     match path {
         [Step::Key(name)] => {
@@ -242,8 +244,8 @@ pub(super) fn take(table: &mut Table, path: &[Step<'_>]) {
     }
 }
 
-/// Every value that is no table, with its path; the texts of lists one by one, and tables of a list
-/// by their place in it: `job.0.run`.
+/// Calls `act` for each value that is not a table, with its path; for each element of a list; and for the
+/// values of tables in a list, with the index in the path: `job.0.run`.
 fn each_text(table: &mut Table, before: &str, act: &mut dyn FnMut(&str, &mut Value)) {
     for (name, value) in table {
         let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };

@@ -1,11 +1,11 @@
-//! Lists of texts in which not every text means something. What means nothing is told with its place:
-//! a path that is forbidden and never matches, or a check that checks nothing, would be missed too late.
+//! Deserializes lists of globs and commands, and rejects entries without effect with their position: a
+//! forbidden path that never matches, or a check that checks nothing, would be noticed too late.
 
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer};
 use unstuck_world::scope::{Rules, Scope};
 
-/// Globs of paths.
+/// Deserializes globs of paths.
 pub(super) fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let patterns = Vec::<String>::deserialize(deserializer)?;
     for pattern in &patterns {
@@ -20,7 +20,7 @@ pub(super) fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
     Ok(patterns)
 }
 
-/// Commands for a shell.
+/// Deserializes commands for a shell.
 pub(super) fn commands<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<String>, D::Error> {

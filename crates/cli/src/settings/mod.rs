@@ -1,4 +1,4 @@
-//! The settings: `unstuck.toml`, the user's own file, `UNSTUCK_*` and options, resolved once.
+//! Resolves the settings once, from `unstuck.toml`, the user's file, `UNSTUCK_*` variables and options.
 
 mod expand;
 mod job;

@@ -1,4 +1,4 @@
-//! What programs may reach, as a word or a list of hosts.
+//! The network access of programs, written as a word or a list of hosts.
 
 use std::borrow::Cow;
 
@@ -7,18 +7,18 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use unstuck_world::egress::{Listed, Reach};
 
-/// How it is written.
+/// The hint for the value.
 const WRITTEN: &str = "write \"off\", \"service\", \"registries\", \"open\", or a list of hosts such \
                        as [\"registries\", \"*.example.com\"]";
 
-/// What programs may reach.
+/// The network access of programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NetworkReach(pub(crate) Reach);
 
 impl NetworkReach {
     pub(crate) const REGISTRIES: Self = Self(Reach::Registries);
 
-    /// Whether nothing is kept from them.
+    /// Returns whether access is unrestricted.
     pub(crate) fn is_open(&self) -> bool {
         self.0 == Reach::Open
     }
@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for NetworkReach {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Written {
-            /// As it was written before there were words.
+            /// The boolean of earlier versions, before there were words.
             Switch(bool),
             Word(String),
             List(Vec<String>),

@@ -1,4 +1,4 @@
-//! `[notify.NAME]`: who is told what happened, and how.
+//! The `[notify.NAME]` section: notification channels.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -6,14 +6,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 use unstuck_world::notify::ChannelSettings;
 
-/// Keys whose values let somebody in, or let somebody write.
+/// Keys whose values grant access to a service, or the right to write to it.
 const SECRET: [&str; 5] = ["url", "secret", "token", "topic", "password"];
-/// A shorter path of an address is a name.
+/// Minimum length of a random path in an address; a shorter path is a name.
 const DRAWN_BYTES_MIN: usize = 16;
-/// What stands for such a value.
+/// The text shown in place of a secret value.
 const HIDDEN: &str = "(hidden)";
 
-/// One channel, and how it was written.
+/// A channel, with its table as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Notify {
     written: Table,
@@ -25,18 +25,18 @@ impl Notify {
         &self.channel
     }
 
-    /// The values in it that let somebody in, wherever they show up.
+    /// Returns the secret values of the channel, for redaction.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
         self.written.iter().filter_map(|(name, value)| match (name.as_str(), value.as_str()?) {
             ("secret" | "token" | "password", value) => Some(value),
-            // The host is known to everybody; what was drawn at random stands behind it.
+            // The host of an address is public; the random part is the path.
             ("url", address) => address.splitn(4, '/').nth(3).filter(|path| is_drawn(path)),
             _ => None,
         })
     }
 }
 
-/// Whether a path can hardly be a name that somebody chose.
+/// Returns whether a path looks random, not like a name that a person chose.
 fn is_drawn(path: &str) -> bool {
     path.len() >= DRAWN_BYTES_MIN && path.bytes().any(|byte| byte.is_ascii_digit())
 }

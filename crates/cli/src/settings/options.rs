@@ -1,5 +1,5 @@
-//! The options of `run` that are settings. They are kept with the tasks of the build, so that what goes
-//! on with it after a kill or an answer keeps to them.
+//! Options of `run` that are settings. They are stored with the tasks of the build, so that a process that
+//! continues the build after a kill or an answer applies them too.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,15 +7,15 @@ use std::path::Path;
 use super::resolve::{Flags, Resolved};
 use crate::error::Error;
 
-/// The paths of settings, and `config` for another file of settings, with their values.
+/// Values by the path of the setting, with `config` for the path of another settings file.
 pub(crate) type RunOptions = BTreeMap<String, String>;
 
-/// The file that held the settings.
+/// The key for the path of the settings file.
 const CONFIG: &str = "config";
-/// How much a build may cost.
+/// The setting of `--max-cost`, the maximum cost of a build.
 pub(crate) const MAX_COST: &str = "budget.per_build.money";
 
-/// The settings that options set, and the options.
+/// Settings that options can set, each with its option.
 const OPTIONS: [(&str, &str); 5] = [
     ("run.jobs", "--jobs"),
     ("agent.provider", "--provider"),
@@ -24,7 +24,7 @@ const OPTIONS: [(&str, &str); 5] = [
     ("run.in_place", "--in-place"),
 ];
 
-/// What is kept of a command line.
+/// Returns the options of a command line in the form that is stored.
 pub(crate) fn kept_options(flags: &Flags, config: Option<&Path>) -> RunOptions {
     let mut kept: RunOptions =
         flags.iter().map(|(path, value, _)| ((*path).to_owned(), value.clone())).collect();
@@ -34,8 +34,8 @@ pub(crate) fn kept_options(flags: &Flags, config: Option<&Path>) -> RunOptions {
     kept
 }
 
-/// The settings of a project under kept options. A file that is named now counts instead of the one
-/// that was kept.
+/// Loads the settings of a project with stored options. A settings file that is named now replaces the
+/// stored one.
 pub(crate) fn load_under(
     root: &Path,
     options: &RunOptions,
@@ -48,8 +48,8 @@ pub(crate) fn load_under(
     Resolved::load(root, config.or_else(|| options.get(CONFIG).map(Path::new)), &flags)
 }
 
-/// What holds for several builds together: what the first of them says. What each of them may cost is
-/// kept with its tasks.
+/// Merges the options of several builds; on a conflict the first build wins. The maximum cost of each build
+/// is stored with its tasks.
 pub(crate) fn joined_options(builds: impl IntoIterator<Item = RunOptions>) -> RunOptions {
     let mut joined = RunOptions::new();
     for (path, value) in builds.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! From the settings to the limits that decisions are made with.
+//! Converts the settings to the policy, the limits of the engine's decisions.
 
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::{Amount, Policy};
@@ -6,7 +6,7 @@ use unstuck_core::policy::{Amount, Policy};
 use super::sections::{Cap, Settings};
 
 impl Settings {
-    /// The limits, checked.
+    /// Returns the validated policy.
     pub(crate) fn policy(&self) -> Result<Policy, Box<Fault>> {
         let Self { run, retry, backoff, wait, budget, .. } = self;
         let mut policy = Policy::default();
@@ -35,7 +35,7 @@ impl Settings {
 }
 
 impl Cap {
-    /// What is not set is no cap, which the engine writes as nothing.
+    /// Converts a cap to an amount. An unset cap is no limit, which the engine represents as zero.
     pub(super) const fn amount(self) -> Amount {
         Amount {
             money_micros: match self.money {

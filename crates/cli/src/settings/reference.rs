@@ -1,5 +1,5 @@
-//! The reference of all settings in the guide is written from the schema, and this test notices
-//! when it is not fresh: `UNSTUCK_WRITE_DOCS=1 cargo test -p unstuck reference` writes it.
+//! Generates the reference of all settings in the guide from the schema, and tests that the page is
+//! current; `UNSTUCK_WRITE_DOCS=1 cargo test -p unstuck reference` writes it.
 
 use std::fmt::Write as _;
 use std::{env, fs};
@@ -26,7 +26,7 @@ Lengths of time are written as `90s`, `10m`, `2h` or `1d`, money as `\"$2.50\"`.
 <!-- Written from the program; do not edit. -->
 ";
 
-/// What the schema cannot say about jobs.
+/// Facts about jobs that the schema cannot express.
 const JOBS: &str = "\
 Each begins with `[[job]]`, or has a file of its own in `jobs/` whose front matter has these keys and whose text is the
 goal. `name` and `run` are needed. See [jobs](jobs.md).
@@ -77,7 +77,7 @@ fn rows(page: &mut String, section: &Value, defaults: Option<&toml::Value>, befo
     }
 }
 
-/// What a key means, with its choices.
+/// Formats the description of a key, with its choices.
 fn words(key: &Value) -> String {
     let mut text = one_line(key["description"].as_str().unwrap());
     let nested = ["oneOf", "anyOf"].iter().filter_map(|of| key[of].as_array()).flatten();

@@ -1,5 +1,5 @@
-//! Settings are resolved once: options win over `UNSTUCK_*`, the environment over the project's
-//! file, that over the user's file, and that over the defaults.
+//! Resolves the settings from their sources. Options win over `UNSTUCK_*` variables, these over the
+//! project's file, then the user's file, then the defaults.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,14 +20,14 @@ use super::sections::Settings;
 use crate::error::Error;
 use crate::problem::Problem;
 
-/// The name of the file, in a project and in the user's folder.
+/// The name of the settings file, in a project and in the user's folder.
 pub(crate) const FILE: &str = "unstuck.toml";
-/// The list of jobs.
+/// The key of the list of jobs.
 const JOB: &str = "job";
-/// What the variables begin with.
+/// The prefix of the environment variables.
 const PREFIX: &str = "UNSTUCK_";
 
-/// The settings, and where each of them comes from.
+/// The resolved settings, with the source of each value.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
     pub(crate) settings: Settings,
@@ -36,14 +36,14 @@ pub(crate) struct Resolved {
     written: BTreeMap<String, String>,
 }
 
-/// Options of the command line that are settings: the path, the value and the option's name.
+/// Options of the command line that are settings: the path, the value and the name of the option.
 pub(crate) type Flags = Vec<(&'static str, String, &'static str)>;
 
-/// One setting, as it is shown.
+/// A setting as `unstuck config` shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shown {
     pub(crate) path: String,
-    /// None where nobody set it and it has no default.
+    /// `None` for a setting without a value and without a default.
     pub(crate) value: Option<Value>,
     pub(crate) origin: Origin,
 }
@@ -71,7 +71,8 @@ impl Resolved {
         Ok(resolved)
     }
 
-    /// Every setting in the order of the sections, with secrets as they were written.
+    /// Returns all settings in the order of the sections; a value with a variable appears as written, so
+    /// that no secret is shown.
     pub(crate) fn shown(&self) -> Vec<Shown> {
         let table = Table::try_from(&self.settings).unwrap_or_default();
         let shown = |path: String| {
@@ -84,7 +85,7 @@ impl Resolved {
         paths.flat_map(|path| Self::paths_of(path, &table)).map(shown).collect()
     }
 
-    /// Jobs are shown one by one, each with where it comes from.
+    /// Expands the path of the job list to one path per key of each job, so that each shows its source.
     fn paths_of(path: String, table: &Table) -> Vec<String> {
         let Some(Value::Array(jobs)) = table.get(&path).filter(|_| path == JOB) else {
             return if path == JOB { Vec::new() } else { vec![path] };
@@ -97,7 +98,7 @@ impl Resolved {
         jobs.iter().flat_map(|job| -> Vec<String> { keys(job) }).collect()
     }
 
-    /// Where a value is said to come from.
+    /// Returns the source of a value.
     fn origin(&self, path: &str) -> Origin {
         let job = path.strip_prefix("job.").and_then(|rest| rest.rsplit_once('.'));
         let job = job.map(|(name, _)| format!("{JOB}.{name}"));
@@ -117,26 +118,26 @@ fn find<'t>(table: &'t Table, path: &str) -> Option<&'t Value> {
     }
 }
 
-/// What a variable of the environment holds, where that is text.
+/// Returns the value of an environment variable, if it is valid Unicode.
 pub(crate) fn variable(name: &str) -> Option<String> {
     env::var_os(name)?.into_string().ok()
 }
 
-/// The user's own file.
+/// Returns the path of the user's settings file.
 fn user_file() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(folder.join("unstuck").join(FILE))
 }
 
-/// Layer upon layer.
+/// The state while layers are merged.
 #[derive(Default)]
 struct Resolving {
     table: Table,
     origins: BTreeMap<String, Origin>,
     written: BTreeMap<String, String>,
     problems: Vec<Problem>,
-    /// Those that have files of their own.
+    /// Jobs from files in `jobs/`.
     jobs: Vec<JobFile>,
 }
 
@@ -167,8 +168,8 @@ impl Resolving {
     }
 
     fn variables(&mut self) {
-        // Reading the keys takes longer than looking whether there is anything to read: a setting has a
-        // section and a name, and what we tell our children has one word.
+        // Listing the keys takes longer than a look for candidates: the name of a setting has a section and
+        // a key, while the variables that Unstuck sets for its children have one word.
         let is_setting = |name: &str| name.strip_prefix(PREFIX).is_some_and(|of| of.contains('_'));
         if !env::vars_os().any(|(name, _)| is_setting(&name.to_string_lossy())) {
             return;
@@ -198,7 +199,7 @@ impl Resolving {
 
     fn finish(self) -> Result<Resolved, Error> {
         let Self { table, mut origins, mut written, mut problems, jobs } = self;
-        // Each value was read by itself, so together they can be read as well.
+        // Each value was validated alone, so the whole is valid too.
         let mut settings = Settings::deserialize(table).unwrap_or_default();
         let file = origins.get(JOB).cloned().unwrap_or(Origin::Default);
         for job in &settings.job {
@@ -232,7 +233,7 @@ impl Resolving {
     }
 }
 
-/// Settings that cannot work together.
+/// Converts a fault of the policy check to a problem: settings that do not work together.
 fn unsound(fault: &Fault) -> Problem {
     let problem = Problem::at(fault.code(), "settings", fault.message.clone());
     match &fault.kind {
@@ -241,7 +242,7 @@ fn unsound(fault: &Fault) -> Problem {
     }
 }
 
-/// Puts one table over another; `put` hears of every value.
+/// Merges one table over another and calls `put` for the path of each value.
 fn merge(below: &mut Table, above: Table, before: &str, put: &mut dyn FnMut(&str)) {
     for (name, value) in above {
         let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
@@ -260,7 +261,7 @@ fn merge(below: &mut Table, above: Table, before: &str, put: &mut dyn FnMut(&str
     }
 }
 
-/// What a file of settings holds, unless that is too much.
+/// Reads a settings file of at most `bytes_max` bytes.
 pub(super) fn read_file(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(bytes_max + 1).read_to_string(&mut text)?;

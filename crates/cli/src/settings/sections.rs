@@ -1,7 +1,7 @@
-//! The settings, section by section, with the defaults every project starts from.
+//! The settings, section by section, with their defaults.
 //!
-//! The words over each field are its documentation everywhere: in the schema, in the reference of
-//! the guide, and in an editor that knows the schema.
+//! The comment on each field is its documentation everywhere: in the schema, in the reference of the guide,
+//! and in an editor that uses the schema.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub(crate) struct Agent {
     /// Where the service is, when not at its usual place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) base_url: Option<String>,
-    /// Whether the project's own file names that place.
+    /// Set if the address comes from the project's own settings file.
     #[serde(skip)]
     pub(crate) address_of_project: bool,
     /// The variable that holds the key. Without it, what the agent program itself would take.
@@ -137,7 +137,6 @@ pub(crate) enum Provider {
 }
 
 impl Provider {
-    /// Its name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::ClaudeCli => "claude-cli",
@@ -148,7 +147,7 @@ impl Provider {
         }
     }
 
-    /// The one with this name.
+    /// Returns the provider with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let all =
             [Self::ClaudeCli, Self::CodexCli, Self::AnthropicApi, Self::OpenAiApi, Self::Script];

@@ -1,4 +1,4 @@
-//! Lengths of time and sums of money as people write them.
+//! Durations and amounts of money in the form that people write.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use unstuck_core::time::Span;
 
-/// How a length of time is written.
+/// The hint for a duration.
 const LENGTH: &str = "write a number with s, m, h or d, such as 90s or 2h";
-/// How money is written.
+/// The hint for an amount of money.
 const MONEY: &str = "write an amount such as \"$2.50\" or 2.5";
-/// Millionths of one unit of money.
+/// Micros per unit of money.
 const MICROS: f64 = 1_000_000.0;
-/// More money than this is a mistyped number.
+/// Maximum amount of money; a larger one is a mistyped number.
 const MONEY_MAX: f64 = 1_000_000_000.0;
 
-/// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
+/// A duration: a number with `s`, `m`, `h` or `d`; without a unit, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Length(pub(crate) Span);
 
@@ -28,7 +28,7 @@ impl Length {
         Self(Span::from_mins(mins))
     }
 
-    /// Reads one.
+    /// Parses a duration.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -44,7 +44,7 @@ impl Length {
         Ok(Self(Span::from_millis(number.saturating_mul(millis))))
     }
 
-    /// As a person writes it: in the largest unit that it is a whole number of.
+    /// Formats the duration in the largest unit of which it is a whole number.
     fn written(self) -> String {
         let millis = self.0.as_millis();
         let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Length {
 pub(crate) struct Money(pub(crate) u64);
 
 impl Money {
-    /// Reads an amount, with or without a dollar sign.
+    /// Parses an amount, with or without a dollar sign.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let number = text.trim().trim_start_matches('$').trim();
         number.parse().map_err(|_| MONEY.to_owned()).and_then(Self::of)
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for Money {
     }
 }
 
-/// A value as it stands in a file.
+/// A value as it appears in a file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -127,7 +127,7 @@ enum Written {
     Text(String),
 }
 
-/// Both are written as text, and a plain number is understood too.
+/// Implements `JsonSchema` for a type that is written as text or as a plain number.
 macro_rules! text_or_number {
     ($type:ty, $name:literal, $description:literal, $example:literal) => {
         impl JsonSchema for $type {

@@ -1,5 +1,5 @@
-//! Everything that is wrong in a file, each with its place: keys that nobody knows, and values of the
-//! wrong kind. All of it is told at once, so that nobody mends a file in rounds.
+//! Finds all problems in a settings file with their positions: unknown keys, and values of the wrong type.
+//! They are reported at once, so that a person need not mend a file in rounds.
 
 use serde::Deserialize as _;
 use toml::de::{DeString, DeTable, DeValue, Deserializer};
@@ -13,26 +13,26 @@ use super::layer::{Step, find, insert, said, take};
 use super::sections::Settings;
 use crate::problem::Problem;
 
-/// The steps that lead to a value, as they are written.
+/// The steps of a path to a value, as written in the file.
 type Path<'i> = Vec<Written<'i>>;
 
-/// One of them.
+/// A step of a path.
 #[derive(Clone)]
 enum Written<'i> {
     Key(Spanned<DeString<'i>>),
-    /// The place in a list of tables.
+    /// The index in a list of tables.
     Item(usize),
 }
 
-/// Takes everything that cannot be used out of `table`, which holds what was read with variables put
-/// in, and tells what that was, from the top of the file to its end.
+/// Removes all unusable values from `table`, which holds the parsed file with variables expanded, and
+/// returns the problems in the order of the file.
 pub(super) fn take_out(
     place: &str,
     text: &str,
     read: &DeTable<'_>,
     table: &mut Table,
 ) -> Vec<Problem> {
-    // Which keys there are is worth finding out only for a file that has something wrong.
+    // The keys are listed only for a file with a problem, because that takes time.
     if Settings::deserialize(table.clone()).is_ok() {
         return Vec::new();
     }
@@ -62,7 +62,7 @@ impl Look<'_> {
                 (Some(under), DeValue::Array(items)) if under.items().is_some() => {
                     self.items(items, under, path);
                 }
-                // Things with names of a person's choice are read one by one.
+                // Tables with names that a person chose are checked one by one.
                 (Some(_), DeValue::Table(named)) if !named.is_empty() => {
                     for (name, value) in named {
                         path.push(Written::Key(name.clone()));
@@ -76,7 +76,7 @@ impl Look<'_> {
         }
     }
 
-    /// A list of tables: each is looked at by itself.
+    /// Checks each table of a list.
     fn items<'i>(&mut self, items: &[Spanned<DeValue<'i>>], keys: &Keys, path: &mut Path<'i>) {
         let Some(keys) = keys.items() else { return };
         for (at, item) in items.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Look<'_> {
         }
     }
 
-    /// What every job needs, and what only one may have.
+    /// Checks that each job has its required keys and a unique name.
     fn jobs(&mut self, read: &DeTable<'_>) {
         let Some(DeValue::Array(items)) = read.get("job").map(Spanned::get_ref) else { return };
         let mut names: Vec<String> = Vec::new();
@@ -127,7 +127,7 @@ impl Look<'_> {
         let Err(error) = Settings::deserialize(alone) else { return };
         let said = said(self.table, &steps);
         take(self.table, &steps);
-        // As it was written: the place is known, and what a variable holds is not shown.
+        // Deserialized as written: the position is known, and the value of a variable is not shown.
         let written = Deserializer::from(alone_as_written(path, read, self.text.len()));
         let error = Settings::deserialize(written).err().unwrap_or(error);
         let message = format!("{said}: {}", error.message());
@@ -145,7 +145,7 @@ fn steps<'a>(path: &'a Path<'_>) -> Vec<Step<'a>> {
     path.iter().map(step).collect()
 }
 
-/// A file with this value alone.
+/// Returns a file that holds only this value.
 fn alone_as_written<'i>(
     path: &Path<'i>,
     value: &Spanned<DeValue<'i>>,
