@@ -1,4 +1,4 @@
-//! The channels on which people are told what happened.
+//! Opens the notification channels of a project.
 
 use std::env;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::own_guard;
 use crate::build::redactor;
 use crate::error::Error;
 
-/// How long we stay to tell the last news.
+/// Maximum time the process stays to deliver the last notifications.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 
-/// The channels of a project.
+/// Returns the channels that the settings of a project define.
 pub(crate) fn channels(project: &Project) -> Result<Vec<Channel>, Error> {
     let resolved = project.settings()?;
     if resolved.settings.notify.is_empty() {
@@ -39,7 +39,7 @@ pub(crate) fn channels(project: &Project) -> Result<Vec<Channel>, Error> {
     resolved.settings.notify.iter().map(channel).collect()
 }
 
-/// Tells people what happens, where somebody wants to be told.
+/// Starts the sender of notifications, if the project has channels.
 pub(super) async fn sender(
     project: &Project,
     store: &Arc<dyn Store>,

@@ -1,4 +1,4 @@
-//! A process of ours inside a run: how it finds whoever holds the project.
+//! A process of Unstuck inside a run: its way to the holder of the project.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::patience::{PAUSE, TRIES};
 use crate::error::{Error, ScriptError};
 use crate::settings::variable;
 
-/// The run that we are a child of, as its variables say.
+/// The run around this process, as its environment variables state.
 #[derive(Clone, Debug)]
 pub(crate) struct Child {
     pub(crate) socket: PathBuf,
@@ -19,18 +19,18 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// The run around us, if there is one.
+    /// Returns the run around this process, if there is one.
     pub(crate) fn of_environment() -> Option<Self> {
         let given = |name: &str| variable(name).filter(|value| !value.is_empty());
         Some(Self { socket: given(SOCKET)?.into(), token: given(TOKEN)? })
     }
 
-    /// The folder of the project.
+    /// Returns the root of the project.
     pub(crate) fn root(&self) -> Option<&Path> {
         project_of_socket(&self.socket)
     }
 
-    /// Connects. Between one holder and the next there is a moment without one.
+    /// Connects to the holder, with retries, because between two holders there is a moment without one.
     pub(crate) async fn connect(&self) -> Result<Client, Error> {
         let mut tries = TRIES;
         loop {
@@ -54,7 +54,8 @@ impl Child {
     }
 }
 
-/// The folder of the project that a socket belongs to: its own folder, or that of a run.
+/// Returns the root of the project that a socket belongs to; the socket is in its `.unstuck/` folder or in
+/// that of a run.
 pub(crate) fn project_of_socket(socket: &Path) -> Option<&Path> {
     socket.ancestors().find(|folder| folder.ends_with(FOLDER))?.parent()
 }

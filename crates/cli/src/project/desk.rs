@@ -1,4 +1,4 @@
-//! Having commands decided: by whoever holds the project, or by ourselves where nobody does.
+//! Sends commands to be decided by the holder of the project, or decides them here if there is none.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::folder::Project;
 use super::patience::{Found, take_or_join};
 use crate::error::Error;
 
-/// Has a command decided and written down. Where nobody holds the project nothing is performed:
-/// whoever takes it up next does that.
+/// Sends a command and returns once it is decided and durable. Without a holder its effects are not
+/// performed; the next holder performs them.
 pub(crate) async fn send(
     project: &Project,
     store: &Arc<dyn Store>,
@@ -26,21 +26,21 @@ pub(crate) async fn send(
     decided
 }
 
-/// A way to have several commands decided, one after the other.
+/// A connection for several commands, one after the other.
 pub(crate) enum Line {
-    /// Nobody held the project: we do, for a moment, and perform nothing.
+    /// This process holds the project for a moment and performs no effects.
     Own {
-        /// To the loop.
+        /// The handle of the loop.
         handle: Handle,
-        /// The loop.
+        /// The task of the loop.
         running: JoinHandle<Ended>,
     },
-    /// To whoever holds it.
+    /// A connection to the holder.
     Theirs(Client),
 }
 
 impl Line {
-    /// Finds whoever decides about the project.
+    /// Connects to the holder, or takes the project if there is none.
     pub(crate) async fn open(
         project: &Project,
         store: &Arc<dyn Store>,
@@ -56,12 +56,12 @@ impl Line {
         })
     }
 
-    /// Whether somebody is at work who acts on what is decided.
+    /// Returns whether another process holds the project and performs the effects.
     pub(crate) const fn is_held(&self) -> bool {
         matches!(self, Self::Theirs(_))
     }
 
-    /// Has a command decided; returns when that is on disk.
+    /// Sends a command; returns when its events are on disk.
     pub(crate) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
         match self {
             Self::Own { handle, .. } => {
@@ -72,7 +72,7 @@ impl Line {
         }
     }
 
-    /// Lets go of the project, if we had it.
+    /// Releases the project, if this process holds it.
     pub(crate) async fn close(self) -> Result<(), Error> {
         if let Self::Own { handle, running } = self {
             handle.shut_down(false).await;
@@ -82,8 +82,8 @@ impl Line {
     }
 }
 
-/// Tells whoever holds the project that there is an answer. Where nobody does, or they are ending,
-/// the next one who takes it up finds it: the answer itself is in the store.
+/// Tells the holder that there is an answer, and returns whether it was reached. Without a holder, or while
+/// it is ending, the next holder finds the answer, because the answer itself is in the store.
 pub(crate) async fn take_answers(project: &Project) -> Result<bool, Error> {
     let Ok((client, _)) = Client::connect(&project.socket(), None).await else { return Ok(false) };
     match client.take_answers().await {
@@ -95,7 +95,7 @@ pub(crate) async fn take_answers(project: &Project) -> Result<bool, Error> {
     }
 }
 
-/// Who holds the project and can be talked to.
+/// Returns the holder, if it accepts a connection.
 pub(crate) async fn current_holder(project: &Project) -> Option<Holder> {
     Client::connect(&project.socket(), None).await.ok().map(|(_, holder)| holder)
 }

@@ -1,7 +1,7 @@
-//! Where a project is, and where its things are.
+//! Finds the root of a project and the paths of its files.
 //!
-//! Everything Unstuck keeps about a project lies in `.unstuck/` at its root, for its user's eyes
-//! only, and is ignored by git through a file of its own.
+//! Unstuck keeps all files of a project in `.unstuck/` at its root, readable by its user only, and git
+//! ignores the folder because of a `.gitignore` inside it.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -18,26 +18,24 @@ use unstuck_world::redact::Redactor;
 use crate::error::Error;
 use crate::settings::{Flags, Resolved};
 
-/// The folder of a project that holds what Unstuck keeps.
+/// The folder of a project that holds Unstuck's files.
 pub(super) const FOLDER: &str = ".unstuck";
-/// What marks the root of a project, the surest sign first.
+/// Entries that mark the root of a project, the surest sign first.
 const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
 
-/// A project.
 #[derive(Clone, Debug)]
 pub(crate) struct Project {
     root: PathBuf,
     name: Arc<str>,
-    /// The settings, once they were read.
+    /// The settings, once they are loaded.
     settings: OnceLock<Arc<Resolved>>,
-    /// What takes its secrets out of text, once somebody needed it.
+    /// The redactor of the project's secrets, created on first use.
     redactor: OnceLock<Arc<Redactor>>,
 }
 
 impl Project {
-    /// The project that `dir`, or the current directory, belongs to: the nearest folder upwards
-    /// that is marked as one, or the directory itself. A bare repository is no part of the project
-    /// around it.
+    /// Finds the project of `dir`, or of the current directory: the nearest marked folder upwards, or the
+    /// directory itself. A bare repository is not part of the project around it.
     pub(crate) fn find(dir: Option<&Path>) -> Result<Self, Error> {
         let dir = dir.unwrap_or(Path::new("."));
         let start = fs::canonicalize(dir).map_err(|source| {
@@ -70,23 +68,23 @@ impl Project {
         &self.name
     }
 
-    /// The same project, with settings that were read already.
+    /// Returns the project with settings that are already loaded.
     #[must_use]
     pub(crate) fn with(self, settings: Resolved) -> Self {
         Self { settings: OnceLock::from(Arc::new(settings)), redactor: OnceLock::new(), ..self }
     }
 
-    /// What takes its secrets out of text, made when it is needed first.
+    /// Returns the redactor of the project's secrets; `make` creates it on first use.
     pub(crate) fn redactor(&self, make: impl FnOnce() -> Redactor) -> Arc<Redactor> {
         Arc::clone(self.redactor.get_or_init(|| Arc::new(make())))
     }
 
-    /// The same project, with its settings as they are by now.
+    /// Returns the project with its settings loaded again.
     pub(crate) fn read_again(&self) -> Result<Self, Error> {
         Ok(self.clone().with(Resolved::load(&self.root, None, &Flags::new())?))
     }
 
-    /// Its settings.
+    /// Returns the settings, loaded on first use.
     pub(crate) fn settings(&self) -> Result<Arc<Resolved>, Error> {
         if let Some(settings) = self.settings.get() {
             return Ok(Arc::clone(settings));
@@ -95,7 +93,7 @@ impl Project {
         Ok(Arc::clone(self.settings.get_or_init(|| read)))
     }
 
-    /// What the loop needs to work on it for a verb.
+    /// Returns the setup of the loop for a verb.
     pub(crate) fn setup(&self, store: &Arc<dyn Store>, verb: &str) -> Result<Setup, Error> {
         let policy = Arc::new(self.settings()?.policy.clone());
         Ok(Setup {
@@ -109,57 +107,57 @@ impl Project {
         })
     }
 
-    /// Where it tells the user's other projects of limited accounts, and hears of theirs.
+    /// Returns the mirror through which the user's projects share the state of limited accounts.
     fn gates(&self) -> GateMirror {
         GateMirror::new(state_folder().join("gates"), self.root.to_string_lossy())
     }
 
-    /// The control socket of whoever holds it.
+    /// Returns the path of the holder's control socket.
     pub(crate) fn socket(&self) -> PathBuf {
         self.folder().join("control.sock")
     }
 
-    /// The key that tokens are made with.
+    /// Returns the path of the key that tokens are made with.
     pub(crate) fn token_key(&self) -> PathBuf {
         self.folder().join("token-key")
     }
 
-    /// Where the lock files of runs are.
+    /// Returns the folder of the lock files of runs.
     pub(crate) fn runs(&self) -> PathBuf {
         self.folder().join("runs")
     }
 
-    /// Where agents keep their own state.
+    /// Returns the folder in which agents keep their own state.
     pub(crate) fn homes(&self) -> PathBuf {
         self.folder().join("agents")
     }
 
-    /// What a run in the background says.
+    /// Returns the path of the output of a run in the background.
     pub(crate) fn run_log(&self) -> PathBuf {
         self.folder().join("run.log")
     }
 
-    /// Where the outputs of jobs are kept.
+    /// Returns the folder of the outputs of jobs.
     pub(crate) fn logs(&self) -> PathBuf {
         self.folder().join("logs")
     }
 
-    /// The lock of whoever runs the jobs at their times.
+    /// Returns the path of the lock of the process that runs the scheduled jobs.
     pub(crate) fn watcher_lock(&self) -> PathBuf {
         self.folder().join("watcher.lock")
     }
 
-    /// Who that is.
+    /// Returns the path of the file that describes the process that runs the scheduled jobs.
     pub(crate) fn watcher(&self) -> PathBuf {
         self.folder().join("watcher.json")
     }
 
-    /// Where long results of actions are kept.
+    /// Returns the folder of long results of actions.
     pub(crate) fn results(&self) -> PathBuf {
         self.folder().join("results")
     }
 
-    /// The store, made if there is none.
+    /// Opens the store and creates it if there is none.
     pub(crate) fn make_store(&self) -> Result<Arc<dyn Store>, Error> {
         make_folder(&self.folder())?;
         make_folder(&self.runs())?;
@@ -170,7 +168,7 @@ impl Project {
         Ok(Arc::new(SqliteStore::open(self.database())?))
     }
 
-    /// The store, if anything was ever run here.
+    /// Opens the store; an error if nothing was ever run here.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Error> {
         if SqliteStore::was_made(&self.database()) {
             Ok(Arc::new(SqliteStore::open(self.database())?))
@@ -179,18 +177,18 @@ impl Project {
         }
     }
 
-    /// Where everything is that Unstuck keeps about it.
+    /// Returns the folder with all files that Unstuck keeps about the project.
     pub(crate) fn folder(&self) -> PathBuf {
         self.root.join(FOLDER)
     }
 
-    /// The file of its store.
+    /// Returns the path of the store's database.
     pub(crate) fn database(&self) -> PathBuf {
         self.folder().join("state.db")
     }
 }
 
-/// Whether a folder is a repository without a working tree.
+/// Returns whether a folder is a repository without a working tree.
 fn is_bare_repository(dir: &Path) -> bool {
     dir.join("HEAD").is_file() && ["objects", "refs"].iter().all(|part| dir.join(part).is_dir())
 }
@@ -201,7 +199,7 @@ fn make_folder(folder: &Path) -> Result<(), Error> {
     made.map_err(|source| unusable(folder, source))
 }
 
-/// Where Unstuck keeps what belongs to the user and to no project.
+/// Returns the folder of the state that belongs to the user and to no project.
 pub(crate) fn state_folder() -> PathBuf {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     set("XDG_STATE_HOME")
@@ -210,12 +208,12 @@ pub(crate) fn state_folder() -> PathBuf {
         .join("unstuck")
 }
 
-/// Who we are, to others who want the project.
+/// Describes this process as a holder, for other processes that want the project.
 pub(crate) fn holder(verb: &str) -> Holder {
     Holder { pid: std::process::id(), verb: verb.to_owned(), since: now() }
 }
 
-/// The login name of whoever sits here, or their number.
+/// Returns the login name of the user of this process, or the user id.
 pub(crate) fn whoever() -> String {
     let named = ["USER", "LOGNAME"].into_iter().filter_map(env::var_os);
     let mut named = named.filter_map(|name| name.into_string().ok());

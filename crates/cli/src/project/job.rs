@@ -1,4 +1,4 @@
-//! A job of the project, by its name.
+//! Looks up and defines jobs of the project by name.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use unstuck_runner::{KnownJob, Look, Looked};
 use super::seat::Seat;
 use crate::error::Error;
 
-/// The job with this name.
+/// Returns the job with this name.
 pub(crate) async fn find(seat: &Seat, name: &str) -> Result<Option<KnownJob>, Error> {
     match seat.look(Look::Job { name: name.to_owned() }).await? {
         Looked::Job(found) => Ok(found),
@@ -17,8 +17,8 @@ pub(crate) async fn find(seat: &Seat, name: &str) -> Result<Option<KnownJob>, Er
     }
 }
 
-/// The job with the name of `spec`, made where there is none. Somebody else may make it at the same
-/// time: then theirs is as good.
+/// Returns the job with the name of `spec`, and defines it if there is none. If another process defines it
+/// at the same time, that job is returned.
 pub(crate) async fn make(seat: &Seat, spec: &TaskSpec) -> Result<TaskId, Error> {
     if let Some(known) = find(seat, &spec.name).await? {
         return Ok(known.task);
@@ -32,7 +32,7 @@ pub(crate) async fn make(seat: &Seat, spec: &TaskSpec) -> Result<TaskId, Error> 
     }
 }
 
-/// Takes a script into care, or cares for it differently.
+/// Defines a job, or changes its definition.
 pub(crate) async fn define(seat: &Seat, spec: TaskSpec) -> Result<TaskId, Error> {
     let name = spec.name.clone();
     let events = seat.command(Command::DefineJob { spec: Arc::new(spec) }).await?;

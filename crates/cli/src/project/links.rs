@@ -1,4 +1,4 @@
-//! The addresses that notifications carry.
+//! Links for notifications.
 
 use unstuck_core::engine::QuestionId;
 use unstuck_core::question::QuestionOption;
@@ -10,10 +10,10 @@ use unstuck_server::auth::{Key, Link};
 use super::folder::{Project, now, state_folder};
 use crate::error::Error;
 
-/// How long somebody has to come to a message.
+/// Time for which a link is valid.
 const LASTS: Span = Span::from_hours(24);
 
-/// Addresses of the server that is reached from elsewhere.
+/// Links to the server at its public address.
 pub(super) struct ServerLinks {
     base: String,
     key: Key,
@@ -21,8 +21,8 @@ pub(super) struct ServerLinks {
 }
 
 impl ServerLinks {
-    /// Those of a project, where its settings say under which address it is reached: one that only
-    /// this machine knows is of no use elsewhere.
+    /// Creates the links of a project if its settings name a public address: an address that only this
+    /// machine knows is useless elsewhere.
     pub(super) fn of(project: &Project) -> Result<Option<Self>, Error> {
         let resolved = project.settings()?;
         let Some(public) = resolved.settings.server.public.first() else { return Ok(None) };
@@ -53,7 +53,7 @@ impl Links for ServerLinks {
             self.link(&option.label, &link)
         };
         let mut links = vec![self.link("Open the inbox", &inbox)];
-        // A choice with words of its own is taken in the inbox.
+        // A choice that needs guidance is answered in the inbox.
         links.extend(options.iter().filter(|option| option.guidance.is_none()).map(choice));
         links
     }

@@ -1,4 +1,4 @@
-//! Looking things up that a table does not answer by itself.
+//! Lookups that need more than one query of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use unstuck_core::engine::TaskId;
 use unstuck_store::tables::{BuildRow, TaskRow};
 use unstuck_store::{Store, StoreError};
 
-/// One task, whatever build it belongs to.
+/// Returns a task of any build.
 pub(crate) async fn task(
     store: &dyn Store,
     project: &str,
@@ -15,8 +15,8 @@ pub(crate) async fn task(
     Ok(tasks_of(store, project, &[task]).await?.remove(&task))
 }
 
-/// Some tasks, whatever builds they belong to. Young builds are looked at first: who asks about a
-/// task mostly asks about a recent one.
+/// Returns tasks of any build. The newest builds are searched first, because most lookups are about recent
+/// tasks.
 pub(crate) async fn tasks_of(
     store: &dyn Store,
     project: &str,

@@ -1,4 +1,4 @@
-//! The project a command is about: its folder, its store, and whoever holds it.
+//! The project of a command: its folder, its store and its holder.
 
 mod channels;
 mod child;
@@ -31,16 +31,16 @@ use unstuck_world::process::{Guard, find_runs_around, guard};
 
 use crate::error::Error;
 
-/// So many files have to be allowed to be open at once.
+/// Minimum limit of open files.
 const DESCRIPTORS_MIN: u64 = 64;
 
-/// What runs everything that waits. One thread is enough: the work is done by other processes.
+/// Creates the async runtime. A single thread is enough, because other processes do the work.
 pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// That as many files may be open at once as the store, the socket and one command need. Where that
-/// is ours to change it is changed; what comes to its limit in the middle of something fails there.
+/// Ensures that the limit of open files is enough for the store, the socket and one command, and raises the
+/// soft limit if allowed: a process that reaches the limit later fails in the middle of its work.
 pub(crate) fn require_descriptors() -> Result<(), Error> {
     let limit = getrlimit(Resource::Nofile);
     let Some(allowed) = limit.current.filter(|allowed| *allowed < DESCRIPTORS_MIN) else {
@@ -55,8 +55,8 @@ pub(crate) fn require_descriptors() -> Result<(), Error> {
     Err(Error::Descriptors { allowed, needed: DESCRIPTORS_MIN })
 }
 
-/// Refuses what only a person may do where this process lives in a run of the project: an agent that
-/// asks a question must not answer it.
+/// Refuses a command that only a person may give if this process is inside a run of the project: an agent
+/// that asks a question must not answer it.
 pub(crate) fn refuse_inside_run(project: &Project, verb: &'static str) -> Result<(), Error> {
     let around = find_runs_around(getpid(), &project.runs());
     if around.is_ok_and(|runs| runs.is_empty()) {
@@ -71,7 +71,7 @@ pub(crate) fn refuse_inside_run(project: &Project, verb: &'static str) -> Result
     })
 }
 
-/// This program as the guard of others.
+/// Returns this program as the guard of child processes.
 pub(crate) fn own_guard() -> Result<Guard, Error> {
     let executable = env::current_exe()
         .map_err(|source| Error::Folder { place: "this program".to_owned(), source })?;

@@ -1,5 +1,5 @@
-//! One irreversible action for the project itself: a job of its own, performed here, decided by
-//! whoever holds the project.
+//! A single irreversible action for the project itself: a job of its own, performed by this process and
+//! decided by the holder.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,31 +18,30 @@ use super::job;
 use super::seat::Seat;
 use crate::error::Error;
 
-/// What is to be done once.
+/// An action that is to be performed once.
 pub(crate) struct Once {
-    /// What whoever wants the project meanwhile is told of us.
+    /// The verb that other processes see while this one holds the project.
     pub(crate) verb: &'static str,
-    /// The job that it is.
+    /// The job of the action.
     pub(crate) job: TaskSpec,
-    /// The action.
     pub(crate) spec: MutationSpec,
-    /// How it is performed.
+    /// The implementation of the action.
     pub(crate) action: Arc<dyn Action>,
-    /// How it is looked up by the command that is kept with it.
+    /// The probe that runs the lookup command stored with the action.
     pub(crate) prober: Prober,
 }
 
-/// What came of it.
+/// The result of the action.
 pub(crate) type Came = Arc<Result<Settled, Undecided>>;
 
-/// What an action waits for.
+/// The reason why an action waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hindrance {
     /// Another process performs the same action.
     SameAction,
-    /// It is being found out whether it happened.
+    /// A lookup determines whether the action happened.
     Checking,
-    /// One of the two, where it cannot be seen which.
+    /// `SameAction` or `Checking`, where it cannot be determined which.
     Unsettled,
     /// A person paused all jobs.
     Paused,
@@ -50,7 +49,7 @@ pub(crate) enum Hindrance {
     Question(QuestionId),
 }
 
-/// How long an action is waited for, and what it waits for meanwhile.
+/// A wait for an action, with its current reason and a way to end it.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     hindrance: Mutex<Option<Hindrance>>,
@@ -58,7 +57,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// What is waited for just now.
+    /// Returns the current reason of the wait.
     pub(crate) fn hindrance(&self) -> Option<Hindrance> {
         *self.hindrance.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -73,24 +72,24 @@ impl Patience {
         self.over.cancel();
     }
 
-    /// Returns when the wait was given up.
+    /// Returns when the wait is given up.
     pub(crate) async fn over(&self) {
         self.over.cancelled().await;
     }
 }
 
-/// How far an action was followed.
+/// The outcome of following an action.
 enum Followed {
-    /// It rests.
+    /// The action is settled, or needs a person.
     Settled(Came),
-    /// The process that held the project is gone, and the action goes on.
+    /// The holder is gone, and the action goes on.
     HolderGone,
-    /// It was waited for long enough.
+    /// The wait was given up.
     GivenUp,
 }
 
-/// Has it done, or finds out what came of it; none where `patience` was over first. `belongs` hears
-/// which task it is before anything runs.
+/// Performs the action, or determines its result; returns `None` if `patience` ended first. `belongs`
+/// receives the task before anything runs.
 pub(crate) async fn perform(
     project: &Project,
     once: Once,
@@ -113,7 +112,7 @@ pub(crate) async fn perform(
     }
 }
 
-/// The same from a seat that was taken already, however long it takes.
+/// Performs the action from a seat that is already taken, without a time limit.
 pub(crate) async fn perform_at(seat: &Seat, project: &Project, once: Once) -> Result<Came, Error> {
     let patience = Patience::default();
     match attempt(seat, project, &once, (&mut None, &|_| {}, &patience)).await? {
@@ -122,8 +121,8 @@ pub(crate) async fn perform_at(seat: &Seat, project: &Project, once: Once) -> Re
     }
 }
 
-/// Other processes that want the same thing done wait for the turn until we know. A key that is
-/// settled needs no turn.
+/// Follows the action to its result. Other processes with the same action wait for the turn until the
+/// result is known; a settled key needs no turn.
 async fn attempt(
     seat: &Seat,
     project: &Project,
@@ -150,7 +149,7 @@ async fn attempt(
     follow(seat, task, once, patience).await
 }
 
-/// What came of the action earlier, where that is known for good.
+/// Returns the earlier result of the action, if it is final.
 async fn settled_before(seat: &Seat, spec: &MutationSpec) -> Result<Option<Came>, Error> {
     let look = Look::PermanentAction { key: spec.key.clone() };
     let known = match seat.look(look).await? {
@@ -174,7 +173,7 @@ async fn settled_before(seat: &Seat, spec: &MutationSpec) -> Result<Option<Came>
     Ok(Some(Arc::new(Ok(settled))))
 }
 
-/// What keeps the action of a task from being performed or settled just now.
+/// Returns the reason why the action of a task is currently not performed or settled.
 async fn find_hindrance(seat: &Seat, task: TaskId, key: &str) -> Result<Option<Hindrance>, Error> {
     match seat.look(Look::Held { task }).await? {
         Looked::Held(Some(HeldBy::Person)) => return Ok(Some(Hindrance::Paused)),
@@ -195,7 +194,7 @@ async fn find_hindrance(seat: &Seat, task: TaskId, key: &str) -> Result<Option<H
     })
 }
 
-/// Performs the job until it rests: it is over, or a person has to say what became of its action.
+/// Performs the job until it has ended, or until a person has to tell the result of its action.
 async fn follow(
     seat: &Seat,
     task: TaskId,

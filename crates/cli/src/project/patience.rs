@@ -1,5 +1,4 @@
-//! Coming to whoever holds the project, and how long they are waited for when they are just coming or
-//! going.
+//! Connects to the holder of the project, with retries while it is starting or ending.
 
 use std::io;
 use std::sync::Arc;
@@ -12,20 +11,20 @@ use unstuck_store::{Store, StoreError};
 use super::folder::Project;
 use crate::error::Error;
 
-/// How often it is tried to reach them.
+/// Maximum number of connection attempts.
 pub(super) const TRIES: u32 = 100;
-/// Between two tries.
+/// Pause between two attempts.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
-/// Who holds the project now.
+/// The process that holds the project.
 pub(super) enum Found<T> {
-    /// We do.
+    /// This process.
     Ours(Box<Runner>),
-    /// Somebody else does, and we have come to them.
+    /// Another process, with a connection to it.
     Theirs(T),
 }
 
-/// Takes the project, or comes to whoever has it with `join`.
+/// Takes the project, or connects to its holder with `join`.
 pub(super) async fn take_or_join<T>(
     project: &Project,
     store: &Arc<dyn Store>,
@@ -42,12 +41,12 @@ pub(super) async fn take_or_join<T>(
         tries -= 1;
         match join().await {
             Ok(joined) => return Ok(Found::Theirs(joined)),
-            // It is ending, and says so.
+            // The holder refuses because it is ending.
             Err(source) if is_ending(&source) => tries = TRIES,
             Err(source) if tries == 0 || source.kind() == io::ErrorKind::TimedOut => {
                 return Err(Error::NoAnswer { holder, source });
             }
-            // It is just coming or going.
+            // The holder is starting or ending.
             Err(_) => {}
         }
         tokio::time::sleep(PAUSE).await;

@@ -1,4 +1,4 @@
-//! What can be done from where we sit, by everybody who knows the place.
+//! A cloneable connection to the decider of the project.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -9,18 +9,17 @@ use unstuck_runner::{Decider, Handle, Scope, World};
 
 use crate::error::Error;
 
-/// The way to whoever decides: ourselves, or the process that holds the project. Clones lead to the
-/// same one.
+/// The connection to the decider: this process, or the holder. Clones share it.
 #[derive(Clone)]
 pub(crate) enum Post {
-    /// We hold the project.
+    /// This process holds the project.
     Holder(Handle),
-    /// Somebody else does.
+    /// Another process holds the project.
     Guest(Client),
 }
 
 impl Post {
-    /// Has a command decided; returns when that is on disk.
+    /// Sends a command; returns when its events are on disk.
     pub(crate) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
         match self {
             Self::Holder(handle) => {
@@ -31,7 +30,7 @@ impl Post {
         }
     }
 
-    /// Performs the effects of `scope` from now on, as soon as nobody else does.
+    /// Performs the effects of `scope` from now on, as soon as no other process does.
     pub(crate) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
         match self {
             Self::Holder(handle) => {
@@ -42,7 +41,7 @@ impl Post {
         Ok(())
     }
 
-    /// The same without waiting: whether nobody else performs it.
+    /// Performs the effects of `scope` without waiting; returns `false` if another process does.
     pub(crate) async fn try_attach(
         &self,
         scope: Scope,
@@ -54,7 +53,7 @@ impl Post {
         }
     }
 
-    /// Whoever decides.
+    /// Returns the decider of commands.
     pub(crate) fn decider(&self) -> Arc<dyn Decider> {
         match self {
             Self::Holder(handle) => Arc::new(handle.clone()),
@@ -62,7 +61,7 @@ impl Post {
         }
     }
 
-    /// Comes back when whoever held the project beside us is gone.
+    /// Returns when the holder, if it is another process, is gone.
     pub(super) async fn gone(&self) {
         match self {
             Self::Holder(_) => pending().await,
@@ -70,12 +69,12 @@ impl Post {
         }
     }
 
-    /// Ends what we have begun.
+    /// Ends the work that this process has begun.
     pub(super) async fn leave(self) {
         match self {
             Self::Holder(handle) => handle.shut_down(false).await,
             Self::Guest(client) => {
-                // A holder that is gone finds out by itself.
+                // A holder that is gone needs no message.
                 let _ = client.leave().await;
             }
         }

@@ -1,4 +1,5 @@
-//! Where we sit: we hold the project and decide, or somebody else does and we perform our part.
+//! The place of this process in the project: it is the holder and decides, or a guest of the holder and
+//! performs its own part.
 
 use std::sync::Arc;
 
@@ -20,32 +21,32 @@ use super::post::Post;
 use crate::build::redactor;
 use crate::error::Error;
 
-/// Where we sit.
+/// The place of this process in the project.
 pub(crate) struct Seat {
     post: Post,
     notices: broadcast::Receiver<Notice>,
-    /// What comes with holding the project.
+    /// The parts that only the holder has.
     held: Option<Held>,
 }
 
-/// What comes with holding a project.
+/// The parts that only the holder has.
 struct Held {
     running: JoinHandle<Ended>,
-    /// Tells people who are elsewhere.
+    /// Sends notifications to people.
     sender: Option<Sender>,
     server: Server,
 }
 
-/// What is heard.
+/// A message from the project.
 pub(crate) enum Heard {
-    /// Something happened.
+    /// An event happened.
     Notice(Notice),
-    /// Whoever held the project is gone.
+    /// The holder is gone.
     HolderGone,
 }
 
 impl Seat {
-    /// Takes the project, or a place beside whoever has it.
+    /// Takes the project, or connects to its holder.
     pub(crate) async fn take(
         project: &Project,
         store: &Arc<dyn Store>,
@@ -73,7 +74,7 @@ impl Seat {
             .map_err(unusable(socket.display().to_string()))?;
         let notices = handle.watch();
         let running = tokio::spawn(runner.run());
-        // What was answered while nobody was here counts before anything is looked at.
+        // Answers that came while there was no holder count before anything is looked up.
         handle.take_answers().await?;
         let held = Some(Held { running, sender, server });
         Ok(Self { post: Post::Holder(handle), notices, held })
@@ -85,17 +86,17 @@ impl Seat {
         Ok(Self { post: Post::Guest(client), notices, held: None })
     }
 
-    /// The way to whoever decides.
+    /// Returns the connection to the decider.
     pub(crate) const fn post(&self) -> &Post {
         &self.post
     }
 
-    /// Has a command decided; returns when that is on disk.
+    /// Sends a command; returns when its events are on disk.
     pub(crate) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
         self.post.command(command).await
     }
 
-    /// Looks something up in the state of the project.
+    /// Looks up a value in the state of the project.
     pub(crate) async fn look(&self, look: Look) -> Result<Looked, Error> {
         Ok(match &self.post {
             Post::Holder(handle) => handle.look(move |state| look.at(state)).await?,
@@ -103,12 +104,12 @@ impl Seat {
         })
     }
 
-    /// Performs the effects of `scope` from now on, as soon as nobody else does.
+    /// Performs the effects of `scope` from now on, as soon as no other process does.
     pub(crate) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
         self.post.attach(scope, world).await
     }
 
-    /// The same without waiting: whether nobody else performs it.
+    /// Performs the effects of `scope` without waiting; returns `false` if another process does.
     pub(crate) async fn try_attach(
         &self,
         scope: Scope,
@@ -117,13 +118,13 @@ impl Seat {
         self.post.try_attach(scope, world).await
     }
 
-    /// Whoever decides.
+    /// Returns the decider of commands.
     pub(crate) fn decider(&self) -> Arc<dyn Decider> {
         self.post.decider()
     }
 
-    /// How a build stands, and whether a task of it is at work. Both are of one moment: the holder
-    /// has them in memory, before the tables do.
+    /// Returns the state of a build and whether one of its tasks is at work. The holder reads both at one
+    /// moment from memory, before the tables have them.
     pub(crate) async fn standing(
         &self,
         store: &Arc<dyn Store>,
@@ -149,7 +150,7 @@ impl Seat {
         }
     }
 
-    /// Whether we decide ourselves, and know before the disk does.
+    /// Returns the handle of the loop if this process decides, and so knows the state before the disk does.
     pub(crate) const fn holder(&self) -> Option<&Handle> {
         match &self.post {
             Post::Holder(handle) => Some(handle),
@@ -157,12 +158,12 @@ impl Seat {
         }
     }
 
-    /// The next thing that is heard.
+    /// Waits for the next message.
     pub(crate) async fn hear(&mut self) -> Result<Heard, Error> {
         let Self { post, notices, held } = self;
         let left = async {
             match held {
-                // It ends by itself only when the store is lost.
+                // The loop ends by itself only when the store is lost.
                 Some(held) => match (&mut held.running).await {
                     Ok(Err(error)) => Err(error.into()),
                     _ => Err(CommandError::Ended.into()),
@@ -180,7 +181,7 @@ impl Seat {
         }
     }
 
-    /// What is heard from here on, for somebody beside whoever hears it all.
+    /// Subscribes to the notices from here on, in addition to the caller of `hear`.
     pub(crate) async fn watch(&self) -> Result<broadcast::Receiver<Notice>, Error> {
         Ok(match &self.post {
             Post::Holder(handle) => handle.watch(),
@@ -188,12 +189,12 @@ impl Seat {
         })
     }
 
-    /// Comes back when whoever held the project beside us is gone.
+    /// Returns when the holder, if it is another process, is gone.
     pub(crate) async fn left(&self) {
         self.post.gone().await;
     }
 
-    /// Whether an error means that whoever held the project beside us is ending or gone.
+    /// Returns whether an error means that the holder, another process, is ending or gone.
     pub(crate) const fn is_left_by(&self, error: &Error) -> bool {
         let gone = matches!(
             error,
@@ -202,13 +203,13 @@ impl Seat {
         gone && matches!(self.post, Post::Guest(_))
     }
 
-    /// Gets up properly: what we have begun is ended, everything is on disk, and the project is
-    /// free.
+    /// Leaves in an orderly way: the work of this process is ended, all events are on disk, and the project
+    /// is released.
     pub(crate) async fn leave(self) -> Result<(), Error> {
         self.post.leave().await;
         if let Some(Held { running, sender, server }) = self.held {
             let ended = running.await.map_err(|_| CommandError::Ended)?;
-            // Others need not wait for what is told meanwhile.
+            // Other processes need not wait for the last notifications.
             drop(server);
             if let Some(sender) = sender {
                 sender.finish(GRACE).await;

@@ -1,16 +1,16 @@
-//! What ends us from outside.
+//! Signals that end the process.
 
 use tokio::signal::unix::{self, SignalKind, signal};
 
 use crate::error::Error;
 use crate::exit::Exit;
 
-/// Something that ends us.
+/// A signal that ends the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// Interrupted from the keyboard.
+    /// SIGINT, from the keyboard.
     Interrupted,
-    /// Asked to end, or the terminal is gone.
+    /// SIGTERM, or SIGHUP because the terminal is gone.
     Terminated,
 }
 
@@ -23,7 +23,7 @@ impl Signal {
     }
 }
 
-/// Listens for them.
+/// The listener for these signals.
 pub(crate) struct Signals {
     interrupt: unix::Signal,
     terminate: unix::Signal,

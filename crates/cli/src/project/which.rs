@@ -1,4 +1,4 @@
-//! Which build or task a person means.
+//! Resolves the build or task that a person names.
 
 use unstuck_core::engine::{BuildId, TaskId};
 use unstuck_core::plan::TaskSpec;
@@ -8,11 +8,11 @@ use unstuck_store::tables::{BuildRow, TaskRow};
 use super::look;
 use crate::error::Error;
 
-/// How many names are enough to choose from.
+/// Maximum number of names in an error about an ambiguous name.
 const NAMES_MAX: usize = 5;
 
-/// The build that was named, or the newest that has not ended. The one that holds all jobs is
-/// meant only when it is named.
+/// Returns the named build, or the newest that has not ended. The build that holds all jobs is returned
+/// only when it is named.
 pub(crate) async fn open_build(
     store: &dyn Store,
     project: &str,
@@ -28,13 +28,13 @@ pub(crate) async fn open_build(
     }
 }
 
-/// The newest build of a plan; where there is none, the newest session.
+/// Returns the newest build of a plan, or else the newest session.
 fn newest(builds: &[BuildRow]) -> Option<&BuildRow> {
     let of_a_plan = builds.iter().find(|row| row.is_performed_here());
     of_a_plan.or_else(|| builds.iter().find(|row| row.session.is_some()))
 }
 
-/// The build that was named, or the newest, whether it has ended or not.
+/// Returns the named build, or the newest, ended or not.
 pub(crate) async fn any_build(
     store: &dyn Store,
     project: &str,
@@ -47,8 +47,8 @@ pub(crate) async fn any_build(
     }
 }
 
-/// The task that was named: by its name or its title in the newest build or among the jobs, by its
-/// number, or by the beginning of either.
+/// Returns the task with this name or title in the newest build or among the jobs, with this number, or
+/// with a name or title that begins like this.
 pub(crate) async fn task(store: &dyn Store, project: &str, given: &str) -> Result<TaskRow, Error> {
     let given = given.trim();
     let builds = store.builds(project).await?;
@@ -75,21 +75,21 @@ fn named(builds: Vec<BuildRow>, id: BuildId) -> Result<BuildRow, Error> {
     builds.into_iter().find(|row| row.id == id).ok_or_else(unknown)
 }
 
-/// `t12` or `12`. What begins with a zero is rather the beginning of a name: `001-timeouts`.
+/// Parses `t12` or `12`. A number with a leading zero is rather the beginning of a name: `001-timeouts`.
 fn number(given: &str) -> Option<TaskId> {
     let digits = given.strip_prefix('t').unwrap_or(given);
     let plain = digits == "0" || !digits.starts_with('0');
     digits.parse().ok().filter(|_| plain && !digits.starts_with('+')).map(TaskId)
 }
 
-/// The one task with this title.
+/// Returns the index of the only task with this title.
 fn titled(rows: &[TaskRow], given: &str) -> Option<usize> {
     let called = |row: &TaskRow| row.spec.called().eq_ignore_ascii_case(given);
     let mut found = (0..rows.len()).filter(|at| called(&rows[*at]));
     found.next().filter(|_| found.next().is_none())
 }
 
-/// The one task whose name or title begins like this.
+/// Returns the only task whose name or title begins like this.
 fn begins(rows: Vec<TaskRow>, given: &str) -> Result<TaskRow, Error> {
     let mut found: Vec<TaskRow> =
         rows.into_iter().filter(|row| !given.is_empty() && begins_with(&row.spec, given)).collect();
