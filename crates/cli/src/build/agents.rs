@@ -1,4 +1,4 @@
-//! Who works on the tasks: from the settings to an agent program, a model or a script.
+//! Creates the worker of a task from the settings: an agent program, a model or a script.
 
 use std::env;
 use std::ffi::OsStr;
@@ -31,30 +31,30 @@ use crate::error::Error;
 use crate::problem::Problem;
 use crate::settings::{Agent, Dialect, Permissions, Provider, Settings, variable};
 
-/// Agent programs in the order they are looked for.
+/// Agent programs in the order of their lookup.
 const INSTALLED: [(Provider, &str); 2] =
     [(Provider::ClaudeCli, "claude"), (Provider::CodexCli, "codex")];
 
-/// Where agent programs come from.
+/// The npm packages of the agent programs.
 const PACKAGES: [(Provider, &str); 2] =
     [(Provider::ClaudeCli, "@anthropic-ai/claude-code"), (Provider::CodexCli, "@openai/codex")];
 
-/// Finds out who works on a task, and makes them.
+/// Selects and creates the workers of tasks.
 pub(crate) struct Agents<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) policy: &'a Arc<Policy>,
     /// The root of the project.
     pub(crate) root: &'a Path,
-    /// Where agents of this project keep their own state.
+    /// The folder in which agents of this project keep their own state.
     pub(crate) homes: PathBuf,
     pub(crate) guard: &'a Guard,
-    /// How commands of models stand to the network.
+    /// The network access of commands that models run.
     pub(crate) network: Network,
 }
 
 impl Agents<'_> {
-    /// Who works on a task where it does not say so itself: whoever the settings name, or the first
-    /// agent program that is installed.
+    /// Returns the provider for tasks that name none: the one in the settings, or the first agent program
+    /// that is installed.
     pub(crate) fn usual(&self) -> Result<Provider, Error> {
         if let Some(provider) = self.settings.agent.provider {
             return Ok(provider);
@@ -66,7 +66,7 @@ impl Agents<'_> {
         })
     }
 
-    /// Who works on this task.
+    /// Returns the provider of this task.
     pub(crate) fn of(&self, spec: &TaskSpec) -> Result<Provider, Error> {
         let Some(name) = &spec.provider else { return self.usual() };
         Provider::named(name).ok_or_else(|| {
@@ -78,24 +78,24 @@ impl Agents<'_> {
         })
     }
 
-    /// The model of a task.
+    /// Returns the model of a task.
     pub(crate) fn model(&self, spec: &TaskSpec) -> Option<String> {
         spec.model.clone().or_else(|| self.settings.agent.model.clone())
     }
 
-    /// The program of a provider, where it is one and is there.
+    /// Returns the program of a provider, if the provider is an agent program and it is installed.
     pub(crate) fn program_of(&self, provider: Provider) -> Option<PathBuf> {
         let (_, usual) = INSTALLED.iter().find(|(of, _)| *of == provider)?;
         self.program(provider, usual).ok()
     }
 
-    /// The account that a provider works with; all work on it waits together.
+    /// Returns the account of a provider; all work on one account waits together.
     pub(crate) fn gate(&self, provider: Provider) -> GateKey {
         let base_url = self.base_url(provider).unwrap_or_default();
         provider::gate(provider.name(), &base_url, self.credential(provider).as_ref())
     }
 
-    /// Makes whoever works on a task.
+    /// Creates the worker of a task.
     pub(crate) fn worker(&self, spec: &TaskSpec) -> Result<Worker, Error> {
         let provider = self.of(spec)?;
         self.check_address(provider)?;
@@ -142,7 +142,7 @@ impl Agents<'_> {
         }))
     }
 
-    /// The commands that Claude Code may run without asking, in its own words.
+    /// Returns the commands that Claude Code may run without asking, in its own syntax.
     fn shell_rules(&self, spec: &TaskSpec) -> claude_cli::ShellRules {
         let Settings { validate, commands, .. } = self.settings;
         let checks = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
@@ -237,7 +237,7 @@ impl Agents<'_> {
         })
     }
 
-    /// What actions that agents declare may use, and which of them need no leave.
+    /// Returns the resources that declared actions may use, and the actions that need no approval.
     pub(crate) fn declarable(&self) -> Declarable {
         let allowed = self.settings.actions.allowed.iter().map(|rule| ActionRule {
             command: rule.command.clone(),
@@ -249,7 +249,7 @@ impl Agents<'_> {
         Declarable { secrets, pull_request: None, allowed }
     }
 
-    /// The rules about commands, as the settings say.
+    /// Returns the rules about commands from the settings.
     pub(crate) fn rules(&self) -> Rules {
         let commands = &self.settings.commands;
         Rules {
@@ -261,7 +261,7 @@ impl Agents<'_> {
         }
     }
 
-    /// Where an agent program is.
+    /// Finds an agent program on the path.
     fn program(&self, provider: Provider, usual: &str) -> Result<PathBuf, Error> {
         let name = self.agent().program.as_deref().unwrap_or(usual);
         let path = env::var_os("PATH");
@@ -275,9 +275,9 @@ impl Agents<'_> {
         })
     }
 
-    /// The way into the account of an agent program: a key where one is named, and else what the
-    /// program itself would take. Claude Code takes a key of the environment before a login, Codex a
-    /// login before a key.
+    /// Returns the account of an agent program: a key if the settings name one, and otherwise the one that
+    /// the program itself would take. Claude Code prefers a key in the environment to a login, Codex a
+    /// login to a key.
     pub(crate) fn account(&self, provider: Provider) -> Account {
         let (variable, usual, file) = match provider {
             Provider::CodexCli => ("CODEX_HOME", ".codex", "auth.json"),
@@ -289,7 +289,7 @@ impl Agents<'_> {
         let key_first = provider == Provider::ClaudeCli;
         if named || (credential.is_some() && (key_first || !login.join(file).exists())) {
             let variable = match (provider, self.variable(provider)) {
-                // The program reads these by their own names, and everything else as a plain key.
+                // Claude Code reads these by their own names; any other variable is passed as a plain key.
                 (Provider::ClaudeCli, own) if OWN.contains(&own.as_str()) => own,
                 (Provider::ClaudeCli, _) => OWN[0].to_owned(),
                 (_, own) => own,
@@ -299,8 +299,8 @@ impl Agents<'_> {
         Account::Login(login)
     }
 
-    /// The variable that holds the key: the one that is named, or the first of those that the
-    /// vendor's own programs look at.
+    /// Returns the environment variable that holds the key: the one in the settings, or the first set one
+    /// of those that the vendor's own programs read.
     pub(crate) fn variable(&self, provider: Provider) -> String {
         if let Some(named) = &self.agent().key_env {
             return named.clone();
@@ -323,16 +323,16 @@ impl Agents<'_> {
     }
 }
 
-/// The names under which Claude Code reads a key or a long-lived token.
+/// Variables from which Claude Code reads a key or a long-lived token.
 const OWN: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 
-/// The name under which `OpenAI` and those who speak like it read a key.
+/// The variable from which `OpenAI` and compatible programs read a key.
 const OPENAI: &str = "OPENAI_API_KEY";
 
-/// Every variable that holds a key where nobody names another.
+/// All variables that hold a key unless the settings name another.
 pub(crate) const KEYS: [&str; 4] = [OWN[0], OWN[1], OWN[2], OPENAI];
 
-/// The agent programs that are on the path, in the order they are looked for.
+/// Returns the installed agent programs in the order of their lookup.
 pub(crate) fn installed() -> impl Iterator<Item = Provider> {
     let path = env::var_os("PATH");
     let found = move |name: &str| provider::find(OsStr::new(name), path.as_deref()).is_some();

@@ -1,5 +1,5 @@
-//! What an agent is told about its task beside the goal: its fence, the checks, and the person's own
-//! words.
+//! Composes the part of an agent's prompt beside the goal: its scope, the checks and the operator's own
+//! instructions.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,12 +10,13 @@ use unstuck_runner::build::Worker;
 
 use crate::settings::Settings;
 
-/// What the people of a project tell agents. Agent programs read these by themselves.
+/// Instructions of a project for agents. Agent programs read these files themselves, so only models are
+/// given them.
 const HOUSE_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// The most that a model is told of such a file.
+/// Maximum number of bytes of such a file in the prompt.
 const HOUSE_BYTES_MAX: usize = 32 * 1024;
 
-/// Everything about the task that is not its goal.
+/// Returns the part of the prompt beside the goal.
 pub(super) fn brief(
     settings: &Settings,
     spec: &TaskSpec,
@@ -45,7 +46,7 @@ fn list(title: &str, items: &[String]) -> Option<String> {
     }
     let mut text = format!("{title}:");
     for item in items {
-        // Writing into a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "\n- `{item}`");
     }
     Some(text)

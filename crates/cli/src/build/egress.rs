@@ -1,4 +1,4 @@
-//! What agents, setup commands and checks reach, as the settings say.
+//! Network access of agents, setup commands and checks, from the settings.
 
 use std::net::SocketAddr;
 
@@ -17,8 +17,8 @@ const SETUP: ReachSetting = ReachSetting { heading: "[run]", name: "setup_networ
 const CHECKS: ReachSetting = ReachSetting { heading: "[validate]", name: "network" };
 
 impl Agents<'_> {
-    /// What an agent program reaches: its service, and what `agent.network` names. A model behind an
-    /// API is called by the supervisor itself.
+    /// Returns the network access of an agent program: its service, and the hosts in `agent.network`. A
+    /// model behind an API is called by the supervisor itself.
     pub(super) fn egress(&self, provider: Provider) -> EgressPolicy {
         let reach = &self.settings.agent.network.0;
         if matches!(provider, Provider::AnthropicApi | Provider::OpenAiApi) || *reach == Reach::Open
@@ -32,8 +32,8 @@ impl Agents<'_> {
         proxied(self.settings, AGENT, (Destinations::for_agent(reach, &patterns), relays))
     }
 
-    /// Where an agent program finds its service: at the address that is named, or at its vendor's
-    /// hosts, those included at which a login is renewed.
+    /// Returns the addresses of an agent program's service: the configured one, or the vendor's hosts,
+    /// including those that renew a login.
     fn service_targets(&self, provider: Provider) -> Vec<Target> {
         if let Some(url) = self.base_url(provider) {
             return service_target(&url).into_iter().collect();
@@ -43,22 +43,22 @@ impl Agents<'_> {
     }
 }
 
-/// What setup commands reach.
+/// Returns the network access of setup commands.
 pub(super) fn setup_egress(settings: &Settings) -> EgressPolicy {
     command_egress(settings, SETUP, &settings.run.setup_network.0)
 }
 
-/// What the commands reach that a model behind an API runs.
+/// Returns the network access of commands that a model behind an API runs.
 pub(super) fn tool_egress(settings: &Settings) -> EgressPolicy {
     command_egress(settings, COMMANDS, &settings.commands.network.0)
 }
 
-/// What checks reach.
+/// Returns the network access of checks.
 pub(super) fn check_egress(settings: &Settings) -> EgressPolicy {
     command_egress(settings, CHECKS, &settings.validate.network.0)
 }
 
-/// No model is behind these commands, so that none of them has a service.
+/// Returns the network access of commands, which have no model's service.
 fn command_egress(settings: &Settings, setting: ReachSetting, reach: &Reach) -> EgressPolicy {
     match reach {
         Reach::Open => EgressPolicy::Open,
@@ -70,7 +70,7 @@ fn command_egress(settings: &Settings, setting: ReachSetting, reach: &Reach) -> 
     }
 }
 
-/// A proxy that leads to these hosts, and never to Unstuck's own server.
+/// Returns access through a proxy to these hosts, but never to Unstuck's own server.
 fn proxied(
     settings: &Settings,
     setting: ReachSetting,

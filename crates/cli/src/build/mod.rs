@@ -1,4 +1,4 @@
-//! From settings and tasks to what performs a build.
+//! Creates the parts that perform a build, from settings and tasks.
 
 mod agents;
 mod brief;

@@ -1,5 +1,4 @@
-//! How the script of a job is repaired: from the settings to whoever does it and the fence around
-//! them.
+//! Creates the worker and the scope for the repair of a job's script, from the settings.
 
 use std::ffi::OsString;
 
@@ -19,13 +18,13 @@ use crate::error::Error;
 use crate::project::Project;
 use crate::settings::RepairMode;
 
-/// What no repair touches beside that, whatever its scope says.
+/// Paths that no repair may change in addition, whatever its scope.
 const NEVER: [&str; 2] = [".github", "**/.gitattributes"];
 
-/// Everything that a repair runs finds this set.
+/// The environment variable that is set for all commands of a repair.
 const DRY_RUN: &str = "UNSTUCK_DRY_RUN";
 
-/// What is said of the fence beside its paths.
+/// The part of the prompt about the limits of a repair beside its paths.
 const FENCE: &str = "\
 This is a repair, not a run of the job:
 - Do not perform the job's actions and do not call outside services. Whatever you run finds \
@@ -35,25 +34,24 @@ UNSTUCK_DRY_RUN=1 in its environment.
 - Keep the script's arguments, its output and the keys of its actions as they are, unless they are \
 what is broken.";
 
-/// How a job is to be repaired.
+/// The repair settings of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RepairWanted {
-    /// What may be changed, as globs from the root of the project. Nothing: no repair.
+    /// Paths that may be changed, as globs from the root of the project. Empty: no repair.
     pub(crate) scope: Vec<String>,
-    /// How many repairs there are before a person is asked.
+    /// Number of repairs before a person is asked.
     pub(crate) attempts: u32,
-    /// What becomes of a repair.
     pub(crate) mode: RepairMode,
-    /// Whether a repair is used even after an action of the firing was applied.
+    /// Use a repair even after an action of the firing was applied.
     pub(crate) after_mutation: bool,
-    /// What has to pass before a repair is used.
+    /// Commands that must pass before a repair is used.
     pub(crate) validate: Vec<String>,
-    /// A run of the script that changes nothing, which has to pass as well.
+    /// A run of the script that changes nothing, which must pass as well.
     pub(crate) dry_run: Option<String>,
 }
 
 impl RepairWanted {
-    /// Nobody repairs it.
+    /// Returns settings without repair.
     pub(crate) const fn off() -> Self {
         Self {
             scope: Vec::new(),
@@ -65,18 +63,18 @@ impl RepairWanted {
         }
     }
 
-    /// Whether there is anything to repair, and anybody.
+    /// Returns whether repairs are on: a mode, attempts and a scope.
     pub(crate) const fn is_on(&self) -> bool {
         !matches!(self.mode, RepairMode::Off) && self.attempts > 0 && !self.scope.is_empty()
     }
 
-    /// The job as the engine gets it: with the account that its repairs need, and how many there are.
+    /// Returns the job for the engine, with the account that its repairs need and their number.
     pub(crate) fn job(&self, agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, Error> {
         let gate = if self.is_on() { agents.gate(agents.of(&spec)?) } else { spec.gate };
         Ok(self.limits(TaskSpec { gate, ..spec }))
     }
 
-    /// The same where nobody repairs it, which takes no agent.
+    /// Adds the repair limits to the job. This needs no agent, so it serves jobs without repair too.
     pub(crate) fn limits(&self, spec: TaskSpec) -> TaskSpec {
         let attempts = if self.is_on() { self.attempts } else { 0 };
         TaskSpec {
@@ -91,7 +89,7 @@ impl RepairWanted {
     }
 }
 
-/// What performs the repairs of a job that runs `command`.
+/// Returns the settings that perform the repairs of a job that runs `command`.
 pub(crate) async fn repair_settings(
     project: &Project,
     agents: &Agents<'_>,
@@ -109,7 +107,7 @@ pub(crate) async fn repair_settings(
         work: BuildSettings {
             in_place: false,
             says_walls: false,
-            // Nothing that belongs to the job is declared or done by whoever repairs it.
+            // The repairing agent declares and performs no actions of the job.
             control: None,
             remote: None,
             pull_request: false,
@@ -120,7 +118,7 @@ pub(crate) async fn repair_settings(
     })
 }
 
-/// The job as a task: its fence is strict, and its proof is green or is none.
+/// Returns the settings of the job as a task: its scope is strict, and its checks must be green.
 fn task(
     agents: &Agents<'_>,
     spec: &TaskSpec,
@@ -133,7 +131,7 @@ fn task(
     let repaired = TaskSpec {
         validate: Some(proof.clone()),
         scope: ScopeSpec { allowed: wanted.scope.clone(), forbidden: forbidden.clone() },
-        // The runner says what the job is for.
+        // The runner adds the purpose of the job.
         brief: String::new(),
         ..spec.clone()
     };
@@ -156,7 +154,7 @@ fn task(
             pre_commit: checks(Gate::PreCommit, &proof)?,
             pre_push: checks(Gate::PrePush, &[])?,
             pre_pr: checks(Gate::PrePr, &[])?,
-            // What was red before is what is to be repaired.
+            // The check that was red before is the one to be repaired.
             baseline: BaselineMode::Green,
         },
         brief: format!("{}\n\n{FENCE}", usual.brief),

@@ -1,5 +1,5 @@
-//! What must not be shown: the values of variables whose names say that they are secret, and what
-//! the settings hold that lets somebody in.
+//! Collects the secrets to redact: values of environment variables with secret names, and credentials in
+//! the settings.
 
 use std::env;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use unstuck_world::redact::Redactor;
 use crate::project::Project;
 use crate::settings::{Notify, Settings, variable};
 
-/// A variable with one of these words in its name holds a secret.
+/// Words in the name of a variable that holds a secret.
 const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE"];
-/// Shorter values are words of every text.
+/// Minimum length of a secret value; shorter values occur in any text.
 const VALUE_BYTES_MIN: usize = 8;
 
-/// The secrets of the environment, and those of these settings.
+/// Returns the secrets of the environment and of these settings.
 pub(crate) fn secrets(settings: &Settings) -> Vec<String> {
     let mut secrets = of_environment();
     secrets.extend(settings.agent.key_env.as_deref().and_then(variable));
@@ -25,8 +25,9 @@ pub(crate) fn secrets(settings: &Settings) -> Vec<String> {
     secrets
 }
 
-/// Takes all secrets that are known in a project out of what is said and kept. Where its settings
-/// cannot be read, whoever needs them says so.
+/// Returns the redactor of all secrets that are known in a project, for output and stored text. If the
+/// settings cannot be read, only the secrets of the environment are known; the caller that needs the
+/// settings reports the error.
 pub(crate) fn redactor(project: &Project) -> Arc<Redactor> {
     project.redactor(|| {
         let secrets = project.settings().map(|resolved| secrets(&resolved.settings));
@@ -34,7 +35,7 @@ pub(crate) fn redactor(project: &Project) -> Arc<Redactor> {
     })
 }
 
-/// Takes out the secrets of the environment.
+/// Returns the redactor of the secrets of the environment.
 pub(crate) fn environment_redactor() -> Redactor {
     of_values(&of_environment())
 }
@@ -52,7 +53,7 @@ fn of_environment() -> Vec<String> {
     readable.filter_map(named).collect()
 }
 
-/// The password in the address of a proxy.
+/// Returns the password in the address of a proxy.
 fn password_of_proxy(name: &str, value: &str) -> Option<String> {
     let is_proxy = name.to_uppercase().ends_with("_PROXY");
     let (_, rest) = value.split_once("://").filter(|_| is_proxy)?;

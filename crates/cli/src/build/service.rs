@@ -1,5 +1,5 @@
-//! Which service an agent works with, which credential it shows there, and what of the person's
-//! environment it gets. Why a key does not go just anywhere: `docs/design/providers.md`.
+//! Determines the service of an agent, the credential for it, and the part of the operator's environment
+//! that the agent gets. The reasons why a key is not sent just anywhere are in `docs/design/providers.md`.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,14 +15,14 @@ use crate::problem::Problem;
 use crate::settings::{Provider, variable};
 
 impl Agents<'_> {
-    /// The address of a provider's service, where it is not the vendor's own: as the settings say,
-    /// and else as the person's environment says.
+    /// Returns the address of a provider's service if it is not the vendor's own: from the settings, or
+    /// else from the operator's environment.
     pub(crate) fn base_url(&self, provider: Provider) -> Option<String> {
         let named = self.settings.agent.base_url.clone();
         named.or_else(|| address_variable(provider).and_then(said))
     }
 
-    /// The host that a provider's calls go to, and the variable that names it, where one does.
+    /// Returns the host of a provider's calls, with the environment variable that names it, if one does.
     pub(crate) fn host(&self, provider: Provider) -> Option<(String, Option<&'static str>)> {
         let Some(url) = self.base_url(provider) else {
             let login = matches!(self.account(provider), Account::Login(_));
@@ -33,8 +33,8 @@ impl Agents<'_> {
         Some((host, address_variable(provider).filter(|_| by_variable)))
     }
 
-    /// A project's own file may come from anybody. Where it names a service, neither a vendor's key
-    /// nor a login goes there unless the person's environment names that service as well.
+    /// Refuses a service named by the project's own settings file, which may come from any author: neither
+    /// a vendor's key nor a login is sent there unless the operator's environment names the same service.
     pub(super) fn check_address(&self, provider: Provider) -> Result<(), Error> {
         let agent = &self.settings.agent;
         let Some(url) = agent.base_url.as_deref().filter(|_| agent.address_of_project) else {
@@ -62,8 +62,8 @@ impl Agents<'_> {
         Err(Error::Problems(vec![problem.about("agent.base_url").hinting(hint)]))
     }
 
-    /// The credential of the vendor that would be shown to a service; none where the key is one that
-    /// was named for this very project.
+    /// Returns the vendor's credential that would be sent to a service; `None` for a key that the settings
+    /// name for this project.
     fn vendors_key(&self, provider: Provider) -> Option<String> {
         let variable = self.variable(provider);
         match provider {
@@ -82,12 +82,12 @@ impl Agents<'_> {
     }
 }
 
-/// What of the person's environment is for agent programs, beside what every command gets.
+/// Returns the part of the operator's environment for agent programs, in addition to that of every command.
 pub(super) fn of_agents() -> Vec<(OsString, OsString)> {
     Environment::of_agents(env::vars_os())
 }
 
-/// The proxies that the person's environment names.
+/// Returns the proxies of the operator's environment.
 pub(super) fn proxies() -> Proxies {
     let either = |lower: &str, upper: &str| said(lower).or_else(|| said(upper));
     let all = either("all_proxy", "ALL_PROXY");
@@ -98,12 +98,12 @@ pub(super) fn proxies() -> Proxies {
     }
 }
 
-/// What a variable says, where it says anything.
+/// Returns the value of an environment variable, if it is not blank.
 fn said(name: impl AsRef<str>) -> Option<String> {
     variable(name.as_ref()).filter(|value| !value.trim().is_empty())
 }
 
-/// The variable by which a vendor's programs are told another address.
+/// Returns the environment variable for the service address in a vendor's programs.
 const fn address_variable(provider: Provider) -> Option<&'static str> {
     match provider {
         Provider::ClaudeCli | Provider::AnthropicApi => Some("ANTHROPIC_BASE_URL"),
@@ -112,7 +112,7 @@ const fn address_variable(provider: Provider) -> Option<&'static str> {
     }
 }
 
-/// The vendor's own host, for a login and for a key.
+/// Returns the vendor's own host, for a login or for a key.
 const fn own_host(provider: Provider, login: bool) -> Option<&'static str> {
     match provider {
         Provider::ClaudeCli | Provider::AnthropicApi => Some("api.anthropic.com"),
@@ -122,7 +122,7 @@ const fn own_host(provider: Provider, login: bool) -> Option<&'static str> {
     }
 }
 
-/// The hosts of a vendor that its agent program works with, whichever way it gets into its account.
+/// Returns the vendor's hosts that its agent program uses, with a login or with a key.
 pub(super) const fn hosts_of_vendor(provider: Provider) -> &'static [&'static str] {
     match provider {
         Provider::ClaudeCli | Provider::AnthropicApi => {
@@ -135,7 +135,7 @@ pub(super) const fn hosts_of_vendor(provider: Provider) -> &'static [&'static st
     }
 }
 
-/// The host of an address. One that can be read in two ways has none.
+/// Returns the host of an address; `None` if the address is ambiguous.
 fn host_of(url: &str) -> Option<String> {
     let (scheme, rest) = url.trim().split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
@@ -151,7 +151,7 @@ fn host_of(url: &str) -> Option<String> {
     (!host.is_empty()).then(|| host.to_ascii_lowercase())
 }
 
-/// Whether calls to a host do not leave this machine.
+/// Returns whether calls to a host stay on this machine.
 fn is_this_machine(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -1,4 +1,4 @@
-//! What all tasks of a build share.
+//! Settings that all tasks of a build share.
 
 use std::env;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::project::Project;
 use crate::settings::{Settings, variable};
 
-/// How agents that are programs talk to whoever decides.
+/// Returns the control connection of agent programs to the decider.
 fn control(project: &Project, declarable: Declarable) -> Result<Control, Error> {
     let path = project.token_key();
     let key = TokenKey::open(&path)
@@ -34,7 +34,7 @@ fn control(project: &Project, declarable: Declarable) -> Result<Control, Error> 
     Ok(Control { socket: project.socket(), key, declarable })
 }
 
-/// The secrets that actions may use, as far as they are set: one that is missing is asked for when an
+/// Returns the secrets that actions may use, as far as they are set; a missing one is asked for when an
 /// action needs it.
 fn credentials(settings: &Settings) -> Credentials {
     let named = settings.actions.allowed.iter().flat_map(|rule| &rule.secrets);
@@ -42,7 +42,7 @@ fn credentials(settings: &Settings) -> Credentials {
     set.collect()
 }
 
-/// Everything that performs a build of these tasks.
+/// Returns the settings that perform a build of these tasks.
 pub(crate) async fn build_settings(
     project: &Project,
     agents: &Agents<'_>,

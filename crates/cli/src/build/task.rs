@@ -1,4 +1,4 @@
-//! One task: what it lacks is taken from the settings, and what performs it is made.
+//! Completes a task from the settings, and creates the parts that perform it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::problem::Problem;
 use crate::settings::{Baseline, FILE, MAX_COST, Mode, Settings};
 
-/// The task as the engine gets it: with its account, and what happens after its checks.
+/// Returns the task for the engine, with its account and the actions after its checks.
 pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, Error> {
     let provider = agents.of(&spec)?;
     let run = &agents.settings.run;
@@ -30,7 +30,7 @@ pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, 
         allowed: allowed(agents.settings, &spec.scope.allowed),
         ..spec.scope
     };
-    // It holds for this build, and for all that goes on with it.
+    // The budget applies to this build and to its continuations.
     let build_budget =
         spec.options.contains_key(MAX_COST).then_some(agents.policy.budget.per_build);
     let overrides = Overrides { build_budget, ..spec.overrides };
@@ -44,7 +44,7 @@ pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, 
     })
 }
 
-/// What a task may change: what it says itself, or what the settings say.
+/// Returns the paths that a task may change: its own, or those of the settings.
 fn allowed(settings: &Settings, own: &[String]) -> Vec<String> {
     if own.is_empty() { settings.scope.allowed.clone() } else { own.to_vec() }
 }
@@ -59,8 +59,8 @@ fn of_git(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
     })
 }
 
-/// What decides how the project is checked, built, published and looked after. A task changes it only
-/// when a person says so, or where its scope names it.
+/// Paths that determine how the project is checked, built, published and maintained. A task may change them
+/// only with a person's approval, or if its scope names them.
 pub(super) const DECIDING: [&str; 25] = [
     FILE,
     "*/**/unstuck.toml",
@@ -89,7 +89,7 @@ pub(super) const DECIDING: [&str; 25] = [
     ".lefthook",
 ];
 
-/// What performs a task.
+/// Returns the settings that perform a task.
 pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<TaskSettings, Error> {
     let settings = agents.settings;
     let allowed = allowed(settings, &spec.scope.allowed);
@@ -97,7 +97,7 @@ pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<Task
     let model = agents.model(spec);
     let (run, validate) = (&settings.run, &settings.validate);
     let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
-    // Checks put the settings back, where there are any of both.
+    // The checks restore the settings file if there are checks and a file.
     let is_put_back = !pre_commit.is_empty() && agents.root.join(FILE).is_file();
     let checks = |gate, commands: &[String]| {
         let checks = Checks::new(gate, commands, &validate.protect)

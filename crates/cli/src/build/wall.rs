@@ -1,4 +1,4 @@
-//! What the settings add to the walls around agents, commands, setup, checks and hooks.
+//! Additions of the settings to the sandboxes of agents, commands, setup, checks and hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use unstuck_world::process::{Limits, Private, Wall};
 
 use crate::settings::WallSettings;
 
-/// Bytes of a megabyte, as `wall.memory_mb` counts them.
+/// Bytes per megabyte of `wall.memory_mb`.
 const MEGABYTE: u64 = 1 << 20;
 
-/// The rules of the settings, for the project at `root`.
+/// Returns the sandbox rules of the settings, for the project at `root`.
 pub(crate) fn wall_rules(settings: &WallSettings, root: &Path) -> Wall {
     let paths = |texts: &[String]| -> Vec<PathBuf> {
         texts.iter().map(|text| expand(text, root)).collect()
@@ -27,7 +27,7 @@ pub(crate) fn wall_rules(settings: &WallSettings, root: &Path) -> Wall {
     }
 }
 
-/// A path of the settings: `~` is the home folder, and what is not absolute begins at the root.
+/// Expands a path of the settings: `~` is the home folder, and a relative path begins at the root.
 fn expand(text: &str, root: &Path) -> PathBuf {
     let path = Path::new(text);
     match (path.strip_prefix("~"), std::env::home_dir()) {

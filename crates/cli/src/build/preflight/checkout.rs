@@ -1,5 +1,6 @@
-//! Checks and links that name the person's own checkout by its path: in a worktree they would test the
-//! files of the checkout, which no agent changes. What git does not track there is no part of the work.
+//! Finds checks and symbolic links that name the operator's own checkout by its path: in a worktree they
+//! would test the files of the checkout, which no agent changes. Untracked files there are not part of the
+//! work.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,10 +13,10 @@ use unstuck_world::validate::defining_files;
 use super::{CHECKS, Concern, OWN_CODE};
 use crate::settings::FILE;
 
-/// Folders of what is installed in a checkout and not changed by agents.
+/// Folders of installed packages, which agents do not change.
 const INSTALLED: [&str; 3] = [".venv", "venv", "node_modules"];
 
-/// What leads to the checkout at `root`.
+/// Returns a concern for each reference to the checkout at `root`.
 pub(super) async fn inspect(root: &Path, checks: &[String]) -> Vec<Concern> {
     let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let git = Git::at("git", root);
@@ -47,7 +48,7 @@ pub(super) async fn inspect(root: &Path, checks: &[String]) -> Vec<Concern> {
     concerns
 }
 
-/// Tracked links with an absolute path into the checkout.
+/// Returns a concern for each tracked link with an absolute path into the checkout.
 async fn links(git: &Git, head: &Oid, (root, real): (&Path, &Path)) -> Vec<Concern> {
     let Ok(links) = git.links_in(head).await else { return Vec::new() };
     let leading = links.into_iter().filter_map(|link| {
@@ -73,7 +74,7 @@ async fn links(git: &Git, head: &Oid, (root, real): (&Path, &Path)) -> Vec<Conce
         .collect()
 }
 
-/// Whether a text names this folder, or something in it that is tracked and not installed there.
+/// Returns whether a text names this folder, or a path in it that is tracked and not installed.
 fn names_path(text: &str, root: &Path, tracked: &BTreeSet<PathBuf>) -> bool {
     let Some(root) = root.to_str().filter(|root| root.len() > 1) else { return false };
     text.match_indices(root).any(|(at, _)| {

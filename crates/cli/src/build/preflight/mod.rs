@@ -1,8 +1,8 @@
-//! What is looked at before money is spent: whether the checks can run, whether they test the code of
-//! their own worktree, and whether the commit to start from can be used.
+//! Checks, before money is spent, that the checks can run, that they test the code of their own worktree,
+//! and that the start commit is usable.
 //!
-//! `doctor` shows all of it, `run` says it and does not begin where something stops it. Nothing is
-//! changed by looking, and no check is run.
+//! `doctor` shows all concerns; `run` prints them and does not begin if one of them stops it. The preflight
+//! changes nothing and runs no check.
 
 mod checkout;
 mod programs;
@@ -19,27 +19,27 @@ use crate::error::Error;
 use crate::problem::Problem;
 use crate::settings::{FILE, Settings};
 
-/// Something that was found.
+/// A finding of the preflight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Concern {
-    /// What it is about, in one word.
+    /// The topic, in one or two words.
     pub(crate) about: &'static str,
     pub(crate) weight: Weight,
     pub(crate) code: Code,
-    /// What was found.
+    /// The finding itself.
     pub(crate) says: String,
-    /// What to do about it: a command, or the line to write.
+    /// The remedy: a command, or the line to write.
     pub(crate) todo: String,
 }
 
-/// How much it weighs.
+/// The severity of a concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// No run begins.
+    /// A run does not begin.
     Stops,
-    /// A run begins, and it is said.
+    /// A run begins, with a warning.
     Warns,
-    /// It is taken care of; only `doctor` shows it.
+    /// Unstuck takes care of it; only `doctor` shows it.
     Notes,
 }
 
@@ -60,13 +60,13 @@ impl Concern {
         Self { weight: Weight::Notes, ..Self::stops(about, code, says, "") }
     }
 
-    /// One line for a person.
+    /// Formats the concern as one line for a person.
     pub(crate) fn line(&self) -> String {
         format!("{} → {}", self.says, self.todo)
     }
 }
 
-/// Looks at everything that these checks need in the project at `root`.
+/// Inspects all that these checks need in the project at `root`.
 pub(crate) async fn inspect(root: &Path, settings: &Settings, checks: &[String]) -> Vec<Concern> {
     let mut concerns = repository::inspect(root).await;
     concerns.extend(nothing_checked(checks));
@@ -78,7 +78,7 @@ pub(crate) async fn inspect(root: &Path, settings: &Settings, checks: &[String])
     concerns
 }
 
-/// The first thing that stops a run as an error, else what is worth saying.
+/// Returns all concerns that stop a run as an error, or else the warnings.
 pub(crate) fn refuse(concerns: Vec<Concern>) -> Result<Vec<Concern>, Error> {
     let (stops, mut warns): (Vec<Concern>, Vec<Concern>) =
         concerns.into_iter().partition(|concern| concern.weight == Weight::Stops);
@@ -100,7 +100,7 @@ fn nothing_checked(checks: &[String]) -> Option<Concern> {
     })
 }
 
-/// A `node_modules` that is shared leads to the packages of the checkout.
+/// Returns a concern if a shared `node_modules` leads to the packages of the checkout.
 fn shared_links(root: &Path, settings: &Settings) -> Option<Concern> {
     let shared = settings.run.share.iter().any(|path| path.trim_end_matches('/') == "node_modules");
     let links = if shared { own_links(root) } else { Vec::new() };

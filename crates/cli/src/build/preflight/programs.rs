@@ -1,4 +1,4 @@
-//! Whether the programs that checks and setup begin with are there.
+//! Checks that the first programs of checks and setup commands exist.
 
 use std::env;
 use std::ffi::OsStr;
@@ -15,12 +15,12 @@ use crate::settings::FILE;
 
 /// Folders that setup fills with programs.
 const INSTALLED: [&str; 4] = [".venv/", "venv/", "node_modules/", "vendor/"];
-/// What makes a word something else than the name of a program.
+/// Characters that make a word more than the plain name of a program.
 const EXPANDED: &[char] = &['$', '*', '?', '~', '[', '(', '{', '"', '\''];
 /// Shells that run a file.
 const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
 
-/// What is missing for these checks.
+/// Returns a concern for each program, module or file that these commands lack.
 pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) -> Vec<Concern> {
     let mut found: Vec<Concern> = Vec::new();
     for (line, is_setup) in
@@ -28,8 +28,7 @@ pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) ->
     {
         for command in programs_of(line) {
             let Some(missing) = missing(root, &command).await else { continue };
-            // A line that tries one thing after the other may do without any of them, and setup may
-            // install what checks need.
+            // A line with alternatives may not need any of them, and setup may install what checks need.
             let certain = !is_conditional(line) && (is_setup || setup.is_empty());
             let concern = missing.concern(line, certain, is_setup);
             if !found.contains(&concern) {
@@ -40,13 +39,13 @@ pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) ->
     found
 }
 
-/// What a command lacks.
+/// A dependency that a command lacks.
 enum Missing {
     /// A program that is not on the path.
     Program(String),
-    /// A program that only setup could have put there.
+    /// A program that only setup could have installed.
     Installed(String),
-    /// A module of Python.
+    /// A Python module.
     Module { python: String, module: String },
     /// A file that is run.
     File(String),
@@ -77,7 +76,7 @@ impl Missing {
                 format!("write it, or change {place} in {FILE}"),
             ),
         };
-        // A file may be what the task is to write.
+        // The file may be part of the task.
         if certain && !matches!(self, Self::File(_)) {
             Concern::stops(CHECKS, Code::ToolMissing, says, todo)
         } else {
@@ -86,7 +85,7 @@ impl Missing {
     }
 }
 
-/// The setting that installs a program.
+/// Returns the setting that installs a program.
 fn installing(name: &str) -> &'static str {
     if name.contains("node_modules") {
         "`setup = [\"npm ci\"]`"

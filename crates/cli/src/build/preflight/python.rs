@@ -1,4 +1,4 @@
-//! Python: modules that checks need, and packages that were installed from the person's checkout.
+//! Python: modules that checks need, and packages that were installed from the operator's checkout.
 
 use std::env;
 use std::ffi::OsStr;
@@ -17,12 +17,12 @@ use super::{Concern, OWN_CODE};
 use crate::render::words;
 use crate::settings::FILE;
 
-/// How long an interpreter may take to answer.
+/// Maximum time for an answer of an interpreter.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
-/// More than this is read of no file.
+/// Maximum size of a file that is read.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 const SEARCHED: &str = "import sys\nprint('\\n'.join(sys.path))";
-/// Commands of setup that make an environment of the worktree's own.
+/// Setup commands that create an environment in the worktree.
 const OWN_ENVIRONMENT: [&str; 8] = [
     "venv",
     "virtualenv",
@@ -34,7 +34,7 @@ const OWN_ENVIRONMENT: [&str; 8] = [
     "pip install",
 ];
 
-/// Whether an interpreter finds a module. One that does not answer is taken to have it.
+/// Returns whether an interpreter finds a module; `true` if the interpreter does not answer.
 pub(super) async fn has_module(root: &Path, python: &Path, module: &str) -> bool {
     let look = "import importlib.util, sys\n\
                 sys.exit(0 if importlib.util.find_spec(sys.argv[1]) else 3)";
@@ -47,8 +47,8 @@ pub(super) async fn has_module(root: &Path, python: &Path, module: &str) -> bool
     }
 }
 
-/// Packages that the interpreters of these checks would import from the checkout. What `pip install -e`
-/// writes is led to the worktree; what loads the checkout by code of its own cannot be.
+/// Returns a concern for each package that the interpreters of these checks would import from the checkout.
+/// The files of `pip install -e` are redirected to the worktree; a loader with code of its own cannot be.
 pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) -> Vec<Concern> {
     let own = |line: &String| OWN_ENVIRONMENT.iter().any(|words| line.contains(words));
     if let Some(line) = setup.iter().find(|line| installs_worktree_elsewhere(line)) {
@@ -81,7 +81,7 @@ pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) ->
     concerns
 }
 
-/// Whether a command of setup makes the person's own Python import a worktree from then on.
+/// Returns whether a setup command makes the operator's own Python import a worktree from then on.
 fn installs_worktree_elsewhere(line: &str) -> bool {
     let editable = line.contains("pip install -e") || line.contains("pip install --editable");
     editable && !line.contains("venv") && !line.contains("uv pip")
@@ -99,7 +99,7 @@ fn cannot_be_led(file: &Path) -> Concern {
     Concern::stops(OWN_CODE, Code::PreconditionMissing, says, todo)
 }
 
-/// The interpreters that checks start, by their own name or behind a script.
+/// Returns the interpreters that checks start, directly or through a script.
 fn interpreters(checks: &[String]) -> Vec<PathBuf> {
     let path = env::var_os("PATH");
     let mut found = Vec::new();
@@ -119,7 +119,7 @@ fn interpreters(checks: &[String]) -> Vec<PathBuf> {
     found
 }
 
-/// What the first line of a script names.
+/// Returns the interpreter in the first line of a script.
 fn behind(script: &Path) -> Option<PathBuf> {
     let text = read(script)?;
     let line = text.lines().next()?.strip_prefix("#!")?;
@@ -134,7 +134,7 @@ fn read(path: &Path) -> Option<String> {
         .map(|bytes| String::from_utf8_lossy(&bytes).into())
 }
 
-/// Files in the folders of installed packages that lead to the checkout.
+/// Returns the files in the folders of installed packages that refer to the checkout.
 async fn leading_back(root: &Path, python: &Path) -> Vec<PathBuf> {
     let mut command = Command::new(python);
     command.args(["-c", SEARCHED]).current_dir(root).stdin(Stdio::null()).kill_on_drop(true);
@@ -155,12 +155,12 @@ async fn leading_back(root: &Path, python: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What setuptools writes.
+/// Returns whether the name is that of an editable finder by setuptools.
 fn is_finder(name: &str) -> bool {
     name.starts_with("__editable__") && is_python(name)
 }
 
-/// What other build tools write.
+/// Returns whether the name is that of an editable loader by another build tool.
 fn is_loader(name: &str) -> bool {
     name.starts_with('_') && name.contains("editable") && is_python(name) && !is_finder(name)
 }

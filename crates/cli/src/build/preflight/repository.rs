@@ -1,4 +1,4 @@
-//! The commit that builds start from, and what a worktree of it needs beside git.
+//! Checks the start commit of builds, and the needs of its worktrees beside git.
 
 use std::env;
 use std::ffi::OsStr;
@@ -14,7 +14,8 @@ const REPOSITORY: &str = "repository";
 const SUBMODULES: &str = "submodules";
 const LARGE_FILES: &str = "git-lfs";
 
-/// What is wrong with it. A repository that cannot be opened at all is for others to say.
+/// Returns the concerns about the start commit. A repository that cannot be opened at all is reported
+/// elsewhere.
 pub(super) async fn inspect(root: &Path) -> Vec<Concern> {
     let git = Git::at("git", root);
     let (Ok(layout), Ok(head)) = (git.layout().await, git.head().await) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Whether an agent that may do everything is kept in.
+//! Checks that an agent with all permissions runs in a sandbox.
 
 use unstuck_core::fault::Code;
 use unstuck_world::process::Wall;
@@ -8,8 +8,8 @@ use crate::settings::{FILE, Permissions, Settings};
 
 const WALL: &str = "wall";
 
-/// An agent that may do everything does not begin where the machine cannot keep it in, unless the
-/// settings say so.
+/// Returns a concern that stops the run if an agent with all permissions would start on a machine without a
+/// complete sandbox, unless the settings allow it.
 pub(super) fn inspect(settings: &Settings) -> Option<Concern> {
     let everything = settings.agent.permissions == Permissions::Everything;
     if !everything || settings.wall.allow_missing {
