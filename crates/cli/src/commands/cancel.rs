@@ -1,4 +1,4 @@
-//! `unstuck cancel`: a build is ended.
+//! `unstuck cancel`: ends a build.
 
 use std::path::Path;
 
@@ -12,13 +12,12 @@ use crate::exit::Exit;
 use crate::project::{self, which};
 use crate::render::{Terminal, words};
 
-/// Carries it out.
 pub(crate) fn run(args: &Cancel, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "cancel", args.json)?;
     project::runtime()?.block_on(async {
         let (store, name) = (control.store.as_ref(), control.project.name());
         let build = which::open_build(store, name, args.build).await?;
-        // What cannot be done is not asked about.
+        // A command that would be refused needs no confirmation.
         let possible = !build.standing && !build.state.has_ended();
         if possible && !control.agreed(args.yes, &question(&build))? {
             return Ok(());

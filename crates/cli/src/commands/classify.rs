@@ -1,4 +1,4 @@
-//! `unstuck classify`: the code and signature of what a failed program wrote.
+//! `unstuck classify`: prints the fault code and signature of a failed program's output.
 
 use std::fmt;
 use std::io::Write;
@@ -15,7 +15,6 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::render::{self, Terminal, style};
 
-/// Carries it out.
 pub(crate) fn run(args: &Classify, terminal: &Terminal) -> Result<Exit, Error> {
     let mut input = Input::open(args.file.as_deref())?;
     if input.is_terminal() {
@@ -28,7 +27,7 @@ pub(crate) fn run(args: &Classify, terminal: &Terminal) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// One text, one answer.
+/// Classifies the input as one text.
 fn single(input: &mut Input, json: bool, terminal: &Terminal) -> Result<(), Error> {
     let end = input.end()?;
     let reading = text_rules::read(&end.text);
@@ -43,8 +42,8 @@ fn single(input: &mut Input, json: bool, terminal: &Terminal) -> Result<(), Erro
     Ok(())
 }
 
-/// One JSON string per line in, one answer per line out. Whatever ends it, all answers before it
-/// have been written.
+/// Classifies each line of input, a JSON string, and writes one answer per line. If an error ends the
+/// input, all answers before it have been written.
 fn bulk(input: &mut Input, answer: Answer, out: &mut impl Write) -> Result<(), Error> {
     let ended = answer_lines(input, answer, out);
     out.flush()?;
@@ -68,7 +67,7 @@ fn answer_lines(input: &mut Input, answer: Answer, out: &mut impl Write) -> Resu
     Ok(())
 }
 
-/// What is written for each line in bulk.
+/// The form of the answer for each line in bulk.
 #[derive(Clone, Copy)]
 enum Answer {
     Json,
@@ -77,7 +76,7 @@ enum Answer {
 }
 
 impl Answer {
-    /// None when the input is one text.
+    /// Returns the form of bulk answers; `None` if the input is one text.
     fn in_bulk(args: &Classify) -> Option<Self> {
         match args {
             Classify { code_only: true, .. } => Some(Self::Code),
@@ -88,7 +87,7 @@ impl Answer {
     }
 }
 
-/// An answer as JSON.
+/// An answer in its JSON form.
 #[derive(Serialize)]
 struct Reported {
     code: Code,
@@ -98,12 +97,12 @@ struct Reported {
     class: Class,
     retryable: bool,
     rule: &'static str,
-    /// Whether the text tells of a failure at all.
+    /// Set if the text tells of a failure at all.
     diagnostic: bool,
     signature: Signature,
-    /// Signatures compare only within one version.
+    /// The version of signatures; signatures compare only within one version.
     signature_version: u32,
-    /// How much of the beginning was not looked at.
+    /// Number of bytes at the beginning that were not examined.
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped_bytes: Option<u64>,
 }
@@ -157,8 +156,8 @@ fn meaning(class: Class) -> &'static str {
     }
 }
 
-/// What a line of bulk input says. The text in it is read where it lies, without a copy, and as
-/// bytes: tools write what is not Unicode, and JSON made of that has lone surrogates in it.
+/// The classification of a line of bulk input. The text is read in place, without a copy, and as bytes:
+/// tools write output that is not Unicode, and JSON made of it contains lone surrogates.
 struct Read(Reading);
 
 impl<'de> Deserialize<'de> for Read {
@@ -181,7 +180,7 @@ impl Visitor<'_> for ReadText {
     }
 }
 
-/// The parser counts lines from the start of what it was given, which is one line of ours.
+/// Formats a parser error without its line number, because the parser was given only one line of the input.
 fn said_plainly(line: &[u8], error: &serde_json::Error) -> String {
     if line.trim_ascii().is_empty() {
         return "empty, expected a JSON string".to_owned();

@@ -1,4 +1,4 @@
-//! `unstuck completions`: the completion script of a shell.
+//! `unstuck completions`: writes the completion script of a shell.
 
 use std::io::Write as _;
 
@@ -9,9 +9,8 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::render::Terminal;
 
-/// Carries it out.
 pub(crate) fn run(args: &Completions, terminal: &Terminal) -> Result<Exit, Error> {
-    // Into memory first: the generator has no way to report a pipe that was closed.
+    // Written to memory first: the generator cannot report a closed pipe.
     let mut script = Vec::new();
     let mut command = args::command(ColorChoice::Never);
     clap_complete::generate(args.shell, &mut command, "unstuck", &mut script);

@@ -1,4 +1,4 @@
-//! `unstuck config`: the settings as they are resolved. `unstuck schema`: what can be set at all.
+//! `unstuck config`: shows the resolved settings. `unstuck schema`: writes the schema of all settings.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::project::Project;
 use crate::render::{self, Terminal, style};
 use crate::settings::{Flags, Origin, Resolved, Shown, schema};
 
-/// One setting, for a program.
+/// A setting in its JSON form.
 #[derive(Serialize)]
 struct Row<'a> {
     key: &'a str,
@@ -20,7 +20,6 @@ struct Row<'a> {
     origin: String,
 }
 
-/// Carries it out.
 pub(crate) fn run(args: &Config, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let resolved = Resolved::load(project.root(), args.file.path.as_deref(), &Flags::new())?;
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &Config, dir: Option<&Path>, terminal: &Terminal) -> Res
     Ok(Exit::Done)
 }
 
-/// Writes the schema.
+/// Writes the JSON schema of the settings or of the events.
 pub(crate) fn schema_of(args: &Schema, terminal: &Terminal) -> Result<Exit, Error> {
     let mut out = terminal.plain();
     let schema = match args.of {

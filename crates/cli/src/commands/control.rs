@@ -1,5 +1,5 @@
-//! What the verbs that control a build have in common: they have something decided, whoever holds
-//! the project, and say in a line what was done and what follows.
+//! Shared parts of the verbs that control a build: they send a command to the decider, this process or the
+//! holder, and print in one line the effect and the next step.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::project::{Line, Project};
 use crate::render::{self, Terminal};
 
-/// A project that somebody wants to control.
+/// A project under the control of a verb.
 pub(super) struct Control<'a> {
     pub(super) project: Project,
     pub(super) store: Arc<dyn Store>,
@@ -23,15 +23,15 @@ pub(super) struct Control<'a> {
     json: bool,
 }
 
-/// What was decided.
+/// The events of a command.
 pub(super) struct Sent {
     pub(super) events: Vec<Recorded>,
-    /// Whether somebody is at work who acts on it.
+    /// Set if another process holds the project and acts on the events.
     pub(super) held: bool,
 }
 
 impl Sent {
-    /// When it is acted upon.
+    /// Returns the sentence that states when the work goes on.
     pub(super) const fn follows(&self) -> &'static str {
         if self.held { "It goes on now." } else { "It goes on at the next start." }
     }
@@ -49,8 +49,7 @@ impl<'a> Control<'a> {
         Ok(Self { project, store, terminal, verb, json })
     }
 
-    /// Has one command decided. What does not fit the state things are in is an error that waits
-    /// for its next step.
+    /// Sends a command. A rejection becomes an error whose hint the caller adds with [`hinted`].
     pub(super) async fn send(&self, command: Command) -> Result<Sent, Error> {
         let line = Line::open(&self.project, &self.store, self.verb).await?;
         let decided = line.command(command).await;
@@ -60,7 +59,7 @@ impl<'a> Control<'a> {
         Ok(Sent { events, held })
     }
 
-    /// Has several commands decided; those that do not fit any more are passed over.
+    /// Sends several commands and skips those that are rejected; returns how many were accepted.
     pub(super) async fn send_all(&self, commands: Vec<Command>) -> Result<(Sent, usize), Error> {
         let line = Line::open(&self.project, &self.store, self.verb).await?;
         let (mut events, mut done, mut failed) = (Vec::new(), 0, None);
@@ -82,7 +81,7 @@ impl<'a> Control<'a> {
         failed.map_or(Ok((Sent { events, held }, done)), Err)
     }
 
-    /// Says what was done and what follows, or writes the events.
+    /// Prints the result, or writes the events as JSON.
     pub(super) fn tell(&self, sent: &Sent, said: &str) -> Result<(), Error> {
         let mut out = self.terminal.styled();
         if self.json {
@@ -94,7 +93,7 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
-    /// Whether the person wants it: they said so beforehand, or are asked.
+    /// Returns whether the operator confirms: with `--yes` beforehand, or at the prompt.
     pub(super) fn agreed(&self, yes: bool, question: &str) -> Result<bool, Error> {
         if yes {
             return Ok(true);
@@ -116,7 +115,7 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Gives a refusal its next step.
+/// Adds the next step to a rejection.
 pub(super) fn hinted(error: Error, next: &str) -> Error {
     match error {
         Error::NotNow { verb, said, .. } => Error::NotNow { verb, said, hint: next.to_owned() },
@@ -124,7 +123,7 @@ pub(super) fn hinted(error: Error, next: &str) -> Error {
     }
 }
 
-/// How whoever decides said that it does not fit, ourselves or another process.
+/// Returns the message of a rejection by the decider, this process or another.
 pub(super) fn said_no(error: &Error) -> Option<String> {
     match error {
         Error::Command(CommandError::Rejected(rejected)) => Some(rejected.to_string()),

@@ -1,4 +1,4 @@
-//! `unstuck explain`: what a code means, or all codes.
+//! `unstuck explain`: shows the page of a fault code, or all codes.
 
 use std::io::Write;
 
@@ -12,7 +12,6 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::render::{self, Terminal, style};
 
-/// Carries it out.
 pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
     let code = args.code.as_deref().map(str::parse::<Code>).transpose()?;
     let mut out = terminal.styled();
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// All codes, by category, in the order of the table.
+/// Writes all codes by category, in the order of the table.
 fn list(out: &mut impl Write, line_width: usize) -> Result<(), Error> {
     let width = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
     let (title, name) = (style::TITLE, style::CODE);
@@ -52,13 +51,13 @@ fn list(out: &mut impl Write, line_width: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// The table, as `--json` writes it.
+/// The table in its JSON form.
 #[derive(Serialize)]
 struct Table {
     codes: Vec<Entry>,
 }
 
-/// A row of the table, as `--json` writes it.
+/// A row of the table in its JSON form.
 #[derive(Serialize)]
 struct Entry {
     code: Code,
@@ -69,19 +68,19 @@ struct Entry {
     class: Class,
     retryable: bool,
     run_status: RunFailure,
-    /// What Unstuck does about it by itself.
+    /// The automatic reaction of Unstuck.
     reaction: ByWork<Reaction>,
-    /// The counters it moves.
+    /// Counters that the code increments.
     charges: ByWork<&'static [Charge]>,
-    /// Absent where nobody is asked.
+    /// Absent for codes that ask no person.
     #[serde(skip_serializing_if = "Option::is_none")]
     asks: Option<Asks>,
-    /// Only for a single code.
+    /// The page, only for a single code.
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<&'static str>,
 }
 
-/// What differs between an agent's task and a script that is kept alive.
+/// A value that differs between an agent's task and a job's script.
 #[derive(Serialize)]
 struct ByWork<T> {
     task: T,

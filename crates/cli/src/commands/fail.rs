@@ -1,4 +1,4 @@
-//! `unstuck fail`: a script says what it fails of.
+//! `unstuck fail`: lets a script state the reason of its failure.
 
 use unstuck_core::engine::Work;
 use unstuck_core::fault::Category;
@@ -11,7 +11,8 @@ use crate::exit::Exit;
 use crate::project::{self, Child};
 use crate::render;
 
-/// Carries it out. Whatever becomes of it, a script that ends with this ends with a failure.
+/// Reports the failure and returns its exit code, whether the report arrives or not, so that a script that
+/// ends with this command ends with a failure.
 pub(crate) fn run(args: &Fail) -> Result<Exit, Error> {
     let Fail { code, message, account, retry_after } = args;
     if code.row().category == Category::Internal {
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &Fail) -> Result<Exit, Error> {
     let message = environment_redactor().text(message).into_owned();
     let colon = if message.is_empty() { "" } else { ": " };
     render::note(&format!("unstuck: {code}{colon}{message}"));
-    // Parts of a second are a second: too early would only be told to wait again.
+    // Rounded up to whole seconds: a retry that is too early would only have to wait again.
     let wait = retry_after.map(|wait| wait.as_millis().div_ceil(1_000));
     if let Some(child) = Child::of_environment() {
         let account = account.as_ref().map(|name| environment_redactor().text(name).into_owned());
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &Fail) -> Result<Exit, Error> {
     Ok(Exit::of(*code))
 }
 
-/// Tells whoever holds the project. Only a script that is being run can fail like this.
+/// Reports the failure to the holder. Only a running script can fail like this.
 async fn tell(child: &Child, stated: Stated) -> Result<(), Error> {
     let client = child.connect().await?;
     match client.belongs() {

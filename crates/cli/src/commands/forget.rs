@@ -1,4 +1,4 @@
-//! `unstuck forget`: an error, or all of them, starts with a clean slate.
+//! `unstuck forget`: resets the retry counters of one error, or of all.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,10 +13,9 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{Terminal, words};
 
-/// How many that look alike are worth naming.
+/// Maximum number of similar signatures in an error.
 const NEAR_MAX: usize = 3;
 
-/// Carries it out.
 pub(crate) fn run(args: &Forget, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let store = project.store()?;
@@ -54,7 +53,7 @@ fn forgotten(wanted: Option<&SignatureRow>, known: usize) -> String {
     }
 }
 
-/// The error that is meant, with or without the project in front.
+/// Finds a signature, with or without the project in front.
 fn find<'a>(
     project: &str,
     given: &str,
@@ -68,7 +67,7 @@ fn find<'a>(
         .ok_or_else(|| Error::UnknownSignature { given: given.to_owned(), near: near(bare, known) })
 }
 
-/// Those that begin with the same code, or hold what was given as a part.
+/// Returns the signatures with the same code, or with the given text as a part.
 fn near(given: &str, known: &[SignatureRow]) -> Vec<Signature> {
     let (code, hash) = given.split_once(':').unwrap_or((given, ""));
     let (code, hash) = (code.to_ascii_uppercase().replace('-', "_"), hash.to_ascii_lowercase());

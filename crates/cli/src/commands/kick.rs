@@ -1,4 +1,4 @@
-//! `unstuck kick`: a wait ends early.
+//! `unstuck kick`: ends a wait early.
 
 use std::path::Path;
 
@@ -13,7 +13,6 @@ use crate::exit::Exit;
 use crate::project::{self, which};
 use crate::render::{Terminal, words};
 
-/// Carries it out.
 pub(crate) fn run(args: &Kick, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "kick", args.json)?;
     project::runtime()?.block_on(async {
@@ -33,7 +32,7 @@ async fn one(control: &Control<'_>, given: &str) -> Result<(), Error> {
     control.tell(&sent, &format!("“{name}” waits no longer. {}", sent.follows()))
 }
 
-/// Every wait of the newest build that has not ended; where there is none, of the jobs.
+/// Ends all waits of the newest build that has not ended, or, if there is none, of the jobs.
 async fn all(control: &Control<'_>) -> Result<(), Error> {
     let (store, name) = (control.store.as_ref(), control.project.name());
     let builds = store.builds(name).await?;
@@ -58,7 +57,7 @@ fn nothing(build: &BuildRow) -> String {
 fn said(build: &BuildRow, ended: usize, sent: &Sent) -> String {
     let of = if build.standing { "the jobs".to_owned() } else { format!("build {}", build.id) };
     match ended {
-        // Somebody, or the time, was quicker.
+        // The waits ended before the commands arrived.
         0 => format!("The waits of {of} were over already."),
         1 => format!("One wait of {of} is over. {}", sent.follows()),
         many => format!("{many} waits of {of} are over. {}", sent.follows()),

@@ -1,4 +1,4 @@
-//! The verbs, one file each: `run(args, terminal)` carries it out and says how it ended.
+//! The verbs, one module each: `run(args, terminal)` carries out the verb and returns its exit code.
 
 mod cancel;
 mod classify;
@@ -41,7 +41,7 @@ use crate::exit::Exit;
 use crate::project;
 use crate::render::Terminal;
 
-/// Carries out one command.
+/// Runs the command of the parsed arguments.
 pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
     let dir = args.globals.dir.as_deref();
     if is_about_a_project(&args.command) {
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
     }
 }
 
-/// Whether it opens more than what it reads and writes.
+/// Returns whether a command opens more files than its input and output.
 const fn is_about_a_project(command: &Command) -> bool {
     !matches!(
         command,

@@ -1,4 +1,4 @@
-//! `unstuck notify test`: whether notifications arrive.
+//! `unstuck notify test`: checks that notifications arrive.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::project::{self, Project};
 use crate::render::{self, Terminal, style};
 use crate::settings::{Flags, Resolved};
 
-/// What came of it, for a program.
+/// The result of a channel in its JSON form.
 #[derive(Serialize)]
 struct Row {
     channel: String,
@@ -25,13 +25,12 @@ struct Row {
     why: Option<String>,
 }
 
-/// Carries it out.
 pub(crate) fn run(args: &Notify, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let NotifyCommand::Test { channel, json, config } = &args.command;
     let project = Project::find(dir)?;
     let resolved = Resolved::load(project.root(), config.path.as_deref(), &Flags::new())?;
     let project = project.with(resolved);
-    // Programs that are told have lock files there.
+    // Channels that run a program have their lock files there.
     project.make_store()?;
     let channels = wanted(project::channels(&project)?, channel.as_deref())?;
     let tested = project::runtime()?.block_on(test(project.name(), &channels, project::now()));

@@ -1,4 +1,4 @@
-//! `unstuck pause`: a build is held until a person lets it go on.
+//! `unstuck pause`: pauses a build until a person resumes it.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ use crate::exit::Exit;
 use crate::project::{self, which};
 use crate::render::Terminal;
 
-/// Carries it out.
 pub(crate) fn run(args: &Pause, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "pause", args.json)?;
     project::runtime()?.block_on(async {

@@ -1,4 +1,5 @@
-//! Who is at work on a task: the journal says what was begun, and a lock which process lives.
+//! Determines the process that performs a task: the journal records the work that was begun, and a lock
+//! shows which process lives.
 
 use unstuck_core::engine::{BuildState, PauseCause};
 use unstuck_runner::Turns;
@@ -13,9 +14,9 @@ use crate::render::stand::Performer;
 pub(super) struct Performers {
     turns: Turns,
     is_held: bool,
-    /// Who runs the jobs at their times.
+    /// The process that runs the scheduled jobs.
     pub(super) watcher: Option<Holder>,
-    /// What the settings say of the jobs.
+    /// The jobs that the settings define.
     pub(super) jobs: Option<jobs::Defined>,
 }
 
@@ -29,12 +30,12 @@ impl Performers {
         }
     }
 
-    /// Whether a process performs a build.
+    /// Returns whether a process performs a build.
     pub(super) fn perform(&self, build: &BuildRow, rows: &[TaskRow]) -> bool {
         self.is_held && (is_told_about(build, rows.first()) || self.turns.is_build_taken(build.id))
     }
 
-    /// Who performs a task.
+    /// Returns the performer of a task.
     pub(super) fn of(&self, build: &BuildRow, row: &TaskRow) -> Performer {
         let at_work = if build.standing {
             self.runs_job(row) || self.turns.is_taken(row.id)
@@ -49,7 +50,7 @@ impl Performers {
         }
     }
 
-    /// Whether a job has a process that runs it at its times.
+    /// Returns whether a process runs a job at its times.
     fn runs_job(&self, row: &TaskRow) -> bool {
         self.watcher.is_some() && self.is_defined(row)
     }
@@ -59,7 +60,7 @@ impl Performers {
     }
 }
 
-/// Whether the work is done elsewhere, and only told about here.
+/// Returns whether the work is done by another runtime and only reported here.
 fn is_told_about(build: &BuildRow, row: Option<&TaskRow>) -> bool {
     build.session.is_some() || row.is_some_and(|row| mcp::is_of_a_client(&row.spec))
 }

@@ -1,4 +1,4 @@
-//! `unstuck retry`: a task that ended without success is done after all.
+//! `unstuck retry`: revives a task that ended without success.
 
 use std::path::Path;
 
@@ -12,7 +12,6 @@ use crate::exit::Exit;
 use crate::project::{self, which};
 use crate::render::{Terminal, words};
 
-/// Carries it out.
 pub(crate) fn run(args: &Retry, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "retry", args.json)?;
     project::runtime()?.block_on(async {

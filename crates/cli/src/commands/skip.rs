@@ -1,4 +1,4 @@
-//! `unstuck skip`: a task is left out, and what needs it.
+//! `unstuck skip`: leaves out a task and the tasks that depend on it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,14 +13,13 @@ use crate::exit::Exit;
 use crate::project::{self, which};
 use crate::render::{Terminal, words};
 
-/// Carries it out.
 pub(crate) fn run(args: &Skip, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "skip", args.json)?;
     project::runtime()?.block_on(async {
         let (store, name) = (control.store.as_ref(), control.project.name());
         let task = which::task(store, name, &args.task).await?;
         let others = needing(&task, &store.tasks(name, task.build).await?);
-        // What cannot be done is not asked about.
+        // A command that would be refused needs no confirmation.
         let possible = !task.moved.state.has_ended();
         if possible && !control.agreed(args.yes, &question(&task, others))? {
             return Ok(());
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &Skip, dir: Option<&Path>, terminal: &Terminal) -> Resul
     Ok(Exit::Done)
 }
 
-/// How many tasks that have not ended need it, at once or through others.
+/// Returns how many tasks that have not ended depend on the task, directly or through others.
 fn needing(task: &TaskRow, rows: &[TaskRow]) -> usize {
     let mut gone = BTreeSet::from([task.spec.name.as_str()]);
     loop {

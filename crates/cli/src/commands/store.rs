@@ -1,4 +1,4 @@
-//! `unstuck store`: copies of what a project remembers, and back from them.
+//! `unstuck store`: backs up, restores and verifies the store of a project.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,6 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal};
 
-/// Carries it out.
 pub(crate) fn run(args: &Store, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let here = |file: &Path| dir.unwrap_or(Path::new("")).join(file);
@@ -80,13 +79,13 @@ fn accept_loss(project: &Project, yes: bool, terminal: &Terminal) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// A folder or file beside the store that is not there yet.
+/// Returns a path beside the store that does not exist yet.
 fn kept_aside(project: &Project, name: &str) -> PathBuf {
     project.folder().join(format!("{name}-{}", project::now().as_millis()))
 }
 
 fn back_up(project: &Project, to: &Path, terminal: &Terminal) -> Result<Exit, Error> {
-    // Whoever never ran anything here has nothing to copy.
+    // Without a store there is nothing to copy.
     project.store()?;
     let store = SqliteStore::open(project.database())?;
     project::runtime()?.block_on(store.back_up(to.to_owned()))?;
@@ -113,9 +112,9 @@ fn restore(project: &Project, from: &Path, yes: bool, terminal: &Terminal) -> Re
                 kept_aside(project, "before-restore").with_extension("db"),
             )
         }
-        // What cannot be used is kept as it lies there, and need not be opened to be replaced.
+        // A damaged store is moved aside as it is, and need not be opened to be replaced.
         Err(Error::Store(StoreError::Damaged { .. })) => {
-            // A copy that cannot be used either must not clear the place.
+            // A backup that is unusable too must not replace it.
             SqliteStore::check_copy(from, project.name())?;
             let aside = kept_aside(project, "before-restore");
             (SqliteStore::set_aside(&database, &aside)?, aside)
@@ -123,7 +122,7 @@ fn restore(project: &Project, from: &Path, yes: bool, terminal: &Terminal) -> Re
         Err(error) => return Err(error),
     };
     let events = project::runtime()?.block_on(async {
-        // Nobody works with what is about to be replaced.
+        // The claim keeps other processes from the store that is about to be replaced.
         let claim = store.claim(project.name(), &project::holder("store restore")).await?;
         if !kept.exists() {
             store.back_up(kept.clone()).await?;

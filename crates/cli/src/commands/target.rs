@@ -1,5 +1,5 @@
-//! What the attacks of `unstuck doctor --wall` and `unstuck drill wall` aim at: files to change and to
-//! read, and listeners that nothing may reach.
+//! The target of the attacks of `unstuck doctor --wall` and `unstuck drill wall`: files to change and to
+//! read, and listeners that must not be reached.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use unstuck_world::process::SocketPath;
 use unstuck_world::process::wall::attack::{ARGUMENT, Attack, FILE, LEFT, SOCKET, temporary};
 
-/// What lies outside and must stay as it is.
+/// The content of the files outside, which must stay unchanged.
 const AS_IT_WAS: &str = "as it was";
 /// The mode of the file outside.
 const MODE: u32 = 0o644;
 
-/// Something to take, and listeners.
+/// Files to attack, and listeners.
 pub(crate) struct Target {
     /// A folder that must not be written.
     pub(crate) outside: PathBuf,
@@ -26,13 +26,13 @@ pub(crate) struct Target {
     pub(crate) hidden: PathBuf,
     tcp: TcpListener,
     udp: UdpSocket,
-    /// They refuse nothing while they live.
+    /// Listeners that accept connections as long as they live.
     _local: [UnixListener; 2],
     socket: String,
 }
 
 impl Target {
-    /// Makes it, with these folders.
+    /// Creates the target with these folders.
     pub(crate) fn make(outside: PathBuf, hidden: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&outside)?;
         fs::create_dir_all(&hidden)?;
@@ -52,7 +52,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Makes it as it was before an attack.
+    /// Restores the state before an attack.
     pub(crate) fn put_right(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.outside)?;
         fs::create_dir(&self.outside)?;
@@ -64,7 +64,7 @@ impl Target {
         fs::set_permissions(file, Permissions::from_mode(MODE))
     }
 
-    /// Whether nothing outside has changed and nothing was heard.
+    /// Returns whether no file outside has changed and no listener received anything.
     pub(crate) fn is_untouched(&self) -> bool {
         let file = self.outside.join(FILE);
         let quiet = self.tcp.accept().is_err() && self.udp.recv(&mut [0]).is_err();
@@ -75,7 +75,7 @@ impl Target {
         quiet && same_mode && !left && text.is_ok_and(|text| text == AS_IT_WAS)
     }
 
-    /// The arguments of our executable that carry an attack out.
+    /// Returns the arguments with which this executable carries out an attack.
     pub(crate) fn arguments(&self, attack: &Attack) -> Vec<OsString> {
         let port = self.tcp.local_addr().map(|address| address.port()).unwrap_or_default();
         vec![

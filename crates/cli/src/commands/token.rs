@@ -1,4 +1,4 @@
-//! `unstuck token`: who may use the server.
+//! `unstuck token`: manages the tokens of the server.
 
 use std::io::Write;
 
@@ -12,28 +12,28 @@ use crate::exit::Exit;
 use crate::project;
 use crate::render::{self, Terminal, style, when, words};
 
-/// The widest a name may be before it is cut.
+/// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 24;
 
-/// A token, for a program.
+/// A token in its JSON form.
 #[derive(Serialize)]
 struct Row<'a> {
     id: TokenId,
     name: &'a str,
     role: Role,
-    /// All projects without it.
+    /// `None` for all projects.
     projects: Option<Vec<&'a str>>,
     created_at: Time,
     expires_at: Option<Time>,
     expired: bool,
-    /// It lies in the user's own folder, for programs of theirs.
+    /// Set if the token is in the user's own folder, for the user's programs.
     here: bool,
-    /// The token itself, when it was just made.
+    /// The token itself, only when it was just created.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<&'a str>,
 }
 
-/// The verb's surroundings.
+/// The context of the verb.
 struct Desk<'a> {
     tokens: Tokens,
     terminal: &'a Terminal,
@@ -41,7 +41,6 @@ struct Desk<'a> {
     now: Time,
 }
 
-/// Carries it out.
 pub(crate) fn run(args: &args::Token, terminal: &Terminal) -> Result<Exit, Error> {
     let tokens = Tokens::at(project::state_folder().join("server"));
     let desk = Desk { tokens, terminal, json: args.json, now: project::now() };
@@ -106,7 +105,7 @@ impl Desk<'_> {
             Reach::Only(projects.iter().map(|name| name.as_str().into()).collect())
         };
         let expires_at = expires.map(|span| self.now + span);
-        // So that a server which starts later finds that somebody may do everything.
+        // A server that starts later then finds a token with all rights.
         self.tokens.begin(&project::whoever(), self.now)?;
         let wish = NewToken { name: name.clone(), role: (*role).into(), reach, expires_at };
         let (entry, token) = self.tokens.make(wish, self.now)?;
@@ -141,8 +140,8 @@ impl Desk<'_> {
         Ok(out.flush()?)
     }
 
-    /// The token on standard output, and what there is to say about it beside: a script can take it
-    /// as it is.
+    /// Writes the token to standard output and the notes to standard error, so that a script can take the
+    /// token as it is.
     fn show(&self, entry: &TokenEntry, token: &Token) -> Result<(), Error> {
         let here = self.tokens.here_id(self.now)?;
         let mut out = self.terminal.plain();
@@ -187,7 +186,7 @@ impl Desk<'_> {
         }
     }
 
-    /// `, until 16 Dec 08:40`; nothing where it has no end.
+    /// Formats the expiry, such as `, until 16 Dec 08:40`; empty for a token without one.
     fn end(&self, entry: &TokenEntry) -> String {
         match entry.expires_at {
             None => String::new(),
@@ -197,7 +196,7 @@ impl Desk<'_> {
     }
 }
 
-/// Which projects, in a few words.
+/// Formats the projects of a token.
 fn said(reach: &Reach) -> String {
     match reach {
         Reach::All => "all projects".to_owned(),

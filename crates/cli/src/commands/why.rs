@@ -1,4 +1,4 @@
-//! `unstuck why`: the decisions about one run, each with its rule and counters.
+//! `unstuck why`: shows the decisions about one run, each with its rule and counters.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,7 +14,6 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal, happened, style, when, words, wrapped};
 
-/// Carries it out.
 pub(crate) fn run(args: &Why, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let store = project.store()?;
@@ -34,13 +33,13 @@ pub(crate) fn run(args: &Why, dir: Option<&Path>, terminal: &Terminal) -> Result
     Ok(Exit::Done)
 }
 
-/// All there is to say about a run, as `--json` writes it.
+/// The story of a run in its JSON form.
 #[derive(Serialize)]
 struct Story {
     run: RunRow,
-    /// Absent when it is so old that it was dropped.
+    /// Absent if the task was dropped because of its age.
     task: Option<TaskRow>,
-    /// The runs it follows and those that follow it, oldest first, itself among them.
+    /// The runs before and after it in its chain of retries, including itself, oldest first.
     chain: Vec<RunRow>,
     decisions: Vec<Recorded>,
 }
@@ -134,7 +133,7 @@ impl Story {
     }
 }
 
-/// How a run stands, after "It".
+/// Returns the phrase for the status of a run, to follow "It".
 pub(super) const fn standing(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Standing(status) => render::stands(status),
@@ -144,7 +143,7 @@ pub(super) const fn standing(status: RunStatus) -> &'static str {
     }
 }
 
-/// The runs of the task that are linked to this one, oldest first.
+/// Returns the runs of the task that are linked to this one, oldest first.
 fn chain(run: &RunRow, runs: Vec<RunRow>) -> Vec<RunRow> {
     let mut linked = vec![run.id];
     let mut oldest = run.retry_of;
@@ -154,7 +153,7 @@ fn chain(run: &RunRow, runs: Vec<RunRow>) -> Vec<RunRow> {
             oldest = before.retry_of;
         }
     }
-    // Successors are younger, and the runs come oldest first.
+    // Successors are younger, and the runs are sorted oldest first.
     for after in &runs {
         if after.retry_of.is_some_and(|before| linked.contains(&before)) {
             linked.push(after.id);

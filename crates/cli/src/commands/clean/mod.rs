@@ -1,5 +1,5 @@
-//! `unstuck clean`: what builds that are over have left behind goes, unless something in it is nowhere
-//! else.
+//! `unstuck clean`: removes the leftovers of builds that are over, unless they hold changes that are saved
+//! nowhere else.
 
 mod page;
 mod size;
@@ -20,7 +20,6 @@ use crate::render::{self, Terminal};
 
 const VERB: &str = "clean";
 
-/// Carries it out.
 pub(crate) fn run(args: &Clean, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let store = project.store()?;
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &Clean, dir: Option<&Path>, terminal: &Terminal) -> Resu
             if !args.json {
                 tell(&found, false, terminal)?;
             }
-            // The project is free while the person thinks; all is looked at again afterwards.
+            // The project is released while the operator decides; the sweep is repeated afterwards.
             if !render::agreed(terminal, VERB, "Remove this?")? {
                 let mut out = terminal.styled();
                 writeln!(out, "Nothing was changed.")?;
@@ -61,7 +60,7 @@ fn tell(swept: &Swept, json: bool, terminal: &Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-/// Looks through everything, or removes it, while nobody else can begin to work there.
+/// Lists or removes the leftovers while holding the project, so that no other process begins work there.
 async fn held(project: &Project, store: &Arc<dyn Store>, remove: bool) -> Result<Swept, Error> {
     let line = Line::open(project, store, VERB).await?;
     if line.is_held() {

@@ -1,4 +1,4 @@
-//! What a person reads about it.
+//! The page of `clean` for people.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use super::size;
 use super::sweep::{Swept, Thing};
 use crate::render::{style, words, wrapped};
 
-/// Where the reason of what stays begins.
+/// Columns by which the reason for keeping a leftover is indented.
 const INDENT: usize = 4;
 
 pub(super) fn write(out: &mut impl Write, swept: &Swept, width: usize) -> io::Result<()> {

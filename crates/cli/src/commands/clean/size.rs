@@ -1,13 +1,14 @@
-//! How much of the disk a folder takes.
+//! Measures the disk usage of a folder.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// A disk counts in blocks of this many bytes, whatever its own are.
+/// Bytes per block of `st_blocks`, whatever the file system's own block size.
 const BLOCK_BYTES: u64 = 512;
 
-/// What would be free without it. Links are not followed: what they lead to stays.
+/// Returns the bytes that removing the folder would free. Symbolic links are not followed, because their
+/// targets stay.
 pub(super) fn bytes(folder: &Path) -> u64 {
     let mut sum = 0;
     let mut folders = vec![folder.to_owned()];
@@ -24,7 +25,7 @@ pub(super) fn bytes(folder: &Path) -> u64 {
     sum
 }
 
-/// `340 kB`, `12 MB`, `1.5 GB`.
+/// Formats a size, such as `340 kB`, `12 MB` or `1.5 GB`.
 pub(super) fn said(bytes: u64) -> String {
     const KILO: u64 = 1_000;
     const MEGA: u64 = KILO * KILO;

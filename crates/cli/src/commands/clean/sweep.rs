@@ -1,4 +1,4 @@
-//! Going through what builds have left behind.
+//! Finds and removes the leftovers of builds.
 
 use serde::Serialize;
 use unstuck_core::engine::RunId;
@@ -11,18 +11,18 @@ use crate::error::Error;
 use crate::project::Project;
 use crate::render::words;
 
-/// What branches are called in full, before their name.
+/// The prefix of a branch's full name.
 const HEADS: &str = "refs/heads/";
 
-/// What was found or removed.
+/// The leftovers that were found or removed.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Swept {
-    /// Whether it was removed, or only looked at.
+    /// Set if the leftovers were removed, not only listed.
     pub(super) removed: bool,
     pub(super) things: Vec<Thing>,
-    /// Attempts that were saved and stay.
+    /// Number of saved attempts, which stay.
     pub(super) attempts: usize,
-    /// What is free now, or would be.
+    /// Bytes that are free now, or would be.
     pub(super) freed_bytes: u64,
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Swept {
 pub(super) struct Thing {
     pub(super) what: String,
     pub(super) bytes: u64,
-    /// Why it stays; nothing where it goes.
+    /// The reason for keeping it; `None` if it is removed.
     pub(super) kept: Option<String>,
 }
 
 impl Swept {
-    /// How many things go.
+    /// Returns how many leftovers are removed.
     pub(super) fn would_go(&self) -> usize {
         self.things.iter().filter(|thing| thing.kept.is_none()).count()
     }
@@ -54,7 +54,7 @@ pub(super) async fn sweep(
         let tasks = store.tasks(name, build.id).await?;
         let mut sweep =
             Sweep { repository: &repository, build, remove, stay: Vec::new(), swept: &mut swept };
-        // Seen before the worktrees go, because some go with them.
+        // Listed before the worktrees are removed, because some branches go with them.
         let branches = repository.branches_of(build.id).await?;
         sweep.worktrees(&tasks).await?;
         sweep.branches(&branches).await?;
@@ -72,12 +72,12 @@ pub(super) async fn sweep(
     Ok(swept)
 }
 
-/// One build.
+/// The sweep of one build.
 struct Sweep<'a> {
     repository: &'a workspace::Project,
     build: &'a BuildRow,
     remove: bool,
-    /// The branches whose worktrees stay.
+    /// Branches whose worktrees stay.
     stay: Vec<String>,
     swept: &'a mut Swept,
 }
@@ -106,10 +106,10 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Why it stays; nothing where it goes.
+    /// Removes a worktree; returns the reason if it stays.
     async fn worktree(&self, place: Place, run: Option<RunId>) -> Result<Option<String>, Error> {
         let run = run.unwrap_or_default();
-        // What cannot even be opened is for a person to look at.
+        // A worktree that cannot be opened is left for a person to inspect.
         let opened = match Workspace::open(self.repository, place, &[]).await {
             Ok(opened) => opened,
             Err(fault) => return Ok(Some(words::plain_line(&fault.message))),

@@ -1,4 +1,4 @@
-//! Going on as things happen.
+//! Follows the journal as events happen.
 
 use std::io::Write;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::Project;
 
-/// How often it is looked whether somebody has taken the project up.
+/// Interval between two attempts to find a holder.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Writes events until it is interrupted or nobody reads them any more.
+/// Writes events until an interrupt, or until the reader of the output closes it.
 pub(super) async fn run<W: Write>(
     project: &Project,
     reader: &mut Reader<W>,
 ) -> Result<Exit, Error> {
-    // Before the first line, so that whoever has seen one can end us properly.
+    // Registered before the first line, so that a reader of that line can interrupt the process properly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
         _ = interrupt.recv() => Ok(Exit::Interrupted),
@@ -38,15 +38,16 @@ async fn go_on<W: Write>(project: &Project, reader: &mut Reader<W>) -> Error {
         if let Err(error) = watch(project, reader).await {
             return error;
         }
-        // Nobody is there. Events may come all the same: from somebody who was here for a moment.
+        // There is no holder. Events may come all the same, from a process that held the project for a
+        // moment.
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Writes what happens while somebody holds the project.
+/// Writes the events while there is a holder.
 async fn watch<W: Write>(project: &Project, reader: &mut Reader<W>) -> Result<(), Error> {
     let holder = Client::connect(&project.socket(), None).await.ok();
-    // Watched before it is read: what comes in between is told and read once more.
+    // Subscribed before the read: an event in between is announced and read once more.
     let notices = match &holder {
         Some((client, _)) => client.watch().await.ok(),
         None => None,
@@ -65,19 +66,19 @@ async fn watch<W: Write>(project: &Project, reader: &mut Reader<W>) -> Result<()
     }
 }
 
-/// Waits until there may be something to read; false when nobody will say so any more. A gap is a
-/// reason to read like any other.
+/// Waits until there may be events to read; `false` when no more notices will come. A gap in the notices is
+/// a reason to read like any other.
 async fn next(notices: &mut Receiver<Notice>) -> bool {
     let told = notices.recv().await;
-    // One look at the store answers all that have been told by now.
+    // A single read of the store covers all notices so far.
     while notices.try_recv().is_ok() {}
     !matches!(told, Err(RecvError::Closed))
 }
 
-/// Waits until whoever reads our output has closed it. A file and a terminal never do.
+/// Waits until the reader of the output has closed it. A file and a terminal never do.
 async fn nobody_reads() {
     let (tell, closed) = oneshot::channel();
-    // It ends with the process; nothing has to be cleared up.
+    // The thread ends with the process; it needs no cleanup.
     std::thread::spawn(move || {
         let stdout = std::io::stdout();
         let mut wanted = [PollFd::new(&stdout, PollFlags::empty())];

@@ -1,4 +1,4 @@
-//! One event as a line: plain for people, JSON for programs.
+//! Formats an event as a plain line for people.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -32,24 +32,24 @@ pub(super) fn plain(
 /// The task that an event is about.
 #[derive(Clone, Debug)]
 pub(super) struct About {
-    /// What a person calls it.
+    /// The name as a person knows it.
     name: String,
     is_job: bool,
-    /// What a person is to do, where the event says that they are needed.
+    /// The action that a person has to take, if the event asks for one.
     wanted: Option<String>,
 }
 
-/// The names of the tasks that events are about, each looked up once.
+/// The names of the tasks of events, with a cache of lookups.
 #[derive(Default)]
 pub(super) struct Names {
     tasks: HashMap<TaskId, About>,
     places: Places,
-    /// What each question wants of a person.
+    /// The action that each question asks of a person.
     wanted: HashMap<QuestionId, String>,
 }
 
 impl Names {
-    /// The task of an event; none where it is about no single task.
+    /// Returns the task of an event; `None` if the event is not about a single task.
     pub(super) async fn of(
         &mut self,
         store: &dyn Store,
@@ -67,7 +67,7 @@ impl Names {
         Ok(Some(About { wanted, ..about }))
     }
 
-    /// Some events tell what things are called; nothing has to be looked up for it.
+    /// Records the names that events themselves carry, which saves lookups.
     fn learn(&mut self, event: &Event) {
         match event {
             Event::JobDefined { task, spec } => {
@@ -100,7 +100,7 @@ impl Names {
 }
 
 impl About {
-    /// A job is called as the settings call it.
+    /// Describes a task; a job has the name from the settings.
     fn of(task: TaskId, spec: &TaskSpec) -> Self {
         let is_job = spec.job.is_some();
         let name = if is_job && !spec.name.trim().is_empty() {

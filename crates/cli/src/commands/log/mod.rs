@@ -1,7 +1,7 @@
-//! `unstuck log`: what happened, and what happens.
+//! `unstuck log`: shows the events of the journal, and follows it.
 //!
-//! Every event is read from the store by its position, also while things happen: whoever holds the
-//! project only says that there is something to read. So none is missed and none comes twice.
+//! Events are always read from the store by position, also while following: the holder only announces that
+//! there is something to read. So no event is missed and none comes twice.
 
 mod follow;
 mod line;
@@ -20,10 +20,9 @@ use crate::render::{Terminal, event_json};
 
 use line::Names;
 
-/// Events that are read at a time.
+/// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;
 
-/// Carries it out.
 pub(crate) fn run(args: &Log, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let store = project.store()?;
@@ -48,7 +47,7 @@ struct Reader<W> {
     project: Arc<str>,
     store: Arc<dyn Store>,
     out: W,
-    /// The position of the last event that was written.
+    /// The position of the last written event.
     after: u64,
     json: bool,
     names: Names,
@@ -60,7 +59,7 @@ impl<W: Write> Reader<W> {
         Self { project, store, out, after, json, names }
     }
 
-    /// Writes everything there is after the last position.
+    /// Writes all events after the last position.
     async fn read_on(&mut self) -> Result<(), Error> {
         loop {
             let page = Page { after: self.after, limit: PAGE_EVENTS };
