@@ -1,4 +1,4 @@
-//! The person of the demo: whoever sits at the terminal, or a stand-in.
+//! The person who answers the questions of the demo: the user at the terminal, or a stand-in.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -6,25 +6,25 @@ use unstuck_core::question::{Decision, QuestionText};
 
 use crate::error::Error;
 
-/// What a person answered.
+/// An answer to a question.
 pub(super) struct Answer {
     pub(super) decision: Decision,
     pub(super) guidance: Option<String>,
-    /// Nobody was there, so the recommended choice was taken.
+    /// Set if the stand-in took the recommended choice, because there is no terminal.
     pub(super) scripted: bool,
 }
 
-/// A stand-in that has answered this often stops asking for another try.
+/// Number of answers after which the stand-in stops asking for another try.
 const PATIENCE: u32 = 10;
 
-/// Whoever answers.
+/// The person who answers, or the stand-in.
 pub(super) struct Person {
     scripted: bool,
     answered: u32,
 }
 
 impl Person {
-    /// The person at the terminal; a stand-in where there is none.
+    /// Creates the person at the terminal, or a stand-in without one.
     pub(super) fn new(auto: bool) -> Self {
         let scripted = auto || !io::stdin().is_terminal() || !io::stdout().is_terminal();
         Self { scripted, answered: 0 }

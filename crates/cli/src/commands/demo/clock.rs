@@ -1,5 +1,5 @@
-//! The clock of the night: when nothing else is left to do, it moves on to what comes next. What
-//! really happens takes no time in it.
+//! The virtual clock of the demo: when no work is left at the current time, it advances to the next
+//! sleeper. Real work takes no virtual time.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,25 +10,25 @@ use tokio::sync::watch;
 use unstuck_core::time::Time;
 use unstuck_runner::{Clock, Handle};
 
-/// How often everything that could run is let run before time moves on.
+/// Number of times that all runnable tasks are polled before time advances.
 const ROUNDS: u32 = 64;
-/// A look at whether the disk has caught up.
+/// Interval between two checks that the disk has caught up.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// The clock of the night.
+/// The virtual clock.
 pub(super) struct NightClock {
     now: watch::Sender<Time>,
     sleepers: Mutex<Sleepers>,
-    /// How much really happens at the moment.
+    /// Number of real operations in progress.
     happening: watch::Sender<u32>,
-    /// The loop whose time this is.
+    /// The loop that uses this clock.
     handle: OnceLock<Handle>,
 }
 
 #[derive(Default)]
 struct Sleepers {
     next: u64,
-    /// Who waits, by when and in which order they began.
+    /// The sleepers by their wake time and the order in which they began.
     until: BTreeSet<(Time, u64)>,
 }
 
@@ -42,13 +42,13 @@ impl NightClock {
         }
     }
 
-    /// Time stands still until it is known whose it is.
+    /// Sets the loop of this clock; until then time stands still.
     pub(super) fn belongs_to(&self, handle: Handle) {
-        // There is one loop.
+        // There is only one loop.
         let _ = self.handle.set(handle);
     }
 
-    /// Something took this long.
+    /// Advances the time to `at`, unless it is already later.
     pub(super) fn at_least(&self, at: Time) {
         self.now.send_if_modified(|now| {
             let moves = at > *now;
@@ -57,14 +57,14 @@ impl NightClock {
         });
     }
 
-    /// Waits until it is `at`, and keeps the time there as long as what comes back is held.
+    /// Waits until it is `at`, and stops time as long as the returned guard is held.
     pub(super) async fn stands_still_at(&self, at: Time) -> Still<'_> {
         self.until(at).await;
         self.happening.send_modify(|count| *count += 1);
         Still(self)
     }
 
-    /// Keeps the time where it is until everything that happens now has happened.
+    /// Stops time until all current work is complete.
     pub(super) async fn settle(&self) {
         self.happening.send_modify(|count| *count += 1);
         let still = Still(self);
@@ -76,10 +76,10 @@ impl NightClock {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Only so much happens, everything that was asked is on disk, and everybody who could run has
-    /// run.
+    /// Returns whether the clock is at rest: exactly `happening` operations are in progress, all requests
+    /// are on disk, and all runnable tasks have run.
     async fn has_come_to_rest(&self, happening: u32) -> bool {
-        // The sender is here, so the wait ends.
+        // The sender lives as long as `self`, so the wait ends.
         let _ = self.happening.subscribe().wait_for(|count| *count == happening).await;
         for _ in 0..ROUNDS {
             let more = *self.happening.borrow() > happening;
@@ -93,7 +93,7 @@ impl NightClock {
     }
 }
 
-/// As long as it is held, no time passes.
+/// A guard that stops time while it is held.
 pub(super) struct Still<'a>(&'a NightClock);
 
 impl Drop for Still<'_> {
@@ -102,7 +102,7 @@ impl Drop for Still<'_> {
     }
 }
 
-/// A place among those who wait, given up however the waiting ends.
+/// A place among the sleepers, released however the wait ends.
 struct Place<'a> {
     clock: &'a NightClock,
     key: (Time, u64),
@@ -134,7 +134,7 @@ impl Clock for NightClock {
             sleepers.until.insert(key);
             Place { clock: self, key }
         };
-        // One after the other, also at the same time: the same night is the same every time.
+        // Sleepers wake one after the other, also at the same time, so that a night is reproducible.
         loop {
             if !place.is_first() {
                 tokio::time::sleep(LOOK).await;

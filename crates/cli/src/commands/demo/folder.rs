@@ -1,4 +1,4 @@
-//! Where the night is kept until it is over.
+//! The folder of a night until it is over.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::project;
 
-/// Where the night is kept.
+/// The folder of a night.
 pub(super) struct Folder {
     path: PathBuf,
     goes_on: bool,
 }
 
 impl Folder {
-    /// The folder of the night with this seed; one that was cut short is still there.
+    /// Opens the folder of the night with this seed; that of an interrupted night still exists.
     pub(super) fn open(seed: u64) -> Result<Self, Error> {
         let path = project::state_folder().join("demo").join(seed.to_string());
         let goes_on = path.exists();
@@ -27,12 +27,12 @@ impl Folder {
         &self.path
     }
 
-    /// Whether a night was cut short here.
+    /// Returns whether a night was interrupted here.
     pub(super) const fn goes_on(&self) -> bool {
         self.goes_on
     }
 
-    /// The night is over. What cannot be removed is found by the next one.
+    /// Removes the folder at the end of the night. The next night finds files that cannot be removed.
     pub(super) fn remove(&self) {
         let _ = fs::remove_dir_all(&self.path);
     }

@@ -1,11 +1,10 @@
-//! `unstuck demo`: one night on the real loop, a real store and a real git repository, in virtual
-//! time, with no key and no network.
+//! `unstuck demo`: plays one night with the real loop, a real store and a real git repository, in virtual
+//! time, without a key and without a network.
 //!
-//! What the agents do is scripted ([`story`]); they do it in worktrees of a small shop ([`shop`]),
-//! with its own tests, a remote repository and a hosting account. Every decision, wait, question and
-//! sentence is the engine's own. The night runs in a process of its own, and half-way that process
-//! is killed: another one reads the store and goes on. So does the next `unstuck demo` when this
-//! one is killed.
+//! The agents are scripted ([`story`]); they work in worktrees of a small shop ([`shop`]) with its own
+//! tests, a remote repository and a hosting account. Every decision, wait, question and sentence is the
+//! engine's own. The night runs in a process of its own, which is killed half-way: another process reads
+//! the store and continues. The next `unstuck demo` does the same if this one is killed.
 
 mod ask;
 mod clock;
@@ -29,12 +28,11 @@ use crate::project;
 use crate::render::Terminal;
 use folder::Folder;
 
-/// The signal nobody can refuse.
+/// The signal that a process cannot catch.
 const SIGKILL: i32 = 9;
-/// A night that is killed more often than this is not the story's doing.
+/// Maximum number of kills in a night; more are not part of the story.
 const KILLED_MAX: u32 = 3;
 
-/// Carries it out.
 pub(crate) fn run(args: &Demo, terminal: &Terminal) -> Result<Exit, Error> {
     if let Some(folder) = &args.night {
         return project::runtime()?.block_on(play::night(args, folder, terminal));
@@ -63,7 +61,7 @@ pub(crate) fn run(args: &Demo, terminal: &Terminal) -> Result<Exit, Error> {
     Ok(Exit::Internal)
 }
 
-/// The night, in a process of its own.
+/// Runs the night in a process of its own.
 fn night_process(args: &Demo, folder: &Folder) -> Result<ExitStatus, Error> {
     let unusable = |source| Error::Folder { place: "this program".to_owned(), source };
     let mut command = Command::new(env::current_exe().map_err(unusable)?);

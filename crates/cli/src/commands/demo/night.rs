@@ -22,12 +22,12 @@ use crate::error::Error;
 use crate::project;
 use crate::render::when;
 
-/// A person needs this long to see a question and act on it.
+/// Virtual time that a person takes to see a question and answer it.
 const ANSWER_TAKES: Span = Span::from_mins(6);
-/// How many events are read at once.
+/// Maximum number of events per read.
 const PAGE: u32 = 10_000;
 
-/// One night.
+/// A running night.
 pub(super) struct Night {
     project: Arc<str>,
     store: Arc<dyn Store>,
@@ -35,24 +35,24 @@ pub(super) struct Night {
     handle: Handle,
     running: JoinHandle<Ended>,
     notices: broadcast::Receiver<Notice>,
-    /// How many events were there when it began.
+    /// Number of events in the journal at the start of this process.
     pub(super) read_back: u64,
-    /// The last event that was told.
+    /// The sequence number of the last event shown.
     told: u64,
 }
 
-/// How things stand.
+/// The state of the night.
 pub(super) enum Look {
-    /// Something happens by itself.
+    /// Work goes on without a person.
     GoesOn,
-    /// Nothing happens before this is answered.
+    /// No work goes on before this question is answered.
     StandsStill(QuestionId),
     /// The night is over.
     Over,
 }
 
 impl Night {
-    /// Begins a night in a folder, or goes on with the one that was cut short there.
+    /// Begins a night in a folder, or continues one that was interrupted there.
     pub(super) async fn begin(folder: &Path, seed: u64) -> Result<Self, Error> {
         let project: Arc<str> = Arc::from(format!("demo-{seed}"));
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder.join("state.db"))?);
@@ -90,7 +90,7 @@ impl Night {
         Ok(night)
     }
 
-    /// Lets everything happen that happens at this moment of the night.
+    /// Waits until all work of the current virtual moment is complete.
     pub(super) async fn settle(&self) {
         self.clock.settle().await;
     }
@@ -99,7 +99,7 @@ impl Night {
         self.clock.now()
     }
 
-    /// The next thing that happens.
+    /// Waits for the next event.
     pub(super) async fn next(&mut self) -> Result<(Arc<Recorded>, Option<Arc<str>>), Error> {
         loop {
             match self.notices.recv().await {
@@ -113,7 +113,7 @@ impl Night {
         }
     }
 
-    /// How things stand, once everything that happened has been told.
+    /// Returns the state of the night; it goes on as long as not all events have been shown.
     pub(super) async fn look(&self) -> Result<Look, Error> {
         let told = self.told;
         let look = move |state: &State| {
@@ -132,7 +132,7 @@ impl Night {
         Ok(self.store.question(&self.project, id).await?)
     }
 
-    /// A person answers, as anybody would: a row in the store, and word that it is there.
+    /// Records an answer like any other client: a row in the store, then a notice to the loop.
     pub(super) async fn answer(&self, answer: Answer) -> Result<(), Error> {
         self.clock.at_least(self.clock.now() + ANSWER_TAKES);
         self.store.answer(&self.project, answer).await?;
@@ -140,7 +140,7 @@ impl Night {
         Ok(())
     }
 
-    /// What the night came to, as anybody would be told it in the morning.
+    /// Returns the report of the night, the same as for any build.
     pub(super) async fn report(&self) -> Result<Option<Report>, Error> {
         let seen = (false, self.now());
         let facts = Facts::read(self.store.as_ref(), &self.project, None, seen).await?;
@@ -151,7 +151,7 @@ impl Night {
         Ok(self.store.events(&self.project, Page { after: 0, limit: PAGE }).await?)
     }
 
-    /// Lets go of the store properly.
+    /// Releases the store in an orderly way.
     pub(super) async fn end(self) -> Result<(), Error> {
         self.handle.shut_down(false).await;
         self.running.await.map_err(|_| CommandError::Ended)??;

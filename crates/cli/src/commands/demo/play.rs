@@ -1,4 +1,4 @@
-//! Plays the night in its folder and shows it, from wherever it was cut short.
+//! Plays the night in its folder and shows it, from the point of an interruption if there was one.
 
 use std::fs;
 use std::io::Write;
@@ -84,12 +84,12 @@ async fn ask(
     night.answer(Answer { question: id, decision, guidance, by, at }).await
 }
 
-/// Whether it is the first time: once is enough.
+/// Returns whether the night has not been killed yet, and records the kill: one is enough.
 fn first_time(folder: &Path) -> bool {
     fs::OpenOptions::new().write(true).create_new(true).open(folder.join("killed")).is_ok()
 }
 
-/// As `kill -9` would.
+/// Kills this process with SIGKILL.
 fn die() {
     let own = rustix::process::getpid();
     let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);

@@ -1,5 +1,4 @@
-//! The shop the night works on: a real repository, the remote one it is pushed to, and a hosting
-//! account whose key was revoked.
+//! The shop of the demo: a real repository, its remote, and a hosting account with a revoked key.
 
 use std::fs;
 use std::io;
@@ -24,24 +23,24 @@ const FILES: [(&str, &str); 11] = [
     ("tests/settings.sh", include_str!("shop/tests/settings.sh")),
     ("tests/webhook.sh", include_str!("shop/tests/webhook.sh")),
 ];
-/// The first push arrives, and nobody hears of it.
+/// The hook that lets the first push arrive while its response is lost.
 const HOOK: &str = include_str!("shop/reference-transaction");
-/// Whose shop it is.
+/// The owner of the shop.
 pub(super) const PERSON: (&str, &str) = ("Ada", "ada@example.org");
-/// When its first commit was made, so that the same night leads to the same commits.
+/// The date of the first commit, fixed so that the same night leads to the same commits.
 const OPENED: &str = "@43200 +0000";
 
-/// Where everything of the shop is.
+/// The folder of the shop.
 pub(super) struct Shop {
     folder: PathBuf,
 }
 
 impl Shop {
-    /// The shop in a folder; it is made where there is none.
+    /// Opens the shop in a folder, and creates it if there is none.
     pub(super) fn open(folder: &Path) -> Result<Self, Error> {
         let shop = Self { folder: folder.join("shop") };
         if !shop.folder.exists() {
-            // Whoever is killed while it is made leaves no half of it.
+            // Created under another name, so that a kill leaves no partial shop.
             let making = Self { folder: folder.join("making") };
             let place = |source| unusable(&making.folder, source);
             let _ = fs::remove_dir_all(&making.folder);
@@ -51,22 +50,22 @@ impl Shop {
         Ok(shop)
     }
 
-    /// The person's repository.
+    /// Returns the path of the owner's repository.
     pub(super) fn repository(&self) -> PathBuf {
         self.folder.join("repository")
     }
 
-    /// The one it is pushed to.
+    /// Returns the path of the remote repository.
     pub(super) fn remote(&self) -> PathBuf {
         self.folder.join("remote.git")
     }
 
-    /// The hosting account.
+    /// Returns the path of the hosting account.
     pub(super) fn hosting(&self) -> PathBuf {
         self.folder.join("hosting")
     }
 
-    /// A person renews the key of the hosting account.
+    /// Renews the key of the hosting account, as a person would.
     pub(super) fn renew_key(&self) -> Result<(), Error> {
         write(&self.hosting().join("key"), "renewed\n")
     }
@@ -96,7 +95,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     written.map_err(|source| unusable(path, source))
 }
 
-/// Runs git as somebody without any settings of their own.
+/// Runs git without any settings of the user.
 fn git(directory: &Path, args: &[&str]) -> Result<(), Error> {
     let (name, email) = PERSON;
     let mut command = Command::new("git");

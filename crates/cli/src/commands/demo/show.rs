@@ -1,4 +1,4 @@
-//! What the demo shows.
+//! Output of the demo.
 
 use std::io::{self, Write};
 
@@ -10,9 +10,9 @@ use unstuck_core::time::{Span, Time};
 use super::ask::Answer;
 use crate::render::{style, when, wrapped};
 
-/// Where the sentences begin.
+/// Column at which the sentences begin.
 const INDENT: usize = 14;
-/// Commands that lead on from here, and what for.
+/// Commands to try next, with their purpose.
 const NEXT: [(&str, &str); 3] = [
     ("unstuck init", "looks at it and writes its settings; then `unstuck run \"a goal\"`."),
     ("unstuck report", "what shipped, what was checked, what waits for you."),
@@ -96,7 +96,7 @@ pub(super) fn answered(out: &mut impl Write, answer: &Answer) -> io::Result<()> 
     writeln!(out, "  {dim}{who}: {}{dim:#}\n", answer.decision)
 }
 
-/// Why things were decided: one decision of each kind.
+/// Shows the reasons of decisions: one decision of each kind.
 pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> io::Result<()> {
     let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
     writeln!(
@@ -127,13 +127,13 @@ pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> i
     writeln!(out, "\n{dim}{}{dim:#}", wrapped(&closing, 0, width))
 }
 
-/// What comes below is what anybody is told of a build of their own.
+/// Writes the heading of the report, which is the same as for any build.
 pub(super) fn morning(out: &mut impl Write) -> io::Result<()> {
     let (title, dim) = (style::TITLE, style::DIM);
     writeln!(out, "\n{title}In the morning{title:#} {dim}· this is `unstuck report`{dim:#}\n")
 }
 
-/// Where to look next: nothing of the night is kept, so all of it is about other work.
+/// Writes the next commands. Nothing of the night is kept, so all of them are about other work.
 pub(super) fn next(out: &mut impl Write, width: usize) -> io::Result<()> {
     let (title, code) = (style::TITLE, style::CODE);
     writeln!(out, "\n{title}Next, in a project of your own{title:#}")?;

@@ -1,5 +1,5 @@
-//! The scripted part of the demo: what is to be done, and what agents make of it. What their work
-//! comes to is found out as always, by git and by the shop's own tests.
+//! The scripted part of the demo: the tasks and the actions of the agents. The results are determined as in
+//! any build, by git and by the shop's own tests.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use unstuck_core::plan::{
 };
 use unstuck_core::time::Span;
 
-/// The account all agents of the night work with.
+/// The account of all agents of the night.
 const ACCOUNT: GateKey = GateKey(1);
 
-/// One task of the night.
+/// A task of the night.
 pub(super) struct Chapter {
     pub(super) name: &'static str,
     title: &'static str,
     needs: &'static [&'static str],
-    /// What may be changed.
+    /// Paths that may be changed.
     pub(super) allowed: &'static [&'static str],
-    /// What has to be green.
+    /// The check that must be green.
     pub(super) check: &'static str,
-    /// What the agent does, attempt by attempt.
+    /// The script of the agent, attempt by attempt.
     pub(super) script: &'static str,
     last: Last,
 }
 
-/// What happens with the work in the end.
+/// The last step of the work.
 enum Last {
     Merged,
     Pushed,
@@ -91,9 +91,9 @@ pub(super) const CHAPTERS: [Chapter; 6] = [
     },
 ];
 
-/// What there is to do.
+/// Returns the plan of the night.
 pub(super) fn plan() -> Arc<Plan> {
-    // The tasks are written above: names are unique and nothing needs itself.
+    // The tasks are defined above: names are unique, and there are no cycles.
     Plan::new(CHAPTERS.iter().map(Chapter::spec).collect())
         .map_or_else(|_| unreachable!("the story's plan holds"), Arc::new)
 }
@@ -138,13 +138,13 @@ fn deploy() -> MutationSpec {
         arguments: shell(&["--there"]),
         ..ProbeCommand::default()
     };
-    // The script answers when it is done: what is not there then does not come later.
+    // The script returns when it is done, so a result that is missing then does not appear later.
     let settle_ms = Span::ZERO;
     let spec = MutationSpec::calling("preview", Call::Command(call)).looked_up_by(look);
     MutationSpec { settle_ms, ..spec }
 }
 
-/// How long something takes in the night's own time. What really happens takes no time in it.
+/// Returns the virtual time that a piece of work takes. Real work takes no virtual time.
 pub(super) fn takes(task: &str, work: Work, attempt: u32) -> Span {
     match work {
         Work::Attempt { .. } => {

@@ -1,4 +1,4 @@
-//! Who performs the night: a real build with scripted agents, at the night's own pace.
+//! Performs the night: a real build with scripted agents, at the pace of the virtual clock.
 
 use std::env;
 use std::ffi::OsString;
@@ -33,16 +33,16 @@ use super::story::{self, CHAPTERS, Chapter};
 use crate::error::Error;
 use crate::project::own_guard;
 
-/// What an agent's second costs in the story, in millionths.
+/// The cost of an agent's second in the story, in millionths.
 const MICROS_PER_SECOND: u64 = 1_200;
-/// How long one command may take. None of them takes a second.
+/// Timeout of a command. None of them takes a second.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
-/// What agents, tests and the deployment find in their environment.
+/// Environment variables of agents, tests and the deployment.
 const PASSED_ON: [&str; 2] = ["PATH", "HOME"];
-/// What nobody may change to make a test green.
+/// Paths that an agent must not change to make a test green.
 const PROTECTED: &str = "tests/**";
 
-/// Lets everything take its time in the night, and only then happen.
+/// Delays each piece of work by its virtual time before it is performed.
 pub(super) struct Paced {
     pub(super) build: BuildWorld,
     pub(super) clock: Arc<NightClock>,
@@ -76,7 +76,7 @@ const fn cost(work: Work, takes: Span) -> Amount {
     }
 }
 
-/// What the build needs to know about the shop.
+/// Returns the build settings for the shop.
 pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings, Error> {
     let guard = own_guard()?;
     let runs = folder.join("runs");
@@ -102,7 +102,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         in_place: false,
         disk_free_bytes_min: 0,
         wall: Wall::default(),
-        // A machine's own walls are no part of the story, which is the same everywhere.
+        // The machine's own sandbox is not part of the story, which is the same everywhere.
         says_walls: false,
         allowed: Vec::new(),
         unlisted: Vec::new(),
@@ -145,14 +145,14 @@ fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
             pre_commit: checks(Gate::PreCommit, &[chapter.check.to_owned()]),
             pre_push: checks(Gate::PrePush, &[]),
             pre_pr: checks(Gate::PrePr, &[]),
-            // Tests of what is still to be done are red, and to change that is the agents' work.
+            // The tests of unfinished tasks are red; making them green is the agents' work.
             baseline: BaselineMode::Green,
         },
         brief: String::new(),
     }
 }
 
-/// What the story is made of was written with it, and holds.
+/// Unwraps a value that is part of the story and known to be valid.
 fn written_here<T, E: fmt::Debug>(read: Result<T, E>) -> T {
     read.unwrap_or_else(|error| unreachable!("the story can be read: {error:?}"))
 }

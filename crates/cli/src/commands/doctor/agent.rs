@@ -1,4 +1,4 @@
-//! Who would work, whether they could begin, and the keys there are. No call is made.
+//! Checks the agent, whether it could begin, and the keys in the environment. No call is made.
 
 use std::env;
 use std::path::Path;
@@ -17,16 +17,16 @@ pub(super) const AGENT: &str = "agent";
 pub(super) const KEYS_ROW: &str = "keys";
 const SETTINGS: &str = "settings";
 
-/// Longer versions are none.
+/// Maximum length of a version; longer output is not a version.
 const VERSION_CHARS_MAX: usize = 60;
 
-/// Looks at whoever works on a task that says nothing about it.
+/// Checks the worker of a task that names none.
 pub(super) async fn look(agents: &Agents<'_>) -> Vec<Finding> {
     let task = TaskSpec::default();
     let mut findings = agent(agents, &task).await;
     let could_begin = findings.iter().all(|finding| finding.exit.is_none());
     findings.push(keys(agents));
-    // Globs are read where a task is prepared, so that is tried as well.
+    // Globs are parsed when a task is prepared, so that is tried as well.
     if could_begin && let Err(error) = task_settings(agents, &task) {
         findings.extend(Finding::all_of_error(SETTINGS, &error));
     }
@@ -59,7 +59,7 @@ async fn agent(agents: &Agents<'_>, task: &TaskSpec) -> Vec<Finding> {
     }]
 }
 
-/// What helps where it could not begin.
+/// Returns the remedy for an agent that could not begin.
 fn todo(agents: &Agents<'_>, provider: Provider, code: Code) -> Option<String> {
     let variable = agents.variable(provider);
     match (code, provider) {
@@ -114,7 +114,7 @@ fn without_program(agents: &Agents<'_>, provider: Provider, task: &TaskSpec) -> 
     }
 }
 
-/// Where the calls go: the host, and the variable that names it.
+/// Formats the destination of the calls: the host, and the variable that names it.
 fn service(agents: &Agents<'_>, provider: Provider) -> String {
     match agents.host(provider) {
         Some((host, Some(variable))) => {
@@ -125,7 +125,7 @@ fn service(agents: &Agents<'_>, provider: Provider) -> String {
     }
 }
 
-/// Which variables hold a key: their names, and nothing of what they hold.
+/// Lists the variables that hold a key: only their names, no part of their values.
 fn keys(agents: &Agents<'_>) -> Finding {
     let own = agents.settings.agent.key_env.iter().map(String::as_str);
     let mut names: Vec<&str> = KEYS.into_iter().chain(own).collect();

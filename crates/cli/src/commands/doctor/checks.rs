@@ -1,4 +1,4 @@
-//! The settings, and the checks that they name.
+//! Checks the settings, and the checks that they name.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::settings::{FILE, Resolved, Settings};
 
 const SETTINGS: &str = "settings";
 
-/// Whether the settings can be read, and everything that is wrong with them.
+/// Returns whether the settings can be read, with all problems.
 pub(super) fn settings(
     root: &Path,
     named: Option<&Path>,
@@ -32,7 +32,7 @@ pub(super) fn settings(
     }
 }
 
-/// What is checked, and everything that a run says before it begins. Nothing is run.
+/// Returns the checks with all concerns that a run reports before it begins. No check is run.
 pub(super) async fn checks(root: &Path, settings: &Settings) -> Vec<Finding> {
     let validate = &settings.validate;
     let lists = [&validate.pre_commit, &validate.pre_push, &validate.pre_pr];

@@ -1,4 +1,4 @@
-//! One thing that was looked at, and what to do about it.
+//! A finding of the doctor, with its remedy.
 
 use serde::Serialize;
 use unstuck_core::fault::Code;
@@ -8,36 +8,36 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::problem::Problem;
 
-/// One thing that was looked at.
+/// A finding of the doctor.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What it is about, in one word.
+    /// The topic, in one word.
     pub(super) about: &'static str,
     pub(super) verdict: Verdict,
-    /// What was found.
+    /// The finding itself.
     pub(super) says: String,
-    /// What to do about it.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) todo: Option<String>,
-    /// What a run would fail with, where that has a code.
+    /// The fault code of a run, if it would fail with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) code: Option<Code>,
-    /// What a run would end with, where it could not begin.
+    /// The exit code of a run, if it could not begin.
     #[serde(skip)]
     pub(super) exit: Option<Exit>,
 }
 
-/// How it stands.
+/// The verdict on a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
     /// As it should be.
     Good,
-    /// A run could begin; it is worth a look.
+    /// A run could begin; the finding is worth a look.
     Warning,
     /// A run could not begin.
     Bad,
-    /// It could not be looked at, because of something else that is in the way.
+    /// The check was not possible because of another finding.
     Skipped,
 }
 
@@ -66,7 +66,7 @@ impl Finding {
         Self { verdict: Verdict::Warning, todo, ..Self::good(about, says) }
     }
 
-    /// In the way of a run: of its surroundings, unless it is said to be otherwise.
+    /// Creates a finding that prevents a run; its exit code is that of the environment unless changed.
     pub(super) fn bad(
         about: &'static str,
         says: impl Into<String>,
@@ -76,7 +76,8 @@ impl Finding {
         Self { verdict: Verdict::Bad, exit, ..Self::warning(about, says, todo) }
     }
 
-    /// What a run would end with. Its hint is what to do, unless something better is known.
+    /// Creates a finding from the error that a run would end with. The remedy is its first hint unless a
+    /// better one is given.
     pub(super) fn of_error(about: &'static str, error: &Error, todo: Option<String>) -> Self {
         let todo = todo.or_else(|| error.hints().into_iter().next()).unwrap_or_default();
         let says = match error {
@@ -94,7 +95,7 @@ impl Finding {
         Self { code, exit: Some(exit), ..Self::bad(about, says, todo) }
     }
 
-    /// What a run says, or refuses with, before it begins.
+    /// Creates a finding from a concern of the preflight.
     pub(super) fn of_concern(concern: Concern) -> Self {
         let Concern { about, weight, code, says, todo } = concern;
         match weight {
@@ -104,7 +105,7 @@ impl Finding {
         }
     }
 
-    /// The same, and one for each mistake in files that a person wrote.
+    /// Creates the findings of an error, with one for each mistake in files that a person wrote.
     pub(super) fn all_of_error(about: &'static str, error: &Error) -> Vec<Self> {
         match error {
             Error::Problems(problems) => {

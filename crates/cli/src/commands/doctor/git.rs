@@ -1,4 +1,4 @@
-//! Git, and the repository that agents get their worktrees from.
+//! Checks git, and the repository from which agents get their worktrees.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::finding::Finding;
 use crate::error::Error;
 use crate::render::words;
 
-/// The oldest git that can merge without touching a file.
+/// The oldest git version that can merge without touching a file.
 const OLDEST: (u32, u32) = (2, 38);
 
 const GIT: &str = "git";
@@ -17,7 +17,7 @@ const REPOSITORY: &str = "repository";
 const PERSON: &str = "person";
 const TREE: &str = "tree";
 
-/// Looks at all of it. What cannot be looked at without what came before is left out.
+/// Runs the checks in order; checks that depend on a failed one are left out.
 pub(super) async fn look(root: &Path, in_place: bool) -> Vec<Finding> {
     let git = Git::at("git", root);
     let program = program(&git).await;
@@ -45,7 +45,7 @@ async fn program(git: &Git) -> Finding {
     }
 }
 
-/// A version that cannot be read is taken for a new one.
+/// Returns whether a version is too old; one that cannot be parsed counts as new.
 fn is_older(version: &str) -> bool {
     let mut numbers = version.split('.').map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
@@ -98,8 +98,8 @@ async fn person(git: &Git) -> Result<Finding, Fault> {
     })
 }
 
-/// Work that is not committed is in nobody's worktree; only where agents work in this very tree it
-/// is in the way.
+/// Checks for uncommitted changes. They are in no worktree, and prevent a run only if agents work in this
+/// very tree.
 async fn tree(git: &Git, in_place: bool) -> Result<Finding, Fault> {
     let changed = git.status().await?.len();
     let paths = words::number(changed, "path differs", "paths differ");

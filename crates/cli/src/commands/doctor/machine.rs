@@ -1,4 +1,4 @@
-//! The machine: what it can keep agents from, its room and its clock.
+//! Checks the machine: its sandbox, disk space and clock.
 
 use std::env;
 use std::path::Path;
@@ -17,7 +17,8 @@ const NETWORK: &str = "network";
 const DISK: &str = "disk";
 const CLOCK: &str = "clock";
 
-/// Less than this fills up in a night: each task has a worktree and what is built in it.
+/// Minimum free disk space; less fills up in a night, because each task has a worktree and its build
+/// output.
 const FREE_BYTES_MIN: u64 = 2 * GIGABYTE;
 const GIGABYTE: u64 = 1_000_000_000;
 const MEGABYTE: u64 = 1_000_000;
@@ -25,7 +26,7 @@ const MEGABYTE: u64 = 1_000_000;
 const INSTALL: &str =
     "install bubblewrap, or run in a container; `unstuck doctor --wall` tries it out";
 
-/// Whether agents really stay in their worktrees. It is tried out, not assumed.
+/// Checks by experiment, not by assumption, that agents stay in their worktrees.
 pub(super) fn wall() -> Finding {
     let held = Wall::usual(env::var_os("PATH").as_deref()).try_out();
     match (held.files, held.reading, held.processes) {
@@ -51,7 +52,7 @@ pub(super) fn wall() -> Finding {
     }
 }
 
-/// Whether commands of models really have no network, where they are to have none.
+/// Checks that commands of models have no network where they must have none.
 pub(super) fn network(network: Network) -> Finding {
     match network {
         Network::Open => Finding::good(NETWORK, "open to commands, as commands.network says"),
@@ -68,7 +69,7 @@ pub(super) fn network(network: Network) -> Finding {
     }
 }
 
-/// The room where worktrees are made.
+/// Checks the disk space where worktrees are created.
 pub(super) fn disk(root: &Path) -> Finding {
     match statvfs(root) {
         Ok(found) => room(found.f_bavail.saturating_mul(found.f_frsize)),
@@ -91,7 +92,7 @@ fn room(free: u64) -> Finding {
     Finding::good(DISK, said)
 }
 
-/// The clock and its time zone. A clock that was set back makes every wait too long.
+/// Checks the clock and its time zone. A clock that was set back makes every wait too long.
 pub(super) fn clock(now: Time, newest: Option<Time>) -> Finding {
     if let Some(newest) = newest.filter(|newest| *newest > now) {
         let behind = when::length(newest.since(now));

@@ -1,7 +1,7 @@
-//! `unstuck doctor`: whether a run could begin here, and what to do where it could not.
+//! `unstuck doctor`: checks whether a run could begin here, and names the remedies.
 //!
-//! It looks and tries out, and leaves everything as it was: no project is held, no agent begins, no
-//! call is made. What it says about a run comes from the same code that a run begins with.
+//! It inspects and experiments, and leaves everything unchanged: no project is held, no agent begins, no
+//! call is made. Its findings about a run come from the same code with which a run begins.
 
 mod agent;
 mod checks;
@@ -28,17 +28,16 @@ use crate::render::{self, Terminal, style, words};
 use crate::settings::{Flags, Resolved};
 use finding::{Finding, Verdict};
 
-/// All of it, as `--json` writes it.
+/// The report in its JSON form.
 #[derive(Serialize)]
 struct Report<'a> {
-    /// Whether a run could begin.
+    /// Set if a run could begin.
     ready: bool,
-    /// What a run would end with.
+    /// The exit code of a run.
     exit: u8,
     findings: &'a [Finding],
 }
 
-/// Carries it out.
 pub(crate) fn run(args: &Doctor, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     #[cfg(target_os = "linux")]
@@ -62,7 +61,8 @@ pub(crate) fn run(args: &Doctor, dir: Option<&Path>, terminal: &Terminal) -> Res
     Ok(exit)
 }
 
-/// Everything but the settings themselves. Without them, what they say is not looked at.
+/// Runs all checks beside that of the settings. Without settings, the checks that depend on them are
+/// skipped.
 async fn look(project: &Project, resolved: Option<&Resolved>) -> Result<Vec<Finding>, Error> {
     let root = project.root();
     let settings = resolved.map(|resolved| &resolved.settings);

@@ -1,4 +1,4 @@
-//! Where the project is remembered: whether that can be used, by whom it is, and its newest event.
+//! Checks the store: whether it is usable, its holder, its permissions and its newest event.
 
 use std::fs;
 use std::io;
@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::project::{self, Project};
 
 const STORE: &str = "store";
-/// What others than the user may do.
+/// The permission bits of other users.
 const OTHERS: u32 = 0o077;
 
-/// What was found, and when the newest event happened.
+/// Returns the findings and the time of the newest event.
 pub(super) async fn look(project: &Project) -> (Vec<Finding>, Option<Time>) {
     let (folder, database) = (project.folder(), project.database());
     let writable: &Path = if database.exists() { &database } else { nearest(&folder) };
@@ -32,7 +32,7 @@ pub(super) async fn look(project: &Project) -> (Vec<Finding>, Option<Time>) {
             None,
         );
     }
-    // Opening mends what it can, so this comes first.
+    // Checked first, because opening the store corrects the permissions.
     let open = open_to_others(&folder);
     match newest(project).await {
         Err(error) => (vec![Finding::of_error(STORE, &error, None)], None),
@@ -44,7 +44,7 @@ pub(super) async fn look(project: &Project) -> (Vec<Finding>, Option<Time>) {
     }
 }
 
-/// The folder itself, or what is there of the way to it.
+/// Returns the folder itself, or its nearest existing ancestor.
 fn nearest(folder: &Path) -> &Path {
     folder.ancestors().find(|path| path.exists()).unwrap_or(folder)
 }
@@ -68,7 +68,8 @@ async fn held(project: &Project) -> String {
     }
 }
 
-/// What is kept may hold a project's code and conversations.
+/// Returns a warning if other users can read the folder, which may hold code and conversations of the
+/// project.
 fn open_to_others(folder: &Path) -> Option<Finding> {
     let mode = fs::metadata(folder).ok()?.permissions().mode();
     let says = format!("others on this machine may look into .unstuck/ (mode {:o})", mode & 0o777);

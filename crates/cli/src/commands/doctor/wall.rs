@@ -1,5 +1,5 @@
-//! `unstuck doctor --wall`: plays the attacker in a throw-away folder, behind the wall that a build
-//! would use, and says what held.
+//! `unstuck doctor --wall`: carries out attacks in a throw-away folder, behind the sandbox that a build
+//! would use, and reports which were refused.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,36 +20,35 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal, style};
 
-/// How long one attack may take.
+/// Timeout of an attack.
 const ATTACK_MAX: Duration = Duration::from_secs(10);
-/// What makes namespaces where they are missing.
+/// The remedy for missing namespaces.
 const INSTALL: &str = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`) and allow \
      unprivileged user namespaces";
 
-/// What came of one attack.
+/// The result of an attack.
 #[derive(Debug, Serialize)]
 struct Tried {
     attack: &'static str,
     tries: &'static str,
     held: bool,
-    /// What kept it in, where anything did.
+    /// The layer that refused the attack, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'static str>,
 }
 
-/// All of it, as `--json` writes it.
+/// The report in its JSON form.
 #[derive(Serialize)]
 struct Report<'a> {
-    /// Whether every attack was refused.
+    /// Set if every attack was refused.
     held: bool,
-    /// What the guard says about the wall.
+    /// The state of the sandbox, as the guard reports it.
     wall: Held,
     attacks: &'a [Tried],
     #[serde(skip_serializing_if = "Option::is_none")]
     todo: Option<&'static str>,
 }
 
-/// Carries it out.
 pub(super) fn run(project: &Project, json: bool, terminal: &Terminal) -> Result<Exit, Error> {
     let folder = project.folder().join("doctor");
     let in_folder = |source| Error::Folder { place: folder.display().to_string(), source };
@@ -88,7 +87,7 @@ async fn try_all(place: &Place, guard: &Guard) -> Result<(Held, Vec<Tried>), Err
     Ok((held, all))
 }
 
-/// The layer that keeps attacks of a kind in.
+/// Returns the layer that refuses attacks of a kind.
 fn keeper(held: Held, against: Against) -> Option<&'static str> {
     match against {
         Against::Calls if held.calls.is_full() => Some("seccomp"),
@@ -103,10 +102,10 @@ fn keeper(held: Held, against: Against) -> Option<&'static str> {
     }
 }
 
-/// A throw-away place around the target.
+/// A throw-away folder around the target.
 struct Place {
     folder: PathBuf,
-    /// The project's own.
+    /// The root of the project.
     root: PathBuf,
     target: Target,
 }
@@ -124,7 +123,7 @@ impl Place {
         self.folder.join("work")
     }
 
-    /// Makes it as it was before an attack.
+    /// Restores the state before an attack.
     fn put_right(&self) -> io::Result<()> {
         fs::remove_dir_all(self.work())?;
         fs::create_dir(self.work())?;
@@ -147,7 +146,7 @@ impl Place {
         Ok(launch)
     }
 
-    /// The wall of a build, around this place.
+    /// Returns the sandbox of a build, around this folder.
     fn wall(&self, guard: &Guard) -> Wall {
         let environment: Vec<_> = std::env::vars_os().collect();
         let private = self.folder.join("private");

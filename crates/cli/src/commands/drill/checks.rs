@@ -1,4 +1,4 @@
-//! The checks: what goes wrong, and what has to be seen then.
+//! The checks of the drill: failures to provoke, and the behavior expected then.
 
 use serde_json::json;
 use unstuck_core::engine::Event;
@@ -8,15 +8,15 @@ use unstuck_world::fake::server::{Answer, Call, HttpError, RetryAfter, Script, S
 use super::place::{Place, fifo, heard, let_go};
 use super::wall::{self, Tried};
 
-/// Something that is made to go wrong.
+/// A failure that is provoked.
 pub(super) struct Check {
     pub(super) name: &'static str,
-    /// What has to hold.
+    /// The behavior that must hold.
     pub(super) promise: &'static str,
     what: What,
 }
 
-/// Which one.
+/// The kind of failure.
 #[derive(Clone, Copy)]
 enum What {
     RateLimit,
@@ -78,15 +78,16 @@ pub(super) const CHECKS: [Check; 9] = [
     },
 ];
 
-/// Work that passes its check.
+/// A step of work that passes its check.
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
-/// A key that is as good as any to a local service.
+/// A key for a local service, which accepts any.
 const KEY: (&str, &str) = ("DRILL_KEY", "sk-drill-0000000000");
 
-/// What was seen instead, where the promise does not hold.
+/// The result of a check: an error describes the behavior seen instead of the promised one.
 type Seen = Result<(), String>;
 
-/// What an agent tried that wants harm, and what was seen instead of what is promised.
+/// Carries out a check; returns the attacks of a hostile agent, and the behavior seen instead of the
+/// promised one.
 pub(super) async fn carry_out(check: &Check, place: &Place) -> (Vec<Tried>, Option<String>) {
     let seen = match check.what {
         What::Wall => return wall::carry_out(place).await,
@@ -102,7 +103,7 @@ pub(super) async fn carry_out(check: &Check, place: &Place) -> (Vec<Tried>, Opti
     (Vec::new(), seen.err())
 }
 
-/// A model behind a local service.
+/// Starts a local service with a scripted model.
 async fn service(place: &Place, script: Script) -> Result<Server, String> {
     let server = Server::start(script).await.map_err(|error| error.to_string())?;
     let (url, key) = (server.url(), KEY.0);
@@ -113,7 +114,7 @@ async fn service(place: &Place, script: Script) -> Result<Server, String> {
     Ok(server)
 }
 
-/// The model writes a file and is done.
+/// Returns the responses of a model that writes a file and is done.
 fn works() -> [Answer; 2] {
     let write = json!({ "path": "work/a.txt", "content": "fine\n" });
     let done = json!({ "summary": "It is written." });
@@ -167,7 +168,7 @@ async fn outside_the_fence(place: &Place) -> Seen {
 async fn same_error(place: &Place) -> Seen {
     let tries: Vec<String> =
         (0..4).map(|n| format!("{{write = \"work/{n}.txt\", text = \"broken\\n\"}}")).collect();
-    // What is red names the file, so it is the same error only where that is taken out.
+    // The output is fixed, because one that named the file would be another error each time.
     place.write("check.sh", "! grep -rq broken work || { echo 'it is broken' >&2; exit 1; }\n")?;
     place.agent(&tries.iter().map(String::as_str).collect::<Vec<_>>(), "")?;
     place.ends(&["run", "write a", "--max-wait", "0"], 3).await?;
@@ -179,7 +180,7 @@ async fn same_error(place: &Place) -> Seen {
 
 async fn killed(place: &Place) -> Seen {
     let busy = r#"{run = "echo > ../../../up; test -e ../../../go || sleep 60"}"#;
-    // Through it the agent tells that it is at work.
+    // The fifo through which the agent reports that it is at work.
     fifo(&place.path("up"))?;
     place.write(".gitignore", "/up\n/go\n")?;
     place.agent(&[&format!("{busy}, {GREEN}")], "[wall]\nwritable = [\"up\"]\n")?;
@@ -198,7 +199,7 @@ async fn killed_push(place: &Place) -> Seen {
     place.git(&["init", "--quiet", "--bare", &url])?;
     fifo(&place.path("up"))?;
     fifo(&place.path("go"))?;
-    // What was pushed is there; whoever pushed does not hear of it.
+    // The push has arrived, but the pushing process gets no response.
     let hook = "#!/bin/sh\necho pushed >> ../pushes\necho > ../up\nread go < ../go\n";
     place.program("remote.git/hooks/post-receive", hook)?;
     place.write(".gitignore", "/remote.git\n/up\n/go\n/pushes\n")?;
@@ -213,7 +214,7 @@ async fn killed_push(place: &Place) -> Seen {
     nobody_was_asked(place).await
 }
 
-/// Kills the program when it says through a fifo that it is there.
+/// Kills the program once it reports through a fifo.
 async fn kill_at(place: &Place, fifo: &str) -> Seen {
     let mut child = place.start(&["run", "write a"])?;
     heard(place.path(fifo)).await?;
@@ -226,7 +227,7 @@ async fn nobody_was_asked(place: &Place) -> Seen {
     expect(asked.is_empty(), || format!("somebody was asked: {}", about().join(" ")))
 }
 
-/// A fault of this kind was met so often.
+/// Expects that a fault of this category was met `times` times.
 async fn met(place: &Place, category: Category, times: usize) -> Seen {
     let met = |event: &Event| matches!(event, Event::FaultMet { fault, .. } if fault.category() == category);
     let met = place.count(met).await?;

@@ -1,4 +1,4 @@
-//! `unstuck drill`: makes things go wrong on this machine and looks whether the promises hold.
+//! `unstuck drill`: provokes failures on this machine and checks that the promises hold.
 
 mod checks;
 mod place;
@@ -17,22 +17,21 @@ use checks::{CHECKS, Check};
 use place::Place;
 use wall::Tried;
 
-/// How a check went.
+/// The outcome of a check.
 #[derive(Serialize)]
 struct Outcome {
     name: &'static str,
     promise: &'static str,
     held: bool,
-    /// What was seen instead.
+    /// The behavior seen instead of the promised one.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
-    /// What an agent tried that wants harm.
+    /// The attacks of a hostile agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tried: Vec<Tried>,
     millis: u64,
 }
 
-/// Carries it out.
 pub(crate) fn run(args: &Drill, terminal: &Terminal) -> Result<Exit, Error> {
     let wanted = wanted(&args.checks)?;
     if args.list {

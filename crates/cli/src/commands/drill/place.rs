@@ -16,11 +16,11 @@ use unstuck_store::{Page, SqliteStore, Store as _};
 
 use crate::error::Error;
 
-/// What takes longer than this has failed.
+/// Timeout of a check's steps.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
-/// Events that are looked at: a check makes a few dozen.
+/// Maximum number of events that are read; a check makes a few dozen.
 const EVENTS_MAX: u32 = 10_000;
-/// Everything is quick, and an agent is a script unless a check says otherwise.
+/// Settings with short waits; the agent is a script unless a check configures another.
 const SETTINGS: &str = "\
 [scope]
 allowed = [\"work/**\"]
@@ -31,13 +31,13 @@ protect = [\"check.sh\"]
 base = \"10ms\"
 cap = \"50ms\"
 ";
-/// Green when no file says that something is broken.
+/// The check script, green if no file contains "broken".
 const CHECK: &str = "! grep -r broken work\n";
 
 /// The folder of all checks.
 pub(super) struct Folder(PathBuf);
 
-/// Makes it; whatever lies there is from a drill that was cut off.
+/// Creates the folder; existing content is from an interrupted drill.
 pub(super) fn folder() -> Result<Folder, Error> {
     let path = std::env::temp_dir().join(format!("unstuck-drill-{}", std::process::id()));
     let unusable = |source| Error::Folder { place: path.display().to_string(), source };
@@ -55,12 +55,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // It is gone already when nothing went wrong.
+        // The folder is already gone if nothing went wrong.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A project of its own.
+/// A project of its own for a check.
 pub(super) struct Place {
     root: PathBuf,
     home: PathBuf,
@@ -87,31 +87,31 @@ impl Place {
         written.map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// A program of the check's own.
+    /// Writes an executable file.
     pub(super) fn program(&self, name: &str, text: &str) -> Result<(), String> {
         self.write(name, text)?;
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(self.path(name), executable).map_err(|error| error.to_string())
     }
 
-    /// The settings of the project, and everything so far as its first commit.
+    /// Writes the settings of the project, and commits all files as its first commit.
     pub(super) fn set_up(&self, more: &str) -> Result<(), String> {
         self.write("unstuck.toml", &format!("{SETTINGS}{more}"))?;
         self.commit()
     }
 
-    /// Commits everything that is there.
+    /// Commits all files.
     pub(super) fn commit(&self) -> Result<(), String> {
         self.git(&["add", "--all"])?;
         self.git(&["commit", "--quiet", "--message=The beginning"]).map(drop)
     }
 
-    /// A place that is not in the project.
+    /// Returns a path outside the project.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.home.join(name)
     }
 
-    /// What a scripted agent does, attempt by attempt; `run` is more for that section.
+    /// Writes the script of an agent, attempt by attempt; `run` is added to the section of that name.
     pub(super) fn agent(&self, attempts: &[&str], run: &str) -> Result<(), String> {
         let attempts: Vec<String> =
             attempts.iter().map(|steps| format!("[[attempt]]\nsteps = [{steps}]\n")).collect();
@@ -130,7 +130,7 @@ impl Place {
         if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
     }
 
-    /// The program in this project, away from the person's own settings and state.
+    /// Returns the command for the program in this project, isolated from the user's settings and state.
     fn unstuck(&self, arguments: &[&str]) -> Result<Command, String> {
         let executable = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut command = Command::new(executable);
@@ -141,17 +141,17 @@ impl Place {
         Ok(command)
     }
 
-    /// Starts it.
+    /// Starts the program.
     pub(super) fn start(&self, arguments: &[&str]) -> Result<Child, String> {
         self.unstuck(arguments)?.spawn().map_err(|error| error.to_string())
     }
 
-    /// Runs it to its end; it has to end with this.
+    /// Runs the program to its end and expects this exit code.
     pub(super) async fn ends(&self, arguments: &[&str], exit: i32) -> Result<(), String> {
         self.ends_with(arguments, &[], exit).await
     }
 
-    /// The same with variables.
+    /// Runs the program with environment variables and expects this exit code.
     pub(super) async fn ends_with(
         &self,
         arguments: &[&str],
@@ -184,7 +184,7 @@ impl Place {
         self.store(async |store, project| store.questions(project, None).await).await
     }
 
-    /// The one task of the one build.
+    /// Returns the only task of the only build.
     pub(super) async fn task(&self) -> Result<TaskRow, String> {
         let tasks = self.store(async |store, project| {
             let builds = store.builds(project).await?;
@@ -196,7 +196,7 @@ impl Place {
         tasks.await?.into_iter().next().ok_or_else(|| "there is no task".to_owned())
     }
 
-    /// How often something happened.
+    /// Counts the events that match.
     pub(super) async fn count(&self, wanted: impl Fn(&Event) -> bool) -> Result<usize, String> {
         let page = Page { after: 0, limit: EVENTS_MAX };
         let events: Vec<Recorded> =
@@ -204,13 +204,13 @@ impl Place {
         Ok(events.iter().filter(|recorded| wanted(&recorded.event)).count())
     }
 
-    /// Whether a file is on the build's branch.
+    /// Returns whether a file is on the build's branch.
     pub(super) fn landed(&self, file: &str) -> bool {
         self.git(&["cat-file", "-e", &format!("unstuck/b0:{file}")]).is_ok()
     }
 }
 
-/// What a program said, the end of it.
+/// Returns the last lines of a program's output.
 fn told(output: &Output) -> String {
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let said = said.join("");
@@ -218,7 +218,7 @@ fn told(output: &Output) -> String {
     lines[lines.len().saturating_sub(10)..].join("\n")
 }
 
-/// Whose commits they are, whatever git knows about the person.
+/// Returns the author of commits, independent of the user's git settings.
 fn person() -> [(&'static str, &'static str); 4] {
     [
         ("GIT_AUTHOR_NAME", "Drill"),
@@ -228,7 +228,7 @@ fn person() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// Makes a fifo.
+/// Creates a fifo.
 pub(super) fn fifo(path: &Path) -> Result<(), String> {
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -240,14 +240,14 @@ pub(super) fn fifo(path: &Path) -> Result<(), String> {
     .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Lets somebody go on who reads from a fifo, if there still is somebody.
+/// Releases a process that reads from a fifo, if there still is one.
 pub(super) fn let_go(path: &Path) -> Result<(), String> {
     let fifo = fs::OpenOptions::new().read(true).write(true).open(path);
     let written = fifo.and_then(|mut fifo| fifo.write_all(b"go\n"));
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Waits until somebody writes to a fifo.
+/// Waits until a process writes to a fifo.
 pub(super) async fn heard(path: PathBuf) -> Result<(), String> {
     let fifo = pipe::OpenOptions::new().read_write(true).open_receiver(&path);
     let fifo = fifo.map_err(|error| format!("{}: {error}", path.display()))?;

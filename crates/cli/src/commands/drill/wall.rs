@@ -1,4 +1,4 @@
-//! The check of the wall: an agent that wants harm, in a project that `unstuck init` has just set up.
+//! The check of the sandbox: a hostile agent in a project that `unstuck init` has just set up.
 
 use serde::Serialize;
 use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack, Behind};
@@ -6,12 +6,12 @@ use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack, Behind};
 use super::place::Place;
 use crate::commands::target::Target;
 
-/// Where the agent writes down what came of each attack.
+/// The file in which the agent records the result of each attack.
 const CAME: &str = "came.txt";
-/// The agent's own work, and what it does beside it.
+/// The agent's regular work, beside the attacks.
 const WORK: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
-/// One attack and what came of it.
+/// An attack and its result.
 #[derive(Serialize)]
 pub(super) struct Tried {
     pub(super) attack: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Tried {
     pub(super) held: bool,
 }
 
-/// All attacks in one build, and what was wrong with it, if anything.
+/// Carries out all attacks in one build; returns their results, and the failure, if there is one.
 pub(super) async fn carry_out(place: &Place) -> (Vec<Tried>, Option<String>) {
     match attacked(place).await {
         Ok((tried, true)) => {
@@ -38,7 +38,7 @@ pub(super) async fn carry_out(place: &Place) -> (Vec<Tried>, Option<String>) {
     }
 }
 
-/// What came of the attacks, and whether everything outside is as it was.
+/// Returns the results of the attacks, and whether everything outside is unchanged.
 async fn attacked(place: &Place) -> Result<(Vec<Tried>, bool), String> {
     let failed = |error: std::io::Error| error.to_string();
     let target =
@@ -70,13 +70,13 @@ async fn attacked(place: &Place) -> Result<(Vec<Tried>, bool), String> {
     Ok((tried.collect(), target.is_untouched()))
 }
 
-/// The attacks of an agent that make sense with the limits of a build.
+/// Returns the attacks of an agent that make sense with the limits of a build.
 fn attacks() -> impl Iterator<Item = &'static Attack> {
     let by_agents = ATTACKS.iter().filter(|attack| attack.behind == Behind::Command);
     by_agents.filter(|attack| attack.against != Against::Limits)
 }
 
-/// What the agent runs.
+/// Returns the shell script that the agent runs.
 fn lines(target: &Target) -> Result<String, String> {
     let executable = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut lines = Vec::new();
@@ -91,12 +91,12 @@ fn lines(target: &Target) -> Result<String, String> {
     Ok(lines.join("\n"))
 }
 
-/// A word for the shell.
+/// Quotes a word for the shell.
 fn shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A text of TOML. What JSON escapes, TOML reads.
+/// Quotes a text for TOML, whose escapes include those of JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
