@@ -1,4 +1,4 @@
-//! The job a command is: found by its name, made where there is none, fired once.
+//! The job of a command: found by its name, defined if there is none, fired once.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::project::{Project, Seat, job};
 use crate::settings::Phase;
 
-/// What a command is called that was given no name: as it would be typed, shortened.
+/// Returns the name of a command without one: the command line, shortened.
 pub(super) fn name(command: &[OsString]) -> String {
     const CHARACTERS_MAX: usize = 80;
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
@@ -27,7 +27,7 @@ pub(super) fn name(command: &[OsString]) -> String {
     }
 }
 
-/// What a command is to the engine.
+/// Returns the job definition for the engine.
 pub(super) fn spec(name: &str, phase: Option<Phase>) -> TaskSpec {
     let (program, arguments) = name.split_at(name.find(' ').unwrap_or(name.len()));
     let file = Path::new(program).file_name();
@@ -38,8 +38,8 @@ pub(super) fn spec(name: &str, phase: Option<Phase>) -> TaskSpec {
     TaskSpec { name, title, goal, phase, job, ..TaskSpec::default() }
 }
 
-/// The job with this name, performed by `world` as soon as no other process performs it, and fired
-/// unless a firing of it waits to be taken up. None where another process still performs it after
+/// Takes up the job with this name: waits until no other process performs it, attaches `world`, and fires
+/// it unless a firing waits to be continued. Returns `None` if another process still performs it after
 /// `max_wait`.
 pub(super) async fn take_up(
     seat: &Seat,
@@ -67,8 +67,8 @@ pub(super) async fn take_up(
             },
         }
     }
-    // From here on it is ours, and whoever had it before has left it like this; unless what is over
-    // is what we have just done ourselves.
+    // The turn is held from here on, so the state is final from the previous process; except that an ended
+    // firing may be the one that this process has just performed.
     redefine(seat, repair).await?;
     seat.attach(Scope::Task(task), Arc::new(world.clone())).await?;
     let may_begin = job::find(seat, name).await?.is_none_or(|known| known.may_begin);
@@ -78,8 +78,8 @@ pub(super) async fn take_up(
     Ok(Some(task))
 }
 
-/// A job of the settings is what they say. Any other is repaired as it is asked for this time;
-/// everything else about it stays.
+/// Updates the definition of the job. A job of the settings is replaced as a whole; for any other only the
+/// repair settings of this call are applied.
 async fn redefine(seat: &Seat, repair: &Repair) -> Result<(), Error> {
     let spec = &repair.spec;
     let Some(KnownJob { spec: known, .. }) = job::find(seat, &spec.name).await? else {

@@ -1,7 +1,7 @@
 //! `unstuck exec`: keeps one command alive.
 //!
-//! The command is a job with one firing. A firing that did not come to its end, because a person is
-//! needed or something died, is taken up again by the next `exec` of the same name.
+//! The command is a job with one firing. A firing that did not end, because a person is needed or a process
+//! died, is continued by the next `exec` of the same name.
 
 mod job;
 mod named;
@@ -31,11 +31,10 @@ use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signal, Signals};
 use crate::render::Terminal;
 
-/// Carries it out.
 pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
     // Before there is a second thread, and before this process has grown.
     let input = OwnInput::of_this_process();
-    // What is passed on to it is not what we would read.
+    // A guard that was forked here would read the input that is passed on to the command.
     let forked = if input.is_passed_on() { None } else { guard::fork() };
     let project = Project::find(dir)?;
     project::runtime()?.block_on(keep_alive(args, &project, dir, (input, forked)))
@@ -51,7 +50,7 @@ async fn keep_alive(
     let ahead = (!input.is_passed_on()).then(|| Waiting::ahead(forked, &guard)).flatten();
     let redactor = redactor(project);
     let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
-    // It is remembered and shown, and a command may spell a secret out.
+    // The name is stored and shown, and a command line may contain a secret.
     let name = redactor.text(&name).into_owned();
     refuse_defined(project, &name)?;
     let store = project.make_store()?;
@@ -69,18 +68,19 @@ async fn keep_alive(
     })
 }
 
-/// What is kept alive, and what that takes.
+/// A job that is kept alive, with the parts needed for it.
 pub(super) struct Job<'a> {
     pub(super) project: &'a Project,
     pub(super) store: &'a Arc<dyn Store>,
-    /// What it is, and who repairs it.
+    /// The definition of the job, and its repair.
     pub(super) repair: &'a Repair,
     pub(super) world: &'a ScriptWorld,
     pub(super) teller: &'a Teller,
 }
 
 impl Job<'_> {
-    /// Follows it to its end, or until somebody ends us; says who where that was at once.
+    /// Follows the job to its end or to the first signal; a second signal is returned as the error, for an
+    /// immediate exit.
     pub(super) async fn follow_until_stopped(
         &self,
         max_wait: Option<Span>,
@@ -103,7 +103,7 @@ impl Job<'_> {
         Ok(Ok(ending))
     }
 
-    /// Follows it to its end, beside whoever holds the project or as its holder.
+    /// Follows the job to its end, as the holder of the project or as a guest of it.
     async fn follow(
         &self,
         place: &mut Option<Seat>,
@@ -112,7 +112,7 @@ impl Job<'_> {
         loop {
             let seat = place.insert(Seat::take(self.project, self.store, "exec").await?);
             match self.follow_from(seat, max_wait).await {
-                // Whoever held the project is gone, and what we do goes on.
+                // The holder is gone, and the job goes on.
                 Ok(Ending::HolderGone) => {}
                 Err(error) if seat.is_left_by(&error) => {}
                 ended => return ended,
@@ -128,7 +128,7 @@ impl Job<'_> {
         until_it_ends(seat, task, teller, max_wait).await
     }
 
-    /// Leaves nothing running behind.
+    /// Leaves the project and ends all processes of the job.
     async fn leave(&self, seat: Option<Seat>) -> Result<(), Error> {
         if let Some(seat) = seat {
             seat.leave().await?;
@@ -166,7 +166,8 @@ fn script(
     })
 }
 
-/// A job of the settings says itself what runs, and a watcher may be performing it.
+/// Refuses a name from the settings: such a job defines its own command, and a watcher may be performing
+/// it.
 fn refuse_defined(project: &Project, name: &str) -> Result<(), Error> {
     let settings = project.settings()?;
     if !settings.settings.job.iter().any(|job| job.name.as_str() == name) {

@@ -1,13 +1,14 @@
-//! Which files of the project a command names: what a repair of it may change.
+//! Finds the files of the project that a command names, which a repair may change.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Characters that mean something else in a glob.
+/// Characters with a special meaning in a glob.
 const MEANS_MORE: [char; 8] = ['*', '?', '[', ']', '{', '}', '!', '\\'];
 
-/// The files and folders inside `root` that a command names when it runs in `directory`, from the
-/// root. A program that is looked up on the path is nobody's script, and the root itself is no name.
+/// Returns the files and folders inside `root` that a command names when it runs in `directory`, relative
+/// to the root. A program that is looked up on the path is not a script of the project, and the root itself
+/// does not count.
 pub(super) fn named(command: &[OsString], root: &Path, directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (at, word) in command.iter().enumerate() {

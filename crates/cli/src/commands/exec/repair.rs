@@ -1,4 +1,4 @@
-//! Whether a command is repaired when its own code is broken, and by whom.
+//! Determines whether and by which agent a command is repaired when its own code is broken.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,16 +21,16 @@ use crate::project::{Project, Seat};
 use crate::render;
 use crate::settings::{Job as Defined, Provider, RepairMode, Settings};
 
-/// The job that a command is, and who repairs it.
+/// The job of a command, and its repair.
 pub(crate) struct Repair {
     pub(crate) spec: TaskSpec,
-    /// The settings say what it is.
+    /// Set if the settings define the job.
     pub(super) is_defined: bool,
     settings: Option<RepairSettings>,
 }
 
 impl Repair {
-    /// Finds out who repairs it. Without anybody it is kept alive as well as it can be.
+    /// Determines the repair of a command. Without one the command is kept alive as well as possible.
     pub(super) async fn find(
         args: &Exec,
         project: &Project,
@@ -40,7 +40,7 @@ impl Repair {
         match Self::found(args, project, dir, (&spec, guard)).await {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
-            // Nobody asked for it, so it is no reason not to run the command.
+            // Repair was not requested, so its failure is no reason not to run the command.
             Err(error) if args.repair.is_none() => {
                 note(args, &format!("unstuck: it is not repaired when it breaks: {error}"));
             }
@@ -49,7 +49,7 @@ impl Repair {
         Ok(Self::by_nobody(spec))
     }
 
-    /// Who repairs a job of the settings. Without anybody it is kept alive as well as it can be.
+    /// Determines the repair of a job of the settings. Without one it is kept alive as well as possible.
     pub(crate) async fn of_job(
         project: &Project,
         job: &Defined,
@@ -122,7 +122,7 @@ impl Repair {
             Some(How::Propose) => RepairMode::Propose,
             Some(How::Commit) | None => RepairMode::Commit,
         };
-        // Whoever needs them says what is wrong with them.
+        // The part that needs the settings reports what is wrong with them.
         let Ok(resolved) = project.settings() else { return Ok(None) };
         let settings = &resolved.settings;
         let asked_for = args.repair.is_some();
@@ -150,7 +150,7 @@ impl Repair {
         Self::with(project, repository, (spec, &wanted), command, guard).await.map(Some)
     }
 
-    /// From now on the script of `world` is repaired, with whoever decides at this seat.
+    /// Repairs the script of `world` from now on, with the decider of this seat.
     pub(crate) fn attach(
         &self,
         world: &ScriptWorld,
@@ -165,11 +165,11 @@ impl Repair {
     }
 }
 
-/// Somebody asked for repairs of a command that names no script.
+/// The note about a requested repair of a command that names no script.
 const NOTHING_NAMED: &str = "unstuck: the command names no file of this project that git knows, so it \
                              cannot be repaired. Name its script on the command line.";
 
-/// Says something to a person; programs and those who want to hear little are not bothered.
+/// Writes a note for a person; not with `--json` or `--quiet`.
 fn note(args: &Exec, text: &str) {
     if !args.quiet && !args.json {
         render::note(text);
@@ -180,7 +180,7 @@ fn is_repository(project: &Project) -> bool {
     project.root().join(".git").exists()
 }
 
-/// What the command names and the commit that is checked out holds: an agent works on that.
+/// Returns the named files that the checked-out commit holds, because an agent works on that commit.
 async fn tracked(
     repository: &workspace::Project,
     command: &[OsString],
@@ -197,12 +197,12 @@ async fn tracked(
     Ok(scope)
 }
 
-/// The words of a line as far as they may name files; what a shell makes of it is not looked at.
+/// Splits a line into words that may name files; shell syntax is not interpreted.
 fn split(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
 }
 
-/// How commands of a model stand to the network; programs see to that themselves.
+/// Returns the network access of commands of a model; agent programs take care of their own.
 async fn network(settings: &Settings) -> Network {
     match settings.agent.provider {
         Some(Provider::AnthropicApi | Provider::OpenAiApi) => {

@@ -1,4 +1,4 @@
-//! What is said beside the command's own output: on standard error, a line at a time.
+//! Messages beside the command's own output: on standard error, one line at a time.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,14 +14,14 @@ use crate::error::Error;
 use crate::project::{self, Project};
 use crate::render::{self, event_json, json_line, words};
 
-/// How much is said, and for whom.
+/// The amount and form of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Saying {
-    /// A person reads what happens.
+    /// Sentences about all events, for a person.
     Words,
-    /// Somebody wants to hear of questions only.
+    /// Only questions.
     Quiet,
-    /// A program reads each event.
+    /// Each event as JSON, for a program.
     Json,
 }
 
@@ -35,20 +35,20 @@ impl Saying {
     }
 }
 
-/// A question in its words, for a program.
+/// A question in its JSON form.
 #[derive(Serialize)]
 struct Asked {
     question: QuestionRow,
 }
 
-/// Says what happens.
+/// Writes messages about a job.
 pub(crate) struct Teller {
     saying: Saying,
     store: Arc<dyn Store>,
     project: Arc<str>,
-    /// What takes it up again.
+    /// The command that continues the job.
     again: String,
-    /// The latest run of the task, as far as it was heard of.
+    /// The latest run of the task, as far as known from events.
     run: Mutex<Option<RunId>>,
 }
 
@@ -58,20 +58,20 @@ impl Teller {
         Self { saying, store, project: Arc::clone(project.name()), again, run: Mutex::new(None) }
     }
 
-    /// The same, for a job of the settings.
+    /// Adapts the messages to a job of the settings.
     pub(crate) fn of_job(self, name: &str) -> Self {
         Self { again: format!("`unstuck jobs run {name}`"), ..self }
     }
 
-    /// Something happened to the task, or to everybody.
+    /// Reports an event that is about the task, or about no single task.
     pub(crate) fn event(&self, task: TaskId, recorded: &Recorded, narration: Option<&str>) {
         let concerns = self.concerns(task, &recorded.event);
         if self.saying == Saying::Json && concerns {
-            // The reader is gone; the command is not.
+            // The reader of standard error may be gone; the command goes on.
             let _ = event_json(&mut io::stderr(), &self.project, recorded);
         }
-        // That it runs and that it is done is seen without a word; a question says more itself. And
-        // jobs never end as a build does: that was somebody else's.
+        // The start and the end need no message, and a question gets a longer one. The build of jobs never
+        // ends, so the end of a build is that of another one.
         let plain = matches!(
             recorded.event,
             Event::RunStarted { .. }
@@ -90,7 +90,7 @@ impl Teller {
         }
     }
 
-    /// Whether an event is about the task, or about no task at all.
+    /// Returns whether an event is about the task, or about no task at all.
     fn concerns(&self, task: TaskId, event: &Event) -> bool {
         let mut own = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         if let Event::RunStarted { run, task: of, .. } = event
@@ -106,14 +106,14 @@ impl Teller {
         }
     }
 
-    /// Somebody else runs it just now.
+    /// Reports that another process currently runs the job.
     pub(crate) fn in_line(&self, name: &str) {
         if self.saying == Saying::Words {
             render::note(&format!("unstuck: “{name}” is being run already. It is next."));
         }
     }
 
-    /// Another process still runs it, and the time to wait is over.
+    /// Reports that another process still runs the job at the end of the wait.
     pub(super) fn still_in_line(&self, name: &str) {
         if self.saying == Saying::Words {
             render::note(&format!(
@@ -123,7 +123,7 @@ impl Teller {
         }
     }
 
-    /// A person holds all jobs.
+    /// Reports that a person paused all jobs.
     pub(super) fn all_held(&self) {
         if self.saying == Saying::Words {
             render::note("unstuck: all jobs are paused. `unstuck resume` lets them go on.");
@@ -144,7 +144,7 @@ impl Teller {
         render::note("unstuck: it can be written again. It goes on.");
     }
 
-    /// A person is asked; whether there is such a question to ask.
+    /// Shows a question; returns whether it is in the store.
     pub(crate) async fn question(
         &self,
         id: QuestionId,
@@ -157,7 +157,7 @@ impl Teller {
             return Ok(true);
         }
         let mut lines = vec![String::new(), format!("unstuck: {}", question.text.problem)];
-        // Whoever runs commands knows what a branch is, and needs its name.
+        // The user of a command line knows branches, and needs the name of this one.
         if question.why.rule == Rule::RepairProposed {
             lines.push(format!("  {}", question.raw_error));
         }
@@ -174,7 +174,7 @@ impl Teller {
         Ok(true)
     }
 
-    /// Where the task stands, as far as the tables know.
+    /// Returns the state of the task in the tables.
     pub(crate) async fn state(&self, task: TaskId) -> Result<Option<TaskState>, Error> {
         let row = project::task(&*self.store, &self.project, task).await?;
         Ok(row.map(|row| row.moved.state))

@@ -1,4 +1,4 @@
-//! Waiting for a job to come to its end, a person, or a signal.
+//! Waits for the end of a job, for a person, or for a signal.
 
 use std::future::pending;
 
@@ -13,24 +13,24 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{Heard, Seat, Signal};
 
-/// How it ended for us.
+/// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The command succeeded.
     Done,
-    /// A person left it out, or ended it.
+    /// A person left the job out, or ended it.
     LeftOut,
-    /// It failed for good.
+    /// The job failed for good.
     Failed(Code),
-    /// A person is needed, and we do not wait any longer.
+    /// A person is needed, and the maximum wait is over.
     NeedsPerson,
-    /// A person holds all jobs, and we do not wait any longer.
+    /// A person paused all jobs, and the maximum wait is over.
     Paused,
-    /// Another process still runs it, and we do not wait any longer.
+    /// Another process still runs the job, and the maximum wait is over.
     Busy,
-    /// Ended from outside.
+    /// A signal ended this process.
     Signal(Signal),
-    /// Whoever held the project is gone.
+    /// The holder is gone.
     HolderGone,
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn until_it_ends(
     max_wait: Option<Span>,
 ) -> Result<Ending, Error> {
     let mut followed = Followed { task, teller, max_wait, patience: Patience::default() };
-    // What happened before we listened is known.
+    // The state may have changed before the subscription.
     if let Some(ending) = followed.look(seat).await? {
         return Ok(ending);
     }
@@ -88,12 +88,12 @@ pub(crate) async fn until_it_ends(
     }
 }
 
-/// How a person is waited for.
+/// The state of the wait for a person.
 #[derive(Default)]
 struct Patience {
-    /// The question they were told of.
+    /// The question that was shown.
     told: Option<QuestionId>,
-    /// They hold all jobs, and were told so.
+    /// Set if a person paused all jobs, and this was reported.
     is_held: bool,
     until: Option<Instant>,
 }
@@ -104,7 +104,7 @@ impl Patience {
     }
 }
 
-/// A task that is followed, and how a person is waited for meanwhile.
+/// A task that is followed, with the wait for a person.
 struct Followed<'a> {
     task: TaskId,
     teller: &'a Teller,
@@ -113,8 +113,8 @@ struct Followed<'a> {
 }
 
 impl Followed<'_> {
-    /// What an event means for us. It only says that there is something to look at: it may be of an
-    /// earlier firing, which ended while we waited for our turn.
+    /// Handles an event. An event is only a reason to look up the state: it may belong to an earlier
+    /// firing, which ended while this process waited for its turn.
     async fn on(&mut self, seat: &Seat, recorded: &Recorded) -> Result<Option<Ending>, Error> {
         match &recorded.event {
             Event::TaskDone { task, .. }
@@ -139,7 +139,7 @@ impl Followed<'_> {
         }
     }
 
-    /// What is known about the task.
+    /// Returns the outcome, if the state of the task is one.
     async fn look(&mut self, seat: &Seat) -> Result<Option<Ending>, Error> {
         Ok(match self.state(seat).await? {
             Some(TaskState::Done) => Some(Ending::Done),
@@ -151,8 +151,8 @@ impl Followed<'_> {
         })
     }
 
-    /// Where the task stands. Whoever holds the project has it in memory, if a moment ahead of the
-    /// disk: an end is waited for there before we leave. A loop that has ended says why itself.
+    /// Returns the state of the task. The holder has it in memory, a moment ahead of the disk; it waits for
+    /// the disk before it leaves. A loop that has ended reports the reason itself.
     async fn state(&self, seat: &Seat) -> Result<Option<TaskState>, Error> {
         let task = self.task;
         match seat.holder() {
@@ -164,7 +164,7 @@ impl Followed<'_> {
         }
     }
 
-    /// All jobs may be held: too many questions are open, or a person asked for it.
+    /// Checks whether all jobs are held, because of too many open questions or by a person.
     async fn held(&mut self, seat: &Seat) -> Result<Option<Ending>, Error> {
         match seat.look(Look::Held { task: self.task }).await? {
             Looked::Held(Some(HeldBy::Question(question))) => self.parked(question).await,
@@ -178,8 +178,8 @@ impl Followed<'_> {
         }
     }
 
-    /// A person is needed: they are told, and waited for as long as we may. A question that is not
-    /// on disk yet is told when it is.
+    /// Shows the question and waits for a person as long as allowed. A question that is not on disk yet is
+    /// shown once it is.
     async fn parked(&mut self, question: QuestionId) -> Result<Option<Ending>, Error> {
         if self.patience.told != Some(question) {
             if !self.teller.question(question, self.max_wait).await? {
@@ -190,7 +190,7 @@ impl Followed<'_> {
         Ok(self.waits())
     }
 
-    /// Waits as long as we may; how it ends where that is not at all.
+    /// Starts the wait; returns the outcome if no wait is allowed.
     fn waits(&mut self) -> Option<Ending> {
         match self.max_wait {
             Some(Span::ZERO) => return Some(self.patience.over()),

@@ -1,4 +1,4 @@
-//! A person's answer.
+//! Answers a question.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Takes an answer down, and tells who acts on it.
+/// Records an answer, and determines the process that acts on it.
 pub(super) async fn give(
     desk: &Desk<'_>,
     question: QuestionId,
@@ -49,13 +49,13 @@ pub(super) async fn give(
 ) -> Result<Given, Error> {
     project::refuse_inside_run(&desk.project, "answer")?;
     let (by, at) = (Arc::from(project::whoever()), project::now());
-    // It is kept, and told to an agent: a key belongs into the environment.
+    // Guidance is stored and passed to an agent; a key belongs in the environment.
     let redactor = redactor(&desk.project);
     let guidance = guidance.map(|words| Arc::from(&*redactor.text(words)));
     let answer = Answer { question, decision, guidance, by, at };
     let asked = desk.question(question).await?;
     desk.store.answer(desk.project.name(), answer.clone()).await?;
-    // From here on the answer is given: whatever happens now, it is taken up sometime.
+    // The answer is durable from here on: it is taken up sooner or later, whatever happens now.
     let taken_up = project::take_answers(&desk.project).await?;
     let performer = match about(desk, &asked).await? {
         Some((build, row)) => Performers::look(&desk.project, taken_up).of(&build, &row),
@@ -65,7 +65,7 @@ pub(super) async fn give(
     Ok(Given { answer, taken_up, performer })
 }
 
-/// The first task that waited for an answer, with its build, as they stand now.
+/// Returns the first task that waited for the answer, with its build, in their current state.
 async fn about(desk: &Desk<'_>, asked: &QuestionRow) -> Result<Option<(BuildRow, TaskRow)>, Error> {
     let (store, project) = (&desk.store, desk.project.name());
     let (Some(build), Some(task)) = (asked.build, asked.tasks.first()) else { return Ok(None) };
@@ -75,7 +75,7 @@ async fn about(desk: &Desk<'_>, asked: &QuestionRow) -> Result<Option<(BuildRow,
     Ok(row.map(|row| (build, row)))
 }
 
-/// An answer, and whether somebody acts on it already.
+/// An answer, and whether a process already acts on it.
 #[derive(Serialize)]
 pub(super) struct Given {
     #[serde(flatten)]
@@ -86,7 +86,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// What follows from it.
+    /// Returns the sentence about the next step.
     pub(super) const fn follows(&self) -> &'static str {
         match self.performer {
             Performer::AtWork => "Answered. It goes on.",
@@ -98,13 +98,13 @@ impl Given {
     }
 }
 
-/// Whether nothing but the person's words is missing.
+/// Returns whether only the person's words are missing.
 fn is_open(row: &QuestionRow, decision: Decision) -> bool {
     row.status == QuestionStatus::Pending && row.offers(decision)
 }
 
-/// The choice that a word means, with the guidance that goes with it: its key or its label. Letter
-/// case and `-` or a blank for `_` do not matter.
+/// Parses a word as a choice, with the guidance that belongs to it: the word is its key or its label.
+/// Letter case does not matter, and `-` or a blank stands for `_`.
 fn choice<'a>(row: &'a QuestionRow, word: &str) -> Result<(Decision, Option<&'a str>), Error> {
     let same = |text: &str| text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     let wanted = same(word);

@@ -1,4 +1,4 @@
-//! Whether an action happened is looked up once more, so that nobody has to say.
+//! Repeats the lookup whether an action happened, so that no person has to tell.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ pub(super) async fn run(desk: &Desk<'_>, question: QuestionId) -> Result<(), Err
     Ok(())
 }
 
-/// Has it looked up, and says when that happens.
+/// Requests the lookup; returns the events, and the sentence about when it happens.
 pub(super) async fn look_up(
     desk: &Desk<'_>,
     question: QuestionId,

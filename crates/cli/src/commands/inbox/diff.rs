@@ -1,4 +1,4 @@
-//! The whole change that a question is about, as the task's worktree holds it.
+//! Shows the whole change that a question is about, from the task's worktree.
 
 use std::io::Write;
 

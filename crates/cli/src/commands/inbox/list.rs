@@ -1,4 +1,4 @@
-//! The open questions, oldest first.
+//! Lists the open questions, oldest first.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::project;
 use crate::render::{self, style, when, words, wrapped};
 
-/// Where the text of a question begins.
+/// Column at which the text of a question begins.
 const INDENT: usize = 4;
 
 pub(super) async fn run(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
@@ -70,7 +70,7 @@ fn question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) -> io:
     Ok(())
 }
 
-/// What one has to type for each choice, and what it says.
+/// Writes the command word of each choice, with its label.
 fn choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<()> {
     let code = style::CODE;
     let widest = row.text.options.iter().map(|option| option.value.as_str().len()).max();
@@ -84,7 +84,7 @@ fn choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<
     Ok(())
 }
 
-/// How many wait for the answer; a build that stands still holds all of its own.
+/// Formats how many tasks wait for the answer; a question without tasks holds the whole build.
 fn waiting(row: &QuestionRow) -> String {
     match row.tasks.len() {
         _ if row.status != QuestionStatus::Pending => String::new(),
@@ -94,7 +94,7 @@ fn waiting(row: &QuestionRow) -> String {
     }
 }
 
-/// Since when it is open, or how it ended.
+/// Formats the age of an open question, or the end of a closed one.
 pub(super) fn stands(asked: &Asked, now: Time) -> String {
     let row = &asked.row;
     let ended = when::ago(row.resolved_at.unwrap_or(row.created_at), now);
@@ -114,7 +114,7 @@ pub(super) fn stands(asked: &Asked, now: Time) -> String {
     }
 }
 
-/// `answered by anna 2 min ago: skip_feature`.
+/// Formats an answer, such as `answered by anna 2 min ago: skip_feature`.
 fn answered(by: Option<&str>, ago: &str, decision: Option<Decision>) -> String {
     let by = by.map(|by| format!(" by {}", words::plain_line(by))).unwrap_or_default();
     let decision = decision.map(|decision| format!(": {decision}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `unstuck inbox`: the questions that wait for a person.
+//! `unstuck inbox`: lists, shows and answers the questions for a person.
 
 mod answer;
 mod browse;
@@ -23,7 +23,6 @@ use crate::render::Terminal;
 use crate::render::screen::Screen;
 use crate::settings::Audience;
 
-/// Carries it out.
 pub(crate) fn run(args: &Inbox, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let store = project.store()?;
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &Inbox, dir: Option<&Path>, terminal: &Terminal) -> Resu
     project::runtime()?.block_on(work)
 }
 
-/// Lets a person at the terminal go through the questions of a project.
+/// Lets the person at the terminal browse the questions of a project.
 pub(super) async fn at_the_terminal(
     project: &Project,
     store: &Arc<dyn Store>,
@@ -57,7 +56,7 @@ pub(super) async fn at_the_terminal(
     browse::run(&Desk { project, store, terminal, json: false }, screen).await
 }
 
-/// One question after the other, where a person is there to answer; otherwise the list.
+/// Browses the questions if there is a terminal, and lists them otherwise.
 async fn go_through(desk: &Desk<'_>) -> Result<Exit, Error> {
     let waits = desk.questions(Some(QuestionStatus::Pending)).await?.iter().any(Asked::is_open);
     if waits
@@ -70,7 +69,7 @@ async fn go_through(desk: &Desk<'_>) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// What each of them works with.
+/// The context of the subcommands.
 struct Desk<'a> {
     project: Project,
     store: Arc<dyn Store>,
@@ -79,7 +78,7 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Whether what a question rests on is shown without being asked for.
+    /// Returns whether evidence is shown by default.
     fn shows_evidence(&self) -> bool {
         let resolved = self.project.settings();
         resolved.is_ok_and(|resolved| resolved.settings.inbox.audience == Audience::Developer)
@@ -90,14 +89,14 @@ impl Desk<'_> {
         Ok(found.ok_or(AnswerError::NoQuestion(id))?)
     }
 
-    /// One question with what was answered.
+    /// Returns a question with its answer.
     async fn asked(&self, id: QuestionId) -> Result<Asked, Error> {
         let row = self.question(id).await?;
         let answers = self.store.answers(self.project.name()).await?;
         Ok(Asked::of(row, &answers))
     }
 
-    /// Questions, oldest first, with what was answered; with a status only those.
+    /// Returns questions with their answers, oldest first; with a status, only those.
     async fn questions(&self, status: Option<QuestionStatus>) -> Result<Vec<Asked>, Error> {
         let name = self.project.name();
         let (rows, answers) =

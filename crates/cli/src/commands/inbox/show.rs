@@ -1,4 +1,4 @@
-//! One question in full: for the person who answers first, for operators below.
+//! Shows a question in full: first for the person who answers, then for operators.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::project;
 use crate::render::{self, style, when, words, wrapped};
 
-/// How many names are enough to know what it is about.
+/// Maximum number of task names.
 const NAMES_MAX: usize = 5;
 
 /// Shows one question, or every open one.
@@ -59,9 +59,9 @@ async fn show(
 
 struct Page<'a> {
     asked: &'a Asked,
-    /// The tasks that wait.
+    /// The names of the waiting tasks.
     names: Vec<String>,
-    /// What it rests on is shown.
+    /// Set if the evidence is shown.
     unfolded: bool,
     width: usize,
 }
@@ -122,7 +122,7 @@ impl Page<'_> {
                 writeln!(out, "    {}", when::minute(at))?;
             }
             for line in &entry.lines {
-                // A program's own lines are not folded: they are compared letter by letter.
+                // Lines of a program are not wrapped, because they are compared letter by letter.
                 let line = words::shown_line(line);
                 let line = if entry.verbatim { line } else { wrapped(&line, 4, self.width) };
                 writeln!(out, "    {line}")?;
@@ -175,7 +175,7 @@ impl Page<'_> {
     }
 }
 
-/// `2 tasks wait: one, two`.
+/// Formats the waiting tasks, such as `2 tasks wait: one, two`.
 pub(super) fn waiting(count: usize, names: &[String]) -> String {
     let verb = if count == 1 { "waits" } else { "wait" };
     let shown = names.len().min(NAMES_MAX);

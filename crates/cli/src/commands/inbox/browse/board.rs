@@ -1,4 +1,4 @@
-//! The questions as a person goes through them: what is chosen, and what each key changes. Pure.
+//! The state of browsing questions: the current selection, and the effect of each key. Pure.
 
 use unstuck_core::engine::QuestionId;
 use unstuck_core::question::Decision;
@@ -6,85 +6,85 @@ use unstuck_core::question::Decision;
 use super::line::Line;
 use crate::render::screen::Key;
 
-/// A question, in the words that are shown.
+/// A question with its texts for display.
 #[derive(Clone, Debug)]
 pub(super) struct Card {
     pub(super) id: QuestionId,
     pub(super) kind: &'static str,
-    /// Since when, and who waits.
+    /// The age of the question, and the waiting tasks.
     pub(super) facts: String,
     pub(super) problem: String,
     pub(super) attempts: Vec<String>,
-    /// What it rests on, line by line.
+    /// The evidence, line by line.
     pub(super) evidence: Vec<String>,
-    /// The recommended one first.
+    /// The choices, the recommended one first.
     pub(super) choices: Vec<Choice>,
     pub(super) advice: String,
-    /// Whether it can be looked up again what a person is asked.
+    /// Set if the lookup behind the question can be repeated.
     pub(super) can_check: bool,
 }
 
-/// Something to choose.
+/// A choice of a question.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
     pub(super) decision: Decision,
     pub(super) label: String,
     pub(super) leads_to: String,
-    /// The words that go with it.
+    /// Guidance that belongs to the choice.
     pub(super) guidance: Option<String>,
     pub(super) recommended: bool,
 }
 
 impl Choice {
-    /// Whether it is nothing without a person's words.
+    /// Returns whether the choice needs the person's words.
     fn needs_words(&self) -> bool {
         self.decision == Decision::ProvideGuidance && self.guidance.is_none()
     }
 }
 
-/// Where a person is.
+/// The current place of the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// At the list of questions.
+    /// The list of questions.
     List,
-    /// At one question.
+    /// A single question.
     Question {
-        /// Nothing is chosen at first, so that Enter pressed twice answers nothing.
+        /// The selected choice. None is selected at first, so that a double Enter answers nothing.
         choice: Option<usize>,
-        /// How far it was turned over, where it is longer than the window.
+        /// The page, for a question that is longer than the window.
         page: usize,
     },
-    /// Writing what goes with a choice.
+    /// Editing the words for a choice.
     Words { choice: usize, line: Line },
 }
 
-/// What is to be done after a key.
+/// The action after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Only draw.
+    /// Draw only.
     Stay,
-    /// See what the questions are now.
+    /// Load the questions again.
     Reload,
-    /// Take an answer down.
+    /// Record an answer.
     Answer { question: QuestionId, decision: Decision, guidance: Option<String> },
-    /// Have it looked up whether something happened.
+    /// Repeat the lookup whether an action happened.
     Check { question: QuestionId },
-    /// End.
+    /// Leave the screen.
     Leave,
 }
 
-/// The questions, and where a person is among them.
+/// The questions, and the person's place among them.
 #[derive(Clone, Debug)]
 pub(super) struct Board {
     pub(super) cards: Vec<Card>,
-    /// The question that is chosen or shown.
+    /// The index of the selected or shown question.
     pub(super) at: usize,
     pub(super) place: Place,
-    /// What a person should know now.
+    /// A note for the person.
     pub(super) note: Option<&'static str>,
-    /// Whether somebody is at work who takes an answer up at once.
+    /// Set if a process is at work that takes up an answer at once.
     pub(super) held: bool,
-    /// How many pages the question has in this window.
+    /// Number of pages of the question in this window.
     pub(super) pages: usize,
 }
 
@@ -96,12 +96,12 @@ impl Board {
         Self { cards, at: 0, place: Place::List, note: None, held, pages: 1 }
     }
 
-    /// The question that is chosen or shown.
+    /// Returns the selected or shown question.
     pub(super) fn card(&self) -> Option<&Card> {
         self.cards.get(self.at)
     }
 
-    /// The questions as they are now; the same one stays chosen while it is there.
+    /// Replaces the questions; the same question stays selected as long as it exists.
     pub(super) fn reload(&mut self, cards: Vec<Card>, held: bool) {
         let shown = self.card().map(|card| card.id);
         let same = cards.iter().position(|card| Some(card.id) == shown);
@@ -112,7 +112,7 @@ impl Board {
         (self.cards, self.held) = (cards, held);
     }
 
-    /// A key was pressed.
+    /// Handles a key.
     pub(super) fn press(&mut self, key: &Key) -> Act {
         self.note = None;
         if *key == Key::Ctrl('d') || self.cards.is_empty() {
@@ -203,7 +203,7 @@ impl Board {
     }
 }
 
-/// Which one a digit means, counted from zero.
+/// Returns the zero-based index for a digit.
 fn number(key: &Key) -> Option<usize> {
     let Key::Char(digit) = key else { return None };
     let number = usize::try_from(digit.to_digit(10)?).ok()?;

@@ -1,11 +1,11 @@
-//! A line that a person writes. Pure.
+//! A line editor for the person's words. Pure.
 
 use crate::render::screen::Key;
 
-/// Longer than anything one would say to a colleague in one go.
+/// Maximum length of the line, more than a person would write at once.
 const CHARS_MAX: usize = 2_000;
 
-/// What is written, and where the cursor is in it.
+/// The text and the position of the cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     chars: Vec<char>,
@@ -17,7 +17,7 @@ impl Line {
         self.chars.iter().collect()
     }
 
-    /// How many characters stand before the cursor.
+    /// Returns the number of characters before the cursor.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
@@ -25,7 +25,7 @@ impl Line {
     pub(super) fn press(&mut self, key: &Key) {
         match key {
             Key::Char(c) => self.insert(*c),
-            // A line break in it is a space: Enter alone confirms.
+            // A line break in a paste becomes a space: only Enter confirms.
             Key::Pasted(text) => text.chars().for_each(|c| self.insert(c)),
             Key::Backspace if self.at > 0 => {
                 self.at -= 1;
@@ -51,7 +51,7 @@ impl Line {
         }
     }
 
-    /// Where the word before the cursor begins.
+    /// Returns the start of the word before the cursor.
     fn word(&self) -> usize {
         let before = &self.chars[..self.at];
         let end = before.iter().rposition(|c| *c != ' ').map_or(0, |at| at + 1);

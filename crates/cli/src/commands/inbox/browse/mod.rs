@@ -1,7 +1,7 @@
-//! Going through the open questions at a terminal, one after the other.
+//! Browses the open questions at a terminal, one after the other.
 //!
-//! [`board`] knows where the person is and what a key means, [`view`] what they see; both are pure.
-//! Here the terminal, the store and whoever holds the project meet.
+//! [`board`] holds the state and handles keys, [`view`] lays out the lines; both are pure. This module
+//! connects them to the terminal, the store and the holder.
 
 mod board;
 mod line;
@@ -21,7 +21,7 @@ use crate::project;
 use crate::render::screen::{Input, Screen};
 use crate::render::{when, words};
 
-/// Shows the questions and takes answers until the person leaves or nothing waits any more.
+/// Shows the questions and records answers until the person leaves or no question is open.
 pub(super) async fn run(desk: &Desk<'_>, mut screen: Screen) -> Result<Exit, Error> {
     let (cards, held) = waiting(desk).await?;
     let mut board = Board::new(cards, held);
@@ -62,7 +62,7 @@ fn end(mut screen: Screen, exit: Exit) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// The open questions, and whether somebody is at work.
+/// Returns the open questions, and whether there is a holder.
 async fn waiting(desk: &Desk<'_>) -> Result<(Vec<Card>, bool), Error> {
     let held = project::current_holder(&desk.project).await.is_some();
     let (mut cards, unfolded) = (Vec::new(), desk.shows_evidence());
@@ -93,7 +93,7 @@ fn card(asked: &Asked, names: &[String], unfolded: bool) -> Card {
             recommended: text.recommends(at),
         })
         .collect();
-    // The others stay in the order they are offered in.
+    // The other choices keep their order.
     choices.sort_by_key(|choice| !choice.recommended);
     let since = list::stands(asked, project::now());
     let waits = (!names.is_empty()).then(|| super::show::waiting(row.tasks.len(), names));
@@ -111,7 +111,7 @@ fn card(asked: &Asked, names: &[String], unfolded: bool) -> Card {
     }
 }
 
-/// What a question rests on, each thing below its name.
+/// Formats the evidence of a question, each entry below its label.
 fn evidence(row: &QuestionRow) -> Vec<String> {
     let lines = |entry: EvidenceEntry| {
         let rest = entry.lines.into_iter().map(|line| format!("  {}", words::shown_line(&line)));
@@ -121,7 +121,7 @@ fn evidence(row: &QuestionRow) -> Vec<String> {
     row.evidence.entries().into_iter().flat_map(lines).collect()
 }
 
-/// Takes an answer down and says what follows.
+/// Records an answer and returns the sentence about the next step.
 async fn answered(
     desk: &Desk<'_>,
     question: QuestionId,
@@ -133,7 +133,7 @@ async fn answered(
     Ok(format!("Question {question}: {follows}"))
 }
 
-/// What was said, also where it was too late; other errors end it.
+/// Returns the sentence to show, also for an answer that came too late; any other error is returned.
 fn told(said: Result<&'static str, Error>) -> Result<String, Error> {
     match said {
         Ok(said) => Ok(said.to_owned()),

@@ -1,4 +1,4 @@
-//! What keys lead to, and what is seen, without a terminal.
+//! Tests of keys and of the layout, without a terminal.
 
 use unstuck_core::engine::QuestionId;
 use unstuck_core::question::Decision;

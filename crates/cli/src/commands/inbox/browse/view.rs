@@ -1,29 +1,29 @@
-//! What a person sees of the [`Board`]: lines that fit the window. Pure.
+//! Lays out the [`Board`] as lines that fit the window. Pure.
 
 use super::board::{Board, Card, Choice, Place};
 use super::line::Line;
 use crate::render::screen::Size;
 use crate::render::{style, words, wrapped};
 
-/// Longer lines are hard to read, however wide the window is.
+/// Maximum width of text in columns; longer lines are hard to read, however wide the window is.
 const COLUMNS_MAX: usize = 96;
-/// Narrower than this nothing can be laid out.
+/// Minimum width for a layout.
 const COLUMNS_MIN: usize = 12;
-/// How much of a problem the list shows.
+/// Maximum number of lines of a problem in the list.
 const LIST_LINES_MAX: usize = 2;
-/// Where the text of a choice begins.
+/// Column at which the text of a choice begins.
 const INDENT: usize = 4;
 
-/// What is drawn.
+/// The lines to draw.
 #[derive(Debug)]
 pub(super) struct Picture {
     pub(super) lines: Vec<String>,
     pub(super) cursor: Option<(usize, usize)>,
-    /// How many windows full there are.
+    /// Number of pages.
     pub(super) pages: usize,
 }
 
-/// The board in a window of this size.
+/// Lays out the board for a window of this size.
 pub(super) fn picture(board: &Board, size: Size) -> Picture {
     let columns = size.columns.saturating_sub(1).clamp(COLUMNS_MIN, COLUMNS_MAX);
     let mut sheet = Sheet { columns, lines: Vec::new(), focus: None, cursor: None };
@@ -50,11 +50,11 @@ pub(super) fn picture(board: &Board, size: Size) -> Picture {
     sheet.cut(&foot, size.rows, page)
 }
 
-/// Lines on their way to a picture.
+/// The lines before they are cut to the window.
 struct Sheet {
     columns: usize,
     lines: Vec<String>,
-    /// The lines that have to be seen.
+    /// The lines that must be visible.
     focus: Option<(usize, usize)>,
     cursor: Option<(usize, usize)>,
 }
@@ -118,7 +118,7 @@ impl Sheet {
         }
     }
 
-    /// A line of a program: not folded, but cut where the window ends.
+    /// Adds a line of a program's output, cut at the edge of the window instead of wrapped.
     fn cut_line(&mut self, indent: usize, line: &str) {
         let room = self.columns.saturating_sub(indent);
         self.lines.push(format!("{:indent$}{}", "", words::cut(line, room)));
@@ -154,7 +154,7 @@ impl Sheet {
         self.focus = Some((row, row + 1));
     }
 
-    /// `› 2 the words`, with the mark where it is chosen.
+    /// Adds a numbered line such as `› 2 the words`, with the mark if it is selected.
     fn head(&mut self, at: usize, chosen: bool, text: &str) {
         let mark = if chosen { '›' } else { ' ' };
         let number = at + 1;
@@ -184,7 +184,7 @@ impl Sheet {
         }
     }
 
-    /// Text on lines that begin at a column. A word that fits on no line is broken.
+    /// Wraps text to lines that begin at a column. A word that is too long for a line is broken.
     fn wrapped(&self, text: &str, indent: usize) -> String {
         let room = self.columns.saturating_sub(indent).max(1);
         let mut whole = String::new();
@@ -198,7 +198,7 @@ impl Sheet {
         format!("{:indent$}{}", "", wrapped(whole.trim_end(), indent, self.columns))
     }
 
-    /// What stands below all of it: what to know now, and the keys.
+    /// Returns the lines at the bottom: the note, and the keys.
     fn foot(&self, board: &Board, keys: &str) -> Vec<String> {
         let (dim, strong) = (style::DIM, style::STRONG);
         let mut lines = vec![String::new()];
@@ -211,9 +211,9 @@ impl Sheet {
         lines
     }
 
-    /// The part that fits, with what has to be seen in it.
+    /// Cuts the lines to the window, with the focus visible.
     fn cut(self, foot: &[String], rows: usize, page: usize) -> Picture {
-        // Where the window is very low, the keys give way.
+        // A very low window shows no keys.
         let foot = if foot.len() + 3 > rows { &foot[..0] } else { foot };
         let room = rows.saturating_sub(foot.len()).max(1);
         let count = self.lines.len();
@@ -221,11 +221,11 @@ impl Sheet {
             let lines = self.lines.into_iter().chain(foot.iter().cloned()).collect();
             return Picture { lines, cursor: self.cursor, pages: 1 };
         }
-        // One row says that there is more.
+        // The last row shows that there is more.
         let shown = room.saturating_sub(1).max(1);
         let last = count - shown;
         let start = match self.focus {
-            // What is longer than the window is seen from its beginning.
+            // A focus longer than the window is shown from its beginning.
             Some((begin, end)) => end.saturating_sub(shown).min(begin),
             None => page * shown,
         };
