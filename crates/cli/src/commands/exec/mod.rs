@@ -34,7 +34,7 @@ use crate::render::Terminal;
 pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
     // Before there is a second thread, and before this process has grown.
     let input = OwnInput::of_this_process();
-    // A guard that was forked here would read the input that is passed on to the command.
+    // A pipe is read here and passed on, so the command needs another standard input than that of a fork.
     let forked = if input.is_passed_on() { None } else { guard::fork() };
     let project = Project::find(dir)?;
     project::runtime()?.block_on(keep_alive(args, &project, dir, (input, forked)))

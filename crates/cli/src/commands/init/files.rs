@@ -1,4 +1,4 @@
-//! The files that are written. One that is there already is left alone.
+//! Writes the files of `init`. An existing file is left alone.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,26 +9,26 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::settings::FILE;
 
-/// The folders in which tasks are looked for.
+/// The folders that may hold tasks.
 const TASK_FOLDERS: [&str; 2] = ["tasks", ".ai/tasks"];
 const EXAMPLE: &str = "tasks/000-example.md";
 const EXAMPLE_TEXT: &str = include_str!("example.md");
 const IGNORE: &str = ".gitignore";
-/// What git is told to leave alone.
+/// The line for `.gitignore`.
 const IGNORED: &str = ".unstuck/";
-/// Old files that are kept under a name of their own.
+/// Maximum number of backups of a file.
 const KEPT_MAX: u32 = 1_000;
 
-/// What became of a file.
+/// The result for a file.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Wrote {
-    /// From the root of the project.
+    /// The path from the root of the project.
     pub(super) path: &'static str,
     pub(super) did: Did,
-    /// Why it was left alone.
+    /// The reason why it was left alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<&'static str>,
-    /// Where the old one is.
+    /// The name of the backup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kept: Option<String>,
     /// Lines that were added.
@@ -36,17 +36,17 @@ pub(super) struct Wrote {
     pub(super) added: Vec<String>,
 }
 
-/// What was done with a file.
+/// The operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Did {
-    /// It is new.
+    /// Created.
     Written,
-    /// It was there, and was written anew.
+    /// Replaced.
     Rewritten,
-    /// A line was added to it.
+    /// A line was added.
     Extended,
-    /// Nothing.
+    /// Left alone.
     LeftAlone,
 }
 
@@ -60,7 +60,7 @@ impl Wrote {
     }
 }
 
-/// Writes the settings, or writes them anew and keeps the old ones.
+/// Writes the settings; with `anew`, replaces existing ones after a backup.
 pub(super) fn settings(root: &Path, text: &str, anew: bool) -> Result<Wrote, Error> {
     let path = root.join(FILE);
     match write_new(&path, text.as_bytes()) {
@@ -81,7 +81,7 @@ pub(super) fn settings(root: &Path, text: &str, anew: bool) -> Result<Wrote, Err
     }
 }
 
-/// Writes the example, unless there are tasks already: it would be run with them.
+/// Writes the example task, unless there are tasks already, with which it would be run.
 pub(super) fn example(root: &Path) -> Result<Wrote, Error> {
     let path = root.join(EXAMPLE);
     if path.exists() {
@@ -96,7 +96,7 @@ pub(super) fn example(root: &Path) -> Result<Wrote, Error> {
     Ok(Wrote::new(EXAMPLE, Did::Written))
 }
 
-/// Adds our line, and what tools leave, to what git ignores.
+/// Adds Unstuck's folder and the by-products of tools to `.gitignore`.
 pub(super) fn ignore(root: &Path, by_products: &[&str]) -> Result<Wrote, Error> {
     let path = root.join(IGNORE);
     let there = match fs::read(&path) {
@@ -137,7 +137,7 @@ fn has_tasks(folder: &Path) -> bool {
     fs::read_dir(folder).into_iter().flatten().any(is_task)
 }
 
-/// Keeps an old file beside itself, under a name that nothing has yet.
+/// Writes a backup beside the file, under a name that is not taken yet.
 fn keep(path: &Path, old: &[u8]) -> Result<String, Error> {
     let names = (0..KEPT_MAX).map(|n| match n {
         0 => format!("{FILE}.bak"),
@@ -160,7 +160,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Puts a whole file in the place of another: there is never half of one.
+/// Replaces a file atomically: there is never a partial one.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside: PathBuf = path.with_file_name(format!("{FILE}.new"));
     let mut file = File::create(&beside)?;

@@ -1,4 +1,4 @@
-//! What is found in a project and on this machine. Nothing is changed by looking.
+//! Inspects a project and this machine. The inspection changes nothing.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -17,46 +17,46 @@ use super::when::Folder;
 use crate::build::{KEYS, installed};
 use crate::settings::{FILE, Provider};
 
-/// What was found.
+/// The findings of the inspection.
 #[derive(Debug, Serialize)]
 pub(super) struct Found {
-    /// How the project stands to git.
+    /// The state of the repository.
     pub(super) git: Repository,
-    /// Languages, or the tools they are known by.
+    /// Languages, or the tools by which they are known.
     pub(super) languages: Vec<&'static str>,
-    /// What tests it.
+    /// Commands that test the project.
     pub(super) checks: Vec<String>,
-    /// What a new worktree needs.
+    /// Commands that prepare a new worktree.
     pub(super) setup: Vec<String>,
-    /// What each task downloads to a folder of its own.
+    /// Download folders of which each task has its own.
     pub(super) private: Vec<&'static str>,
-    /// Whether the checks download what they need.
+    /// Set if the checks download their dependencies.
     pub(super) checks_download: bool,
-    /// Folders and files with tests, as globs, and the files that say what the checks do.
+    /// Folders and files with tests, as globs, and the files that define the checks.
     pub(super) protect: Vec<String>,
-    /// What a person is asked about before it is changed.
+    /// Paths about which a person is asked before a change.
     pub(super) ask_first: Vec<&'static str>,
-    /// What worktrees may share with the person's own tree.
+    /// Paths of the person's own tree that worktrees may share.
     pub(super) shareable: Vec<&'static str>,
-    /// What tools leave and git does not ignore, as lines for `.gitignore`.
+    /// By-products of tools that git does not ignore, as lines for `.gitignore`.
     pub(super) not_ignored: Vec<&'static str>,
-    /// Installed agent programs, the one that is taken first.
+    /// Installed agent programs, in the order of preference.
     pub(super) agents: Vec<Provider>,
-    /// Variables that hold a key. Only their names are ever looked at here.
+    /// Variables that hold a key. Only their names are read here.
     pub(super) keys: Vec<&'static str>,
 }
 
-/// How a project stands to git.
+/// The state of a project's repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Repository {
-    /// Git itself is not there, or cannot be used.
+    /// Git is not installed, or cannot be used.
     NoGit,
-    /// It is in no repository.
+    /// The project is in no repository.
     None,
-    /// It is in one without a commit.
+    /// The repository has no commit.
     NoCommit,
-    /// A build could start from its last commit.
+    /// A build could start from the last commit.
     Ready,
 }
 
@@ -115,7 +115,7 @@ impl Repository {
     }
 }
 
-/// The languages of a folder.
+/// Returns the languages of a folder.
 fn of_folder(folder: &Folder) -> Vec<&'static str> {
     let there = LANGUAGES.iter().filter(|language| {
         language.signs.iter().any(|sign| folder.has(std::slice::from_ref(sign)))
@@ -132,7 +132,7 @@ fn checks(languages: &[&'static str], folder: &Folder) -> Vec<String> {
     target.map(|(_, command)| (*command).to_owned()).into_iter().collect()
 }
 
-/// The first row that fits, of each language.
+/// Returns the first matching row of each language.
 fn firsts(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<String> {
     let first = |language: &&str| {
         table.iter().find(|row| row.language == *language && folder.has(row.when))
@@ -140,7 +140,7 @@ fn firsts(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<Str
     languages.iter().filter_map(first).map(|row| row.what.to_owned()).collect()
 }
 
-/// Every row that fits.
+/// Returns all matching rows.
 fn all(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<&'static str> {
     let fits = |row: &&Row| languages.contains(&row.language) && folder.has(row.when);
     let mut what: Vec<_> = table.iter().filter(fits).map(|row| row.what).collect();
@@ -149,7 +149,8 @@ fn all(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<&'stat
     what
 }
 
-/// Tests, and what the checks are defined by: a check that an agent can rewrite proves nothing.
+/// Returns the tests, and the files that define the checks: a check that an agent can rewrite proves
+/// nothing.
 fn protect(
     root: &Path,
     folder: &Folder,
@@ -182,7 +183,7 @@ fn shareable(folder: &Folder) -> Vec<&'static str> {
     SHAREABLE.iter().filter(|(sign, _)| folder.has(&[*sign])).map(|(_, path)| *path).collect()
 }
 
-/// Those that git is not told to ignore yet, and of which it tracks nothing.
+/// Returns the lines that git does not ignore yet, and of which it tracks nothing.
 async fn not_ignored(
     git: &Git,
     repository: Repository,

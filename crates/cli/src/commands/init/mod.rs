@@ -1,4 +1,4 @@
-//! `unstuck init`: looks at a project, and writes its first settings.
+//! `unstuck init`: inspects a project and writes its first settings.
 
 mod files;
 mod found;
@@ -18,7 +18,6 @@ use crate::render::{self, Terminal};
 use found::Found;
 use show::Report;
 
-/// Carries it out.
 pub(crate) fn run(args: &Init, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let root = project.root();

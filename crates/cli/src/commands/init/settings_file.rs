@@ -1,4 +1,4 @@
-//! The first `unstuck.toml` of a project: what was found, and what is worth knowing.
+//! Composes the first `unstuck.toml` of a project from the findings, with comments.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use toml::Value;
 use super::found::Found;
 use crate::settings::Provider;
 
-/// What is proposed where there is a key and no agent program: an API has to be told the model.
+/// Providers proposed for a key without an agent program; an API needs a model.
 const MODELS: [(&str, Provider, &str); 2] = [
     ("ANTHROPIC_API_KEY", Provider::AnthropicApi, "claude-sonnet-5-5"),
     ("OPENAI_API_KEY", Provider::OpenAiApi, "gpt-5.4"),
@@ -24,7 +24,7 @@ const BUDGET: &str = "
 # money = \"$20\"
 ";
 
-/// The whole file.
+/// Returns the whole file.
 pub(super) fn text(found: &Found) -> String {
     let mut text = HEAD.to_owned();
     text.push_str(&agent(found));
@@ -105,7 +105,7 @@ fn validate(found: &Found) -> String {
     text
 }
 
-/// Only where package managers keep downloads in the home folder and read them again.
+/// Returns the section for package managers that keep downloads in the home folder and read them again.
 fn wall(found: &Found) -> String {
     if found.private.is_empty() {
         return String::new();
@@ -118,7 +118,7 @@ fn wall(found: &Found) -> String {
     text
 }
 
-/// Only where there is something to ask about.
+/// Returns the section, if there are paths to ask about.
 fn scope(found: &Found) -> String {
     if found.ask_first.is_empty() {
         return String::new();
@@ -134,7 +134,7 @@ fn list<T: AsRef<str>>(items: &[T]) -> Value {
     Value::Array(items.iter().map(|item| Value::from(item.as_ref())).collect())
 }
 
-// Writing to a text cannot fail, so what it returns is dropped.
+// Writing to a string cannot fail, so the result is ignored.
 fn put(text: &mut String, key: &str, value: &Value) {
     let _ = writeln!(text, "{key} = {value}");
 }

@@ -1,4 +1,4 @@
-//! What `init` says when it is done.
+//! Output of `init`.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,20 +10,20 @@ use super::found::{Found, Repository};
 use crate::error::Error;
 use crate::render::{self, Terminal, style};
 
-/// All of it, as `--json` writes it.
+/// The report in its JSON form.
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
     pub(super) root: &'a Path,
     pub(super) files: &'a [Wrote],
     pub(super) found: &'a Found,
-    /// What to run next, in this order.
+    /// The next commands, in order.
     pub(super) next: Vec<&'static str>,
 }
 
 const DOCTOR: (&str, &str) = ("unstuck doctor", "whether a run could begin");
 const DRY_RUN: (&str, &str) = ("unstuck run tasks/ --dry-run", "what would be done");
 
-/// What makes a repository of a folder, and gives it a commit to start from.
+/// Returns the command that creates a repository or its first commit.
 const fn missing(git: Repository) -> Option<(&'static str, &'static str)> {
     match git {
         Repository::Ready => None,
@@ -48,7 +48,7 @@ impl<'a> Report<'a> {
         Self { root, files, found, next }
     }
 
-    /// For a person.
+    /// Writes the report for a person.
     pub(super) fn page(&self, terminal: &Terminal) -> Result<(), Error> {
         let (title, dim) = (style::TITLE, style::DIM);
         let mut out = terminal.styled();

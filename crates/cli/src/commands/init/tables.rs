@@ -1,17 +1,17 @@
-//! What is known about languages and their tools: the signs, and the commands.
+//! Tables of languages and their tools: the signs, and the commands.
 //!
-//! Of several rows that fit a language the first one counts. A command is proposed only where the
-//! signs for it are there; a guess that is red, or green for no reason, is worse than none.
+//! The first matching row of a language counts. A command is proposed only if its signs are present; a
+//! guess that is red, or green for no reason, is worse than none.
 
 use super::when::When::{self, Ending, InVenv, Inside, Says, Target, TestScript, There};
 
-/// A language, or the tool that it is known by, and its signs: one of them is enough.
+/// A language, or the tool by which it is known, and its signs, any of which is enough.
 pub(super) struct Language {
     pub(super) name: &'static str,
     pub(super) signs: &'static [When],
 }
 
-/// A command, or a folder, that belongs to a language where all signs are there.
+/// A command, or a folder, that belongs to a language if all signs are present.
 pub(super) struct Row {
     pub(super) language: &'static str,
     pub(super) when: &'static [When],
@@ -44,7 +44,7 @@ const HASKELL: &str = "Haskell";
 const OCAML: &str = "OCaml";
 const NATIVE: &str = "C or C++";
 
-/// Every language there is a sign for.
+/// All known languages.
 pub(super) const LANGUAGES: &[Language] = &[
     language(RUST, &[There("Cargo.toml")]),
     language(NODE, &[There("package.json")]),
@@ -92,7 +92,7 @@ const PYTEST: When = Says(
     ],
     "pytest",
 );
-/// Tests run with what is installed there, so each worktree needs one of its own.
+/// The tests run with the packages of `.venv`, so each worktree needs one of its own.
 const VENV: When = InVenv("pytest");
 const RUST_WORKSPACE: When = Says(&["Cargo.toml"], "[workspace]");
 const NODE_WORKSPACE: When = Says(&["package.json"], "\"workspaces\"");
@@ -100,9 +100,9 @@ const NODE_TEST: When = TestScript("package.json");
 const NODE_NEEDS: When = Says(&["package.json"], "ependencies\"");
 const FLUTTER: When = Says(&["pubspec.yaml"], "flutter:");
 
-/// How each language is tested.
+/// The test command of each language.
 pub(super) const CHECKS: &[Row] = &[
-    // Without the word only the package at the root is tested.
+    // Without `--workspace` only the package at the root is tested.
     row(RUST, &[RUST_WORKSPACE], "cargo test --workspace"),
     row(RUST, &[], "cargo test"),
     row(NODE, &[NODE_TEST, There("pnpm-lock.yaml")], "pnpm test"),
@@ -153,20 +153,20 @@ pub(super) const CHECKS: &[Row] = &[
     row(NATIVE, &[Says(&["meson.build"], "test(")], "meson setup build && meson test -C build"),
 ];
 
-/// What runs the tests where no language has a command of its own: whoever wrote a target of that
-/// name meant it.
+/// Test targets for projects without a command of a language: a target of that name was written for this
+/// purpose.
 pub(super) const TARGETS: &[(When, &str)] = &[
     (Target(&["justfile", "Justfile", ".justfile"], "test"), "just test"),
     (Target(&["Makefile", "makefile", "GNUmakefile"], "test"), "make test"),
     (Target(&["Makefile", "makefile", "GNUmakefile"], "check"), "make check"),
 ];
 
-/// What a new worktree needs before anybody can work in it. Nothing here changes a file that git
-/// knows: that would look like an agent's change.
+/// Commands that prepare a new worktree. They change no file that git tracks, which would look like a
+/// change by an agent.
 pub(super) const SETUP: &[Row] = &[
     row(RUST, &[], "cargo fetch"),
     row(NODE, &[There("pnpm-lock.yaml")], "pnpm install --frozen-lockfile"),
-    // Since its second version yarn refuses the older word.
+    // Yarn refuses the older option since its second version.
     row(NODE, &[Says(&["yarn.lock"], "__metadata:")], "yarn install --immutable"),
     row(NODE, &[There("yarn.lock")], "yarn install --frozen-lockfile"),
     row(NODE, &[There("bun.lock")], "bun install --frozen-lockfile"),
@@ -206,8 +206,8 @@ pub(super) const SETUP: &[Row] = &[
     row(DART, &[], "dart pub get"),
 ];
 
-/// What those commands download to and checks read: each task has its own, so that an agent can add to
-/// it and nothing of it reaches the person's.
+/// Folders to which these commands download and from which checks read. Each task has its own, so that an
+/// agent can add to it and nothing of it reaches the person's.
 pub(super) const DOWNLOADS: &[Row] = &[
     row(RUST, &[], "~/.cargo/git"),
     row(RUST, &[], "~/.cargo/registry"),
@@ -216,10 +216,10 @@ pub(super) const DOWNLOADS: &[Row] = &[
     row(DOTNET, &[], "~/.nuget/packages"),
 ];
 
-/// Languages whose checks download what they need themselves.
+/// Languages whose checks download their dependencies themselves.
 pub(super) const DOWNLOADING_CHECKS: &[&str] = &[JVM, SCALA, DOTNET];
 
-/// What those commands and the tests leave, as lines for `.gitignore`.
+/// By-products of these commands and of the tests, as lines for `.gitignore`.
 pub(super) const BY_PRODUCTS: &[Row] = &[
     row(RUST, &[], "target/"),
     row(NODE, &[], "node_modules/"),
@@ -254,7 +254,7 @@ pub(super) const BY_PRODUCTS: &[Row] = &[
     row(NATIVE, &[], "build/"),
 ];
 
-/// Files that decide what is run elsewhere, with credentials of their own: a person is asked first.
+/// Files that determine what runs elsewhere with credentials of its own: a person is asked before a change.
 pub(super) const PIPELINES: &[&str] = &[
     ".github/workflows/**",
     ".circleci/**",
@@ -264,10 +264,10 @@ pub(super) const PIPELINES: &[&str] = &[
     "bitbucket-pipelines.yml",
 ];
 
-/// Folders that hold tests by common agreement.
+/// Folders that hold tests by convention.
 pub(super) const TEST_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__", "e2e", "src/test"];
 
-/// Files that hold tests beside the code, by the names that the languages' tools look for.
+/// Files with tests beside the code, by the names that the languages' tools look for.
 pub(super) const TEST_FILES: &[Row] = &[
     row(RUST, &[RUST_WORKSPACE], "**/tests/**"),
     row(RUST, &[Says(&["Cargo.toml"], "insta")], "**/snapshots/*.snap"),
@@ -294,8 +294,8 @@ pub(super) const TEST_FILES: &[Row] = &[
     row(DART, &[], "**/*_test.dart"),
 ];
 
-/// What only the person's own tree has, and that somebody may want in worktrees as well. It is named
-/// and not done: a shared build folder lets two tasks test each other's programs, and local settings
+/// Paths that only the person's own tree has, and that may be useful in worktrees as well. They are
+/// proposed, not set: a shared build folder lets two tasks test each other's programs, and local settings
 /// may hold secrets.
 pub(super) const SHAREABLE: &[(When, &str)] =
     &[(There("Cargo.toml"), "target"), (There(".env"), ".env")];

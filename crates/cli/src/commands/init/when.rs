@@ -1,4 +1,4 @@
-//! Signs in a project's folder that tell which tools it is worked on with.
+//! Signs in a project's folder that identify its tools.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -6,42 +6,42 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// More than this is read of no file: what we look for stands in small ones.
+/// Maximum number of bytes that are read of a file; the signs are in small files.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// More names than this are not looked through.
+/// Maximum number of directory entries that are examined.
 const NAMES_MAX: usize = 10_000;
-/// More parts of a project than this are not looked at.
+/// Maximum number of subfolders that are examined as parts of the project.
 const PARTS_MAX: usize = 50;
-/// What npm writes where there is no test.
+/// The text that npm writes for a missing test.
 const NO_TEST: &str = "no test specified";
 
-/// What makes a line of a Makefile or a justfile a variable.
+/// Operators that make a line of a Makefile or a justfile an assignment.
 const ASSIGNMENTS: [&str; 6] = ["=", ":=", "::=", "?=", "+=", "!="];
 
-/// One sign. Paths are from the root of the project.
+/// A sign. Paths are relative to the root of the project.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
-    /// A file or a folder is there.
+    /// The file or folder exists.
     There(&'static str),
-    /// A file with this ending is there.
+    /// A file with this ending exists.
     Ending(&'static str),
-    /// One of these files holds this word.
+    /// Any of these files contains this word.
     Says(&'static [&'static str], &'static str),
-    /// A file right in this folder, with this ending, holds this word.
+    /// A file with this ending, directly in this folder, contains this word.
     Inside(&'static str, &'static str, &'static str),
-    /// One of these files (a Makefile, a justfile) has a target of this name.
+    /// Any of these files (a Makefile, a justfile) has a target of this name.
     Target(&'static [&'static str], &'static str),
-    /// This JSON file has a script `test` that is one.
+    /// The JSON file has a real script `test`.
     TestScript(&'static str),
-    /// The virtual environment `.venv` has this package, and is not the active one.
+    /// The virtual environment `.venv` has this package, and is not the active environment.
     InVenv(&'static str),
 }
 
-/// The folder of a project, to be looked at.
+/// The folder of a project, for inspection.
 #[derive(Debug)]
 pub(super) struct Folder {
     root: PathBuf,
-    /// The names right below it.
+    /// The names directly below it.
     names: Vec<String>,
 }
 
@@ -52,12 +52,12 @@ impl Folder {
         Self { root: root.to_owned(), names: names.collect() }
     }
 
-    /// Whether all of these signs are there.
+    /// Returns whether all of these signs are present.
     pub(super) fn has(&self, signs: &[When]) -> bool {
         signs.iter().all(|sign| self.shows(*sign))
     }
 
-    /// The folders right below it that may hold a part of the project, by name.
+    /// Returns the folders directly below that may hold a part of the project, by name.
     pub(super) fn parts(&self) -> Vec<(&str, Self)> {
         const OTHERS: [&str; 5] = ["node_modules", "vendor", "target", "build", "dist"];
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -104,19 +104,19 @@ impl Folder {
             && packages.any(|folder| folder.join(package).is_dir())
     }
 
-    /// A file's text; nothing where there is none.
+    /// Returns the text of a file; empty if there is none.
     fn text(&self, path: &str) -> String {
         let mut bytes = Vec::new();
         if let Ok(file) = File::open(self.root.join(path)) {
-            // What could be read until an error is all there is to look at.
+            // The bytes before a read error are used as they are.
             let _ = file.take(FILE_BYTES_MAX).read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
-/// Whether a line begins with the name of a target and has a colon; a recipe of `just` may have
-/// parameters in between, and a `@` before it. A variable of that name is none.
+/// Returns whether a line begins with the name of a target and has a colon; a recipe of `just` may have
+/// parameters in between, and a `@` before it. A variable of that name does not count.
 fn has_target(text: &str, name: &str) -> bool {
     text.lines().any(|line| {
         let line = line.strip_prefix('@').unwrap_or(line);
@@ -132,7 +132,7 @@ fn has_test_script(text: &str) -> bool {
     let read: Value = serde_json::from_str(text).unwrap_or_default();
     match &read["scripts"]["test"] {
         Value::String(script) => !script.trim().is_empty() && !script.contains(NO_TEST),
-        // Composer takes several commands.
+        // Composer allows several commands.
         Value::Array(scripts) => !scripts.is_empty(),
         _ => false,
     }

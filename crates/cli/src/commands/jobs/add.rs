@@ -1,4 +1,4 @@
-//! `unstuck jobs add`: a job is written to the settings, or to a file of its own.
+//! `unstuck jobs add`: writes a job to the settings, or to a file of its own.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -33,7 +33,7 @@ pub(super) fn run(project: &Project, job: &AddJob, terminal: &Terminal) -> Resul
     Ok(Exit::Done)
 }
 
-/// Everything that is wrong with it, at once.
+/// Returns all problems of the job as one error.
 fn check(project: &Project, job: &AddJob) -> Result<(), Error> {
     let zone = job.time_zone.as_deref().map(Zone::read);
     let when = job.schedule.as_deref().map(When::read);
@@ -54,7 +54,7 @@ fn check(project: &Project, job: &AddJob) -> Result<(), Error> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Problems(problems)) }
 }
 
-/// The keys and values of a job, in the order they are read.
+/// Returns the keys and values of a job, in the order of the file.
 fn keys(job: &AddJob) -> Vec<(&'static str, Value)> {
     let text = |text: &String| Value::String(text.clone());
     let run = match &job.command[..] {
@@ -71,7 +71,7 @@ fn keys(job: &AddJob) -> Vec<(&'static str, Value)> {
     [("run", run)].into_iter().chain(rest).collect()
 }
 
-/// At the end of the settings: nothing that stands there is touched.
+/// Appends the job to the settings file; existing content is not changed.
 fn in_the_settings(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
     let path = project.root().join(FILE);
     let before = match fs::read_to_string(&path) {
@@ -95,13 +95,13 @@ fn in_the_settings(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
     Ok(PathBuf::from(FILE))
 }
 
-/// A file that is there is never written over.
+/// Writes the job to a new file; an existing file is never overwritten.
 fn in_its_own_file(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
     let shown = Path::new(JOBS_FOLDER).join(format!("{}.md", job.name));
     let path = project.root().join(&shown);
     let mut text = "---\n".to_owned();
     for (key, value) in keys(job) {
-        // What is written as JSON is read as YAML.
+        // Values are written as JSON, which YAML includes.
         let value = serde_json::to_string(&value).unwrap_or_default();
         text.extend([key, ": ", &value, "\n"]);
     }

@@ -1,4 +1,4 @@
-//! The jobs that the settings define, as the engine and the runner know them.
+//! The jobs of the settings, in the form for the engine and the runner.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use crate::error::{Error, JobsError, ScriptError};
 use crate::project::Project;
 use crate::settings::{Job, Resolved};
 
-/// The longest title that is made of a goal.
+/// Maximum length of a title that is taken from a goal.
 const TITLE_CHARS_MAX: usize = 60;
 
 /// All jobs of a project.
@@ -29,7 +29,7 @@ pub(crate) struct Defined {
 }
 
 impl Defined {
-    /// Those in the settings.
+    /// Reads the jobs of the settings.
     pub(crate) fn read(project: &Project) -> Result<Self, Error> {
         Ok(Self { settings: project.settings()? })
     }
@@ -38,7 +38,7 @@ impl Defined {
         &self.settings.settings.job
     }
 
-    /// The one with this name.
+    /// Returns the job with this name.
     pub(crate) fn find(&self, name: &str) -> Result<&Job, Error> {
         let name = name.trim();
         let found = self.all().iter().find(|job| job.name.as_str() == name);
@@ -50,7 +50,7 @@ impl Defined {
     }
 }
 
-/// The jobs that were ever defined here, by name.
+/// Returns all jobs that were ever defined here, by name.
 pub(crate) async fn find_rows(
     store: &dyn Store,
     project: &str,
@@ -63,7 +63,7 @@ pub(crate) async fn find_rows(
     Ok(rows.into_iter().map(|row| (row.spec.name.clone(), row)).collect())
 }
 
-/// What the engine knows of a job. What it runs stays in the settings: it may spell secrets out.
+/// Returns the job for the engine. The command stays in the settings, because it may contain secrets.
 pub(super) fn spec(job: &Job, redactor: &Redactor) -> TaskSpec {
     let name = job.name.as_str();
     let goal = job.goal.as_deref().map(|goal| redactor.text(goal).into_owned());
@@ -74,7 +74,7 @@ pub(super) fn spec(job: &Job, redactor: &Redactor) -> TaskSpec {
         goal: goal.unwrap_or_else(|| name.to_owned()),
         validate: (!job.validate.is_empty()).then(|| job.validate.clone()),
         phase: job.phase.map(Into::into),
-        // Who repairs it says how.
+        // The repair settings are added by `Repair`.
         job: Some(JobSpec { scheduled: job.schedule.is_some(), ..JobSpec::default() }),
         overrides: Overrides {
             budget: job.budget.map(crate::settings::Allowed::amount),
@@ -86,14 +86,14 @@ pub(super) fn spec(job: &Job, redactor: &Redactor) -> TaskSpec {
     }
 }
 
-/// The first line of a goal, where it is short enough to be called by.
+/// Returns the first line of a goal as a title, if it is short enough.
 fn title(goal: &str) -> Option<String> {
     let line = goal.lines().find(|line| !line.trim().is_empty())?;
     let line = line.trim().trim_start_matches('#').trim().trim_end_matches('.');
     (!line.is_empty() && line.chars().count() <= TITLE_CHARS_MAX).then(|| line.to_owned())
 }
 
-/// When a job runs, where it has a time; counted from when it last did or was first seen.
+/// Returns the timetable of a job with a schedule, counted from its last firing or its definition.
 pub(super) fn timetable(job: &Job, row: &TaskRow) -> Option<Timetable> {
     let last = row.moved.fired_at.unwrap_or(row.moved.changed_at);
     let zone = zone(job);
@@ -105,12 +105,12 @@ pub(super) fn schedule(job: &Job) -> Option<&Schedule> {
     job.schedule.as_ref().map(|when| &when.0)
 }
 
-/// The clocks that a job means.
+/// Returns the time zone of a job.
 pub(super) fn zone(job: &Job) -> TimeZone {
     job.time_zone.as_ref().map_or_else(TimeZone::system, |zone| zone.0.clone())
 }
 
-/// What runs, with everything that takes.
+/// The parts needed to run scripts.
 pub(super) struct Workshop {
     pub(super) guard: Guard,
     pub(super) key: TokenKey,
@@ -146,7 +146,7 @@ impl Workshop {
     }
 }
 
-/// What is taken care of beside; `logs` where nobody watches its output.
+/// Returns the care of a job beside its script; with `logs`, its output is stored, because it is not shown.
 pub(super) fn care(project: &Project, job: &Job, logs: bool) -> Care {
     let check = job.check.as_ref();
     Care {
@@ -155,7 +155,7 @@ pub(super) fn care(project: &Project, job: &Job, logs: bool) -> Care {
     }
 }
 
-/// Where the output of a job is kept.
+/// Returns the stored output of a job.
 pub(super) fn logs_of(project: &Project, name: &str) -> Logs {
     Logs::new(project.logs().join(name))
 }

@@ -1,4 +1,4 @@
-//! `unstuck jobs history`: how a job ended each time, with every attempt.
+//! `unstuck jobs history`: shows the result of each firing, with its attempts.
 
 use std::io::{self, Write};
 
@@ -15,26 +15,26 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal, style, when};
 
-/// So many firings are shown to a person.
+/// Maximum number of firings that are shown to a person.
 const SHOWN_MAX: usize = 20;
 
-/// A time that it ran, with all its attempts.
+/// A firing of the job, with all its attempts.
 #[derive(Serialize)]
 struct Firing {
     number: u32,
     began_at: Time,
     /// Absent while it is under way.
     ended_at: Option<Time>,
-    /// Oldest first.
+    /// Attempts, oldest first.
     attempts: Vec<Attempt>,
-    /// What a person was asked meanwhile.
+    /// Questions that were asked during the firing.
     questions: Vec<Asked>,
-    /// What it wrote, where that is kept.
+    /// The path of its output, if that is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
 }
 
-/// One run of the script.
+/// A run of the script.
 #[derive(Serialize)]
 struct Attempt {
     run: RunId,
@@ -43,7 +43,7 @@ struct Attempt {
     code: Option<Code>,
     began_at: Time,
     ended_at: Option<Time>,
-    /// What was done about its script afterwards.
+    /// The repair after this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     repair: Option<Repaired>,
 }
@@ -51,15 +51,15 @@ struct Attempt {
 /// A repair of the script.
 #[derive(Serialize)]
 struct Repaired {
-    /// Which one of the firing.
+    /// The number of the repair within the firing.
     number: u32,
-    /// How many there may be.
+    /// Maximum number of repairs.
     of: u32,
-    /// It is not used by itself.
+    /// Set if the repair is not used without a person.
     only_proposed: bool,
 }
 
-/// A question about it.
+/// A question about the firing.
 #[derive(Serialize)]
 struct Asked {
     question: QuestionId,
@@ -85,7 +85,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// All firings that are remembered, oldest first.
+/// Returns all stored firings, oldest first.
 async fn read(project: &Project, name: &str) -> Result<Vec<Firing>, Error> {
     let row = match project.store() {
         Ok(store) => find_rows(store.as_ref(), project.name()).await?.remove(name),
@@ -116,14 +116,14 @@ async fn read(project: &Project, name: &str) -> Result<Vec<Firing>, Error> {
     Ok(firings)
 }
 
-/// The runs of each firing. The latest one is known by its number and its time; old ones may be
-/// forgotten.
+/// Groups the runs by firing. The latest firing is known by its number and its time; old ones may have been
+/// dropped.
 fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> {
     let mut firings: Vec<Firing> = Vec::new();
     let mut before: Option<&RunRow> = None;
     for run in runs {
         let is_latest = |run: &RunRow| fired_at.is_some_and(|at| run.started_at >= at);
-        // Journals of earlier versions link the first run of a firing to the one before it, too.
+        // Journals of earlier versions also link the first run of a firing to the run before it.
         let goes_on = before.is_some_and(|before| {
             run.retry_of.is_some()
                 && !ended_firing(before.status)
@@ -160,7 +160,7 @@ fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> 
     firings
 }
 
-/// The repair that was decided on.
+/// Returns the repair that was decided on.
 fn repaired(decisions: &[Recorded]) -> Option<Repaired> {
     decisions.iter().filter_map(|recorded| recorded.why.as_ref()).find_map(|why| {
         let only_proposed = why.rule == Rule::ProposeOnly;
@@ -173,8 +173,8 @@ fn repaired(decisions: &[Recorded]) -> Option<Repaired> {
     })
 }
 
-/// Whether what comes after such a run belongs to another firing: it succeeded, or a person left it
-/// out.
+/// Returns whether a run ended its firing, because it succeeded or a person left it out; the next run
+/// belongs to another firing.
 const fn ended_firing(status: RunStatus) -> bool {
     matches!(
         status,
@@ -183,7 +183,7 @@ const fn ended_firing(status: RunStatus) -> bool {
     )
 }
 
-/// A question belongs to the last firing that had begun.
+/// Adds a question to the last firing that had begun before it.
 fn put(firings: &mut [Firing], row: QuestionRow) {
     let began = firings.iter_mut().rev().find(|firing| firing.began_at <= row.created_at);
     if let Some(firing) = began {

@@ -1,4 +1,4 @@
-//! `unstuck jobs pause` and `resume`: a job is left alone when its time comes, or no longer.
+//! `unstuck jobs pause` and `resume`: suspends the schedule of a job, or resumes it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// The job of the settings, or one that only an `exec` knows.
+/// Returns the job of the settings, or one that only `exec` has defined.
 async fn task(control: &Control<'_>, name: &str) -> Result<TaskId, Error> {
     let find = || find_rows(control.store.as_ref(), control.project.name());
     if let Some(row) = find().await?.get(name) {

@@ -1,4 +1,4 @@
-//! `unstuck jobs list`: what there is, and when each runs next.
+//! `unstuck jobs list`: lists the jobs with their next times.
 
 use std::io::Write as _;
 
@@ -14,13 +14,13 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal, style, when, words};
 
-/// The widest a name may be before it is cut.
+/// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 36;
 
-/// All jobs, as `--json` writes them.
+/// The list in its JSON form.
 #[derive(Serialize)]
 struct Listed {
-    /// Who runs them at their times; nobody without one.
+    /// The process that runs the scheduled jobs, if there is one.
     watcher: Option<Holder>,
     jobs: Vec<JobStanding>,
 }

@@ -1,4 +1,4 @@
-//! `unstuck jobs`: scripts that run at their times.
+//! `unstuck jobs`: manages and runs scheduled scripts.
 
 mod add;
 mod defined;
@@ -25,7 +25,6 @@ use crate::exit::Exit;
 use crate::project::Project;
 use crate::render::Terminal;
 
-/// Carries it out.
 pub(crate) fn run(args: &Jobs, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     match &args.command {

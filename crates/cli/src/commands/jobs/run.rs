@@ -1,4 +1,4 @@
-//! `unstuck jobs run`: a job is run now, by whoever runs the jobs or by us.
+//! `unstuck jobs run`: runs a job now, in the watcher or in this process.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::project::{self, Project, Seat, Signals};
 use crate::render;
 use crate::settings::Job;
 
-/// How much is said, and for whom.
+/// Returns the amount and form of messages.
 pub(super) const fn saying(json: bool, quiet: bool) -> Saying {
     match (json, quiet) {
         (true, _) => Saying::Json,
@@ -47,7 +47,7 @@ pub(super) fn run(
     })
 }
 
-/// A job that somebody wants to be run.
+/// A job that is to be run.
 struct Wanted<'a> {
     project: &'a Project,
     store: &'a Arc<dyn Store>,
@@ -57,13 +57,14 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// We run it, as `exec` does, and its output is ours.
+    /// Runs the job in this process, as `exec` does; its output is passed through.
     async fn here(&self) -> Result<Exit, Error> {
         let workshop = Workshop::open(self.project)?;
         let script = workshop.script(self.project, self.job)?;
         let ahead = Waiting::ahead(None, &workshop.guard);
         let world = ScriptWorld::caring(script, ahead, care(self.project, self.job, false));
-        // Nobody keeps its times here, so it is tried as often as any command and then asked about.
+        // Its schedule does not apply here, so it is retried like any command, and then a question is
+        // asked.
         let mut spec = spec(self.job, &workshop.redactor);
         spec.job = spec.job.map(|job| JobSpec { scheduled: false, ..job });
         let repair = Repair::of_job(self.project, self.job, spec, &workshop.guard).await?;
@@ -81,14 +82,14 @@ impl Wanted<'_> {
         })
     }
 
-    /// Whoever runs the jobs runs it, and we look on; nothing where they are gone meanwhile.
+    /// Lets the watcher run the job, and follows it; returns `None` if the watcher ended meanwhile.
     async fn beside(&self) -> Result<Option<Exit>, Error> {
         let name = self.job.name.as_str();
         let mut signals = Signals::new()?;
         let mut seat = Seat::take(self.project, self.store, "jobs run").await?;
         let Some(row) = find_rows(self.store.as_ref(), self.project.name()).await?.remove(name)
         else {
-            // It was added a moment ago, and they do not know it yet.
+            // The job was added a moment ago, and the watcher does not know it yet.
             seat.leave().await?;
             return Ok(None);
         };
@@ -96,7 +97,7 @@ impl Wanted<'_> {
         let teller = self.teller();
         let ending = tokio::select! {
             biased;
-            // It is theirs, and goes on.
+            // The job belongs to the watcher, and goes on after a signal.
             signal = signals.next() => Some(Ending::Signal(signal)),
             () = watcher::gone(self.project) => None,
             ending = until_it_ends(&mut seat, row.id, &teller, self.max_wait) => Some(ending?),

@@ -1,4 +1,4 @@
-//! Where a job stands, as people think of it.
+//! Describes the state of a job in the terms that people use.
 
 use unstuck_core::engine::TaskState;
 use unstuck_core::tell;
@@ -11,7 +11,7 @@ use crate::render::stand::{self, Performer};
 use crate::render::{when, words};
 use crate::settings::Job;
 
-/// A job as it stands: in a word, in a sentence, and when it is due.
+/// The state of a job: in a word, in a sentence, and its next time.
 #[derive(Debug)]
 pub(crate) struct Standing {
     pub(crate) stand: Stand,
@@ -19,17 +19,17 @@ pub(crate) struct Standing {
     pub(crate) next: Option<Time>,
 }
 
-/// Who is there to run it.
+/// The processes that could run the job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Present {
-    /// Who is at work on it.
+    /// The process at work on it.
     pub(crate) performer: Performer,
-    /// Somebody runs the jobs at their times.
+    /// Set if a watcher runs the scheduled jobs.
     pub(crate) watched: bool,
 }
 
-/// Where a job stands. `job` is what the settings say of it, `row` what was ever done with it,
-/// `questions` those that are open.
+/// Describes the state of a job. `job` is its definition in the settings, `row` its stored state,
+/// `questions` the open questions.
 pub(crate) fn standing(
     job: Option<&Job>,
     row: Option<&TaskRow>,
@@ -76,7 +76,7 @@ pub(crate) fn standing(
     Standing { stand, detail, next: next.filter(|_| !row.moved.held) }
 }
 
-/// What a job waits for somebody to do; none where it waits for nobody.
+/// Returns the action that a job waits for a person to take; `None` if it waits for no person.
 pub(crate) fn needs(row: &TaskRow, questions: &[QuestionRow]) -> Option<String> {
     let TaskState::Parked { question: id, .. } = row.moved.state else { return None };
     let question = questions.iter().find(|question| question.id == id)?;
@@ -84,14 +84,14 @@ pub(crate) fn needs(row: &TaskRow, questions: &[QuestionRow]) -> Option<String> 
     Some(format!("waiting for you to {}: question {id}", words::plain_line(&wanted)))
 }
 
-/// When it is due, whether or not anybody is there.
+/// Returns the next time of a job, with or without a watcher.
 fn next(job: &Job, row: Option<&TaskRow>, now: Time) -> Option<Time> {
     let last = row.map_or(now, |row| row.moved.fired_at.unwrap_or(row.moved.changed_at));
     let next = schedule(job)?.next(last.min(now), &zone(job))?;
     Some(next.max(now))
 }
 
-/// `runs every 5 minutes, next 07:12 (in 4 min)`.
+/// Formats the schedule, such as `runs every 5 minutes, next 07:12 (in 4 min)`.
 fn when_it_runs(job: Option<&Job>, next: Option<Time>, now: Time) -> String {
     match (job.and_then(schedule), next) {
         (Some(schedule), Some(next)) => {
@@ -102,7 +102,7 @@ fn when_it_runs(job: Option<&Job>, next: Option<Time>, now: Time) -> String {
     }
 }
 
-/// Its time comes, and nobody is there.
+/// Formats the schedule of a job without a watcher.
 fn nobody(when: &str, job: Option<&Job>) -> String {
     match job.and_then(schedule) {
         Some(_) => format!("{when}, and nothing runs it at its times: `unstuck jobs --watch`"),

@@ -1,4 +1,4 @@
-//! The jobs as people think of them, for every surface.
+//! Describes the state of all jobs, for every user interface.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::project::{self, Project};
 use crate::render::stand::Performer;
 
-/// All jobs that the settings define, in their order. Without a store nothing was ever run.
+/// Returns all jobs of the settings, in their order. Without a store nothing was ever run.
 pub(crate) async fn told(
     project: &Project,
     store: Option<&dyn Store>,
@@ -22,7 +22,7 @@ pub(crate) async fn told(
     let defined = Defined::read(project)?;
     let held = project::current_holder(project).await.is_some();
     let (turns, watched) = (Turns::new(project.runs()), watcher::current(project).is_some());
-    // Beside the process that runs the jobs at their times, one may be run by hand.
+    // A job may be run by hand beside the watcher.
     let present = |row: Option<&TaskRow>| {
         let at_work = watched || row.is_some_and(|row| turns.is_taken(row.id));
         let performer = if held && at_work { Performer::AtWork } else { Performer::NextStart };

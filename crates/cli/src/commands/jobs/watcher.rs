@@ -1,4 +1,4 @@
-//! Who runs the jobs of a project at their times: one process at a time.
+//! The lock of the watcher: a single process runs the scheduled jobs of a project.
 
 use std::fs;
 
@@ -8,13 +8,13 @@ use unstuck_world::process::Turn;
 use crate::error::{Error, JobsError};
 use crate::project::{self, Project};
 
-/// We run the jobs, until this is dropped.
+/// The guard of the watcher; this process runs the jobs until it is dropped.
 pub(super) struct Watching {
     _turn: Turn,
 }
 
 impl Watching {
-    /// Takes the part, unless somebody has it.
+    /// Becomes the watcher, unless another process is.
     pub(super) fn begin(project: &Project, verb: &str) -> Result<Self, Error> {
         let unusable =
             |source| Error::Folder { place: project.watcher().display().to_string(), source };
@@ -27,16 +27,16 @@ impl Watching {
     }
 }
 
-/// Who runs the jobs, if somebody does.
+/// Returns the current watcher, if there is one.
 pub(crate) fn current(project: &Project) -> Option<Holder> {
     let path = project.watcher_lock();
     let taken = path.exists() && matches!(Turn::try_take(&path), Ok(None));
     taken.then(|| named(project))
 }
 
-/// Comes back when nobody runs them any more.
+/// Returns when there is no watcher any more.
 pub(crate) async fn gone(project: &Project) {
-    // Without the lock there is nobody to wait for.
+    // Without the lock there is nothing to wait for.
     let _ = Turn::take(&project.watcher_lock()).await;
 }
 

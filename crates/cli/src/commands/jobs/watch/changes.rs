@@ -1,18 +1,18 @@
-//! Notices that a file of the settings was written, without looking all the time.
+//! Watches the settings files for changes, without polling.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::settings::{FILE, JOBS_FOLDER};
 
-/// Files of the settings that are watched.
+/// The watch on the settings files.
 pub(super) struct Changes {
     #[cfg(target_os = "linux")]
     watched: linux::Watched,
 }
 
 impl Changes {
-    /// Watches those of the project at `root`.
+    /// Watches the settings files of the project at `root`.
     #[cfg_attr(
         not(target_os = "linux"),
         expect(clippy::unnecessary_wraps, reason = "nobody watches")
@@ -26,8 +26,8 @@ impl Changes {
         })
     }
 
-    /// Comes back when one of them was written, or may have been. Where the system does not tell, it
-    /// never does.
+    /// Returns when a settings file was written, or may have been. On systems without notifications it
+    /// never returns.
     pub(super) async fn next(&mut self) {
         #[cfg(target_os = "linux")]
         self.watched.next().await;
@@ -36,7 +36,7 @@ impl Changes {
     }
 }
 
-/// What the system tells on Linux.
+/// The watch on Linux, with inotify.
 #[cfg(target_os = "linux")]
 mod linux {
     use std::mem::MaybeUninit;
@@ -47,14 +47,14 @@ mod linux {
 
     use super::{FILE, JOBS_FOLDER, Path, PathBuf, io};
 
-    /// Room for what is read at once.
+    /// Size of the buffer for events.
     const BYTES: usize = 4 * 1_024;
 
     pub(super) struct Watched {
-        /// All that is asked of it is to become readable, as of a pipe.
+        /// The inotify descriptor, used like a pipe: it only has to become readable.
         told: pipe::Receiver,
         root: PathBuf,
-        /// By which number events in the root come; others are about the folder of jobs.
+        /// The watch descriptor of the root; other events are about the folder of jobs.
         at_root: i32,
     }
 
@@ -68,10 +68,11 @@ mod linux {
             Ok(watched)
         }
 
-        /// The folder may come later, or be another one by now: watching it twice is watching it.
+        /// Watches the folder of jobs, which may be created or replaced later; a repeated watch has no
+        /// effect.
         fn watch_jobs(&self) {
             let folder = self.root.join(JOBS_FOLDER);
-            // Where there is none, the root tells when it comes.
+            // If the folder does not exist, the root reports its creation.
             let _ = inotify::add_watch(&self.told, folder, written() | WatchFlags::ONLYDIR);
         }
 
@@ -81,7 +82,7 @@ mod linux {
                     return std::future::pending().await;
                 }
                 let concerns = read(&self.told, self.at_root);
-                // There is nothing left, which only this makes known; whatever came meanwhile counts.
+                // A read that would block clears the readiness; events that came meanwhile count.
                 let more = self.told.try_read(&mut [0; BYTES]).is_ok();
                 if concerns || more {
                     self.watch_jobs();
@@ -91,12 +92,12 @@ mod linux {
         }
     }
 
-    /// A file is whole when it was closed or put in place.
+    /// Returns the flags for complete files: closed after writing, moved or deleted.
     fn written() -> WatchFlags {
         WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::MOVED_FROM | WatchFlags::DELETE
     }
 
-    /// Reads all that was told; whether it is about the settings.
+    /// Reads all events; returns whether one is about the settings.
     fn read(told: &pipe::Receiver, at_root: i32) -> bool {
         let mut room = [MaybeUninit::uninit(); BYTES];
         let mut reader = Reader::new(told, &mut room);
@@ -108,7 +109,7 @@ mod linux {
                     let in_root = event.wd() == at_root;
                     let ours =
                         |name: &[u8]| name == FILE.as_bytes() || name == JOBS_FOLDER.as_bytes();
-                    // Without a name, something was missed, or a folder went.
+                    // An event without a name means an overflow, or that the folder itself went away.
                     concerns |= name.is_none_or(|name| !in_root || ours(name));
                 }
                 Err(Errno::INTR) => {}

@@ -1,4 +1,4 @@
-//! Has the engine know the jobs as the settings have them.
+//! Defines the jobs of the settings in the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::ready::Ready;
 use crate::error::Error;
 use crate::project::{Project, Seat};
 
-/// Decisions that are asked for at the same time.
+/// Maximum number of concurrent requests.
 const ASKED_MAX: usize = 256;
 
-/// Defines all of them; what is known already is not said again. Tells how they stand, by name.
+/// Defines all jobs that are new or changed; returns the state of all, by name.
 pub(super) async fn all(
     ready: &Ready,
     seat: &Seat,
@@ -47,7 +47,7 @@ pub(super) async fn all(
 
 async fn define(decider: Arc<dyn Decider>, spec: TaskSpec) -> Result<(), Undecided> {
     match decider.command(Command::DefineJob { spec: Arc::new(spec) }).await {
-        // Somebody else was faster.
+        // Another process defined it first.
         Err(Undecided::Refused(_)) => Ok(()),
         said => said.map(drop),
     }

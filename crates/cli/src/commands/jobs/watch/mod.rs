@@ -1,4 +1,4 @@
-//! `unstuck jobs --watch`: runs the jobs at their times, until it is interrupted.
+//! `unstuck jobs --watch`: runs the scheduled jobs until it is interrupted.
 
 mod changes;
 mod define;
@@ -38,15 +38,15 @@ pub(super) fn run(project: &Project, json: bool) -> Result<Exit, Error> {
     })
 }
 
-/// Whoever runs the jobs of a project at their times.
+/// The watcher, which runs the scheduled jobs of a project.
 pub(in crate::commands) struct Watch<'a> {
     project: &'a Project,
     store: &'a Arc<dyn Store>,
-    /// The jobs as they are run.
+    /// The jobs, ready to run.
     ready: Ready,
-    /// Tells when the settings may have changed, where the system does.
+    /// Reports changes of the settings, where the system supports it.
     changes: Option<Changes>,
-    /// What is wrong with the settings since they were changed, as it was said.
+    /// The last reported problem with changed settings.
     mistake: Option<String>,
     world: JobsWorld,
     say: Say<'a>,
@@ -57,12 +57,12 @@ pub(in crate::commands) struct Watch<'a> {
 struct Round {
     names: BTreeMap<TaskId, String>,
     scheduler: Scheduler,
-    /// Those whose time we took up ourselves: their beat is known.
+    /// Jobs that this watcher fired on schedule: their timetable is already up to date.
     ours: BTreeSet<TaskId>,
 }
 
 impl<'a> Watch<'a> {
-    /// Takes the part for a verb, unless somebody has it.
+    /// Becomes the watcher for a verb, unless another process is.
     pub(in crate::commands) async fn open(
         project: &'a Project,
         store: &'a Arc<dyn Store>,
@@ -83,7 +83,7 @@ impl<'a> Watch<'a> {
         Ok(Self { project, store, ready, changes, mistake: None, world, say, _watching: watching })
     }
 
-    /// Ends what it started, once its seat is left.
+    /// Ends the processes it started, once its seat is left.
     pub(in crate::commands) async fn end(&self) {
         self.world.end().await;
     }
@@ -112,7 +112,7 @@ impl<'a> Watch<'a> {
         Ok(signal)
     }
 
-    /// Goes on, whoever holds the project, until something is wrong.
+    /// Runs the jobs across changes of the holder, until an error.
     async fn go_on(&mut self, place: &mut Option<Seat>) -> Error {
         let mut has_begun = false;
         loop {
@@ -124,7 +124,7 @@ impl<'a> Watch<'a> {
                 self.say.line("the process that held the project has ended; everything goes on.");
             }
             match self.watch_from(seat, &|_| {}).await {
-                // Whoever held the project is gone, and what we do goes on.
+                // The holder is gone, and the jobs go on.
                 Ok(()) => {}
                 Err(error) if seat.is_left_by(&error) => {}
                 Err(error) => return error,
@@ -132,8 +132,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Runs them from a seat; `heard` is told whatever happens. Comes back when whoever holds the
-    /// project is gone.
+    /// Runs the jobs from a seat; `heard` receives all messages. Returns when the holder is gone.
     pub(in crate::commands) async fn watch_from(
         &mut self,
         seat: &mut Seat,
@@ -165,7 +164,7 @@ impl<'a> Watch<'a> {
                     for task in due {
                         let decider = Arc::clone(&decider);
                         round.ours.insert(task);
-                        // One that was held or left a moment ago says no, and that is that.
+                        // A job that was held or removed a moment ago is rejected, which is fine.
                         asked.spawn(async move { decider.command(Command::JobDue { task }).await });
                     }
                 }
@@ -173,7 +172,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Has the jobs known and performed from this seat.
+    /// Defines the jobs and performs them from this seat.
     async fn begin(&self, seat: &Seat) -> Result<Round, Error> {
         let rows = define::all(&self.ready, seat, self.store, self.project).await?;
         self.ready.attach_repairs(seat, self.store);
@@ -191,7 +190,7 @@ impl<'a> Watch<'a> {
         Ok(round)
     }
 
-    /// Performs those of the jobs that are not performed from here yet.
+    /// Performs the jobs that are not performed from here yet.
     async fn perform(
         &self,
         seat: &Seat,
@@ -210,8 +209,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// The settings may have changed: they are taken over, unless something is wrong with them. What
-    /// runs is not touched.
+    /// Applies changed settings, unless they have a problem. Running jobs are not touched.
     async fn read_again(&mut self, seat: &Seat, round: &mut Round) -> Result<(), Error> {
         match self.ready.again().await {
             Ok(Some(ready)) => {
@@ -264,7 +262,7 @@ impl<'a> Watch<'a> {
         self.perform(seat, round, &rows).await
     }
 
-    /// Some news was missed: who is held is read again.
+    /// Reads the held jobs again, because notices were missed.
     async fn look_again(&self, scheduler: &mut Scheduler) -> Result<(), Error> {
         for row in find_rows(self.store.as_ref(), self.project.name()).await?.values() {
             scheduler.hold(row.id, row.moved.held);
@@ -274,7 +272,7 @@ impl<'a> Watch<'a> {
 }
 
 impl Round {
-    /// What a piece of news means for the times.
+    /// Updates the timetable after an event.
     fn note(&mut self, recorded: &Recorded) {
         match &recorded.event {
             Event::JobHeld { task } => self.scheduler.hold(*task, true),
@@ -286,7 +284,7 @@ impl Round {
     }
 }
 
-/// Comes back when the settings may have changed.
+/// Returns when the settings may have changed.
 async fn changed(changes: Option<&mut Changes>) {
     match changes {
         Some(changes) => changes.next().await,

@@ -1,4 +1,4 @@
-//! The jobs of the settings, made ready to be run.
+//! The jobs of the settings, ready to run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::error::Error;
 use crate::project::{Project, Seat};
 use crate::settings::Job;
 
-/// What the settings say, made ready.
+/// The jobs of one version of the settings, ready to run.
 pub(super) struct Ready {
     /// The project with these settings.
     project: Project,
     defined: Defined,
-    /// By their names.
+    /// The jobs by name.
     jobs: BTreeMap<String, ReadyJob>,
 }
 
-/// One job.
+/// A job that is ready to run.
 struct ReadyJob {
     job: Job,
     world: ScriptWorld,
@@ -30,13 +30,13 @@ struct ReadyJob {
 }
 
 impl Ready {
-    /// Makes the jobs ready that the settings of `project` define.
+    /// Prepares the jobs of the settings of `project`.
     pub(super) async fn of(project: &Project) -> Result<Self, Error> {
         Self::after(project.clone(), &BTreeMap::new()).await
     }
 
-    /// Reads the settings once more; none where they say the same. What runs a job is kept where the
-    /// job is as before.
+    /// Loads the settings again; returns `None` if they are the same. The world of an unchanged job is
+    /// kept.
     pub(super) async fn again(&self) -> Result<Option<Self>, Error> {
         let project = self.project.read_again()?;
         if project.settings()?.settings == self.project.settings()?.settings {
@@ -74,20 +74,20 @@ impl Ready {
         self.jobs.values().map(|ready| &ready.repair.spec)
     }
 
-    /// What runs those of them that are meant.
+    /// Returns the worlds of the jobs for which `meant` is true.
     pub(super) fn worlds(&self, meant: impl Fn(&String) -> bool) -> BTreeMap<String, ScriptWorld> {
         let meant = self.jobs.iter().filter(|(name, _)| meant(name));
         meant.map(|(name, ready)| (name.clone(), ready.world.clone())).collect()
     }
 
-    /// From now on they are repaired, with whoever decides at this seat.
+    /// Repairs the scripts of the jobs from now on, with the decider of this seat.
     pub(super) fn attach_repairs(&self, seat: &Seat, store: &Arc<dyn Store>) {
         for ReadyJob { world, repair, .. } in self.jobs.values() {
             repair.attach(world, seat, store, &self.project);
         }
     }
 
-    /// How the jobs differ from what they were.
+    /// Returns the differences from earlier jobs.
     pub(super) fn since(&self, before: &Self) -> Difference {
         let (now, then) = (&self.jobs, &before.jobs);
         let names = |of: &mut dyn Iterator<Item = &String>| of.cloned().collect();
@@ -100,7 +100,7 @@ impl Ready {
     }
 }
 
-/// How the jobs differ from what they were.
+/// Differences between two versions of the jobs.
 pub(super) struct Difference {
     pub(super) added: Vec<String>,
     pub(super) changed: Vec<String>,
@@ -108,7 +108,7 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Whether a job is not what it was.
+    /// Returns whether a job is new or changed.
     pub(super) fn concerns(&self, name: &String) -> bool {
         self.added.contains(name) || self.changed.contains(name)
     }

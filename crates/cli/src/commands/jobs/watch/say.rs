@@ -1,4 +1,4 @@
-//! What is said to whoever looks on.
+//! Output of the watcher.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -11,26 +11,26 @@ use crate::error::Error;
 use crate::project::{self, Project};
 use crate::render::{self, event_json, happened_to_job, when, words};
 
-/// Says it, a line at a time.
+/// Writes messages, one line at a time.
 #[derive(Clone, Copy)]
 pub(super) struct Say<'a> {
     pub(super) project: &'a Project,
     pub(super) voice: Voice,
 }
 
-/// To whom it is said.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) enum Voice {
-    /// To a person.
+    /// Sentences for a person.
     Words,
-    /// To a program, which wants events only.
+    /// Only events as JSON, for a program.
     Json,
-    /// To nobody: it is seen elsewhere.
+    /// None: the state is shown elsewhere.
     Silent,
 }
 
 impl Say<'_> {
-    /// How much is said of questions.
+    /// Returns the form of messages about questions.
     pub(super) const fn saying(&self) -> Saying {
         match self.voice {
             Voice::Words => Saying::Words,
@@ -46,7 +46,7 @@ impl Say<'_> {
         }
     }
 
-    /// Says what a person has to put right, also where the rest is seen elsewhere.
+    /// Reports a mistake that a person has to fix, also with silent output.
     pub(super) fn mistake(&self, line: &str) {
         match self.voice {
             Voice::Words => self.line(line),
@@ -67,7 +67,7 @@ impl Say<'_> {
         self.line(&format!("{count}; {next}. Ctrl-C ends it."));
     }
 
-    /// Something happened; of jobs that are not among `names` nothing is said.
+    /// Reports an event; events of jobs that are not in `names` are ignored.
     pub(super) async fn news(
         &self,
         recorded: &Recorded,
@@ -82,7 +82,7 @@ impl Say<'_> {
             return Ok(());
         }
         if self.voice == Voice::Json {
-            // The reader is gone; the jobs are not.
+            // The reader of the output may be gone; the jobs go on.
             let _ = event_json(&mut io::stdout(), self.project.name(), recorded);
             return Ok(());
         }
