@@ -1,4 +1,5 @@
-//! Bringing it: one finished commit, and the person's branch goes on to it.
+//! Brings the result of a build: creates one complete commit, and moves the operator's branch forward to
+//! it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ use super::coming::{Coming, Found};
 use crate::error::{Error, LandError};
 use crate::project;
 
-/// How it is brought.
+/// The way to combine the histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     Merge,
@@ -39,7 +40,7 @@ pub(super) async fn bring(coming: &mut Coming, how: How) -> Result<(), Error> {
     Ok(())
 }
 
-/// Why it cannot be brought as things are, apart from conflicts; nothing where it can.
+/// Returns the reason why the result cannot be brought in the current state, apart from conflicts.
 pub(super) async fn hindrance(coming: &Coming) -> Result<Option<LandError>, Error> {
     let Some(tree) = &coming.found.tree else { return Ok(None) };
     let looked = match require_clean(coming).await {
@@ -52,7 +53,7 @@ pub(super) async fn hindrance(coming: &Coming) -> Result<Option<LandError>, Erro
     }
 }
 
-/// The person is on a branch, and all of theirs is committed.
+/// Requires that the operator is on a branch and has no uncommitted changes.
 async fn require_clean(coming: &Coming) -> Result<(), Error> {
     if coming.onto.is_none() {
         return Err(LandError::NoBranchHere.into());
@@ -69,8 +70,8 @@ async fn require_clean(coming: &Coming) -> Result<(), Error> {
     }
 }
 
-/// Nothing that git does not know is where a commit or tree puts something new. Git itself would write
-/// over what it ignores.
+/// Requires that no untracked file is at a path that a commit or tree would create. Git itself would
+/// overwrite ignored files.
 async fn require_room(coming: &Coming, next: &Oid) -> Result<(), Error> {
     let Found { git, head, root, .. } = &coming.found;
     let (mut new, mut gone) = (Vec::new(), BTreeSet::new());
@@ -95,8 +96,8 @@ async fn require_room(coming: &Coming, next: &Oid) -> Result<(), Error> {
     Err(LandError::InTheWay { files: files.into_iter().collect() }.into())
 }
 
-/// Adds what stands where a new file is to be: the path itself, what lies in a folder there, or a file in
-/// place of one of its folders. What is `gone` with the same commit is not in the way.
+/// Adds the obstacles for a new file: the path itself, files in a folder at the path, or a file in place of
+/// one of its parents. A path in `gone`, deleted by the same commit, is no obstacle.
 fn add_in_the_way(
     root: &Path,
     path: &Path,
@@ -125,7 +126,7 @@ fn add_in_the_way(
     }
 }
 
-/// One commit that joins both.
+/// Creates a merge commit.
 async fn merged(coming: &Coming) -> Result<Oid, Error> {
     let Found { git, head, tip, tree, .. } = &coming.found;
     let Some(tree) = tree else { return Err(conflicts(coming, coming.conflicts.clone())) };
@@ -137,7 +138,7 @@ async fn merged(coming: &Coming) -> Result<Oid, Error> {
     Ok(git.make_commit(new).await?)
 }
 
-/// Each of its commits once more, on top of the person's.
+/// Recreates each commit on top of the operator's branch.
 async fn replayed(coming: &Coming) -> Result<Oid, Error> {
     let Found { git, head, commits, .. } = &coming.found;
     if git.person().await?.is_none() {
@@ -152,7 +153,7 @@ async fn replayed(coming: &Coming) -> Result<Oid, Error> {
         if !merged.conflicts.is_empty() {
             return Err(conflicts(coming, merged.conflicts));
         }
-        // What the person has already makes no commit of its own.
+        // A change that the operator's branch already has makes no commit.
         if git.tree_of(onto.as_str()).await?.as_ref() != Some(&merged.tree) {
             onto = git.repeat_commit(&commit.oid, &merged.tree, &onto).await?;
         }

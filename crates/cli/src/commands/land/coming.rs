@@ -1,4 +1,4 @@
-//! What a build would bring, found out without touching anything.
+//! Determines the result of a build without touching any file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,59 +12,59 @@ use unstuck_world::workspace;
 use super::pull::Opened;
 use crate::error::{Error, LandError};
 
-/// What a branch is called in full, before its name.
+/// The prefix of a branch's full name.
 pub(super) const HEADS: &str = "refs/heads/";
 
-/// What a build would bring to the person's branch, or has brought.
+/// The result of a build for the operator's branch, before or after it is brought.
 #[derive(Serialize)]
 pub(super) struct Coming {
     pub(super) build: BuildId,
-    /// Its branch.
+    /// The branch of the build.
     pub(super) branch: String,
-    /// The person's branch; nothing where they are on none.
+    /// The operator's branch; `None` if HEAD is detached.
     pub(super) onto: Option<String>,
-    /// Oldest first.
+    /// Commits, oldest first.
     pub(super) commits: Vec<Title>,
     pub(super) files: Vec<Changed>,
-    /// Where both sides changed the same lines.
+    /// Paths with conflicts.
     pub(super) conflicts: Vec<PathBuf>,
-    /// Why it cannot be brought as things are.
+    /// The reason why the result cannot be brought in the current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hindrance: Option<String>,
-    /// Whether a task of it changed anything.
+    /// Set if a task of the build changed anything.
     #[serde(skip)]
     pub(super) has_work: bool,
-    /// Whether the build goes on.
+    /// Set if the build has not ended.
     pub(super) unfinished: bool,
-    /// The commit that the person's branch is at since.
+    /// The new tip of the operator's branch, once the result is brought.
     pub(super) landed: Option<Oid>,
-    /// Its pull request, where one was asked for.
+    /// The pull request, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pull_request: Option<Opened>,
     #[serde(skip)]
     pub(super) found: Found,
 }
 
-/// What is needed to bring it.
+/// The data needed to bring the result.
 pub(super) struct Found {
-    /// The person's working tree.
+    /// The operator's working tree.
     pub(super) root: PathBuf,
     pub(super) git: Git,
     pub(super) head: Oid,
     pub(super) tip: Oid,
-    /// Both changes in one; nothing where they conflict.
+    /// The merged tree; `None` on conflicts.
     pub(super) tree: Option<Oid>,
     pub(super) commits: Vec<Commit>,
 }
 
-/// A commit.
+/// A commit with its title.
 #[derive(Serialize)]
 pub(super) struct Title {
     pub(super) commit: Oid,
     pub(super) title: String,
 }
 
-/// A file that changes.
+/// A changed file.
 #[derive(Serialize)]
 pub(super) struct Changed {
     pub(super) path: PathBuf,

@@ -1,7 +1,7 @@
-//! `unstuck land`: what a build did comes into the person's branch.
+//! `unstuck land`: brings the result of a build into the operator's branch.
 //!
-//! Everything is worked out first, without touching a file. The person's tree then goes on to one
-//! finished commit, or stays as it is.
+//! The result is computed first, without touching a file. The operator's tree then moves to one complete
+//! commit, or stays unchanged.
 
 mod bring;
 mod coming;
@@ -30,7 +30,6 @@ use crate::render::{self, Terminal};
 use self::bring::How;
 use self::coming::{Coming, Found, HEADS};
 
-/// Carries it out.
 pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let store = project.store()?;
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Resul
     Ok(Exit::Done)
 }
 
-/// Where the pull request of a build is, if one was opened.
+/// Returns the address of a build's pull request, if one was opened.
 pub(crate) async fn opened_pull_request(
     project: &Project,
     store: &dyn Store,
@@ -78,7 +77,7 @@ pub(crate) async fn opened_pull_request(
     pull::opened_from(project, store, &format!("unstuck/{build}")).await
 }
 
-/// Opens the pull request of a build for whoever has just ended it; nothing where there is no commit.
+/// Opens the pull request of a build that has just ended; returns `None` if there is no commit.
 pub(crate) async fn pull_request(
     project: &Project,
     store: &Arc<dyn Store>,
@@ -87,7 +86,7 @@ pub(crate) async fn pull_request(
 ) -> Result<Option<String>, Error> {
     let build = which::any_build(store.as_ref(), project.name(), Some(build)).await?;
     let coming = match Coming::find(project.root(), &build).await {
-        // In place, the commits are where they belong.
+        // A build in place has its commits on the operator's branch already.
         Err(Error::Land(LandError::NoBranch { .. })) => return Ok(None),
         found => found?,
     };
@@ -100,7 +99,7 @@ pub(crate) async fn pull_request(
     }
 }
 
-/// Checks it and sends its branch; tells what to ask for then.
+/// Checks the result and pushes its branch; returns the pull request to open.
 async fn send(
     project: &Project,
     store: &Arc<dyn Store>,
@@ -116,7 +115,7 @@ async fn send(
     let Found { git, tip, .. } = &coming.found;
     let (remote, branch) = (&settings.run.remote, format!("{HEADS}{}", coming.branch));
     let is_sent = git.ls_remote(remote, &branch).await?.as_ref() == Some(tip);
-    // One that is open for this very commit was checked before it was opened.
+    // An open pull request for this very commit was checked before it was opened.
     if !is_sent || !pull::is_open(project, store.as_ref(), &wanted).await? {
         ready::pass(project, settings, git, tip).await?;
     }

@@ -1,13 +1,13 @@
-//! What a person reads about it.
+//! The page of `land` for people.
 
 use std::io::{self, Write};
 
 use super::coming::Coming;
 use crate::render::{style, words, wrapped};
 
-/// How many commits and how many files are shown.
+/// Maximum number of commits and of files that are shown.
 const ROWS_MAX: usize = 20;
-/// Enough of a commit's name to find it.
+/// Number of characters of a commit id that are shown.
 const NAME_CHARS: usize = 9;
 
 pub(super) fn write(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
@@ -71,7 +71,7 @@ fn unfinished(out: &mut impl Write, coming: &Coming) -> io::Result<()> {
     writeln!(out, "\n{dim}Build {} is not over: more may come.{dim:#}", coming.build)
 }
 
-/// Whether it fits, and what to do next.
+/// Writes whether the result can be brought, and the next commands.
 fn fits(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
     let (dim, build, branch) = (style::DIM, coming.build, &coming.branch);
     writeln!(out)?;

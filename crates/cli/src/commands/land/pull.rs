@@ -1,5 +1,5 @@
-//! Opening a pull request through the ledger: its intent is on disk before anything is sent, it is
-//! looked up when its answer was lost, and the same one is never opened twice.
+//! Opens a pull request through the ledger: its intent is durable before anything is sent, it is looked up
+//! if its response was lost, and the same one is never opened twice.
 
 use std::sync::Arc;
 
@@ -20,19 +20,20 @@ use crate::error::{Error, LandError};
 use crate::project::once::{self, Once, Patience};
 use crate::project::{self, Project, Seat};
 
-/// What the key of every pull request begins with.
+/// The prefix of the idempotency key of every pull request.
 const KEY: &str = "github.pr ";
 
-/// What came of it.
+/// An open pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Opened {
-    /// Where it is; empty where a person only said that it is there.
+    /// The address; empty if a person only confirmed that it exists.
     pub(super) url: String,
-    /// It was there already: we opened it before.
+    /// Set if Unstuck had opened it before.
     pub(super) before: bool,
 }
 
-/// Opens it, or says where it is: from `seat` where somebody has taken one, or from one of our own.
+/// Opens the pull request, or returns the existing one: from `seat` if given, or else from a seat of its
+/// own.
 pub(super) async fn open(
     project: &Project,
     store: &Arc<dyn Store>,
@@ -46,7 +47,7 @@ pub(super) async fn open(
     }
     let connector = Connector::new(credentials)?;
     let spec = match known {
-        // What was written down is what is asked for, whatever has been done since.
+        // The recorded request is repeated, whatever has been done since.
         Some(row) => MutationSpec::clone(&row.spec),
         None => {
             let spec = MutationSpec::calling(&*key, Call::PullRequest(wanted.clone()));
@@ -69,7 +70,7 @@ pub(super) async fn open(
         Ok(Settled::Failed(fault)) => Err(Error::Fault(Box::new(Fault::clone(fault)))),
         Ok(Settled::Skipped) => Err(LandError::PullRequestLeftOut.into()),
         Ok(Settled::NeedsPerson) => Err(LandError::PullRequestUnknown.into()),
-        // Somebody else opened it meanwhile, in other words.
+        // Another process has opened it meanwhile, with other arguments.
         Err(Undecided::KeyReused(_)) => {
             let known = self::known(project, store.as_ref(), &key).await?;
             known.as_ref().and_then(opened_before).ok_or_else(unsettled)
@@ -79,7 +80,7 @@ pub(super) async fn open(
     }
 }
 
-/// Whether we have opened it before.
+/// Returns whether Unstuck has opened the pull request before.
 pub(super) async fn is_open(
     project: &Project,
     store: &dyn Store,
@@ -89,8 +90,8 @@ pub(super) async fn is_open(
     Ok(known.as_ref().and_then(opened_before).is_some())
 }
 
-/// The pull request that was opened from a branch: where it is, which is empty where a person only
-/// said that it is there.
+/// Returns the address of the pull request that was opened from a branch; empty if a person only confirmed
+/// that it exists.
 pub(super) async fn opened_from(
     project: &Project,
     store: &dyn Store,
@@ -108,13 +109,13 @@ pub(super) async fn opened_from(
     Ok(None)
 }
 
-/// One pull request from a branch to another at one place.
+/// Returns the idempotency key: one pull request per repository, head and base.
 fn key(wanted: &PullRequest) -> String {
     let head = wanted.head.as_deref().unwrap_or_default();
     format!("{KEY}{} {head} {}", wanted.repository, wanted.base)
 }
 
-/// The job that opens it, which is called like its action.
+/// Returns the job that opens the pull request, named after the action.
 fn job(key: &str, wanted: &PullRequest) -> TaskSpec {
     let head = wanted.head.as_deref().unwrap_or_default();
     TaskSpec {
@@ -127,7 +128,7 @@ fn job(key: &str, wanted: &PullRequest) -> TaskSpec {
     }
 }
 
-/// What is written down about it.
+/// Returns the recorded action.
 async fn known(
     project: &Project,
     store: &dyn Store,
@@ -145,7 +146,7 @@ fn opened_before(row: &MutationRow) -> Option<Opened> {
     is_open.then(|| Opened { url: row.result.to_string(), before: true })
 }
 
-/// Nothing is kept to look it up with: whoever asks for it does that.
+/// Returns the prober, which has no stored command to run: the caller of `open` does the lookup.
 fn prober(project: &Project) -> Result<Prober, Error> {
     Ok(Prober {
         guard: project::own_guard()?,
@@ -161,7 +162,7 @@ fn unsettled() -> Error {
     Fault::internal_error("land", "the pull request came to no end", context).into()
 }
 
-/// How it is opened and looked up.
+/// The action that opens a pull request and looks it up.
 struct Pull {
     connector: Connector,
     wanted: PullRequest,

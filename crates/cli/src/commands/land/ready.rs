@@ -1,5 +1,5 @@
-//! Whether what a build did may be sent: the checks before a push and before a pull request, run on
-//! its last commit in a worktree of its own.
+//! Runs the checks before a push and before a pull request on the last commit of a build, in a worktree of
+//! its own.
 
 use std::env;
 use std::path::PathBuf;
@@ -15,10 +15,11 @@ use crate::error::{Error, LandError};
 use crate::project::{Project, own_guard};
 use crate::settings::Settings;
 
-/// Where the worktree is, beside what else is kept.
+/// The folder of the worktree, in the project's `.unstuck/`.
 const FOLDER: &str = "landing";
 
-/// Passes when every check is green. Nothing is compared here: what is sent has to be green.
+/// Passes if every check is green. There is no comparison with a baseline here: the commit that is sent
+/// must be green.
 pub(super) async fn pass(
     project: &Project,
     settings: &Settings,
@@ -38,16 +39,16 @@ pub(super) async fn pass(
     checked
 }
 
-/// The worktree.
+/// The worktree for the checks.
 struct Place<'a> {
     git: &'a Git,
     path: PathBuf,
 }
 
 impl Place<'_> {
-    /// One that was cut short may have left it.
+    /// Removes the worktree, which an interrupted command may have left.
     async fn clear(&self) -> Result<(), Error> {
-        // What git does not know was never finished.
+        // A folder that is not a worktree of git was never completed.
         let known = self.path.exists() && self.git.remove_worktree(&self.path).await.is_ok();
         let left = (!known).then(|| self.path.clone());
         for folder in left.into_iter().chain([self.private()]) {
@@ -57,7 +58,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Folders that take the place of the person's own while checks run.
+    /// Returns the folder that replaces the operator's private folders during checks.
     fn private(&self) -> PathBuf {
         self.path.with_added_extension("private")
     }
@@ -77,14 +78,14 @@ impl Place<'_> {
             }
         }
         for (gate, commands) in gates {
-            // Nothing is put back in a commit that is made, so no pattern is needed.
+            // No file is restored in a finished commit, so no protected path is needed.
             let Ok(checks) = Checks::new(*gate, commands, &[]) else { continue };
             checks.run_at(&self.path, &shell).await.map_err(red)?;
         }
         Ok(())
     }
 
-    /// How setup and checks are run: behind the same wall as in a build.
+    /// Returns the shell for setup and checks, behind the same sandbox as in a build.
     fn shell(&self, project: &Project, settings: &Settings) -> Result<Shell, Error> {
         let environment = Environment::usual(env::vars_os(), &settings.commands.env);
         let (root, private) = (project.root(), self.private());
@@ -100,7 +101,7 @@ impl Place<'_> {
     }
 }
 
-/// What a check said belongs to what is told of it.
+/// Converts a failed check to an error with its output.
 fn red(fault: Fault) -> Error {
     match &fault.kind {
         Kind::ValidationPrePush(check) | Kind::ValidationPrePr(check) => LandError::Red {

@@ -1,4 +1,4 @@
-//! The pull request that a build asks for: where it goes, and what it says.
+//! Composes the pull request of a build: its destination and its text.
 
 use unstuck_core::plan::PullRequest;
 use unstuck_runner::report::{Facts, Report};
@@ -12,21 +12,21 @@ use crate::error::{Error, LandError};
 use crate::project::{self, Project};
 use crate::settings::{Github, Settings, variable};
 
-/// The service that needs no address.
+/// The host of the service that needs no configured address.
 const GITHUB: &str = "github.com";
-/// What it takes of a text, with room for what it adds.
+/// Maximum length of the body, below the service's own limit because it adds to the text.
 const BODY_CHARS_MAX: usize = 60_000;
-/// What it takes of a title.
+/// Maximum length of the title.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// The token for it, or who has to set it.
+/// Returns the token, or an error that names the variable to set.
 pub(super) fn token(github: &Github) -> Result<Credential, Error> {
     let name = &github.token_env;
     let found = variable(name).as_deref().and_then(Credential::new);
     found.ok_or_else(|| LandError::NoToken { variable: name.clone() }.into())
 }
 
-/// What is asked for.
+/// Returns the pull request to open.
 pub(super) async fn wanted(
     project: &Project,
     store: &dyn Store,
@@ -58,7 +58,7 @@ pub(super) async fn wanted(
     })
 }
 
-/// The title of its first commit, and how many more there are.
+/// Returns the title of the first commit, with the number of the others.
 fn title(coming: &Coming) -> String {
     let first = coming.commits.first().map_or("", |commit| commit.title.as_str());
     match coming.commits.len() {
@@ -74,14 +74,14 @@ fn cut(text: &str, chars: usize) -> String {
     }
 }
 
-/// The host of a remote's address, and the owner and name of the repository there.
+/// Parses the address of a remote into the host, and the owner and name of the repository.
 fn repository(url: &str) -> Option<(String, String)> {
     let (authority, path) = match url.split_once("://") {
         Some((scheme, rest)) => {
             let known = matches!(scheme, "https" | "http" | "ssh" | "git");
             rest.split_once('/').filter(|_| known)?
         }
-        // As ssh writes it: `git@host:owner/name`. A path on this machine has no host.
+        // The form of ssh: `git@host:owner/name`. A path on this machine has no host.
         None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?,
     };
     let host = authority.rsplit('@').next().unwrap_or(authority);

@@ -1,4 +1,4 @@
-//! What a call comes to: reported, and put into words for whoever called.
+//! Carries out tool calls and composes their responses.
 
 use std::sync::Arc;
 
@@ -18,30 +18,30 @@ use super::words;
 use crate::project;
 use crate::settings::variable;
 
-/// Where an agent's own words are raised.
+/// The source of faults that an agent states.
 const SOURCE: &str = "agent";
 
-/// The answer to a call.
+/// The response to a call.
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) failed: bool,
-    /// The failure that it is about.
+    /// The fault code that it is about.
     pub(super) about: Option<Code>,
     pub(super) then: Then,
 }
 
-/// What becomes of the run around us after a call.
+/// The fate of the run around this process after a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// It goes on, or there is none.
+    /// The run goes on, or there is none.
     GoesOn,
-    /// The agent has said that it is done, and may say a last word.
+    /// The agent has stated that it is done, and may write a last message.
     LastWord,
-    /// It has ended, and the agent is being stopped.
+    /// The run has ended, and the agent is being stopped.
     Over,
 }
 
-/// What is said where nothing stood in the way.
+/// The response to a successful call.
 struct Said {
     text: String,
     about: Option<Code>,
@@ -54,7 +54,7 @@ impl From<String> for Said {
     }
 }
 
-/// What is read about an action that was declared.
+/// The response about a declared action.
 #[derive(Serialize)]
 struct Declared<'a> {
     key: &'a str,
@@ -63,7 +63,7 @@ struct Declared<'a> {
     runs: &'static str,
 }
 
-/// Carries out one call.
+/// Carries out a call.
 pub(super) async fn answer(
     desk: &mut Desk,
     redactor: &Redactor,
@@ -104,7 +104,7 @@ async fn narrate(desk: &mut Desk, redactor: &Redactor, text: &str) -> Result<Str
     desk.command(note).await.map(|_| words::SAID.to_owned())
 }
 
-/// A person is needed. The agent's words go with the fault, and are shown as they are.
+/// Raises a question to a person. The agent's words are part of the fault and are shown as they are.
 async fn asks(desk: &mut Desk, input: Input) -> Result<Said, No> {
     let work = for_agents(desk).await?;
     let fault = Arc::new(Fault::precondition_input(SOURCE, input.asked.clone(), input));
@@ -113,7 +113,8 @@ async fn asks(desk: &mut Desk, input: Input) -> Result<Said, No> {
     Ok(decided(desk, &events, &fault, work))
 }
 
-/// What is stated is raised; what only was read from a program's output may be a step on the way.
+/// Reports a failure. A stated code is raised; a failure that was only read from a program's output may be
+/// a step on the way, and is observed.
 async fn reports(desk: &mut Desk, redactor: &Redactor, report: &ReportFailure) -> Result<Said, No> {
     let work = for_agents(desk).await?;
     let message = redactor.text(&report.message).into_owned();
@@ -131,7 +132,7 @@ async fn reports(desk: &mut Desk, redactor: &Redactor, report: &ReportFailure) -
     Ok(decided(desk, &events, &fault, work))
 }
 
-/// What was decided about a failure.
+/// Composes the response about the decision on a failure.
 fn decided(desk: &Desk, events: &[Recorded], fault: &Fault, work: Kind) -> Said {
     let in_run = matches!(desk, Desk::Run(_));
     let text = words::decided(events, project::now(), in_run, work);
@@ -139,7 +140,7 @@ fn decided(desk: &Desk, events: &[Recorded], fault: &Fault, work: Kind) -> Said 
     Said { text, about: Some(fault.code()), then }
 }
 
-/// An irreversible action is declared: it runs after the checks of the task.
+/// Declares an irreversible action, which runs after the checks of the task.
 async fn declare(desk: &mut Desk, declaration: &Declaration) -> Result<String, No> {
     if let Desk::Sessions(_) = desk {
         return Err(No::not_now(words::ONLY_IN_A_RUN));
@@ -160,17 +161,17 @@ async fn declare(desk: &mut Desk, declaration: &Declaration) -> Result<String, N
         Some(Reconciled::NotApplied) | None => "declared",
     };
     let declared = Declared { key, kind, state, runs: declarable.when_run(&spec, before) };
-    // Nothing in it can fail to be written.
+    // The serialization cannot fail.
     Ok(serde_json::to_string(&declared).unwrap_or_default())
 }
 
-/// What the run says that actions may use; nothing where it does not say.
+/// Returns the resources that actions of this run may use; none if the run does not state them.
 fn declarable() -> Declarable {
     let told = variable(DECLARABLE);
     told.and_then(|told| serde_json::from_str(&told).ok()).unwrap_or_default()
 }
 
-/// The agent's own word decides nothing: its work is checked when it has ended.
+/// Records that the agent is done. Its statement decides nothing: its work is checked when it has ended.
 async fn finish(desk: &mut Desk, redactor: &Redactor, summary: &str) -> Result<Said, No> {
     for_agents(desk).await?;
     narrate(desk, redactor, summary).await?;
@@ -186,7 +187,7 @@ async fn finish(desk: &mut Desk, redactor: &Redactor, summary: &str) -> Result<S
     }
 }
 
-/// Scripts have their own ways; only an agent's attempt can be asked about or declare something.
+/// Requires an agent's attempt or repair; scripts have other ways to ask and declare.
 async fn for_agents(desk: &mut Desk) -> Result<Kind, No> {
     match desk.effect().await?.what {
         Work::Attempt { .. } => Ok(Kind::Task),

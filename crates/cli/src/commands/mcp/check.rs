@@ -1,4 +1,4 @@
-//! Whether a person has answered.
+//! Checks whether a person has answered.
 
 use unstuck_core::engine::QuestionId;
 use unstuck_core::fault::Code;
@@ -8,7 +8,7 @@ use super::desk::{Desk, No};
 use super::words;
 use crate::project::Project;
 
-/// How a question stands that was asked before.
+/// Returns the state of a question that was asked before.
 pub(super) async fn check(desk: &mut Desk, name: &str) -> Result<String, No> {
     let digits = name.trim().trim_start_matches(['q', 'Q']);
     let question = digits.parse().map(QuestionId).map_err(|_| unknown(name))?;
@@ -17,7 +17,7 @@ pub(super) async fn check(desk: &mut Desk, name: &str) -> Result<String, No> {
         Desk::Run(run) => {
             let project = Project::find(run.root())?;
             let task = run.effect().await?.task;
-            // A run sees its own questions and nobody else's.
+            // A run sees only its own questions.
             look(&project, question).await?.filter(|row| row.tasks.contains(&task))
         }
     };

@@ -1,4 +1,4 @@
-//! Where calls go: to the run we are a child of, or to sessions of our own.
+//! The destination of calls: the run around this process, or sessions of its own.
 
 use unstuck_core::engine::{Command, Effect, EffectId, Recorded};
 use unstuck_core::fault::{Code, Fault};
@@ -7,20 +7,20 @@ use super::run::Run;
 use super::session::Sessions;
 use crate::error::Error;
 
-/// Where calls go.
+/// The destination of calls.
 pub(super) enum Desk {
-    /// To the run we are a child of.
+    /// The run around this process.
     Run(Run),
-    /// To sessions of our own.
+    /// Sessions of this process.
     Sessions(Sessions),
 }
 
-/// Why something was not done: its code, and words for whoever called.
+/// The reason of a refusal: its code, and the text for the caller.
 #[derive(Debug)]
 pub(super) struct No(pub(super) Code, pub(super) String);
 
 impl No {
-    /// It is not the time or the place for it.
+    /// Creates a refusal for a call that does not fit the current state.
     pub(super) fn not_now(words: impl Into<String>) -> Self {
         Self(Code::LogicPhaseViolation, words.into())
     }
@@ -42,7 +42,7 @@ impl From<Box<Fault>> for No {
 }
 
 impl Desk {
-    /// What we report for.
+    /// Returns the effect that calls report to.
     pub(super) async fn effect(&mut self) -> Result<Effect, No> {
         match self {
             Self::Run(run) => run.effect().await,
@@ -50,7 +50,7 @@ impl Desk {
         }
     }
 
-    /// Has a command for what we report for decided; returns when that is on disk.
+    /// Sends a command for this effect; returns when its events are on disk.
     pub(super) async fn command(
         &mut self,
         command: impl Fn(EffectId) -> Command,
@@ -61,7 +61,7 @@ impl Desk {
         }
     }
 
-    /// Leaves nothing half done behind.
+    /// Ends open sessions in an orderly way.
     pub(super) async fn leave(self) -> Result<(), Error> {
         match self {
             Self::Run(_) => Ok(()),

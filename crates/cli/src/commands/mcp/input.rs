@@ -1,4 +1,4 @@
-//! What a client writes, line by line.
+//! Reads the client's input, line by line.
 
 use std::io::{self, Read as _};
 use std::thread;
@@ -6,13 +6,13 @@ use std::thread;
 use tokio::sync::mpsc;
 use unstuck_world::mcp::{Line, Lines};
 
-/// Lines that may wait to be looked at; a client that writes more waits as well.
+/// Maximum number of queued lines; a client that writes more is blocked.
 const LINES_MAX: usize = 16;
-/// What is read at once.
+/// Maximum number of bytes per read.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
-/// The lines of standard input, until it ends. It is read by a thread of its own, which nobody waits
-/// for: it may stand in a read for as long as the client has nothing to say.
+/// Returns the lines of standard input, until it ends. A thread of its own reads it and is never joined,
+/// because it may block in a read for as long as the client is silent.
 pub(super) fn lines() -> io::Result<mpsc::Receiver<Line>> {
     let (say, lines) = mpsc::channel(LINES_MAX);
     thread::Builder::new().name("unstuck-input".to_owned()).spawn(move || read(&say))?;
@@ -24,10 +24,10 @@ fn read(say: &mpsc::Sender<Line>) {
     let mut input = io::stdin().lock();
     loop {
         match input.read(&mut chunk) {
-            // One that cannot be read has ended.
+            // An input that cannot be read has ended.
             Ok(0) => return,
             Ok(read) => lines.push(&chunk[..read], |line| {
-                // Whoever listened is ending.
+                // The receiver is gone because the server is ending.
                 let _ = say.blocking_send(line);
             }),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -1,8 +1,8 @@
-//! `unstuck mcp`: our tools for agents that are programs, on standard input and output.
+//! `unstuck mcp`: serves Unstuck's tools to agent programs on standard input and output.
 //!
-//! Inside a run the calls go over the control socket as commands for that run, with its token. On
-//! its own each client's session is a build with one task, so that its questions and failures are
-//! handled like all others. Design: `docs/design/mcp.md`.
+//! Inside a run the calls go over the control socket as commands for that run, with its token. Outside,
+//! each client's session is a build with one task, so that its questions and failures are handled like all
+//! others. Design: `docs/design/mcp.md`.
 
 mod answer;
 mod check;
@@ -34,11 +34,10 @@ use run::Run;
 use session::Sessions;
 pub(super) use session::is_of_a_client;
 
-/// How long an answer is kept from an agent that is being stopped: with it, it would ask its model
-/// for one more step, which the person would pay for.
+/// Time for which a response is withheld from an agent that is being stopped: with it, the agent would ask
+/// its model for one more step, at the operator's cost.
 const HELD_BACK: Duration = Duration::from_secs(5);
 
-/// Carries it out.
 pub(crate) fn run(_args: &Mcp, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
     let desk = desk(dir)?;
     let redactor = environment_redactor();
@@ -46,7 +45,7 @@ pub(crate) fn run(_args: &Mcp, dir: Option<&Path>, _terminal: &Terminal) -> Resu
     Ok(Exit::Done)
 }
 
-/// A child of a run belongs to it; anybody else has the project that they are in.
+/// Returns the destination of calls: the run of a child process, or else the project of the directory.
 fn desk(dir: Option<&Path>) -> Result<Desk, Error> {
     match Child::of_environment() {
         Some(Child { socket, token }) => Ok(Desk::Run(Run::new(socket, token))),
@@ -61,7 +60,8 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
     loop {
         let line = match then {
             Then::GoesOn => signals.unless(lines.recv()).await,
-            // The signal is for the agent, which would take our end for an answer and ask its model.
+            // The signal is for the agent, which would take the end of this process for a response and ask
+            // its model.
             Then::LastWord | Then::Over => lines.recv().await,
         };
         let Some(line) = line else { break };
@@ -73,7 +73,7 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
             Heard::Nothing => {}
             Heard::Reply(reply) => write(&reply)?,
             Heard::Call(call) => {
-                // An agent that goes on after having said that it is done is stopped.
+                // An agent that goes on after it stated that it is done is being stopped.
                 let is_done = then == Then::LastWord;
                 let said = answer(&mut desk, redactor, &call.tool, &call.input).await;
                 then = said.then;
@@ -93,7 +93,7 @@ async fn hold_back(lines: &mut mpsc::Receiver<Line>) {
     let _still_there = tokio::time::timeout(HELD_BACK, ended).await;
 }
 
-/// What asks us to end: clients do not leave it at ending our input.
+/// Signals that end the server: clients do not only close its input.
 struct Signals([Signal; 3]);
 
 impl Signals {
@@ -103,7 +103,7 @@ impl Signals {
         Ok(Self([one?, two?, three?]))
     }
 
-    /// What is waited for; nothing when we are to end.
+    /// Waits for a value; returns `None` on a signal.
     async fn unless<T>(&mut self, waited: impl Future<Output = Option<T>>) -> Option<T> {
         let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
@@ -116,7 +116,7 @@ impl Signals {
     }
 }
 
-/// Everything of a line at once: a client reads line by line.
+/// Writes a whole line at once, because a client reads line by line.
 fn write(line: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line)?;

@@ -1,4 +1,4 @@
-//! Inside a run: whoever holds the project decides, and the run's token says whose we are.
+//! Calls inside a run: the holder decides, and the run's token identifies the caller.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::desk::No;
 use crate::error::Error;
 use crate::project::project_of_socket;
 
-/// How long the next holder is waited for when one ends, and how often it is looked for.
+/// Maximum time to wait for the next holder when one ends, and the interval of the retries.
 const HANDOVER_MAX: Duration = Duration::from_secs(10);
 const HANDOVER_PAUSE: Duration = Duration::from_millis(50);
 
-/// The run that we are a child of.
+/// The run around this process.
 pub(super) struct Run {
     socket: PathBuf,
     token: String,
@@ -28,7 +28,7 @@ impl Run {
         Self { socket, token, client: None }
     }
 
-    /// The folder of the project.
+    /// Returns the root of the project.
     pub(super) fn root(&self) -> Option<&Path> {
         project_of_socket(&self.socket)
     }
@@ -47,7 +47,7 @@ impl Run {
             match self.client().await?.command(command(effect)).await {
                 Ok(events) => return Ok(events),
                 Err(ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. }) => {
-                    // Whoever holds the project next knows our token too.
+                    // The next holder knows the token of the run too.
                     self.client = None;
                     if Instant::now() >= patience {
                         return Err(Error::from(ClientError::Gone).into());
@@ -62,7 +62,8 @@ impl Run {
         }
     }
 
-    /// A run that has ended since is the most likely reason, and the one that matters most.
+    /// Returns the refusal for a rejected command. A run that has ended meanwhile is the most likely
+    /// reason, and the most important.
     async fn rejected(&mut self, message: String) -> No {
         self.client = None;
         match self.effect().await {

@@ -1,5 +1,5 @@
-//! On its own: a client's session is a build with one task, which the client itself works on. A
-//! question parks it; what the client does meanwhile belongs to another one.
+//! Calls outside a run: a client's session is a build with one task, on which the client itself works. A
+//! question parks the task; further work of the client belongs to another session.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use super::words;
 use crate::error::Error;
 use crate::project::{Heard, Project, Seat};
 
-/// What the one task of a session is called.
+/// The name of a session's only task.
 const TASK: &str = "mcp-session";
-/// Clients bring their own account: what limits it is not what limits the project's agents.
+/// The account of clients. They have their own, so its limits are not those of the project's agents.
 const GATE: GateKey = GateKey(0x6d63_7073);
-/// How long the engine may take to begin or end a session. It takes no time unless it is held up.
+/// Maximum time for the engine to begin or end a session. It takes no time unless the project is held up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The sessions of one client, begun when they are needed.
+/// The sessions of one client, begun when needed.
 pub(super) struct Sessions {
     project: Project,
     open: Option<Open>,
@@ -39,9 +39,9 @@ struct Open {
     all: Vec<Session>,
 }
 
-/// Whether a task stands for what a client works on.
+/// Returns whether a task represents the work of a client.
 pub(in crate::commands) fn is_of_a_client(spec: &TaskSpec) -> bool {
-    // Those that were kept before the mark was made are known by their words.
+    // Tasks from before the `client` flag are recognized by their name and goal.
     spec.client || (spec.name == TASK && spec.goal == words::GOAL)
 }
 
@@ -59,7 +59,7 @@ impl Sessions {
         &self.project
     }
 
-    /// What goes on in one of the sessions; one is begun where nothing does.
+    /// Returns the current effect of a session; begins a session if there is none.
     pub(super) async fn effect(&mut self) -> Result<Effect, No> {
         let name = Arc::clone(self.project.name());
         let open = self.open().await?;
@@ -80,7 +80,7 @@ impl Sessions {
         for _ in 0..2 {
             let effect = self.effect().await?.id;
             let open = self.open().await?;
-            // Asked before: an attempt that ends is forgotten.
+            // Looked up before the command, because the effect of an ended attempt is forgotten.
             let build = open.build_of(effect);
             match open.seat.command(command(effect)).await {
                 Ok(events) => {
@@ -91,7 +91,7 @@ impl Sessions {
                     }
                     return Ok(events);
                 }
-                // Whoever held the project is gone: the next seat is ours, or beside somebody else.
+                // The holder is gone: this process becomes the holder or connects to the next one.
                 Err(error) if open.seat.is_left_by(&error) => self.move_over().await?,
                 Err(error) => return Err(error.into()),
             }
@@ -99,7 +99,7 @@ impl Sessions {
         Err(No::not_now(words::HELD_UP))
     }
 
-    /// The client says that what it worked on is done.
+    /// Ends the session, because the client states that its work is done.
     pub(super) async fn end(&mut self) -> Result<(), Error> {
         match &mut self.open {
             Some(open) => open.end().await,
@@ -107,7 +107,7 @@ impl Sessions {
         }
     }
 
-    /// What waits for a person goes on waiting; the answer can be read later.
+    /// Ends the sessions and leaves the project. Open questions stay open; their answers can be read later.
     pub(super) async fn leave(mut self) -> Result<(), Error> {
         self.end().await?;
         match self.open {
@@ -165,8 +165,8 @@ impl Open {
         Ok(work)
     }
 
-    /// A session that neither has ended nor waits for a person: it goes on by itself, and there is no
-    /// use in another one.
+    /// Returns a session that neither has ended nor waits for a person: it goes on by itself, so another
+    /// session would be useless.
     async fn waiting(&self, project: &str) -> Result<Option<Arc<Waits>>, Error> {
         let goes_on = |task: &TaskRow| {
             let state = &task.moved.state;
@@ -181,8 +181,8 @@ impl Open {
         Ok(None)
     }
 
-    /// Sessions of clients that are gone, whose questions were answered since or will be: there is
-    /// nothing left to do in them.
+    /// Ends sessions of clients that are gone, whose questions are answered or will be: no work is left in
+    /// them.
     async fn end_what_is_left(&self, project: &Project) -> Result<(), Error> {
         for build in self.store.builds(project.name()).await? {
             if build.state.has_ended() || build.standing {
@@ -196,7 +196,7 @@ impl Open {
         Ok(())
     }
 
-    /// A session whose work is left out comes to its end by itself, and has nothing more for its client.
+    /// Removes a session whose work is left out: it ends by itself, and has no more use for its client.
     fn let_go(&mut self, build: Option<BuildId>) {
         self.all.retain(|session| Some(session.build) != build);
     }
@@ -213,14 +213,14 @@ impl Open {
         }
     }
 
-    /// Ends what goes on, and waits until that is known.
+    /// Ends the current attempts and waits until that is recorded.
     async fn end(&mut self) -> Result<(), Error> {
         let going_on =
             |session: &Session| Some((session.work.current()?, Arc::clone(&session.work)));
         let going_on: Vec<(Effect, Arc<Waits>)> = self.all.iter().filter_map(going_on).collect();
         for (effect, work) in going_on {
             work.end();
-            // One that is held up is ended by whoever comes next.
+            // A session that is held up is ended by the next process.
             if let Some(heard) = within(done(&mut self.seat, effect.task)).await {
                 heard?;
             }

@@ -1,4 +1,4 @@
-//! The work of a session is done by somebody else: it is waited for.
+//! Waits for the work of a session, which the client does.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_runner::{Order, Report, World};
 
-/// Waits for a client's own work. There is no worktree, and nothing of it is checked by us.
+/// The world of a session: it waits for the client's own work. There is no worktree, and no check runs.
 pub(super) struct Waits {
-    /// The attempt that is waited for.
+    /// The current attempt.
     current: watch::Sender<Option<Effect>>,
     ended: watch::Sender<bool>,
 }
 
 impl Waits {
-    /// For a session that begins.
+    /// Creates the world of a session that begins.
     pub(super) fn begun() -> Arc<Self> {
         Self::new(false)
     }
 
-    /// For one whose client is gone: whatever it still owes is over.
+    /// Creates the world of a session whose client is gone: its remaining work ends at once.
     pub(super) fn over() -> Arc<Self> {
         Self::new(true)
     }
@@ -32,25 +32,25 @@ impl Waits {
         Arc::new(Self { current: watch::Sender::new(None), ended: watch::Sender::new(ended) })
     }
 
-    /// The attempt that goes on, if one does.
+    /// Returns the current attempt, if there is one.
     pub(super) fn current(&self) -> Option<Effect> {
         self.current.borrow().clone()
     }
 
-    /// The same, once there is one.
+    /// Waits for an attempt and returns it.
     pub(super) async fn begins(&self) -> Option<Effect> {
         let mut current = self.current.subscribe();
         let begun = current.wait_for(Option::is_some).await;
         begun.ok().and_then(|effect| effect.clone())
     }
 
-    /// Nothing is owed for this attempt any more.
+    /// Drops an attempt that needs no report any more.
     pub(super) fn forget(&self, effect: EffectId) {
         self.current
             .send_if_modified(|current| current.take_if(|current| current.id == effect).is_some());
     }
 
-    /// The client says that it is done.
+    /// Ends the work, because the client states that it is done.
     pub(super) fn end(&self) {
         self.ended.send_replace(true);
     }
@@ -90,7 +90,7 @@ impl World for Waits {
         self.current().iter().map(|effect| effect.id).collect()
     }
 
-    /// The client is no child of ours, so there is nothing to end.
+    /// Does nothing, because the client is not a child process.
     async fn clear(&self, _tasks: &[TaskId]) {}
 }
 

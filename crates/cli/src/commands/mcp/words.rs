@@ -1,4 +1,4 @@
-//! What an agent reads: before it begins, and about what was decided.
+//! Texts for agents: the instructions, and the responses about decisions.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use unstuck_store::tables::{QuestionRow, QuestionStatus};
 use super::desk::Desk;
 use crate::render::when;
 
-/// What people call the work of a client's session.
+/// The title of a client's session, for people.
 pub(super) const TITLE: &str = "A session of an AI helper";
 pub(super) const GOAL: &str = "whatever the client works on";
 
@@ -30,7 +30,7 @@ const LEFT_OUT: &str = "The task is left out. Stop here.";
 const TAKEN_BACK: &str = "What you changed is taken back, and the task is left out. Stop here.";
 const NOTHING_YET: &str = "noted; this alone changes nothing. Go on.";
 
-/// What a client's model is told about the server as a whole.
+/// Returns the instructions of the server for a client's model.
 pub(super) fn instructions(desk: &Desk) -> &'static str {
     match desk {
         Desk::Run(_) => {
@@ -47,12 +47,12 @@ pub(super) fn instructions(desk: &Desk) -> &'static str {
     }
 }
 
-/// Whether a decision ends or pauses a run.
+/// Returns whether a decision ends or pauses a run.
 pub(super) fn ends_a_run(events: &[Recorded]) -> bool {
     events.iter().any(|recorded| recorded.event.ended_run().is_some())
 }
 
-/// The question that a decision led to, asked now or before.
+/// Returns the question that a decision led to, new or existing.
 pub(super) fn question(events: &[Recorded]) -> Option<QuestionId> {
     events.iter().find_map(|recorded| match &recorded.event {
         Event::TaskParked { question, .. } => Some(*question),
@@ -60,7 +60,7 @@ pub(super) fn question(events: &[Recorded]) -> Option<QuestionId> {
     })
 }
 
-/// What a person being asked means for whoever asked.
+/// Formats the response to the agent about a question to a person.
 pub(super) fn asked(question: QuestionId, in_run: bool) -> String {
     if in_run {
         return format!(
@@ -74,7 +74,7 @@ pub(super) fn asked(question: QuestionId, in_run: bool) -> String {
     )
 }
 
-/// What the decision about a failure means for whoever reported it.
+/// Formats the response to the agent about the decision on a failure.
 pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) -> String {
     if let Some(question) = question(events) {
         return asked(question, in_run);
@@ -105,13 +105,13 @@ pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) 
     }
 }
 
-/// Whether a person is said not to have allowed the change, which ends the task.
+/// Returns whether a person has denied the change, which ends the task.
 pub(super) fn is_denied(events: &[Recorded]) -> bool {
     let mut met = events.iter().filter_map(|recorded| recorded.event.met());
     met.any(|fault| fault.code() == Code::ScopeUserDenied)
 }
 
-/// What the next prompt would say about it.
+/// Formats the advice of the next prompt.
 fn another_way(recorded: &Recorded, attempt: u32, code: Code, work: Kind) -> String {
     let counts = recorded.why.iter().flat_map(|why| &why.counts);
     let of = counts.filter(|count| count.counter == Charge::Signature).map(|count| count.limit);
@@ -120,7 +120,7 @@ fn another_way(recorded: &Recorded, attempt: u32, code: Code, work: Kind) -> Str
     format!("{code}: {summary}. This is attempt {attempt} at it.\n{advice}")
 }
 
-/// How a question stands.
+/// Formats the state of a question.
 pub(super) fn stands(row: &QuestionRow) -> String {
     let id = row.id;
     let chosen = row.decision.map_or("", |decision| decision.as_str());

@@ -1,4 +1,4 @@
-//! The command that is the action.
+//! The command of an action.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,17 +21,17 @@ use crate::build::redactor;
 use crate::error::{Error, ScriptError};
 use crate::project::{self, Project};
 
-/// Where its failures are raised.
+/// The source of its faults.
 const SOURCE: &str = "mutate";
-/// The status a shell gives for a program that a signal ended is this much more than the signal.
+/// Offset of a shell's exit code for a program that a signal ended.
 const BY_SIGNAL: u8 = 128;
-/// The status for what took too long.
+/// The exit code for a timeout.
 const TOOK_TOO_LONG: u8 = 124;
 
-/// The command that is the action.
+/// The command of an action.
 pub(super) struct CommandAction {
     launch: Launch,
-    /// Comes up while it is written down what is about to happen.
+    /// A guard that starts while the intent is being recorded.
     ahead: Mutex<Option<Waiting>>,
     key: String,
     task: OnceLock<TaskId>,
@@ -41,7 +41,7 @@ pub(super) struct CommandAction {
     is_running: AtomicBool,
 }
 
-/// What came of running it.
+/// The result of the command.
 #[derive(Clone, Default)]
 struct Ran {
     has_begun: bool,
@@ -74,32 +74,32 @@ impl CommandAction {
         })
     }
 
-    /// The task that it belongs to, which is known before it is performed.
+    /// Sets the task of the action, which is known before it is performed.
     pub(super) fn belongs_to(&self, task: TaskId) {
         self.task.get_or_init(|| task);
     }
 
-    /// Where it runs, and under which guard.
+    /// Returns the launch, with the directory and the guard.
     pub(super) const fn launch(&self) -> &Launch {
         &self.launch
     }
 
-    /// The status it ended with, where it was run here.
+    /// Returns the exit code, if the command was run here.
     pub(super) fn status(&self) -> Option<u8> {
         self.ran().status
     }
 
-    /// Whether the command is running at this moment.
+    /// Returns whether the command is running now.
     pub(super) fn is_running(&self) -> bool {
         self.is_running.load(Ordering::Acquire)
     }
 
-    /// Whether it ran here and could say itself what is wrong.
+    /// Returns whether the command ran here, and could report its failure itself.
     pub(super) fn has_run(&self) -> bool {
         self.ran().has_begun
     }
 
-    /// What it wrote, where it was run here and failed.
+    /// Returns the output, if the command was run here and failed.
     pub(super) fn written(&self) -> Vec<u8> {
         self.ran().written
     }
@@ -120,11 +120,11 @@ impl CommandAction {
         }
     }
 
-    /// Judges what became of the action: a command that ends with 0 did it, and one that did not end
-    /// with 0 may have, unless [`command::did_not_happen`] proves otherwise.
+    /// Determines the outcome of the action: exit code 0 means that it happened; after any other it may
+    /// have happened, unless [`command::did_not_happen`] proves otherwise.
     fn judge(&self, ended: &Ended, written: Option<Vec<u8>>) -> Outcome {
         if let (How::Exited(0), Some(written)) = (ended.how, &written) {
-            // It happened; a result that cannot be kept is no reason to do it again.
+            // The action happened; a result that cannot be stored is no reason to repeat it.
             let kept = Results::new(self.project.results()).keep(written);
             return Outcome::Applied { result: kept.unwrap_or_default() };
         }
@@ -152,8 +152,8 @@ impl CommandAction {
 #[async_trait]
 impl Action for CommandAction {
     async fn call(&self, idempotency_key: &str) -> Outcome {
-        // It was run, and somebody looked: it did not happen. Whether it is worth another try is for
-        // whoever asked to say.
+        // The command was run, and a probe found that the action did not happen. The caller decides whether
+        // to try again.
         if let Some(fault) = self.ran().failed {
             return Outcome::Failed { fault, approach: None };
         }
@@ -180,7 +180,7 @@ fn launch(
     let mut launch = Launch::new(guard, "", directory, program);
     launch.arguments = arguments.to_vec();
     launch.input = Input::Inherit;
-    // Its standard output is what came back, and is taken; the rest is for whoever watches.
+    // Standard output is the result and is captured; standard error is passed through.
     launch.output = Output::PassThrough;
     launch.session = Session::Caller;
     launch.deadlines = Deadlines { total: args.timeout.map(Into::into), ..Deadlines::default() };
@@ -192,7 +192,7 @@ fn status(how: How) -> Option<u8> {
         How::Exited(status) => u8::try_from(status).ok(),
         How::Signalled(signal) => Some(BY_SIGNAL.saturating_add(u8::try_from(signal).ok()?)),
         How::TimedOut { .. } => Some(TOOK_TOO_LONG),
-        // As a shell says it.
+        // The exit codes of a shell.
         How::NotStarted(NotStarted::NotFound) => Some(127),
         How::NotStarted(_) => Some(126),
         How::Stopped | How::TooMany { .. } | How::Lost { .. } => None,

@@ -1,5 +1,5 @@
-//! Inside a run: whoever holds the project keeps the ledger. A script's action is performed now; an
-//! agent's is declared, and performed after the checks of its task.
+//! Actions inside a run: the holder keeps the ledger. A script's action is performed now; an agent's is
+//! declared, and performed after the checks of its task.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::error::Error;
 use crate::project::once::Patience;
 use crate::project::{Child, Project};
 
-/// Whoever repairs a script changes it and does nothing else.
+/// The refusal for a repair, which may only change the script.
 const ONLY_REPAIRS: &str = "a repair changes the script and does nothing outside. Put this command into \
     the script, with `unstuck mutate` before it: it is done when the script runs";
 
-/// What came of an action inside a run.
+/// The result of an action inside a run.
 pub(super) enum Came {
-    /// It was settled, or could not be.
+    /// The action is settled, or could not be.
     Settled(Arc<Result<Settled, Undecided>>),
-    /// It is performed later: then.
+    /// The action is performed later, at the time described.
     Declared(&'static str),
-    /// It was done before, and is not done again.
+    /// The action was performed before, and is not performed again.
     DoneBefore,
-    /// It was waited for long enough.
+    /// The wait was given up.
     GivenUp,
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn settle(
     }
 }
 
-/// Declares it, as the tool does. One that was performed before is not performed again.
+/// Declares an action, as the tool does. An action that was performed before is not performed again.
 async fn declare(
     client: &Client,
     effect: &Effect,

@@ -1,4 +1,4 @@
-//! `unstuck mutate`: does something that cannot be taken back, once.
+//! `unstuck mutate`: performs an irreversible action once.
 
 mod action;
 mod inside;
@@ -22,7 +22,7 @@ use crate::render;
 use action::CommandAction;
 use inside::Came;
 
-/// Carries it out: for the run around us, or for the project itself.
+/// Performs the action for the run around this process, or for the project itself.
 pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
     // Before there is a second thread, and before this process has grown.
     let forked = guard::fork();
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
         let came = match &child {
             Some(child) => {
                 let settling = inside::settle((args, &project), child, spec, &action, &patience);
-                // A child of a run cannot see what its action waits for.
+                // A child of a run cannot see the reason of the wait.
                 let hindrance = || (!action.is_running()).then_some(Hindrance::Unsettled);
                 wait::follow(settling, hindrance, &patience, args).await?
             }
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
     })
 }
 
-/// Says what becomes of it. An agent reads it in the output of its command.
+/// Writes the result for an agent, which reads it in the output of its command.
 fn tell_agent(words: &str) -> Result<Exit, Error> {
     let mut out = io::stdout();
     writeln!(out, "unstuck: {words}")?;
@@ -72,7 +72,7 @@ fn tell_agent(words: &str) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Says what came of it, and how we end.
+/// Reports the result, and returns the exit code.
 fn tell(
     args: &Mutate,
     project: &Project,

@@ -1,4 +1,4 @@
-//! Outside of any run: the action is a job of its own in the project.
+//! Actions outside any run: the action is a job of its own in the project.
 
 use std::sync::Arc;
 

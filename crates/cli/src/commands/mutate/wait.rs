@@ -1,4 +1,4 @@
-//! Says on the terminal what an action waits for, and gives up waiting in time.
+//! Reports on the terminal the reason of an action's wait, and gives up in time.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::exit::Exit;
 use crate::project::once::{Hindrance, Patience};
 use crate::render;
 
-/// How often it is looked at what the action waits for.
+/// Interval between two lookups of the reason.
 const TICK: Duration = Duration::from_millis(250);
-/// A wait that is shorter is not worth a word, and is never given up.
+/// Minimum duration of a wait that is reported or given up.
 const MOMENT: Duration = Duration::from_secs(1);
-/// How often it is said again.
+/// Interval between two reports.
 const AGAIN: Duration = Duration::from_mins(1);
 
-/// Follows `settling` to its end. `hindrance` says what it waits for; the person reads that on
-/// standard error, and `patience` is given up when it lasts longer than `--max-wait`.
+/// Follows `settling` to its end. The reason from `hindrance` is reported on standard error, and `patience`
+/// is given up after `--max-wait`.
 pub(super) async fn follow<T>(
     settling: impl Future<Output = T>,
     hindrance: impl Fn() -> Option<Hindrance>,
@@ -49,7 +49,7 @@ pub(super) async fn follow<T>(
     }
 }
 
-/// A wait, and what was said about it last.
+/// A wait, and the last report about it.
 struct Waited {
     since: Instant,
     told: Option<(Hindrance, Instant)>,
@@ -75,12 +75,12 @@ impl Waited {
     }
 }
 
-/// A time in whole seconds, as people read it.
+/// Truncates a duration to whole seconds.
 fn rounded(waited: Duration) -> Span {
     Span::from_secs(waited.as_secs())
 }
 
-/// What an action waits for, and what ends the wait.
+/// Formats the reason of a wait, and its end.
 fn explain(hindrance: Hindrance) -> String {
     match hindrance {
         Hindrance::SameAction => {
@@ -103,7 +103,7 @@ fn explain(hindrance: Hindrance) -> String {
     }
 }
 
-/// Says that the wait was given up, and how we end.
+/// Reports that the wait was given up, and returns the exit code.
 pub(super) fn tell_given_up(hindrance: Hindrance, args: &Mutate) -> Exit {
     if !args.quiet {
         let (key, why) = (&args.key, explain(hindrance));

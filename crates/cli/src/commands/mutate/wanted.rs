@@ -1,4 +1,4 @@
-//! The action that the command line asks for.
+//! Parses the action of the command line.
 
 use std::ffi::OsString;
 
@@ -15,21 +15,21 @@ use crate::project::Project;
 use crate::render::words;
 use crate::settings::variable;
 
-/// The longest key.
+/// Maximum length of a key.
 const KEY_BYTES_MAX: usize = 200;
-/// How long a command that may take any time may leave something behind that still appears.
+/// Default time after which the effect of a command without a timeout no longer appears.
 const SETTLE: Span = Span::from_mins(1);
-/// How long a probe may take.
+/// Maximum time for a probe.
 const PROBE_MAX: Span = Span::from_mins(1);
 
-/// The longest command line that is shown.
+/// Maximum length of a command line that is shown.
 const LINE_COLUMNS_MAX: usize = 500;
 
-/// A command that is kept until the checks have passed is kept as it is.
+/// The refusal for a declared command with a secret: it is stored as it is until the checks have passed.
 const SPELLS_A_SECRET: &str = "its command spells a secret out that would be kept; quote the variable, \
     so that it is put in when the command runs";
 
-/// The action. `alone`: it belongs to no run, so its key counts for the project in any case.
+/// Returns the action. With `alone` it belongs to no run, so its key always counts for the whole project.
 pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<MutationSpec, Error> {
     let key = args.key.trim();
     let unfit = |why: &'static str| Error::from(ScriptError::UnfitKey { why });
@@ -61,8 +61,8 @@ pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<Muta
     })
 }
 
-/// The same action as an agent's task declares it: a line of shell that is run after the checks, in
-/// the folder that the agent is in; and what such actions may use.
+/// Returns the action as an agent's task declares it, a shell line that runs after the checks in the
+/// agent's current folder, with the resources that such actions may use.
 pub(super) fn declared(
     args: &Mutate,
     spec: &MutationSpec,
@@ -95,7 +95,7 @@ pub(super) fn declared(
     Ok((MutationSpec { permanent: spec.permanent, ..declared }, declarable))
 }
 
-/// The folder that we are in, from the root of its worktree; none at the root.
+/// Returns the current folder relative to the root of its worktree; `None` at the root.
 fn folder_in_worktree() -> Option<String> {
     let here = std::env::current_dir().ok()?;
     let root = here.ancestors().find(|folder| folder.join(".git").exists())?;
@@ -103,7 +103,7 @@ fn folder_in_worktree() -> Option<String> {
     (!folder.is_empty()).then(|| folder.to_owned())
 }
 
-/// The command as people see it where its outcome is not known. Secrets are taken out of it.
+/// Returns the command line that is shown if the outcome is unknown, with secrets redacted.
 fn line(args: &Mutate, project: &Project) -> String {
     let words: Vec<String> =
         args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -112,7 +112,7 @@ fn line(args: &Mutate, project: &Project) -> String {
     words::cut(&redactor(project).text(&line), LINE_COLUMNS_MAX)
 }
 
-/// Recognises the same command again; the command itself is not kept.
+/// Returns a digest that identifies the command; the command itself is not stored.
 fn digest(command: &[OsString]) -> u64 {
     let mut words = command.iter().map(|word| word.to_string_lossy().into_owned());
     let program = words.next().unwrap_or_default();
