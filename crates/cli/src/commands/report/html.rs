@@ -1,4 +1,4 @@
-//! A report as one HTML page: nothing is loaded, nothing is run, everything is escaped.
+//! Writes a report as one HTML page: it loads nothing and runs nothing, and all text is escaped.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ const STYLE: &str = include_str!("report.css");
 
 pub(super) fn write(out: &mut impl Write, page: &Page) -> io::Result<()> {
     let (title, times) = (Escaped(&page.title), Escaped(&page.times));
-    // Whatever slipped through could still do nothing.
+    // Even text that escaped the escaping could do nothing.
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
     write!(
@@ -100,8 +100,8 @@ fn piece(piece: &Piece) -> String {
     }
 }
 
-/// Text in which nothing is a sign for HTML, neither between tags nor in an attribute. Signs that
-/// turn the direction of a line are left out: a name could dress up as another one.
+/// Text that is escaped for HTML, between tags and in attributes. Characters that change the text direction
+/// are removed, because a name could pose as another one with them.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {

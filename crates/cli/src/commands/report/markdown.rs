@@ -1,4 +1,4 @@
-//! A report as Markdown, for a chat, a pull request or a file.
+//! Writes a report as Markdown, for a chat, a pull request or a file.
 
 use std::io::{self, Write};
 
@@ -38,7 +38,7 @@ fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
     Ok(())
 }
 
-/// What a program wrote, in a block whose fence is longer than any row of backticks in it.
+/// Writes a program's output in a block whose fence is longer than any run of backticks in it.
 fn output(out: &mut impl Write, text: &str) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
@@ -64,7 +64,7 @@ fn piece(piece: &Piece) -> String {
     }
 }
 
-/// Text in which nothing is a sign for Markdown or HTML.
+/// Escapes text for Markdown and HTML.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for sign in text.chars() {
@@ -76,7 +76,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// A literal; its fence is longer than any row of backticks in it.
+/// Formats a literal with a fence longer than any run of backticks in it.
 fn code(text: &str) -> String {
     let fence = "`".repeat(longest_row(text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };

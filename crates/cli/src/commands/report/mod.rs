@@ -1,7 +1,7 @@
-//! `unstuck report`: what a build came to.
+//! `unstuck report`: shows the result of a build.
 //!
-//! What there is to say is made by the runner's [`Report`]; here it
-//! becomes a [`Page`], and that becomes text, Markdown or HTML.
+//! The runner's [`Report`] has the content; this module lays it out as a [`Page`], which becomes text,
+//! Markdown or HTML.
 
 mod html;
 mod markdown;
@@ -26,7 +26,6 @@ use crate::render::{self, Terminal, style};
 use crate::settings::{Flags, Resolved};
 use page::Page;
 
-/// Carries it out.
 pub(crate) fn run(
     args: &args::Report,
     dir: Option<&Path>,
@@ -49,16 +48,15 @@ pub(crate) fn run(
     Ok(Exit::Done)
 }
 
-/// Writes a report as on a terminal, for a verb that ends with one and itself says what else there
-/// is to see.
+/// Writes a report as on a terminal, for a verb that ends with one and shows the next steps itself.
 pub(crate) fn show(out: &mut impl Write, report: Report, width: usize) -> io::Result<()> {
     text::write(out, &Page::of(&report.public()), true, width)
 }
 
-/// A report as everybody may read it, in Markdown.
+/// Returns the public part of a report as Markdown.
 pub(crate) fn as_markdown(report: Report) -> String {
     let mut written = Vec::new();
-    // Nothing can fail in memory.
+    // Writing to memory cannot fail.
     let _ = markdown::write(&mut written, &Page::of(&report.public()));
     String::from_utf8_lossy(&written).into_owned()
 }
@@ -85,13 +83,14 @@ fn read(args: &args::Report, project: &Project) -> Result<Report, Error> {
     }
 }
 
-/// Where the pull request of a build is that was to have one, or that it has none.
+/// Returns the remark about the pull request of a build that was to have one: its address, or that there is
+/// none.
 async fn pull_request(
     project: &Project,
     store: &dyn Store,
     report: &Report,
 ) -> Result<Option<String>, Error> {
-    // A report is made of what happened, also where the settings can no longer be read.
+    // A report is based on past events, and works even if the settings can no longer be read.
     let wanted = Resolved::load(project.root(), None, &Flags::new())
         .is_ok_and(|resolved| resolved.settings.run.pull_request);
     if !wanted || !report.state.has_ended() || report.shipped.is_empty() {
@@ -107,7 +106,7 @@ async fn pull_request(
     }))
 }
 
-/// What a report becomes.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Text,
@@ -138,7 +137,7 @@ fn write(
 ) -> io::Result<()> {
     match form {
         Form::Json => render::json(out, &report),
-        // Folded away, so that whoever looks for it finds it.
+        // The parts for operators are folded, so that an operator can open them.
         Form::Html => html::write(out, &Page::of(&report)),
         Form::Markdown => markdown::write(out, &Page::of(&seen(report, all))),
         Form::Text => text::write(out, &Page::of(&seen(report, all)), all, width),

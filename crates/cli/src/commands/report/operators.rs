@@ -1,4 +1,4 @@
-//! The parts of a report that are for operators: commands, codes and errors that are past.
+//! The sections of a report for operators: commands, codes and past errors.
 
 use unstuck_core::engine::{Check, CheckVerdict};
 use unstuck_core::fault::Gate;

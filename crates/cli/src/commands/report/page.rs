@@ -1,50 +1,50 @@
-//! A report laid out, before it is text, Markdown or HTML: the same words in the same order in all
-//! of them.
+//! The layout of a report before it becomes text, Markdown or HTML: all of them have the same text in the
+//! same order.
 
 use unstuck_runner::report::Report;
 
 use super::{operators, sections};
 use crate::render::{when, words};
 
-/// A report laid out.
+/// A report with its layout.
 pub(super) struct Page {
     pub(super) title: String,
-    /// When it was, and how long it took.
+    /// The time of the build, and its duration.
     pub(super) times: String,
     pub(super) headline: String,
     pub(super) remarks: Vec<String>,
     pub(super) sections: Vec<Section>,
 }
 
-/// A part of it under a heading.
+/// A section under a heading.
 #[derive(Default)]
 pub(super) struct Section {
     pub(super) title: &'static str,
     pub(super) lines: Vec<String>,
     pub(super) items: Vec<Item>,
     pub(super) table: Option<Table>,
-    /// For operators: folded away where that is possible.
+    /// For operators: folded where the format allows it.
     pub(super) folded: bool,
 }
 
-/// One thing of a section.
+/// An item of a section.
 #[derive(Default)]
 pub(super) struct Item {
-    /// It only repeats what the heading says.
+    /// The sign, which only repeats the heading.
     pub(super) mark: &'static str,
     pub(super) title: String,
     pub(super) facts: Vec<Piece>,
     pub(super) lines: Vec<Vec<Piece>>,
-    /// What a program wrote, as it is.
+    /// Output of a program, unchanged.
     pub(super) output: String,
-    /// What can be chosen, and the command that chooses it.
+    /// Choices, each with its command.
     pub(super) choices: Vec<(String, String)>,
 }
 
 /// A short piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// In words.
+    /// Prose.
     Words(String),
     /// A literal: a commit, a command, a code.
     Code(String),
@@ -79,12 +79,12 @@ impl Section {
 }
 
 impl Item {
-    /// One with this sign and title.
+    /// Creates an item with this sign and title.
     pub(super) fn new(mark: &'static str, title: &str) -> Self {
         Self { mark, title: title.to_owned(), ..Self::default() }
     }
 
-    /// With one more sentence.
+    /// Adds a sentence.
     pub(super) fn line(mut self, line: impl Into<String>) -> Self {
         self.lines.push(vec![Piece::Words(line.into())]);
         self
@@ -100,7 +100,7 @@ impl Piece {
         Self::Code(code.into())
     }
 
-    /// Its text, whatever it is.
+    /// Returns the text of either kind.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Words(text) | Self::Code(text) => text,

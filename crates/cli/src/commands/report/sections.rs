@@ -1,4 +1,4 @@
-//! The parts of a report that everybody may see.
+//! The public sections of a report.
 
 use unstuck_core::engine::RedCheck;
 use unstuck_core::policy::Amount;
@@ -11,7 +11,7 @@ use unstuck_runner::report::{
 use super::page::{Item, Piece, Section, Table};
 use crate::render::{when, words};
 
-/// Enough of a commit to find it by.
+/// Number of characters of a commit id that are shown.
 const COMMIT_CHARS: usize = 9;
 
 pub(super) fn of(report: &Report) -> Vec<Section> {
@@ -43,7 +43,7 @@ fn shipped(done: &Shipped) -> Item {
         Landed::Commits { ids } => item.facts.extend(ids.iter().map(|id| commit(id))),
         Landed::Unchanged => item.facts.push(Piece::words("no file was changed")),
         Landed::Unknown => item.facts.push(Piece::words("no commit is known")),
-        // It is said below.
+        // A line below states it.
         Landed::Elsewhere => {}
     }
     item.facts.push(attempts(done.attempts));
@@ -60,7 +60,7 @@ fn unchanged(done: &Unchanged) -> Item {
 fn red_base(red: &RedCheck) -> Item {
     let mut item = Item::new("✘", &red.command);
     item.facts.push(Piece::words(format!("ended with {}", red.exit)));
-    // It is the last 20 lines already.
+    // The output is already cut to its last 20 lines.
     let readable = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c };
     item.output = without_escapes(red.output.trim_end()).chars().map(readable).collect();
     if red.tests.is_empty() {
@@ -129,7 +129,7 @@ fn still(task: &Still) -> Item {
     item
 }
 
-/// Nothing where nothing was begun.
+/// Returns the table of costs; `None` if no task has begun.
 fn cost(cost: &Cost) -> Option<Table> {
     if cost.tasks.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! A report on a terminal.
+//! Writes a report to a terminal.
 
 use std::io::{self, Write};
 
@@ -7,9 +7,9 @@ use anstyle::Style;
 use super::page::{Item, Page, Piece, Section, Table};
 use crate::render::{style, words, wrapped};
 
-/// Where the lines under a title begin.
+/// Column at which the lines under a title begin.
 const INDENT: usize = 4;
-/// The widest a name in the table may be before it is cut.
+/// Maximum width of a name in the table; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 36;
 
 pub(super) fn write(out: &mut impl Write, page: &Page, all: bool, width: usize) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! How a build begins: who works on it, what there is to do, and who performs it.
+//! Begins a build: its workers, its plan and its performer.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::project::{Post, Project, Seat};
 use crate::settings::{Resolved, RunOptions, Settings, joined_options, load_under};
 
-/// Everything that carries out builds of a project.
+/// The parts that perform builds of a project.
 pub(in crate::commands) struct Crew {
     project: Project,
     settings: Settings,
@@ -27,7 +27,7 @@ pub(in crate::commands) struct Crew {
     repository: workspace::Project,
     guard: Guard,
     network: Network,
-    /// The options that its settings come from.
+    /// The options from which its settings come.
     options: RunOptions,
 }
 
@@ -50,12 +50,12 @@ impl Crew {
         })
     }
 
-    /// The same, with the options that its settings come from.
+    /// Sets the options from which its settings come.
     pub(super) fn under(self, options: RunOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// The settings and the policy of a build that was started with other options than ours.
+    /// Returns the settings and the policy of a build that was started with other options.
     fn other(
         &self,
         options: Option<&RunOptions>,
@@ -90,15 +90,14 @@ impl Crew {
         &self.settings
     }
 
-    /// The plan, with everything the engine needs to know about each task.
+    /// Returns the plan, with all that the engine needs about each task.
     pub(in crate::commands) fn plan(&self, tasks: Vec<TaskSpec>) -> Result<Plan, Error> {
         let agents = self.agents();
         let tasks = tasks.into_iter().map(|task| complete(&agents, task));
         Ok(Plan::new(tasks.collect::<Result<_, _>>()?)?)
     }
 
-    /// Whether everybody who is to work on the plan could begin, and what is worth saying first.
-    /// Costs no call.
+    /// Checks that all workers of the plan could begin, and returns the warnings. Makes no call to a model.
     pub(in crate::commands) async fn check(&self, plan: &Plan) -> Result<Vec<Concern>, Error> {
         if self.settings.run.in_place {
             self.repository.require_clean().await?;
@@ -116,7 +115,7 @@ impl Crew {
         refuse(inspect(self.project.root(), &self.settings, &self.checks_of(plan)).await)
     }
 
-    /// Every command that checks a task of the plan, once.
+    /// Returns all check commands of the plan, each once.
     fn checks_of(&self, plan: &Plan) -> Vec<String> {
         let validate = &self.settings.validate;
         let own = plan
@@ -131,7 +130,7 @@ impl Crew {
         commands
     }
 
-    /// What is to be said where the work is to be pushed to a remote that git does not know.
+    /// Returns the warning about a remote that git does not know, if the work is to be pushed there.
     pub(super) async fn missing_remote(&self) -> Result<Option<String>, Error> {
         let run = &self.settings.run;
         let remote = &run.remote;
@@ -145,20 +144,20 @@ impl Crew {
         )))
     }
 
-    /// What starts a build of the plan.
+    /// Returns the command that starts a build of the plan.
     pub(in crate::commands) fn start(&self, plan: Plan) -> Command {
         let run = &self.settings.run;
         Command::StartBuild { plan: Arc::new(plan), slots: run.jobs, in_place: run.in_place }
     }
 
-    /// Refuses to begin where the next build would find a branch under its name.
+    /// Refuses to begin if a branch with the name of the next build already exists.
     pub(in crate::commands) async fn make_way(&self, store: &Arc<dyn Store>) -> Result<(), Error> {
         let builds = store.builds(self.project.name()).await?;
         let next = builds.iter().map(|row| row.id.0.saturating_add(1)).max().unwrap_or(0);
         Ok(self.repository.make_way(BuildId(next)).await?)
     }
 
-    /// Starts a build.
+    /// Starts a build and returns its id.
     pub(super) async fn begin(&self, post: &Post, plan: Plan) -> Result<BuildId, Error> {
         let events = post.command(self.start(plan)).await?;
         let started = events.iter().find_map(|recorded| recorded.event.starts());
@@ -169,7 +168,7 @@ impl Crew {
         })
     }
 
-    /// Lets builds go on that stand still.
+    /// Resumes paused builds.
     pub(super) async fn let_go_on(
         &self,
         seat: &Seat,
@@ -184,8 +183,8 @@ impl Crew {
         Ok(())
     }
 
-    /// Performs the effects of builds from now on. Builds that another process performs are waited
-    /// for, or left to it.
+    /// Performs the effects of builds from now on. Builds that another process performs are waited for, or
+    /// left to it.
     pub(in crate::commands) async fn perform(
         &self,
         performing: &mut Performing,
@@ -224,7 +223,7 @@ impl Crew {
     }
 }
 
-/// The options that these builds were started with.
+/// Returns the options with which these builds were started.
 pub(super) async fn options_of(
     project: &Project,
     store: &Arc<dyn Store>,
@@ -238,7 +237,7 @@ pub(super) async fn options_of(
     Ok(joined_options(options))
 }
 
-/// The builds that have not ended and are ours to perform, oldest first.
+/// Returns the builds that have not ended and that this program performs, oldest first.
 pub(in crate::commands) async fn open_builds(
     project: &Project,
     store: &Arc<dyn Store>,
@@ -248,7 +247,7 @@ pub(in crate::commands) async fn open_builds(
         if !row.is_performed_here() || row.state.has_ended() {
             continue;
         }
-        // What a client of `unstuck mcp` was at is nobody's but its own.
+        // The session of an `unstuck mcp` client belongs to that client.
         let tasks = store.tasks(project.name(), row.id).await?;
         if !tasks.iter().any(|task| mcp::is_of_a_client(&task.spec)) {
             open.push(row.id);

@@ -1,4 +1,4 @@
-//! Tasks of files that another run is at work on: they are not done a second time.
+//! Leaves out tasks of files on which another run is at work, so that they are not done twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use unstuck_runner::Turns;
 use crate::error::{Error, TasksError};
 use crate::project::Project;
 
-/// The tasks without those that another run is at work on and those that need them, and what is to be
-/// said about it.
+/// Removes the tasks on which another run is at work, and those that depend on them; returns the rest with
+/// a message.
 pub(super) async fn leave_out(
     project: &Project,
     mut tasks: Vec<TaskSpec>,
@@ -50,7 +50,7 @@ pub(super) async fn leave_out(
     Ok((tasks, Some(line)))
 }
 
-/// The tasks of files that living processes are at work on.
+/// Returns the tasks of files on which live processes are at work, with their builds.
 async fn begun(project: &Project) -> Result<BTreeMap<(String, String), BuildId>, Error> {
     let mut begun = BTreeMap::new();
     let store = match project.store() {

@@ -1,4 +1,4 @@
-//! The live picture of builds: one line for each task, as many as there is room for. Pure.
+//! The live view of builds: one line per task, as many as fit. Pure.
 
 use std::collections::HashMap;
 
@@ -11,37 +11,37 @@ use unstuck_store::tables::{BuildRow, GateRow, QuestionRow, TaskRow};
 use crate::render::stand::{self, Performer};
 use crate::render::{style, when, words};
 
-/// The widest a name may be before it is cut.
+/// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 28;
-/// Lines that are no tasks: the head of a build and the keys below.
+/// Number of lines beside the tasks: the head of a build and the keys.
 const OTHER_LINES: usize = 4;
 
-/// What is known about builds that are followed.
+/// The state of the builds that are followed.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     builds: Vec<(BuildRow, Vec<TaskRow>)>,
     gates: Vec<GateRow>,
     questions: HashMap<QuestionId, String>,
-    /// What a run is doing.
+    /// The current step of each run.
     steps: HashMap<RunId, Step>,
-    /// What was last said about a task, by its agent or by us.
+    /// The last message about each task.
     said: HashMap<TaskId, String>,
-    /// Which approach a task is at.
+    /// The current approach of each task.
     approach: HashMap<TaskId, u32>,
     began: HashMap<TaskId, Time>,
-    /// A check that is red before any work, and the build whose work it may belong to.
+    /// A check that is red before any work, and the build to whose work it may belong.
     red_base: Option<(BuildId, String)>,
 }
 
 impl Board {
-    /// What the tables say now.
+    /// Replaces the rows by those of the tables.
     pub(super) fn look(
         &mut self,
         builds: Vec<(BuildRow, Vec<TaskRow>)>,
         gates: Vec<GateRow>,
         questions: Vec<QuestionRow>,
     ) {
-        // What a build that is over would do about its base is no question any more.
+        // The question about the base of an ended build is void.
         let is_over = |id| builds.iter().any(|(row, _)| row.id == id && row.ended_at.is_some());
         self.red_base = self.red_base.take().filter(|(build, _)| !is_over(*build));
         self.builds = builds;
@@ -50,7 +50,7 @@ impl Board {
             questions.into_iter().map(|row| (row.id, row.text.problem.clone())).collect();
     }
 
-    /// Something happened to a task.
+    /// Applies an event of a task.
     pub(super) fn happened(&mut self, recorded: &Recorded, task: Option<TaskId>) {
         match &recorded.event {
             Event::RunStarted { run, task, next, .. } => {
@@ -79,23 +79,23 @@ impl Board {
         }
     }
 
-    /// Whether something waits that could be tried now.
+    /// Returns whether a task waits that could be retried now.
     pub(super) fn waits(&self) -> bool {
         let tasks = self.builds.iter().flat_map(|(_, tasks)| tasks);
         tasks.into_iter().any(|row| matches!(row.moved.state, TaskState::BackingOff { .. }))
     }
 
-    /// The build that a person is asked about whether its red base belongs to the work.
+    /// Returns the build with a red base about which the person is asked.
     pub(super) fn red_base(&self) -> Option<BuildId> {
         self.red_base.as_ref().map(|(build, _)| *build)
     }
 
-    /// Whether a person is asked.
+    /// Returns whether there are open questions.
     pub(super) fn asks(&self) -> bool {
         !self.questions.is_empty()
     }
 
-    /// The picture.
+    /// Returns the lines of the view.
     pub(super) fn lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
         let (title, dim) = (style::TITLE, style::DIM);
         let mut lines = Vec::new();
@@ -183,7 +183,7 @@ impl Board {
         }
     }
 
-    /// What a running task is at.
+    /// Describes the current work of a running task.
     fn work(&self, row: &TaskRow, run: RunId) -> String {
         let said = self.said.get(&row.id).map(String::as_str);
         let doing = match self.steps.get(&run) {
@@ -203,7 +203,7 @@ impl Board {
         }
     }
 
-    /// What a task took.
+    /// Describes the effort of a task.
     fn effort(&self, row: &TaskRow) -> String {
         let attempts = words::number(row.moved.attempts as usize, "attempt", "attempts");
         let took = self.began.get(&row.id).map(|began| row.moved.changed_at.since(*began));

@@ -1,4 +1,4 @@
-//! Going on in the background.
+//! Continues in the background.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,20 +13,20 @@ use crate::exit::Exit;
 use crate::project::Project;
 use crate::render::Terminal;
 
-/// Starts this very command again, in the background.
+/// Starts this command again in the background.
 pub(super) fn start(project: &Project, terminal: &Terminal) -> Result<Exit, Error> {
     let arguments = env::args_os().skip(1).filter(|argument| argument != "--detach");
     spawn(project, arguments.collect(), terminal)
 }
 
-/// Goes on in the background with what was begun here.
+/// Continues the builds of this process in the background.
 pub(super) fn go_on(project: &Project, terminal: &Terminal) -> Result<Exit, Error> {
     let root = project.root().into();
     spawn(project, vec!["-C".into(), root, "resume".into()], terminal)
 }
 
-/// Starts the program without a terminal and in a group of its own: closing the terminal is no
-/// reason to end.
+/// Starts the program without a terminal and in its own process group, so that closing the terminal does
+/// not end it.
 fn spawn(project: &Project, arguments: Vec<OsString>, terminal: &Terminal) -> Result<Exit, Error> {
     let log = project.run_log();
     let unusable = |source| Error::Folder { place: log.display().to_string(), source };

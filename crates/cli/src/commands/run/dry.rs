@@ -1,4 +1,4 @@
-//! What would be done.
+//! Shows the plan without running it.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::render::{self, Terminal, style, words};
 
-/// A task, for a program.
+/// A task in its JSON form.
 #[derive(Serialize)]
 struct Row<'a> {
     name: &'a str,

@@ -1,5 +1,5 @@
-//! Tasks that others need and that are not among those that were named: of earlier builds, and in files
-//! beside them.
+//! Finds dependencies that are not among the named tasks: in earlier builds, and in files beside the named
+//! ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::project::Project;
 
 const NOT_DONE: &str = "which is not done";
 
-/// All tasks that are known beside these files.
+/// Returns all known tasks beside these files.
 pub(super) async fn elsewhere(
     project: &Project,
     files: &[PathBuf],
@@ -27,8 +27,8 @@ pub(super) async fn elsewhere(
     Ok(known.into_iter().map(|(name, standing)| Elsewhere { name, standing }).collect())
 }
 
-/// The tasks of earlier builds. Where one was done more than once, it is enough that its work is there
-/// once; otherwise the latest counts.
+/// Returns the tasks of earlier builds. For a task with several builds, one whose work is on the branch is
+/// enough; otherwise the latest counts.
 async fn of_builds(project: &Project) -> Result<BTreeMap<String, Standing>, Error> {
     let mut known = BTreeMap::new();
     let store = match project.store() {
@@ -80,15 +80,15 @@ fn not_done(file: Option<&str>) -> Standing {
     Standing::NotThere { why: NOT_DONE.to_owned(), way }
 }
 
-/// Whether all that a build brought is on the person's branch, by whatever way. What nothing is left of was
-/// brought or given up by a person.
+/// Returns whether the whole result of a build is on the operator's branch, however it came there. A build
+/// without a branch was landed or given up by a person.
 async fn is_on_the_branch(repository: &workspace::Project, build: BuildId) -> Result<bool, Error> {
     let Some(tip) = repository.build_tip(build).await? else { return Ok(true) };
     Ok(repository.git().has_all_of(&repository.head().await?, &tip).await?)
 }
 
-/// The tasks of other files in the same folders and in the usual ones, with their files. What cannot be
-/// read is no task.
+/// Returns the tasks of other files in the same folders and in the usual ones, with their files. A file
+/// that cannot be read is ignored.
 fn beside(project: &Project, files: &[PathBuf]) -> Vec<(String, String)> {
     let usual = FOLDERS.map(|folder| project.root().join(folder));
     let folders = files.iter().filter_map(|file| file.parent()).map(Path::to_owned);

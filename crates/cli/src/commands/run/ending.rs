@@ -1,14 +1,14 @@
-//! How following builds ends.
+//! The outcomes of following builds.
 
 use unstuck_core::fault::Code;
 
 use crate::exit::Exit;
 use crate::project::Signal;
 
-/// How it ended for us.
+/// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// There was nothing to go on with.
+    /// There was no build to continue.
     NothingToDo,
     /// Every task is done.
     Done,
@@ -16,17 +16,17 @@ pub(super) enum Ending {
     SomeNotDone,
     /// A build could not go on at all.
     Failed(Code),
-    /// A person is needed, and we do not wait any longer.
+    /// A person is needed, and the maximum wait is over.
     NeedsPerson,
-    /// Everything that is left waits for an account or for tomorrow, and we do not.
+    /// All remaining work waits for an account or for the next day, and the maximum wait is over.
     Limited,
-    /// Paused: by a person, or because it is time.
+    /// Paused by a person, or by `--until`.
     Paused,
-    /// It goes on in the background.
+    /// Another process continues in the background.
     Background,
-    /// Ended from outside.
+    /// A signal ended this process.
     Signal(Signal),
-    /// Whoever held the project is gone.
+    /// The holder is gone.
     HolderGone,
 }
 

@@ -1,4 +1,4 @@
-//! Following builds until they end, a person is needed for too long, or it is time.
+//! Follows builds until they end, until a person is needed for too long, or until a time of day.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -20,28 +20,28 @@ use crate::args::Follow;
 use crate::error::Error;
 use crate::project::{Heard, Project, Seat};
 
-/// For how long we stay.
+/// The limits of following.
 pub(super) struct Patience {
-    /// The time of day at which everything is paused.
+    /// The time at which all builds are paused.
     until: Option<Instant>,
     max_wait: Option<Span>,
-    /// Since when nothing but waiting is left, and for whom.
+    /// The reason and the start of the current wait, while no work goes on.
     waiting: Option<(Waiting, Instant)>,
 }
 
-/// What everything that is left waits for.
+/// The reason why all remaining work waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Waiting {
-    /// An answer, while the build stands still over its questions or its budget.
+    /// An answer, while the build is paused over its questions or its budget.
     Pause,
     /// An answer.
     Person,
-    /// An account, or tomorrow.
+    /// An account, or the next day.
     Account,
 }
 
 impl Waiting {
-    /// How it ends when it was waited for long enough.
+    /// Returns the outcome when the maximum wait is over.
     const fn ending(self) -> Ending {
         match self {
             Self::Pause => Ending::Paused,
@@ -57,14 +57,14 @@ impl Patience {
         Self { until, max_wait: follow.max_wait, waiting: None }
     }
 
-    /// When it is over, because nothing but waiting was left for too long.
+    /// Returns the time at which the current wait is too long.
     fn over(&self) -> Option<Instant> {
         let (_, since) = self.waiting?;
         Some(since + Duration::from(self.max_wait?))
     }
 }
 
-/// How long it is until the clock next shows this time.
+/// Returns the duration until the next occurrence of this time of day.
 fn until(now: &Zoned, time: jiff::civil::Time) -> Duration {
     let today = now.with().time(time).build().unwrap_or_else(|_| now.clone());
     let next = if today > *now { today } else { today.tomorrow().unwrap_or(today) };
@@ -82,7 +82,7 @@ pub(super) async fn until_they_end(
 ) -> Result<Ending, Error> {
     let mut failed = None;
     let stand = Stand { store, project, builds };
-    // What happened before we listened is known.
+    // The state may have changed before the subscription.
     if let Some(ending) = stand.look(seat, failed, patience).await? {
         return Ok(ending);
     }
@@ -117,7 +117,7 @@ pub(super) async fn until_they_end(
                 Act::Kick => view.kick(seat).await?,
                 Act::Answer => view.answer().await?,
                 Act::JudgeBase { build, belongs } => {
-                    // A build that ended meanwhile needs no word any more.
+                    // A build that ended meanwhile needs no judgment any more.
                     let _ = seat.command(Command::JudgeBase { build, belongs }).await;
                 }
                 Act::Pause => pause(seat, builds).await,
@@ -131,7 +131,7 @@ pub(super) async fn until_they_end(
     }
 }
 
-/// Holds builds. One that ended meanwhile needs no pause.
+/// Pauses builds. A build that ended meanwhile rejects the command, which is fine.
 async fn pause(seat: &Seat, builds: &[BuildId]) {
     for build in builds {
         let _ = seat.command(Command::Pause { build: *build }).await;
@@ -145,7 +145,7 @@ async fn at(instant: Option<Instant>) {
     }
 }
 
-/// Why a build of ours could not go on.
+/// Returns the code of the failure, if one of these builds failed.
 fn failure(recorded: &Recorded, builds: &[BuildId]) -> Option<Code> {
     match &recorded.event {
         Event::BuildFailed { build, fault } if builds.contains(build) => Some(fault.code()),
@@ -153,7 +153,7 @@ fn failure(recorded: &Recorded, builds: &[BuildId]) -> Option<Code> {
     }
 }
 
-/// Whether it is worth a look where everything stands.
+/// Returns whether a notice is a reason to look up the state.
 fn is_a_turn(notice: &Notice) -> bool {
     let Notice::Event { recorded, .. } = notice else { return matches!(notice, Notice::Gap) };
     matches!(
@@ -179,7 +179,7 @@ fn is_a_turn(notice: &Notice) -> bool {
     )
 }
 
-/// Where builds stand.
+/// Looks up the state of builds.
 struct Stand<'a> {
     store: &'a Arc<dyn Store>,
     project: &'a Project,
@@ -216,7 +216,7 @@ impl Stand<'_> {
         Ok(patience.waiting.filter(|_| waits_no_longer).map(|(whom, _)| whom.ending()))
     }
 
-    /// Notes since when nothing but waiting is left.
+    /// Records the start of a wait in which no work goes on.
     async fn wait(
         &self,
         seat: &Seat,
@@ -238,7 +238,7 @@ impl Stand<'_> {
         Ok(())
     }
 
-    /// What everything that is left of a build waits for; none while something is at work.
+    /// Returns the reason why all remaining work of a build waits; `None` while a task is at work.
     async fn waits_for(&self, seat: &Seat, row: &BuildRow) -> Result<Option<Waiting>, Error> {
         let (state, at_work) = seat.standing(self.store, self.project.name(), row).await?;
         Ok(match state {
@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    /// A zone whose rules need no database.
+    /// A time zone whose rules need no database.
     fn at(evening: jiff::civil::DateTime, rules: &str) -> Zoned {
         evening.to_zoned(jiff::tz::TimeZone::posix(rules).unwrap()).unwrap()
     }

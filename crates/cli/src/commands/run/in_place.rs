@@ -1,4 +1,4 @@
-//! What is different about a run that works in the person's own tree.
+//! Differences of a run that works in the operator's own tree.
 
 use unstuck_core::engine::TaskState;
 use unstuck_runner::build::take_left_out;
@@ -14,12 +14,13 @@ use crate::render::words;
 /// Builds with their tasks.
 type Rows = [(BuildRow, Vec<TaskRow>)];
 
-/// Whether the work happens there. A plan that is ticked before the end would be a change of its own.
+/// Returns whether the work happens in the operator's tree. There a plan is not ticked before the end,
+/// because that would be a change of its own.
 pub(super) fn is_in_place(project: &Project) -> bool {
     project.settings().is_ok_and(|resolved| resolved.settings.run.in_place)
 }
 
-/// The person's branch that the work is on.
+/// Returns the operator's branch that holds the work.
 pub(super) async fn own_branch(project: &Project) -> Option<String> {
     if !is_in_place(project) {
         return None;
@@ -29,7 +30,8 @@ pub(super) async fn own_branch(project: &Project) -> Option<String> {
     Some(branch.strip_prefix("refs/heads/").unwrap_or(&branch).to_owned())
 }
 
-/// Takes away what was left out, and says so in lines; then ticks what is done of builds that are over.
+/// Reverts the changes of tasks that were left out and returns messages about them; then ticks the done
+/// items of ended builds.
 pub(super) async fn tidy(
     project: &Project,
     store: &dyn Store,

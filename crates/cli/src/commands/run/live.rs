@@ -1,4 +1,4 @@
-//! The live picture on a terminal, and the keys a person presses there.
+//! The live view on a terminal, and its keys.
 
 use std::io;
 use std::time::Duration;
@@ -12,46 +12,46 @@ use crate::project::{Signal, now};
 use crate::render::Terminal;
 use crate::render::screen::{Input, Key, Screen};
 
-/// Between two pictures while things happen, so that nothing flickers.
+/// Minimum interval between two drawings after events, against flicker.
 const SOON: Duration = Duration::from_millis(80);
-/// Between two pictures while only the clock goes on.
+/// Interval between two drawings while only the clock changes.
 const LATER: Duration = Duration::from_secs(1);
 
-/// A picture that is drawn in place.
+/// A view that is drawn in place.
 pub(super) struct Live {
     screen: Screen,
     pub(super) board: Board,
-    /// Something happened since the last picture.
+    /// Set if an event came since the last drawing.
     stale: bool,
     drawn: Instant,
 }
 
-/// What a person wants.
+/// A request of the person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// To see how things stand.
+    /// Draw the current state.
     Look,
-    /// That what waits is tried now.
+    /// Retry waiting tasks now.
     Kick,
-    /// To answer questions.
+    /// Answer questions.
     Answer,
-    /// To say whether what is red before the work belongs to it.
+    /// Judge whether a red base belongs to the work.
     JudgeBase {
-        /// Of this build.
+        /// The build with the red base.
         build: BuildId,
-        /// Whether it does.
+        /// Set if it belongs to the work.
         belongs: bool,
     },
-    /// That everything stands still.
+    /// Pause all builds.
     Pause,
-    /// That it goes on in the background.
+    /// Continue in the background.
     Background,
-    /// That it ends.
+    /// End this process.
     End(Signal),
 }
 
 impl Live {
-    /// Takes the terminal, where there is one with a person at it.
+    /// Takes the terminal, if there is one with a person.
     pub(super) fn enter(terminal: &Terminal) -> io::Result<Option<Self>> {
         let screen = Screen::enter(terminal)?;
         let board = Board::default();
@@ -63,7 +63,7 @@ impl Live {
         self.stale = true;
     }
 
-    /// Waits for a key, or until it is time for another picture.
+    /// Waits for a key, or until the next drawing is due.
     pub(super) async fn next(&mut self) -> Result<Act, Error> {
         let pause = if self.stale { SOON } else { LATER };
         loop {
@@ -97,19 +97,19 @@ impl Live {
         Ok(())
     }
 
-    /// Says something above the picture.
+    /// Writes a text above the view.
     pub(super) fn say(&mut self, text: &str) -> Result<(), Error> {
         self.stale = true;
         Ok(self.screen.say(text)?)
     }
 
-    /// Gives the terminal away, without the picture.
+    /// Gives the terminal away, with the view removed.
     pub(super) fn give(mut self) -> Result<(Screen, Board), Error> {
         self.screen.clear()?;
         Ok((self.screen, self.board))
     }
 
-    /// Takes the terminal again, with what was known.
+    /// Takes the terminal again, with the earlier state.
     pub(super) fn again(terminal: &Terminal, board: Board) -> Result<Option<Self>, Error> {
         let live = Self::enter(terminal)?;
         Ok(live.map(|live| Self { board, ..live }))

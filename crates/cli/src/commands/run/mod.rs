@@ -1,5 +1,5 @@
-//! `unstuck run`: tasks in, commits out, questions in between. `unstuck resume`: the same for what
-//! was not finished.
+//! `unstuck run`: performs tasks as a build, with commits as results and questions to a person. `unstuck
+//! resume`: continues unfinished builds.
 
 mod begin;
 mod begun;
@@ -40,7 +40,7 @@ use follow::Patience;
 pub(super) use performing::{Others, Performing};
 use show::View;
 
-/// Carries `run` out.
+/// Runs `unstuck run`.
 pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let resolved =
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     })
 }
 
-/// Carries `resume` out.
+/// Runs `unstuck resume`.
 pub(crate) fn resume(
     args: &Resume,
     dir: Option<&Path>,
@@ -89,7 +89,7 @@ pub(crate) fn resume(
 ) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let config = args.follow.config.path.as_deref();
-    // Where nothing was ever run, there is nothing to go on with.
+    // Without a store there is nothing to continue.
     let store = project.store()?;
     project::runtime()?.block_on(async {
         let open = open_builds(&project, &store).await?;
@@ -102,7 +102,7 @@ pub(crate) fn resume(
     })
 }
 
-/// What is carried out, and what that takes.
+/// The work to carry out, with its context.
 struct Work<'a> {
     project: &'a Project,
     crew: &'a Crew,
@@ -111,7 +111,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Starts the plan, or takes up what was not finished, and follows it to its end.
+    /// Starts the plan, or continues unfinished builds, and follows them to the end.
     async fn carry_out(&self, plan: Option<Plan>) -> Result<Exit, Error> {
         let store = self.project.make_store()?;
         let mut signals = Signals::new()?;
@@ -151,7 +151,7 @@ impl Work<'_> {
     ) -> Result<Ending, Error> {
         let verb = if plan.is_some() { "run" } else { "resume" };
         let mut patience = Patience::new(self.follow);
-        // Answers that wait to be taken up may end a build as soon as we sit.
+        // Pending answers may end a build as soon as the seat is taken.
         let mut builds = match plan {
             Some(_) => Vec::new(),
             None => open_builds(self.project, store).await?,
@@ -171,7 +171,7 @@ impl Work<'_> {
                 }
                 match &plan {
                     Some(plan) if builds.is_empty() => {
-                        // A holder that is gone may have started it and could not say so.
+                        // A previous holder may have started the build without a response.
                         let begun = if std::mem::replace(&mut is_asked_for, true) {
                             self.begun(store, plan, &before).await?
                         } else {
@@ -194,7 +194,7 @@ impl Work<'_> {
                     .await
             };
             match followed.await {
-                // Whoever held the project is gone, and what we do goes on.
+                // The holder is gone, and the work goes on.
                 Ok(Ending::HolderGone) => {}
                 Err(error) if seat.is_left_by(&error) => {}
                 Ok(over @ (Ending::Done | Ending::SomeNotDone)) => {
@@ -205,7 +205,7 @@ impl Work<'_> {
         }
     }
 
-    /// The build of the plan that is there now and was not before.
+    /// Returns the build of the plan that is new since `before`.
     async fn begun(
         &self,
         store: &Arc<dyn Store>,
@@ -222,7 +222,7 @@ impl Work<'_> {
         Ok(None)
     }
 
-    /// Serves the project while we hold it. Beside another holder there is no need: that one does.
+    /// Serves the project while this process is the holder. Otherwise the holder serves it.
     async fn serve_from(
         &self,
         seat: &Seat,
@@ -237,14 +237,14 @@ impl Work<'_> {
                     view.serves(&begun.face)?;
                     *aside = Some(begun);
                 }
-                // What is done here can be done without being shown.
+                // The work does not need the server.
                 Err(error) => view.say(&format!("unstuck: nothing is served: {error}."))?,
             }
         }
         Ok(())
     }
 
-    /// Says which branches did not reach their remote, with the command that sends them.
+    /// Reports the branches that were not pushed to their remote, with the command that pushes them.
     async fn tell_pushes(
         &self,
         store: &Arc<dyn Store>,
@@ -268,8 +268,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Opens the pull requests that the settings ask for. What is in their way takes nothing back of
-    /// what was done.
+    /// Opens the pull requests that the settings ask for. A failure does not undo any work.
     async fn send(
         &self,
         seat: &Seat,
@@ -299,7 +298,7 @@ impl Work<'_> {
     }
 }
 
-/// Leaves nothing running behind.
+/// Leaves the project, so that nothing keeps running.
 async fn leave(seat: Option<Seat>) -> Result<(), Error> {
     match seat {
         Some(seat) => seat.leave().await,
@@ -307,7 +306,7 @@ async fn leave(seat: Option<Seat>) -> Result<(), Error> {
     }
 }
 
-/// This program as the guard of others, where it can be one.
+/// Returns this program as the guard of child processes.
 fn guard() -> Result<Guard, Error> {
     project::own_guard()
 }

@@ -1,4 +1,4 @@
-//! The builds that are performed here, whoever holds the project.
+//! The builds that this process performs, across changes of the holder.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -13,17 +13,16 @@ use unstuck_world::process::Turn;
 use crate::error::Error;
 use crate::project::{Post, Project};
 
-/// What becomes of builds that another process performs.
+/// The treatment of builds that another process performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) enum Others {
-    /// They are ours as soon as they are left. That may be never: the other process may end them.
+    /// Take them over once that process leaves them. This may never happen, because it may complete them.
     WaitedFor,
-    /// They go on with them. It is said when they are left.
+    /// Leave them to that process; `left` is notified when it leaves them.
     LeftAlone,
 }
 
-/// The builds that are performed here. When the project changes hands they go on; when this is
-/// dropped they end.
+/// The builds that this process performs. They go on when the holder changes, and end when this is dropped.
 pub(in crate::commands) struct Performing {
     turns: Turns,
     deciders: Succession,
@@ -33,11 +32,11 @@ pub(in crate::commands) struct Performing {
     left: Arc<Notify>,
 }
 
-/// A build that is performed here, or that is waited for.
+/// A build that this process performs or waits for.
 struct Performed {
     world: BuildWorld,
-    /// The turn at it, once we have it: no other process performs it meanwhile, also while nobody
-    /// holds the project.
+    /// The turn of the build, once taken: no other process performs it meanwhile, even while there is no
+    /// holder.
     turn: Arc<OnceLock<Turn>>,
     waits: Option<AbortHandle>,
 }
@@ -53,19 +52,19 @@ impl Performing {
         }
     }
 
-    /// Told when a build is left that another process performed.
+    /// Returns the notification that another process has left a build.
     pub(in crate::commands) fn left(&self) -> Arc<Notify> {
         Arc::clone(&self.left)
     }
 
-    /// Lets go of the turn at builds that have ended.
+    /// Releases the turns of builds that have ended.
     pub(in crate::commands) fn keep(&mut self, open: &[BuildId]) {
         for (_, performed) in self.builds.iter_mut().filter(|(build, _)| !open.contains(build)) {
             performed.turn = Arc::default();
         }
     }
 
-    /// Ends what is performed.
+    /// Ends all performed builds.
     pub(in crate::commands) fn end(&mut self) {
         self.deciders.close();
         for (_, performed) in std::mem::take(&mut self.builds) {
@@ -80,14 +79,14 @@ impl Performing {
         Arc::new(self.deciders.clone())
     }
 
-    /// Goes on from this place: whoever decides here decides about what is performed.
+    /// Continues from this decider.
     pub(in crate::commands) async fn sit(&mut self, post: &Post) -> Result<(), Error> {
         let waited_for = self.builds.extract_if(.., |_, performed| performed.turn.get().is_none());
         waited_for.for_each(|(_, performed)| performed.end());
         for (build, performed) in &self.builds {
             let world = Arc::new(performed.world.clone());
             if !post.try_attach(Scope::Build(*build), world).await? {
-                // It has been taken from us.
+                // Another process has taken the build.
                 performed.world.end();
             }
         }
@@ -95,10 +94,10 @@ impl Performing {
         Ok(())
     }
 
-    /// Whether a build is performed here.
+    /// Returns whether a build is performed here.
     pub(super) fn has(&mut self, build: BuildId) -> Result<bool, Error> {
         let Some(performed) = self.builds.get(&build) else { return Ok(false) };
-        // One that had ended and goes on.
+        // A build that had ended and goes on.
         if performed.turn.get().is_none()
             && performed.waits.is_none()
             && let Some(turn) = self.turns.try_take_build(build)?
@@ -141,7 +140,7 @@ impl Performing {
         }
         let (turns, left) = (self.turns.clone(), self.left());
         let waits = tokio::spawn(async move {
-            // A turn that cannot be waited for is seen by the next look.
+            // If the turn cannot be waited for, the next lookup finds the build.
             if turns.take_build(build).await.is_ok() {
                 left.notify_one();
             }
@@ -151,8 +150,8 @@ impl Performing {
 }
 
 impl Performed {
-    /// Takes a build up when its turn comes. Whoever follows it meanwhile sees its end all the same,
-    /// and hears by itself when whoever decides is gone.
+    /// Takes up a build when its turn comes. A follower of the build sees its end in any case, and notices
+    /// by itself when the decider is gone.
     fn wait(&mut self, turns: Turns, post: Post, build: BuildId) {
         let (world, turn) = (Arc::new(self.world.clone()), Arc::clone(&self.turn));
         let waits = tokio::spawn(async move {

@@ -1,5 +1,4 @@
-//! What is shown while builds run: a picture that is drawn in place, a line for each thing that
-//! happens, or events for a program.
+//! Output while builds run: a live view drawn in place, a line for each event, or events as JSON.
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
@@ -29,10 +28,10 @@ use crate::error::Error;
 use crate::project::{Project, Seat, now};
 use crate::render::{self, Terminal, event_json, stand, style, when, words};
 
-/// Events that are read at a time.
+/// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;
 
-/// What is shown.
+/// The output of a run.
 pub(super) struct View<'a> {
     kind: Kind,
     project: &'a Project,
@@ -41,23 +40,23 @@ pub(super) struct View<'a> {
     ours: Ours,
     /// Questions that were shown in full.
     asked: HashSet<QuestionId>,
-    /// The position of the last event that was heard of.
+    /// The sequence number of the last event received.
     heard: Option<u64>,
 }
 
-/// For whom.
+/// The form of the output.
 enum Kind {
-    /// A program reads each event.
+    /// Each event as JSON, for a program.
     Json,
-    /// A person looks at a picture.
+    /// The live view, for a person.
     Live(Box<Live>),
-    /// Somebody reads lines.
+    /// A line for each event.
     Lines,
-    /// Somebody wants to hear of questions only.
+    /// Only questions.
     Quiet,
 }
 
-/// Which events are about the builds that are followed.
+/// Identifies the events of the builds that are followed.
 #[derive(Default)]
 struct Ours {
     builds: Vec<BuildId>,
@@ -66,7 +65,7 @@ struct Ours {
 }
 
 impl Ours {
-    /// The task that an event is about, as far as events tell.
+    /// Returns the task of an event, as far as events tell.
     fn task(&mut self, event: &Event) -> Option<TaskId> {
         if let Event::RunStarted { run, task, .. } = event {
             self.runs.insert(*run, *task);
@@ -75,7 +74,8 @@ impl Ours {
         about.task.or_else(|| self.runs.get(&about.run?).copied())
     }
 
-    /// What names nothing, such as an account that is limited, is everybody's.
+    /// Returns whether an event is about these builds. An event without a build, task or run, such as a
+    /// limited account, is about all of them.
     fn concerns(&self, event: &Event, task: Option<TaskId>) -> bool {
         let about = event.about();
         match (about.build, task) {
@@ -102,7 +102,7 @@ impl<'a> View<'a> {
         Ok(Self { kind, project, store, terminal, ours, asked, heard: None })
     }
 
-    /// The builds that are followed from now on.
+    /// Sets the builds that are followed from now on.
     pub(super) async fn open(&mut self, builds: &[BuildId]) -> Result<(), Error> {
         if self.ours.builds == builds {
             return Ok(());
@@ -111,7 +111,7 @@ impl<'a> View<'a> {
         for (build, tasks) in self.rows().await? {
             for task in &tasks {
                 self.ours.specs.insert(task.id, Arc::clone(&task.spec));
-                // One that was killed in between has not ticked it.
+                // A killed process may not have ticked it.
                 if task.moved.state == TaskState::Done && !is_in_place(self.project) {
                     tick::off(self.project, &task.spec, tick::mark(task.moved.unchanged.as_ref()));
                 }
@@ -124,7 +124,7 @@ impl<'a> View<'a> {
         self.draw().await
     }
 
-    /// Says where the inbox is. What lets somebody in is for the eyes at this terminal, not for a log.
+    /// Shows the address of the inbox. Credentials are shown only on a live terminal, not in a log.
     pub(super) fn serves(&mut self, face: &Face) -> Result<(), Error> {
         if let Kind::Quiet = self.kind {
             return Ok(());
@@ -145,7 +145,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Something happened.
+    /// Handles a notice.
     pub(super) async fn notice(&mut self, notice: &Notice) -> Result<(), Error> {
         match notice {
             Notice::Event { recorded, narration } => {
@@ -160,8 +160,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What a program has not been told yet: it reads every event, also those that came so fast that
-    /// some were missed, and those after the one that showed that there is nothing to wait for.
+    /// Writes the events that a JSON reader has not received yet: those missed because they came too fast,
+    /// and those after the event that ended the wait.
     async fn catch_up(&mut self) -> Result<(), Error> {
         if !matches!(self.kind, Kind::Json) {
             return Ok(());
@@ -215,7 +215,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// A person is asked, once in full.
+    /// Shows a question in full, once.
     async fn question(&mut self, id: QuestionId) -> Result<(), Error> {
         if !self.asked.insert(id) {
             return Ok(());
@@ -232,7 +232,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// What a person at the terminal wants next; nobody is there to want anything elsewhere.
+    /// Waits for the next request of a person at the terminal; never returns in other forms of output.
     pub(super) async fn wanted(&mut self) -> Result<Act, Error> {
         match &mut self.kind {
             Kind::Live(live) => live.next().await,
@@ -240,7 +240,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Draws how things stand.
+    /// Draws the current state.
     pub(super) async fn draw(&mut self) -> Result<(), Error> {
         if !matches!(self.kind, Kind::Live(_)) {
             return Ok(());
@@ -255,17 +255,17 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Has everything tried that waits.
+    /// Retries all waiting tasks now.
     pub(super) async fn kick(&mut self, seat: &Seat) -> Result<(), Error> {
         let rows = self.rows().await?;
         for command in kicks(rows.iter().flat_map(|(_, tasks)| tasks)) {
-            // Time, or somebody else, may have been quicker.
+            // The wait may have ended meanwhile, so a rejection is fine.
             let _ = seat.command(command).await;
         }
         Ok(())
     }
 
-    /// Lets a person answer.
+    /// Lets the person answer questions.
     pub(super) async fn answer(&mut self) -> Result<(), Error> {
         let Kind::Live(live) = std::mem::replace(&mut self.kind, Kind::Lines) else {
             return Ok(());
@@ -278,7 +278,7 @@ impl<'a> View<'a> {
         self.draw().await
     }
 
-    /// Says something beside what happens.
+    /// Writes a message beside the events.
     pub(super) fn say(&mut self, text: &str) -> Result<(), Error> {
         match &mut self.kind {
             Kind::Live(live) => live.say(text)?,
@@ -287,12 +287,12 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// It is ending.
+    /// Reports that the process is ending.
     pub(super) fn ending(&mut self) -> Result<(), Error> {
         if matches!(self.kind, Kind::Json) {
             return Ok(());
         }
-        // A server beside us takes over what we leave.
+        // A server beside this process takes over its builds.
         let served = current_watcher(self.project).is_some_and(|holder| holder.verb == "serve");
         self.say(if served {
             "unstuck: ending. Once more to end at once; `unstuck serve` goes on, unless you `unstuck pause` it."
@@ -301,7 +301,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Shows the questions that arose before anything was listened to, or held a whole build.
+    /// Shows the questions that arose before the subscription, or that hold a whole build.
     async fn unshown_questions(&mut self) -> Result<(), Error> {
         if !matches!(self.kind, Kind::Lines | Kind::Quiet) {
             return Ok(());
@@ -317,7 +317,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// How it all ended.
+    /// Shows the summary.
     pub(super) async fn close(&mut self, ending: &Ending) -> Result<(), Error> {
         self.catch_up().await?;
         if is_in_place(self.project) {
@@ -360,13 +360,13 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Until when all that is left waits, and how it goes on.
+    /// Formats the end of the wait for all remaining work, and how to continue.
     async fn limited(&self) -> Result<String, Error> {
         let (rows, gates) = (self.rows().await?, self.store.gates(self.project.name()).await?);
         Ok(limited(&rows, &gates, now()))
     }
 
-    /// The builds that are followed, with their tasks.
+    /// Returns the followed builds with their tasks.
     async fn rows(&self) -> Result<Vec<(BuildRow, Vec<TaskRow>)>, Error> {
         let name = self.project.name();
         let mut rows = Vec::new();
@@ -404,8 +404,8 @@ fn line(out: &mut impl io::Write, recorded: &Recorded, narration: &str) -> io::R
     out.flush()
 }
 
-/// That the service is limited or that a step is tried again, until when as far as it is known, and how
-/// the work goes on.
+/// Formats that the service is limited or that a step is retried, the end of the wait as far as known, and
+/// how to continue.
 fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) -> String {
     let rests = builds.iter().filter_map(|(build, _)| match build.state {
         BuildState::Sleeping { until } => Some(until),
@@ -424,7 +424,7 @@ fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) ->
         TaskState::BackingOff { gate, .. } => Some(gate.is_some()),
         _ => None,
     };
-    // A step that failed for a passing reason is repeated: that says nothing about the service.
+    // A step that failed for a passing reason is repeated, which tells nothing about the service.
     let again = tasks().find(|task| at_gate(task) == Some(false));
     let again = again.filter(|_| !tasks().any(|task| at_gate(&task) == Some(true)));
     let (rests, waits) = (rests.min(), waits.min());
@@ -446,7 +446,7 @@ fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) ->
     format!("unstuck: {what}{until}, {over}")
 }
 
-/// A build in a few lines.
+/// Writes the summary of a build.
 fn summary(
     out: &mut impl io::Write,
     build: &BuildRow,

@@ -1,4 +1,4 @@
-//! What there is to do, as it was named on the command line: files, folders or a goal.
+//! Reads the tasks that the command line names: files, folders or a goal.
 
 use std::fs;
 use std::io::Read as _;
@@ -19,13 +19,13 @@ use crate::project::Project;
 use crate::render;
 use crate::render::words::plain_line;
 
-/// Where tasks are looked for when none are named.
+/// The folders of tasks if none are named.
 pub(super) const FOLDERS: [&str; 2] = ["tasks", ".ai/tasks"];
 
-/// So many names of a folder are looked at for one that is much like another.
+/// Maximum number of entries of a folder that are compared for a similar name.
 const NEAR_ENTRIES_MAX: usize = 10_000;
 
-/// The tasks, or everything that is wrong with them.
+/// Returns the tasks, or all problems with them.
 pub(super) async fn tasks(
     project: &Project,
     named: &[String],
@@ -61,7 +61,7 @@ pub(super) async fn tasks(
     read(project, files).await
 }
 
-/// One task: a goal in a few words.
+/// Returns a single task for a goal in a few words.
 pub(in crate::commands) fn goal(project: &Project, words: String) -> Result<Vec<TaskSpec>, Error> {
     let wrong = |wrong: file::Wrong| {
         let problem = Problem::at(Code::ConfigInvalid, "the goal", wrong.to_string());
@@ -72,7 +72,7 @@ pub(in crate::commands) fn goal(project: &Project, words: String) -> Result<Vec<
     Ok(vec![in_public(&redactor, file::goal(&goal).map_err(wrong)?)])
 }
 
-/// The tasks in files and folders of the project; without any, those in its usual folder.
+/// Returns the tasks in files and folders of the project; without any, those in its usual folder.
 pub(in crate::commands) async fn of_project(
     project: &Project,
     paths: &[String],
@@ -80,7 +80,7 @@ pub(in crate::commands) async fn of_project(
     let inside = |path: &&String| {
         let mut parts = Path::new(path).components();
         let plain = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        // A link may lead out of it as well.
+        // A symbolic link may lead out of the project as well.
         let whole = project.root().join(path).canonicalize();
         plain && whole.is_ok_and(|whole| whole.starts_with(project.root()))
     };
@@ -91,13 +91,13 @@ pub(in crate::commands) async fn of_project(
     tasks(project, paths, Some(project.root())).await
 }
 
-/// A goal is a sentence; a mistyped file is none.
+/// Returns whether a name looks like a mistyped path; a goal is a sentence.
 fn looks_like_a_path(name: &str) -> bool {
     let sentence = name.split_whitespace().count() > 1;
     !sentence && (name.contains('/') || Path::new(name).extension().is_some_and(|of| of == "md"))
 }
 
-/// What is called much like it, in the folder where it should be.
+/// Returns a similar name in the same folder.
 fn near(here: &Path, name: &str) -> Option<String> {
     let wanted = Path::new(name);
     let folder = wanted.parent().unwrap_or(Path::new(""));
@@ -110,7 +110,7 @@ fn near(here: &Path, name: &str) -> Option<String> {
     Some(plain_line(&folder.join(best).to_string_lossy()))
 }
 
-/// The task files of a folder, by name.
+/// Returns the task files of a folder, sorted by name.
 pub(super) fn task_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let unreadable = |source| Error::Folder { place: folder.display().to_string(), source };
     let mut files = Vec::new();
@@ -127,14 +127,14 @@ pub(super) fn task_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// What a folder explains about itself is no task.
+/// Returns whether a file is a task; hidden files and a README are not.
 fn is_task_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let hidden = name.starts_with(['.', '_']) || name.eq_ignore_ascii_case("readme.md");
     !hidden && path.is_file() && path.extension().is_some_and(|of| of.eq_ignore_ascii_case("md"))
 }
 
-/// Reads the files, and tells all problems of all of them at once.
+/// Reads the files, and returns the problems of all of them at once.
 async fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, Error> {
     let redactor = redactor(project);
     let mut problems = Vec::new();
@@ -143,7 +143,7 @@ async fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, E
         let shown = shown(project, path);
         match bytes(path) {
             Ok(bytes) => {
-                // What is no text is told as such by whoever reads it.
+                // The parser reports a file that is not text.
                 let text = String::from_utf8(bytes)
                     .map(|text| without_secrets(&redactor, &shown, text).into_bytes());
                 texts.push((shown, text.unwrap_or_else(FromUtf8Error::into_bytes)));
@@ -159,7 +159,7 @@ async fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, E
         }
     }
     let read = match file::read(&sources) {
-        // It may be done already, or in a file that was not named.
+        // A dependency may be done already, or in a file that was not named.
         Err(wrong) if wrong.iter().any(is_unknown_need) => {
             file::read_beside(&sources, &elsewhere(project, &files).await?)
         }
@@ -181,8 +181,8 @@ async fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, E
     }
 }
 
-/// A text that spells a secret out, without any. It is remembered, told to agents, and its title is
-/// read by everybody.
+/// Redacts the secrets in a text, with a note. The text is stored and passed to agents, and its title is
+/// public.
 fn without_secrets(redactor: &Redactor, place: &str, text: String) -> String {
     if text.lines().all(|line| redactor.finds(line.as_bytes()).is_none()) {
         return text;
@@ -192,7 +192,8 @@ fn without_secrets(redactor: &Redactor, place: &str, text: String) -> String {
     text
 }
 
-/// A check is run as it is written, so it has to be fit for keeping.
+/// Returns a problem if a check contains a redacted secret: a check is run as written, so it must be fit
+/// for storing.
 fn secret_check(task: &TaskSpec) -> Option<Problem> {
     let redacted = |command: &String| command.contains("[redacted");
     task.validate.iter().flatten().find(|command| redacted(command))?;
@@ -201,7 +202,7 @@ fn secret_check(task: &TaskSpec) -> Option<Problem> {
     Some(problem.about("validate").hinting("name its variable instead, such as $API_KEY"))
 }
 
-/// A task without anything in its words that looks like a secret.
+/// Redacts a task's texts.
 fn in_public(redactor: &Redactor, task: TaskSpec) -> TaskSpec {
     let clean = |text: &str| redactor.text(text).into_owned();
     TaskSpec {
@@ -212,13 +213,13 @@ fn in_public(redactor: &Redactor, task: TaskSpec) -> TaskSpec {
     }
 }
 
-/// The path from the root of the project, which is how everybody sees it.
+/// Returns the path relative to the root of the project, as it is shown.
 pub(super) fn shown(project: &Project, path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     whole.strip_prefix(project.root()).unwrap_or(&whole).display().to_string()
 }
 
-/// No more of a file than a task may have, and one byte to see that it has more.
+/// Reads at most one byte more than a task file may have, which is enough to detect that it is too long.
 pub(super) fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = FILE_BYTES_MAX as u64 + 1;

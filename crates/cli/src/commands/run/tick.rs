@@ -1,4 +1,4 @@
-//! Done items of a plan are ticked in the person's own file.
+//! Ticks the done items of a plan in the operator's own file.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,8 +11,8 @@ use unstuck_core::plan::file::{Mark, tick};
 use crate::project::Project;
 use crate::render;
 
-/// Marks the item that this task was, where it was one and is still open. A plan that cannot be
-/// written is no reason to stop.
+/// Marks the item of this task, if it was an item and is still open. A plan that cannot be written does not
+/// stop the run.
 pub(super) fn off(project: &Project, spec: &TaskSpec, mark: Mark) {
     let Some(file) = &spec.file else { return };
     let path = project.root().join(file);
@@ -24,12 +24,12 @@ pub(super) fn off(project: &Project, spec: &TaskSpec, mark: Mark) {
     }
 }
 
-/// How the box of a task that is done is marked.
+/// Returns the mark for the box of a done task.
 pub(super) const fn mark(unchanged: Option<&Arc<str>>) -> Mark {
     if unchanged.is_some() { Mark::NotNeeded } else { Mark::Done }
 }
 
-/// Whoever reads the file finds the old text or the new one, never half of it.
+/// Replaces a file atomically: a reader finds the old text or the new one, never a part.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,4 +1,4 @@
-//! What `unstuck run` shows of its project while it lasts.
+//! The server of a project during `unstuck run`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::project::{Post, Project};
 use crate::settings::Server;
 
-/// A server beside something else. Dropping it ends it at once.
+/// A server beside a run. Dropping it ends it at once.
 pub(in crate::commands) struct Aside {
     pub(in crate::commands) face: Face,
     desk: Arc<ServedDesk>,
@@ -24,7 +24,7 @@ pub(in crate::commands) struct Aside {
 }
 
 impl Aside {
-    /// Serves one project.
+    /// Serves a project.
     pub(in crate::commands) async fn begin(
         project: &Project,
         store: &Arc<dyn Store>,
@@ -44,17 +44,17 @@ impl Aside {
         Ok(Self { face, desk, serving, stop })
     }
 
-    /// From now on wishes go this way.
+    /// Sends requests to this decider from now on.
     pub(in crate::commands) async fn sit(&self, post: &Post) -> Result<(), Error> {
         self.desk.sit(post).await
     }
 
-    /// Ends it: streams are told, and requests that were begun are answered.
+    /// Ends the server: streams are closed, and pending requests are answered.
     pub(in crate::commands) async fn end(mut self) {
         self.desk.stand_up();
         self.desk.performing().await.end();
         self.stop.cancel();
-        // Whatever went wrong with it, the work it stood beside is done.
+        // An error of the server does not matter, because the run is over.
         let _ = (&mut self.serving).await;
     }
 }
@@ -67,7 +67,7 @@ impl Drop for Aside {
     }
 }
 
-/// Listens where it is wished, or on another port where somebody else does.
+/// Binds the configured address, or another port of it if the port is taken.
 async fn anywhere_near(wished: SocketAddr) -> Result<TcpListener, Error> {
     match TcpListener::bind(wished).await {
         Ok(listener) => Ok(listener),

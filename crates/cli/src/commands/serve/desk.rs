@@ -1,4 +1,4 @@
-//! The desk of a project that is served: wishes go to whoever decides about it.
+//! The desk of a served project: passes requests to its decider.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,22 +20,22 @@ use crate::commands::run::{Crew, Others, Performing, open_builds, tasks};
 use crate::error::Error;
 use crate::project::{self, Post, Project};
 
-/// How long a wish waits while the project changes hands, which takes a moment.
+/// Maximum time that a request waits while the holder changes, which takes a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What a store, its log and an answer need to be written.
+/// Minimum free disk space, enough to write the store, its log and an answer.
 const FREE_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
-/// The desk of a project that is served.
+/// The desk of a served project.
 pub(super) struct ServedDesk {
     project: Project,
     store: Arc<dyn Store>,
     redactor: Arc<Redactor>,
     policy: Arc<Policy>,
-    /// Whether the jobs are to be run at their times, here or elsewhere.
+    /// Set if the scheduled jobs must run, here or in another process.
     keeps_jobs: bool,
-    /// The way to whoever decides; none while the project changes hands.
+    /// The connection to the decider; `None` while the holder changes.
     post: watch::Sender<Option<Post>>,
-    /// The builds that are carried out by us.
+    /// The builds that this process performs.
     performing: Mutex<Performing>,
 }
 
@@ -47,24 +47,24 @@ impl ServedDesk {
         Ok(Self { project, store, redactor, policy, keeps_jobs: false, post, performing })
     }
 
-    /// The jobs of the project are to be run as long as it is served.
+    /// Requires that the jobs of the project run as long as it is served.
     pub(super) fn keeping_jobs(self) -> Self {
         Self { keeps_jobs: true, ..self }
     }
 
-    /// From now on wishes go this way, and so does what is carried out by us.
+    /// Sends requests and the reports of performed builds to this decider from now on.
     pub(super) async fn sit(&self, post: &Post) -> Result<(), Error> {
         self.performing().await.sit(post).await?;
         self.post.send_replace(Some(post.clone()));
         Ok(())
     }
 
-    /// Wishes wait until there is a place again.
+    /// Makes requests wait until there is a decider again.
     pub(super) fn stand_up(&self) {
         self.post.send_replace(None);
     }
 
-    /// The builds that are carried out by us.
+    /// Returns the builds that this process performs.
     pub(super) async fn performing(&self) -> MutexGuard<'_, Performing> {
         self.performing.lock().await
     }
@@ -79,7 +79,7 @@ impl ServedDesk {
         jobs::Defined::read(&self.project).is_ok_and(|defined| !defined.all().is_empty())
     }
 
-    /// Settings, locks and folders are looked at where the disk may be waited for.
+    /// Checks the disk, the settings and the lock of the watcher; may block on the disk.
     fn machine_ready(&self) -> Result<(), NotReady> {
         let full = |disk: rustix::fs::StatVfs| {
             disk.f_bavail.saturating_mul(disk.f_frsize) < FREE_BYTES_MIN
@@ -106,13 +106,13 @@ impl Desk for ServedDesk {
     }
 
     async fn start(&self, work: Wanted, order: Order) -> Result<BuildId, Refused> {
-        // What it says may have changed since, and so may the tree; the build is there all the same.
+        // The task files or the tree may have changed since; the build exists all the same.
         if let Some(build) = self.begun(&order).await? {
             return Ok(build);
         }
         let malformed = |error: Error| Refused::Malformed(told(&error));
         let not_now = |error: Error| Refused::NotNow(told(&error));
-        // A build has the settings of when it is ordered.
+        // A build has the settings of the moment at which it is ordered.
         let project = self.project.read_again().map_err(not_now)?;
         let tasks = match work {
             Wanted::Goal(words) => tasks::goal(&project, words),
@@ -125,7 +125,7 @@ impl Desk for ServedDesk {
         crew.check(&plan).await.map_err(not_now)?;
         crew.make_way(&self.store).await.map_err(not_now)?;
         let build = self.begin(crew.start(plan), order).await?;
-        // It is on disk: whoever sits here next finds it, whatever happens now.
+        // The build is on disk: the next holder finds it, whatever happens now.
         let open = open_builds(&self.project, &self.store).await.map_err(not_now)?;
         let (post, mut performing) = (self.post().await?, self.performing().await);
         performing.keep(&open);
@@ -164,7 +164,7 @@ impl Desk for ServedDesk {
 
     async fn ready(&self) -> Result<(), NotReady> {
         self.machine_ready()?;
-        // Whatever is looked up: that there is an answer is what counts.
+        // The lookup is arbitrary; only a response counts.
         let anything = Look::Job { name: String::new() };
         let answers = async { self.decider().await?.look(anything).await.map_err(Refused::from) };
         match tokio::time::timeout(PATIENCE, answers).await {
@@ -174,7 +174,7 @@ impl Desk for ServedDesk {
     }
 }
 
-/// What is wrong and what to do about it, in one line.
+/// Formats an error and its hints on one line.
 pub(super) fn told(error: &Error) -> String {
     let told = [error.to_string()].into_iter().chain(error.hints());
     told.collect::<Vec<_>>().join("; ").replace('\n', "; ")

@@ -1,4 +1,4 @@
-//! The pages and the API of some projects, from the door to the end.
+//! The pages and the API of several projects, with their authentication.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,20 +15,20 @@ use crate::error::{Error, ServeError};
 use crate::project;
 use crate::settings::Server;
 
-/// What people and programs see of some projects.
+/// The HTTP interface of several projects.
 pub(in crate::commands) struct Face {
     pub(in crate::commands) site: Arc<Site>,
     door: Arc<Door>,
     stop: CancellationToken,
-    /// Where it listens.
+    /// The address it listens on.
     address: SocketAddr,
-    /// Where it is reached.
+    /// The public base address.
     base: String,
-    /// Where its tokens are.
+    /// The folder of the tokens.
     folder: PathBuf,
 }
 
-/// Listens, or says who else does.
+/// Binds an address.
 pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
     let bound = TcpListener::bind(address).await;
     Ok(bound.map_err(|source| ServeError::NotBound { address, source })?)
@@ -58,27 +58,27 @@ impl Face {
         Ok(Self { site, door: Arc::new(door), stop, address, base, folder })
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub(super) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it is reached.
+    /// Returns the public base address.
     pub(in crate::commands) fn base(&self) -> &str {
         &self.base
     }
 
-    /// The first token, made because there was none. It has to be shown: nobody sees it again.
+    /// Creates the first token if there is none. It must be shown, because it is never shown again.
     pub(in crate::commands) fn first_token(&self) -> Result<Option<Token>, Error> {
         Ok(Tokens::at(&self.folder).begin(&project::whoever(), project::now())?)
     }
 
-    /// A link that lets somebody in, once and soon.
+    /// Returns a link for one login within a short time.
     pub(in crate::commands) fn entry(&self) -> Result<Option<String>, Error> {
         Ok(self.door.entry_path()?.map(|path| format!("{}{path}", self.base)))
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until the stop token is cancelled.
     pub(super) fn serve(
         &self,
         listener: TcpListener,

@@ -1,5 +1,4 @@
-//! Whoever keeps one project that is served: takes it, or a place beside whoever has it, and goes on
-//! with its builds and its jobs.
+//! Keeps a served project: takes it or connects to its holder, and continues its builds and jobs.
 
 use std::io::{self, Write as _};
 use std::pin::pin;
@@ -19,12 +18,12 @@ use crate::error::{Error, JobsError};
 use crate::project::{Heard, Post, Project, Seat};
 use crate::render;
 
-/// What is wrong with a project may pass; it is looked at again after this long, then after twice
-/// that, up to [`WAIT_MAX`].
+/// First pause before a project with an error is tried again, because the error may pass; each pause is
+/// twice the one before, up to [`WAIT_MAX`].
 const WAIT: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_mins(1);
 
-/// Keeps one project.
+/// The keeper of one project.
 pub(super) struct Keeper {
     pub(super) project: Project,
     pub(super) store: Arc<dyn Store>,
@@ -34,8 +33,8 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Goes on until the server stops, whoever holds the project. What is wrong before it has `begun`
-    /// is an error. Later it is said and waited out: other projects are served all the while.
+    /// Keeps the project until the server stops, across changes of the holder. An error before `begun` is
+    /// returned; a later one is reported and waited out, while other projects are served.
     pub(super) async fn keep(self, begun: oneshot::Sender<()>) -> Result<(), Error> {
         let mut begun = Some(begun);
         let (mut wait, mut said) = (WAIT, String::new());
@@ -49,7 +48,7 @@ impl Keeper {
             let trouble = told(&error);
             if trouble != said {
                 let name = self.project.name();
-                // Where nobody can read it, it is waited out all the same.
+                // If the message cannot be written, the error is waited out all the same.
                 let _ = writeln!(
                     io::stderr(),
                     "unstuck: {name} is not kept: {trouble}; it is tried again"
@@ -84,11 +83,12 @@ impl Keeper {
                     }
                     return Ok(());
                 }
-                // Whoever held the project is gone, and what we do goes on.
+                // The holder is gone, and the work goes on.
                 Some(Ok(())) => {}
                 Some(Err(error)) if seat.is_left_by(&error) => {}
                 Some(Err(error)) => {
-                    // Others can take it meanwhile; what is wrong with leaving is wrong already.
+                    // Other processes can take the project meanwhile; a further error on leaving adds
+                    // nothing.
                     self.desk.performing().await.end();
                     let _ = seat.leave().await;
                     return Err(error);
@@ -97,7 +97,7 @@ impl Keeper {
         }
     }
 
-    /// The part of running the jobs, unless somebody else has it, who is welcome to.
+    /// Becomes the watcher, unless another process is.
     async fn watch(&self) -> Result<Option<Watch<'_>>, Error> {
         match Watch::open(&self.project, &self.store, "serve", Voice::Silent).await {
             Ok(watch) => Ok(Some(watch)),
@@ -106,7 +106,7 @@ impl Keeper {
         }
     }
 
-    /// Comes back when whoever holds the project is gone.
+    /// Keeps the project from a seat; returns when the holder is gone.
     async fn sit<'a>(
         &'a self,
         seat: &mut Seat,
@@ -118,12 +118,12 @@ impl Keeper {
         self.site.nudge(self.project.name());
         Box::pin(self.perform(&post)).await?;
         if let Some(begun) = begun.take() {
-            // A server that is ending already does not ask.
+            // A server that is already ending does not listen.
             let _ = begun.send(());
         }
         let left = self.desk.performing().await.left();
         let heard = |heard: &Heard| {
-            // What another process writes is only known to us by being told.
+            // Events of another process are known here only through its notices.
             self.site.nudge(self.project.name());
             if matches!(heard, Heard::Notice(Notice::Left)) {
                 left.notify_one();
@@ -135,7 +135,7 @@ impl Keeper {
         }
     }
 
-    /// Runs the jobs, as soon as nobody else does, and hears what happens.
+    /// Runs the jobs as soon as no other process does, and handles messages.
     async fn hear<'a>(
         &'a self,
         seat: &mut Seat,
@@ -161,7 +161,7 @@ impl Keeper {
         }
     }
 
-    /// Goes on with the builds of those who are gone.
+    /// Continues the builds of processes that are gone.
     async fn take_over(&self, post: &Post, left: &Notify) -> Error {
         loop {
             left.notified().await;
@@ -171,7 +171,7 @@ impl Keeper {
         }
     }
 
-    /// Goes on with the builds that have not ended, unless somebody else does.
+    /// Continues the builds that have not ended, unless another process performs them.
     async fn perform(&self, post: &Post) -> Result<(), Error> {
         let open = open_builds(&self.project, &self.store).await?;
         let mut performing = self.desk.performing().await;

@@ -1,4 +1,4 @@
-//! `unstuck serve`: the inbox, the pages and the API of some projects.
+//! `unstuck serve`: serves the inbox, the pages and the API of several projects.
 
 mod aside;
 mod desk;
@@ -28,7 +28,6 @@ use desk::ServedDesk;
 pub(super) use face::Face;
 use keeper::Keeper;
 
-/// Carries it out.
 pub(crate) fn run(args: &Serve, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let projects = projects(args, dir)?;
     let settings = settings(args, &projects)?;
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &Serve, dir: Option<&Path>, terminal: &Terminal) -> Resu
     project::runtime()?.block_on(LocalSet::new().run_until(serving))
 }
 
-/// How it serves: what the options say, and for the rest the settings of the first project.
+/// Returns the server settings: those of the options, and otherwise those of the first project.
 fn settings(args: &Serve, projects: &[Project]) -> Result<Server, Error> {
     let mut server = match projects.first() {
         Some(project) => project.settings()?.settings.server.clone(),
@@ -56,7 +55,7 @@ fn settings(args: &Serve, projects: &[Project]) -> Result<Server, Error> {
     Ok(server)
 }
 
-/// The projects that are named, each by its own name.
+/// Finds the named projects, whose names must be unique.
 fn projects(args: &Serve, dir: Option<&Path>) -> Result<Vec<Project>, Error> {
     let folders: Vec<Option<&Path>> = if args.folders.is_empty() {
         vec![dir]
@@ -82,21 +81,21 @@ fn projects(args: &Serve, dir: Option<&Path>) -> Result<Vec<Project>, Error> {
             }
             None => named.insert(Arc::clone(project.name()), project.root().to_owned()),
         };
-        // Mistakes in settings are said before anything begins.
+        // Mistakes in the settings are reported before anything begins.
         project.settings()?;
         projects.push(project);
     }
     Ok(projects)
 }
 
-/// Everything that serves.
+/// The running parts of the server.
 struct Served {
     face: Face,
     keepers: Vec<Keeper>,
     stop: CancellationToken,
 }
 
-/// Who reads the questions of a project, as its settings say.
+/// Returns the audience of a project's questions, from its settings.
 fn audience(project: &Project) -> Audience {
     match project.settings().map(|resolved| resolved.settings.inbox.audience) {
         Ok(settings::Audience::Plain) => Audience::Plain,
@@ -133,12 +132,12 @@ impl Served {
         Ok(Self { face, keepers, stop })
     }
 
-    /// Says where it is, and how to get in.
+    /// Prints the address, and the ways to log in.
     fn greet(face: &Face, names: &[Arc<str>], terminal: &Terminal) -> Result<(), Error> {
         let (mut out, dim, code) = (terminal.styled(), style::DIM, style::CODE);
         let (base, here) = (face.base(), face.address());
         write!(out, "Serving {} at {code}{base}/{code:#}", names.join(", "))?;
-        // Behind a proxy both are good to know.
+        // Behind a proxy both addresses are useful.
         if base.ends_with(&here.to_string()) {
             writeln!(out)?;
         } else {
@@ -175,7 +174,7 @@ impl Served {
         tokio::pin!(serving);
         let all_begun = async {
             for begins in begins {
-                // One that does not begin says why by its end.
+                // A keeper that does not begin reports the reason at its end.
                 if begins.await.is_err() {
                     std::future::pending::<()>().await;
                 }

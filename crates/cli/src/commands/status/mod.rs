@@ -1,4 +1,4 @@
-//! `unstuck status`: where everything stands.
+//! `unstuck status`: shows the state of a project.
 
 mod page;
 
@@ -21,12 +21,11 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal};
 
-/// Carries it out.
 pub(crate) fn run(args: &Status, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let store = project.store()?;
     let now = project::now();
-    // Where everything stands is told even when the settings are broken.
+    // The state is shown even if the settings are broken.
     let settings = project.settings().ok();
     let policy = settings.map_or_else(Policy::default, |settings| settings.policy.clone());
     let day = policy.budget.day_number(now);
@@ -45,25 +44,25 @@ pub(crate) fn run(args: &Status, dir: Option<&Path>, terminal: &Terminal) -> Res
     Ok(Exit::Done)
 }
 
-/// Where a project stands, as `--json` writes it.
+/// The state of a project in its JSON form.
 #[derive(Serialize)]
 struct Standing {
     project: String,
-    /// Who works on it; nobody without one.
+    /// The holder, if there is one.
     holder: Option<Holder>,
-    /// Who runs the jobs at their times; nobody without one.
+    /// The process that runs the scheduled jobs, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     watcher: Option<Holder>,
     #[serde(skip)]
     performers: Performers,
-    /// Newest first.
+    /// Builds, newest first.
     builds: Vec<BuildStanding>,
-    /// The open ones, oldest first.
+    /// Open questions, oldest first.
     questions: Vec<QuestionRow>,
-    /// Answers to some of them that nobody has taken up yet.
+    /// Answers to open questions that have not been taken up yet.
     answers: Vec<Answer>,
     gates: Vec<GateRow>,
-    /// The latest first.
+    /// Signatures, latest first.
     signatures: Vec<SignatureRow>,
     spent_today: Amount,
 }
@@ -73,9 +72,9 @@ struct Standing {
 struct BuildStanding {
     #[serde(flatten)]
     build: BuildRow,
-    /// Whether a process that lives performs it.
+    /// Set if a live process performs it.
     is_at_work: bool,
-    /// Its tasks or jobs; those of builds that have ended are left out, except of the newest.
+    /// Its tasks or jobs; empty for ended builds, except the newest.
     rows: Vec<TaskRow>,
 }
 
@@ -112,13 +111,13 @@ impl Standing {
         })
     }
 
-    /// Whether a question was answered and the answer waits to be taken up.
+    /// Returns whether a question has an answer that has not been taken up yet.
     fn is_answered(&self, question: QuestionId) -> bool {
         self.answers.iter().any(|answer| answer.question == question)
     }
 }
 
-/// Whether it was a single action that is over: that is history, and there may be thousands.
+/// Returns whether a job was a single action that is over: these are history, and there may be thousands.
 fn is_done_with(row: &TaskRow) -> bool {
     row.spec.job.is_some_and(|job| job.one_action) && row.moved.state.has_ended()
 }

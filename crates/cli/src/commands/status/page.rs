@@ -1,4 +1,4 @@
-//! The page a person reads.
+//! The page of `status` for people.
 
 use std::io::{self, Write};
 
@@ -11,20 +11,20 @@ use crate::commands::jobs::{self, Present};
 use crate::render::stand::{self, Performer};
 use crate::render::{style, when, words, wrapped};
 
-/// How many tasks of a build are shown.
+/// Maximum number of tasks of a build that are shown.
 const TASKS_MAX: usize = 20;
-/// How many errors are shown.
+/// Maximum number of errors that are shown.
 const PROBLEMS_MAX: usize = 8;
-/// The widest a name may be before it is cut.
+/// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 36;
 
-/// How it is written.
+/// The parameters of the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     pub(super) now: Time,
-    /// Columns.
+    /// The width in columns.
     pub(super) width: usize,
-    /// With ids, codes and counters.
+    /// Show ids, codes and counters.
     pub(super) verbose: bool,
 }
 
@@ -111,7 +111,7 @@ impl Page<'_> {
         self.tasks(out, standing)
     }
 
-    /// How many tasks of a build wait for nothing but that their answer is taken up.
+    /// Returns how many tasks of a build only wait for their answer to be taken up.
     fn answered_of(&self, build: &BuildStanding) -> u32 {
         let answered = build.rows.iter().filter(|row| self.is_answered(&row.moved.state)).count();
         u32::try_from(answered).unwrap_or(u32::MAX)
@@ -128,7 +128,7 @@ impl Page<'_> {
         stand::task(state, performer, self.now)
     }
 
-    /// A job of the settings stands as people think of it.
+    /// Describes the state of a task; a job of the settings in the terms that people use.
     fn stands_of(&self, build: &BuildRow, row: &TaskRow) -> String {
         if stand::needed_no_change(row) {
             return "no change needed".to_owned();
@@ -220,7 +220,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// `met 3 times, 2 counted · 12 min ago`.
+    /// Formats how often an error was met, such as `met 3 times, 2 counted · 12 min ago`.
     fn met(&self, row: &SignatureRow) -> String {
         let total = usize::try_from(row.total).unwrap_or(usize::MAX);
         let times = words::number(total, "time", "times");
@@ -238,7 +238,7 @@ impl Page<'_> {
     }
 }
 
-/// What the engine counts: `t3 · nightly-sync · firing 4 · 2 attempts · 1 repair · AUTH_EXPIRED …`.
+/// Formats the engine's counters: `t3 · nightly-sync · firing 4 · 2 attempts · 1 repair · AUTH_EXPIRED …`.
 fn inside(row: &TaskRow) -> String {
     let TaskChange { firing, attempts, counters, failure, .. } = &row.moved;
     let transient = counters.transient.iter().map(|one| one.count).max().unwrap_or_default();
