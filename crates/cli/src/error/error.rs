@@ -48,7 +48,7 @@ pub(crate) enum Error {
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
-    /// Nothing was ever run in this project.
+    /// No run was ever started in this project.
     #[error("nothing was run yet in {}", root.display())]
     NothingHere {
         /// The root of the project.

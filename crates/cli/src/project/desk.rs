@@ -28,7 +28,7 @@ pub(crate) async fn send(
 
 /// A connection for several commands, one after the other.
 pub(crate) enum Line {
-    /// This process holds the project for a moment and performs no effects.
+    /// A loop of this process, which holds the project for a moment and performs no effects.
     Own {
         /// The handle of the loop.
         handle: Handle,

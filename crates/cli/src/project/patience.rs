@@ -18,7 +18,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 /// The process that holds the project.
 pub(super) enum Found<T> {
-    /// This process.
+    /// The current process.
     Ours(Box<Runner>),
     /// Another process, with a connection to it.
     Theirs(T),

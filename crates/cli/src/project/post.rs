@@ -12,9 +12,9 @@ use crate::error::Error;
 /// The connection to the decider: this process, or the holder. Clones share it.
 #[derive(Clone)]
 pub(crate) enum Post {
-    /// This process holds the project.
+    /// A handle of the loop: this process holds the project.
     Holder(Handle),
-    /// Another process holds the project.
+    /// A connection to the holder, another process.
     Guest(Client),
 }
 

@@ -74,7 +74,7 @@ struct BuildStanding {
     build: BuildRow,
     /// Set if a live process performs it.
     is_at_work: bool,
-    /// Its tasks or jobs; empty for ended builds, except the newest.
+    /// Tasks or jobs of the build; empty for ended builds, except the newest.
     rows: Vec<TaskRow>,
 }
 
