@@ -94,7 +94,7 @@ impl From<Phase> for WorkPhase {
     }
 }
 
-/// How an agent may repair a job.
+/// The `repair` table of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Repair {
@@ -115,7 +115,7 @@ impl Default for Repair {
     }
 }
 
-/// What happens with a repair that passes.
+/// The `repair.mode` setting: the treatment of a repair that passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RepairMode {
@@ -159,7 +159,7 @@ pub(super) fn twice(name: &str) -> (String, String) {
     (format!("there are two jobs called {name}"), "give one of them another name".to_owned())
 }
 
-/// What a job is called.
+/// The name of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct Name(String);

@@ -56,7 +56,7 @@ pub(crate) struct Settings {
     pub(crate) job: Vec<Job>,
 }
 
-/// Who works on the tasks.
+/// The `[agent]` section: the worker of the tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Agent {
@@ -155,7 +155,7 @@ impl Provider {
     }
 }
 
-/// What an agent program may do by itself.
+/// The `agent.permissions` setting: the permissions of an agent program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Permissions {
@@ -191,7 +191,7 @@ impl Default for Tokens {
     }
 }
 
-/// How a build is run.
+/// The `[run]` section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Run {
@@ -254,7 +254,7 @@ impl Default for Run {
     }
 }
 
-/// What a check means that was red before a task began.
+/// The `run.baseline` setting: the treatment of a check that was red before a task began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Baseline {
@@ -268,7 +268,7 @@ pub(crate) enum Baseline {
     Compare,
 }
 
-/// Which files agents may change, as globs from the root of the project.
+/// The `[scope]` section: the files that agents may change, as globs from the root of the project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Scope {
@@ -286,7 +286,7 @@ pub(crate) struct Scope {
     pub(crate) ask_first: Vec<String>,
 }
 
-/// What happens with a change outside the allowed paths.
+/// The `scope.mode` setting: the treatment of a change outside the allowed paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Mode {
@@ -299,7 +299,7 @@ pub(crate) enum Mode {
     Open,
 }
 
-/// Which commands agents may run, and with what.
+/// The `[commands]` section: the commands that agents may run, and their resources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Commands {
@@ -315,8 +315,9 @@ pub(crate) struct Commands {
     pub(crate) env: Vec<String>,
 }
 
-/// What agents, their commands, setup, checks and hooks can read, write and use, as far as this machine
-/// can hold it. Paths are relative to the root of the project; `~` is your home folder.
+/// The `[wall]` section: the files and resources that the sandboxes of agents, their commands, setup,
+/// checks and hooks grant, as far as this machine can enforce it. Paths are relative to the root of the
+/// project; `~` is the home folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WallSettings {
@@ -352,7 +353,7 @@ impl Default for WallSettings {
     }
 }
 
-/// What agents may do that cannot be taken back, without asking you.
+/// The `[actions]` section: irreversible actions that agents may take without an approval question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Actions {
@@ -380,7 +381,7 @@ pub(crate) struct AllowedAction {
     pub(crate) secrets: Vec<String>,
 }
 
-/// How questions are shown.
+/// The `[inbox]` section: the presentation of questions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Inbox {
@@ -389,7 +390,7 @@ pub(crate) struct Inbox {
     pub(crate) audience: Audience,
 }
 
-/// Who reads the questions.
+/// The `inbox.audience` setting: the readers of the questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Audience {
@@ -400,7 +401,8 @@ pub(crate) enum Audience {
     Plain,
 }
 
-/// What is checked before a change goes on. We run it, whatever the agent says.
+/// The `[validate]` section: the checks of a change. Unstuck runs them, whatever the agent states about its
+/// work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Validate {
@@ -436,7 +438,7 @@ impl Default for Validate {
     }
 }
 
-/// Where pull requests are opened: at GitHub, or at whoever speaks like it.
+/// The `[github]` section: pull requests at GitHub or a compatible service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Github {
@@ -464,7 +466,7 @@ impl Default for Github {
     }
 }
 
-/// How often to try again before a person is asked.
+/// The `[retry]` section: the limits of retries before a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Retry {
@@ -514,7 +516,7 @@ impl Default for Retry {
     }
 }
 
-/// How long to wait between tries. Each wait is twice the one before.
+/// The `[backoff]` section: the waits between retries. Each wait is twice the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Backoff {
@@ -532,7 +534,7 @@ impl Default for Backoff {
     }
 }
 
-/// How long to wait for a limited account before you are asked.
+/// The `[wait]` section: the waits for a limited account before a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Wait {
@@ -550,7 +552,7 @@ impl Default for Wait {
     }
 }
 
-/// What may be spent.
+/// The `[budget]` section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[expect(clippy::struct_field_names, reason = "they are written like this in the file")]
