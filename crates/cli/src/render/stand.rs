@@ -41,8 +41,8 @@ pub(crate) fn needed_no_change(row: &TaskRow) -> bool {
     row.moved.state == TaskState::Done && row.moved.unchanged.is_some()
 }
 
-/// Formats how many tasks of a build are done, with `all` in words: `1 of 3 tasks done, 1 needed no
-/// change`.
+/// Formats how many tasks of a build are done, with `all` in words:
+/// `1 of 3 tasks done, 1 needed no change`.
 pub(crate) fn counts(all: &str, build: &BuildRow, tasks: &[TaskRow]) -> String {
     let unchanged = tasks.iter().filter(|row| needed_no_change(row)).count();
     let done = (build.done as usize).saturating_sub(unchanged);

@@ -1,5 +1,5 @@
-//! `unstuck run`: performs tasks as a build, with commits as results and questions to a person. `unstuck
-//! resume`: continues unfinished builds.
+//! `unstuck run`: performs tasks as a build, with commits as results and questions to a person.
+//! `unstuck resume`: continues unfinished builds.
 
 mod begin;
 mod begun;
