@@ -1,9 +1,10 @@
-//! What an agent's processes get from its worktree, and what is put back after them.
+//! The environment and the sandbox of an agent's processes, and the restoration of the operator's
+//! repository after them.
 //!
-//! Pushing is refused through settings: every remote is rewritten, for pushing only, to an address
-//! that no transport knows, in the agent's repository and in its environment, which git puts above all
+//! Settings refuse pushes: every remote is rewritten, for pushing only, to an address that no
+//! transport knows, in the agent's repository and in its environment, which git ranks above all
 //! files. Fetching works. An agent that names an address itself with a clean environment gets past
-//! this; that it has no credentials, and that `git` is shimmed, is for others to see to.
+//! this; other modules make sure that it has no credentials and that `git` is shimmed.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -23,24 +24,25 @@ use super::workspace::Workspace;
 use crate::git::{Oid, Reach, Restored, Snapshot, kept_ref};
 use crate::process::{Held, Private, Wall};
 
-/// No transport of git's goes by this name, and the message that git prints then is a pointer.
+/// An address that no transport of git handles; the message that git prints for it tells the agent
+/// what to use instead.
 pub(super) const REFUSED: &str = "pushing-is-refused-here-use-unstuck-mutate:";
 const BEFORE: &str = "before";
-/// Where git keeps what was stashed.
+/// The ref under which git keeps the stash.
 const STASH: &str = "refs/stash";
-/// What git changes in a repository at a commit. Settings and hooks are not among it.
+/// Folders of a repository that git changes at a commit. Settings and hooks are not among them.
 const COMMITTING: [&str; 3] = ["objects", "refs", "logs"];
-/// Where programs put what they need for a moment, beside what `TMPDIR` says.
+/// Folders for temporary files, beside the one that `TMPDIR` names.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 impl Workspace {
-    /// Changes to the environment of everything that the agent runs.
+    /// Returns the changes to the environment of everything that the agent runs.
     pub async fn environment(
         &self,
         run: RunId,
     ) -> Result<Vec<(OsString, Option<OsString>)>, Fault> {
         let (urls, push_urls) = self.project.git.remote_urls().await?;
-        // The longest rewrite wins, and a whole address is the longest there is.
+        // Git applies the longest matching rewrite, and a whole address is the longest there is.
         let mut settings = vec![(format!("url.{REFUSED}.pushInsteadOf"), String::new())];
         for url in urls {
             settings.push((format!("url.{REFUSED}.pushInsteadOf"), without_login(&url)));
@@ -56,7 +58,7 @@ impl Workspace {
             ("GIT_COMMITTER_EMAIL".to_owned(), address(run)),
             ("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string()),
         ];
-        // Without its own repository an agent's git would find the person's, further up.
+        // Without its own repository, the agent's git would find the operator's further up.
         if let Some(above) = self.directory.parent().filter(|_| self.private.is_some()) {
             let above = above.display().to_string();
             variables.push(("GIT_CEILING_DIRECTORIES".to_owned(), above));
@@ -68,9 +70,10 @@ impl Workspace {
         Ok(variables.into_iter().map(|(name, value)| (name.into(), Some(value.into()))).collect())
     }
 
-    /// What processes that an agent can influence are kept from: they write below the worktree, below
-    /// folders that it shares, and to places for temporary files. They have a home folder of their own.
-    /// Of the person's repository they write to nothing, unless they work in the person's own tree.
+    /// Returns the sandbox of processes that an agent can influence: they write below the worktree,
+    /// below folders that it shares, and to folders for temporary files. They have a private home
+    /// folder. They cannot write to the operator's repository, unless they work in the operator's
+    /// own tree.
     pub fn wall(&self, environment: &[(OsString, OsString)]) -> Wall {
         let common = &self.project.layout.common_dir;
         let shared = self.shared.iter().map(|path| self.project.root.join(path));
@@ -85,27 +88,28 @@ impl Workspace {
         wall
     }
 
-    /// How commands are run behind the wall of this workspace.
+    /// Returns a shell that runs commands in the sandbox of this workspace.
     pub fn behind_wall(&self, shell: &Shell) -> Shell {
         let inherited = shell.inherits_environment.then(std::env::vars_os).into_iter().flatten();
         let set =
             |(name, value): &(OsString, Option<OsString>)| Some((name.clone(), value.clone()?));
-        // What the shell sets comes first, and is found first.
+        // Variables that the shell sets come first, and are found first.
         let environment = shell.environment.iter().filter_map(set).chain(inherited);
         let environment: Vec<_> = environment.collect();
         Shell { wall: self.wall(&environment).with(&shell.wall), ..shell.clone() }
     }
 
-    /// Whether an agent could write to the person's repository behind its wall, of which the machine
-    /// held so much. A place that it may write to can hold the repository itself.
+    /// Returns whether an agent could have written to the operator's repository, given its sandbox
+    /// and the extent to which the machine enforced it. A writable folder can contain the
+    /// repository itself.
     pub fn reach(&self, held: Held, wall: &Wall) -> Reach {
         let layout = &self.project.layout;
         let folders = [&layout.common_dir, &layout.git_dir];
-        // A folder that takes the place of another hides what is there.
+        // A folder that replaces another hides its files.
         let replaced =
             |place: &Path| held.namespaces && wall.private.iter().any(|one| one.at == place);
         let holds = |place: &PathBuf| {
-            // A name may lead there through a link.
+            // The path may be a link to the repository.
             let real = place.canonicalize().unwrap_or_else(|_| place.clone());
             !replaced(place) && folders.iter().any(|folder| folder.starts_with(&real))
         };
@@ -113,7 +117,7 @@ impl Workspace {
         if held.files.is_full() && !exposed { Reach::Held } else { Reach::Unknown }
     }
 
-    /// Notes what the person's repository is like, before an attempt.
+    /// Records the state of the operator's repository, before an attempt.
     pub(super) async fn note_shared(&self) -> Result<(), Fault> {
         let before = Snapshot::take(&self.project.git, &self.project.layout).await?;
         let bytes = serde_json::to_vec(&before)
@@ -121,10 +125,10 @@ impl Workspace {
         self.state.write(BEFORE, &bytes).map(drop)
     }
 
-    /// Puts settings, hooks, refs and the checked-out branch of the person's repository back as they
-    /// were before the attempt, and takes what git would run out of the agent's own. This comes first
-    /// after an attempt: settings decide what every other git command runs. `reach` says whether the
-    /// agent could have written to the person's repository.
+    /// Restores settings, hooks, refs and the checked-out branch of the operator's repository to
+    /// their state before the attempt, and removes everything from the agent's repository that git
+    /// would run. This comes first after an attempt: settings decide what every other git command
+    /// runs. `reach` says whether the agent could have written to the operator's repository.
     pub async fn restore_shared(&self, run: RunId, reach: Reach) -> Result<Restored, Fault> {
         let Some(bytes) = self.state.read(BEFORE)? else { return Ok(Restored::default()) };
         let before: Snapshot = serde_json::from_slice(&bytes)
@@ -142,15 +146,15 @@ impl Workspace {
         Ok(restored)
     }
 
-    /// Refs of ours that are there as long as the task is worked on.
+    /// Returns the refs of Unstuck that must exist as long as the task is worked on.
     fn needed_refs(&self) -> Vec<String> {
         let Place { build, .. } = self.place;
         let own = [self.place.base(), self.place.branch()];
         own.into_iter().chain([build_branch(build), build_start(build), build_tip(build)]).collect()
     }
 
-    /// Finds commits that the agent left on a branch, or in the stash, while the worktree is as it
-    /// found it. That is no attempt without a change: the agent is told where its work is.
+    /// Finds commits that the agent left on another branch, or in the stash, with the worktree
+    /// unchanged. Such an attempt is not one without a change: the agent is told where its work is.
     pub async fn find_work_elsewhere(&self, restored: &Restored) -> Result<Option<Fault>, Fault> {
         if let Some(fault) = self.find_work_in_submodules().await? {
             return Ok(Some(fault));
@@ -176,8 +180,8 @@ impl Workspace {
         Ok(None)
     }
 
-    /// Branches and the stash of the agent, other than the branch that it was given, which no ref of
-    /// the person's repository names.
+    /// Returns the agent's branches and stash, except the branch that it was given and those at a
+    /// commit that a ref of the operator's repository names.
     async fn refs_of_agent(&self, restored: &Restored) -> Result<BTreeMap<String, Oid>, Fault> {
         let is_work = |name: &str| name.starts_with("refs/heads/") || name == STASH;
         let Some(private) = &self.private else {
@@ -195,9 +199,9 @@ impl Workspace {
     }
 }
 
-/// The wall around what runs in `directory`, a working tree of the project at `root`: it writes there
-/// and to places for temporary files, and reads the project. What it finds as its home folder and as
-/// places for temporary files lies below `private`.
+/// Returns the sandbox for processes in `directory`, a working tree of the project at `root`: they
+/// write there and to folders for temporary files, and read the project. Their home folder and
+/// their folders for temporary files are below `private`.
 pub fn wall_around(
     root: &Path,
     directory: &Path,
@@ -213,14 +217,14 @@ pub fn wall_around(
     wall.readable.push(root.to_owned());
     let instead = |at, name| Private { at, folder: private.join(name) };
     wall.private.extend(temporary.into_iter().map(|at| instead(at, "temporary")));
-    // A project that is the home folder itself stays where it is.
+    // A project that is the home folder itself stays visible.
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     let home = home.filter(|home| root.canonicalize().is_ok_and(|root| root != *home));
     wall.private.extend(home.map(|at| instead(at, "home")));
     wall
 }
 
-/// An address without the name and the password or token that it holds: agents read it.
+/// Removes the user name and the password or token from a URL, because agents read it.
 fn without_login(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let host = rest.find('/').unwrap_or(rest.len());
@@ -230,14 +234,14 @@ fn without_login(url: &str) -> String {
     }
 }
 
-/// Other folders that the person's repository has objects from.
+/// Returns the other folders that the operator's repository takes objects from.
 fn alternates(objects: &Path) -> Vec<PathBuf> {
     let listed = fs::read(objects.join("info/alternates")).unwrap_or_default();
     let lines = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| objects.join(OsStr::from_bytes(line))).collect()
 }
 
-/// The work is in the repository, and not where it is looked for.
+/// Returns the fault of work that is on a branch or in the stash, and not in the worktree.
 fn on_another_branch(name: &str, commit: &Oid) -> Fault {
     let place = match name.strip_prefix("refs/heads/") {
         Some(branch) => format!("on the branch {branch}"),

@@ -1,10 +1,10 @@
-//! A second way to everything that the person's repository holds, made before agents begin.
+//! A backup of the operator's repository, made before agents begin.
 //!
-//! Refs are kept under `refs/unstuck/backup/<build>`; settings, hooks, the checked-out branch and the
-//! list of packed refs as copies, objects and logs as further names of the same files (hard links),
-//! which take no space and outlive the first name. What an agent that nothing keeps out has removed
-//! gets its name back after the attempt. Where a disk has no hard links, or the two places are on
-//! different ones, objects are not covered.
+//! Refs are kept under `refs/unstuck/backup/<build>`; settings, hooks, the checked-out branch and
+//! the list of packed refs as copies; objects and logs as hard links, which take no space and
+//! outlive the original name. Files that an unsandboxed agent removed are restored after the
+//! attempt. Where the file system has no hard links, or the two folders are on different ones,
+//! objects are not covered.
 
 use std::fs::{self, FileType};
 use std::io;
@@ -17,24 +17,25 @@ use super::names::build_backup;
 use super::project::{FOLDER, Project};
 use super::state::failed;
 
-/// What is kept as further names: git adds to these folders and does not write into what is there.
+/// Folders that are kept as hard links: git adds files to them and does not write into existing
+/// ones.
 const LINKED: [&str; 2] = [OBJECTS, LOGS];
 const OBJECTS: &str = "objects";
 const LOGS: &str = "logs";
-/// Refs of ours, which are no part of what the person has.
+/// Prefixes of refs that Unstuck made, which are not backed up.
 const OURS: [&str; 2] = ["refs/unstuck/", "refs/heads/unstuck/"];
-/// For how many builds it is kept.
+/// Number of builds whose backup is kept.
 const KEPT_BUILDS: u32 = 3;
-/// What is kept as copies.
+/// Files and folders that are kept as copies.
 const COPIED: [&str; 5] = ["HEAD", "config", "packed-refs", "hooks", "info"];
-/// What makes a folder a repository, beside those.
+/// Further folders that git requires of a repository.
 const FOLDERS: [&str; 3] = ["objects/info", "objects/pack", "refs/heads"];
-/// Says that refs and copies are kept, so that later attempts add objects alone.
+/// Name of the marker file: refs and copies are kept, so that later attempts add objects alone.
 const COMPLETE: &str = "complete";
 
 impl Project {
-    /// Keeps everything that the person's repository holds for the time of a build: all of it before
-    /// the first attempt, and before each later one what came since.
+    /// Backs up the operator's repository for the time of a build: all of it before the first
+    /// attempt, and the additions before each later one.
     pub(super) async fn back_up(&self, build: BuildId) -> Result<(), Fault> {
         let folder = self.backup(build);
         if !folder.join(COMPLETE).exists() {
@@ -57,14 +58,14 @@ impl Project {
             self.forget_old_backups(build).await?;
         }
         for name in LINKED {
-            // The work goes on where there can be no further names.
+            // The work continues where hard links are not possible.
             let _ = link_missing(&self.layout.common_dir.join(name), &folder.join(name));
         }
         Ok(())
     }
 
-    /// Lets go of what was kept for builds long before this one. One of them that is still worked on
-    /// keeps everything anew.
+    /// Removes the backups of builds long before this one. A build among them that is still worked
+    /// on makes a new backup.
     async fn forget_old_backups(&self, build: BuildId) -> Result<(), Fault> {
         let folders = fs::read_dir(self.root.join(FOLDER).join("backup"));
         for entry in folders.into_iter().flatten().flatten() {
@@ -77,7 +78,8 @@ impl Project {
         Ok(())
     }
 
-    /// Gives back what is gone from the person's repository since it was kept. Refs are for others.
+    /// Restores files that have disappeared from the operator's repository since the backup. Refs
+    /// are restored elsewhere.
     pub(super) fn mend(&self, build: BuildId) -> Result<(), Fault> {
         let (folder, common) = (self.backup(build), &self.layout.common_dir);
         if !folder.join(COMPLETE).exists() {
@@ -91,7 +93,7 @@ impl Project {
                 copy_missing(&folder.join(name), &common.join(name))?;
             }
             link_missing(&folder.join(OBJECTS), &common.join(OBJECTS))?;
-            // Logs of branches that went since are not wanted back one by one.
+            // Logs of single branches that were deleted since are not restored.
             if common.join(LOGS).exists() {
                 return Ok(());
             }
@@ -100,7 +102,7 @@ impl Project {
         mend().map_err(|error| failed(common, &error))
     }
 
-    /// Lets go of what was kept for a build that is over.
+    /// Removes the backup of a build that is over.
     pub async fn forget_backup(&self, build: BuildId) -> Result<(), Fault> {
         let folder = self.backup(build);
         match fs::remove_dir_all(&folder) {
@@ -118,8 +120,8 @@ impl Project {
     }
 }
 
-/// Gives each file below `from` that is not below `to` a name there. Git's own temporary files and
-/// whatever goes meanwhile are left out.
+/// Hard-links each file below `from` that is missing below `to`. Skips git's own temporary files
+/// and files that disappear meanwhile.
 fn link_missing(from: &Path, to: &Path) -> io::Result<()> {
     each_missing(
         from,
@@ -171,7 +173,8 @@ fn each_missing(
     Ok(())
 }
 
-/// Another git may make or remove the same file meanwhile.
+/// Returns whether another git process has caused an error by making or removing the same file
+/// meanwhile.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists)
 }

@@ -1,4 +1,4 @@
-//! Paths that tools make beside the work, by the names that their ecosystems agree on.
+//! Recognizes by-products of tools, by the names that their ecosystems agree on.
 //!
 //! A name that could be anything (`dist`, `build`, `target`) counts only beside the file of the tool
 //! that makes it, or where it holds what the tool makes. A compiled file is told by its bytes where its
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// A folder that a tool fills.
 struct Folder {
     name: &'static str,
-    /// One of these files stands beside it, or in it; none where the name says enough.
+    /// Files of which at least one has to be beside the folder; empty if the name is unambiguous.
     beside: &'static [&'static str],
 }
 
@@ -59,9 +59,10 @@ const FOLDERS: &[Folder] = &[
     folder("deps", &["mix.exs"]),
     folder("vendor", &["composer.json"]),
 ];
-/// A virtual environment of Python under any name has this file in it.
+/// Name of the file that every virtual environment of Python contains, whatever its folder is
+/// called.
 const ENVIRONMENT_MARK: &str = "pyvenv.cfg";
-/// Endings of folders that packaging tools of Python make.
+/// Suffixes of folders that packaging tools of Python make.
 const FOLDER_ENDINGS: [&str; 2] = [".egg-info", ".dist-info"];
 /// What Python's packaging tools put into `build`, by its beginning.
 const IN_PYTHON_BUILD: [&str; 3] = ["lib", "bdist.", "temp."];
@@ -86,16 +87,16 @@ const FILES: [&str; 7] = [
     "yarn-error.log",
 ];
 
-/// What makes a path a by-product.
+/// The reason why a path is a by-product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ByProduct {
-    /// It lies in, or is, this folder of a tool, counted from the worktree.
+    /// The path is, or is in, this folder of a tool, relative to the worktree.
     Below(PathBuf),
-    /// The file itself is one.
+    /// The file itself is a by-product.
     File,
 }
 
-/// Why a path within the worktree `root` is a tool's and nobody's work; nothing where it is not.
+/// Returns why a path within the worktree `root` is a by-product, or `None` if it is not.
 pub(super) fn by_product(root: &Path, path: &Path) -> Option<ByProduct> {
     let mut above = PathBuf::new();
     for part in path {

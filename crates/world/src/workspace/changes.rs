@@ -1,9 +1,9 @@
-//! What a task changed: the difference between its base and the files that are there.
+//! The change of a task: the difference between its base and the files in the worktree.
 //!
-//! It is one `git status` with an index of our own that holds the base, and only what that says
-//! about the working tree counts. So it does not matter who made a change, whether it was committed
-//! or staged, or what the agent told its own index to overlook. Files that git ignores are no part
-//! of a change, and neither is what setup, checks and tools leave beside the work (`footprint.rs`,
+//! The difference is one `git status` with a separate index that holds the base, and only its
+//! report about the working tree counts. So it does not matter who made a change, whether it was
+//! committed or staged, or what the agent told its own index to overlook. Files that git ignores
+//! are no part of a change, and neither are by-products of setup, checks and tools (`footprint.rs`,
 //! `by_product.rs`): they are never committed either.
 
 use std::collections::BTreeSet;
@@ -19,46 +19,46 @@ use crate::git::raw::Difference;
 use crate::git::status::{Changed, Entry, State};
 use crate::git::{Mode, Oid};
 
-/// What became of a path.
+/// The kind of change to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// It is new.
+    /// The path is new.
     Added,
-    /// Its content changed.
+    /// The content changed.
     Modified,
-    /// It can be executed now, or no longer, whatever else changed.
+    /// The executable bit changed, with or without the content.
     ModeChanged,
-    /// It became another kind of thing: a link, a file.
+    /// The path became another kind of object, such as a link in place of a file.
     TypeChanged,
-    /// It is gone.
+    /// The path no longer exists.
     Deleted,
-    /// A repository of its own, which git does not look into.
+    /// A nested repository, which git does not look into.
     Repository,
 }
 
-/// One path that a task changed. A rename is a path that is gone and one that is new, because the
-/// fence has to judge both.
+/// A path that a task changed. A rename is a deleted path and a new one, because the scope has to
+/// judge both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Which one, within the worktree.
+    /// The path, relative to the worktree.
     pub path: PathBuf,
-    /// What became of it.
+    /// The kind of change.
     pub kind: ChangeKind,
 }
 
-/// What a worktree held at one time, so that what is looked through is what is committed.
+/// The content of a worktree at one time, so that exactly the inspected content is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The commit that the change is counted from.
     pub(super) base: Oid,
-    /// All of it as a tree.
+    /// The whole content as a tree.
     pub(super) tree: Oid,
 }
 
 impl Workspace {
-    /// The work: everything that differs from the base, whoever changed it, without what setup,
-    /// checks and tools left beside it.
+    /// Returns the work: every path that differs from the base, regardless of who changed it,
+    /// without by-products of setup, checks and tools.
     pub async fn changes(&self) -> Result<Vec<Change>, Fault> {
         let entries = self.ours().status().await?;
         let new = entries.iter().filter_map(|entry| match entry {
@@ -83,7 +83,7 @@ impl Workspace {
 
     fn change(&self, entry: Entry) -> Option<Change> {
         match entry {
-            // What is changed within a submodule is no part of a commit.
+            // Changes within a submodule are no part of a commit.
             Entry::Changed(changed) if changed.submodule.is_some_and(|inside| !inside.commit) => {
                 None
             }
@@ -91,9 +91,9 @@ impl Workspace {
                 let kind = kind(&changed);
                 Some(Change { path: changed.path, kind })
             }
-            // What the index says about the last commit of the agent means nothing.
+            // The staged state compares with the agent's last commit and has no meaning here.
             Entry::Changed(_) | Entry::Ignored { .. } => None,
-            // There are no conflicts in an index that was read from one tree.
+            // An index that was read from one tree has no conflicts.
             Entry::Unmerged { path } => Some(Change { path, kind: ChangeKind::Modified }),
             Entry::Untracked { path, .. } if self.is_shared(&path) => None,
             Entry::Untracked { path, repository } => {
@@ -107,7 +107,7 @@ impl Workspace {
         self.shared.iter().any(|shared| path.starts_with(shared))
     }
 
-    /// The whole worktree as a tree, without what git ignores and repositories of their own.
+    /// Writes the whole worktree as a tree, without ignored files and nested repositories.
     pub(super) async fn tree(&self, changes: &[Change]) -> Result<Oid, Fault> {
         let scratch = self.scratch()?;
         let of = |kinds: fn(ChangeKind) -> bool| {
@@ -115,51 +115,51 @@ impl Workspace {
             changes.map(|change| change.path.as_path())
         };
         let there = |kind| !matches!(kind, ChangeKind::Deleted | ChangeKind::Repository);
-        // A folder that became a link is in the way of what it held.
+        // Deletions come first: a folder that became a link is in the way of its former files.
         scratch.take_out(of(|kind| kind == ChangeKind::Deleted)).await?;
         scratch.take_in(of(there)).await?;
         scratch.write_tree().await
     }
 
-    /// What the worktree holds now.
+    /// Returns the current content of the worktree, after finishing a move that was interrupted.
     pub async fn content(&self) -> Result<Content, Fault> {
         self.finish_move().await?;
         let base = self.base().await?;
         Ok(Content { base, tree: self.tree(&self.changes().await?).await? })
     }
 
-    /// Every path that differs from the base, with what was there and what is.
+    /// Returns every path that differs from the base, with its old and new state.
     pub async fn differences(&self) -> Result<Vec<Difference>, Fault> {
         let Content { base, tree } = self.content().await?;
         self.git.differences(&base, &tree).await
     }
 
-    /// The paths that the work of the build changed, up to what this worktree holds.
+    /// Returns the paths that the build changed, from its start up to the content of this worktree.
     pub async fn changed_by_build(&self) -> Result<BTreeSet<PathBuf>, Fault> {
         let (start, tree) = self.since_start().await?;
         let differences = self.git.differences(&start, &tree).await?;
         Ok(differences.into_iter().map(|difference| difference.path).collect())
     }
 
-    /// What the work of the build did to these paths, as a patch.
+    /// Returns the changes that the build made to these paths, as a patch.
     pub async fn patch_by_build(&self, paths: &[PathBuf]) -> Result<Vec<u8>, Fault> {
         let (start, tree) = self.since_start().await?;
         self.git.patch_of(&start, &tree, paths).await
     }
 
-    /// The tree that the build started from, and the one that is there.
+    /// Returns the tree that the build started from, and the current one.
     async fn since_start(&self) -> Result<(Oid, Oid), Fault> {
         let start = self.git.commit_of(&build_start(self.place.build)).await?;
         let Content { base, tree } = self.content().await?;
         Ok((self.tree_of(&start.unwrap_or(base)).await?, tree))
     }
 
-    /// The change as one text, as the core reads it.
+    /// Returns the change as one patch, in the form that the core reads.
     pub async fn patch(&self) -> Result<Vec<u8>, Fault> {
         self.patch_of(&self.content().await?).await
     }
 
-    /// The same, of what it held then.
+    /// Returns the patch of a content that was read earlier.
     pub async fn patch_of(&self, content: &Content) -> Result<Vec<u8>, Fault> {
         self.git.patch(&self.tree_of(&content.base).await?, &content.tree).await
     }

@@ -1,4 +1,4 @@
-//! Committing what was checked.
+//! Commits the checked content of a worktree.
 
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
@@ -9,34 +9,35 @@ use super::shell::Shell;
 use super::workspace::Workspace;
 use crate::git::{Hooks, NewCommit, Oid, Person};
 
-/// The words of a commit and whose they are.
+/// The message, author and time of a commit.
 #[derive(Clone, Debug)]
 pub struct Wording {
-    /// Its message.
+    /// The commit message, before hooks change it.
     pub message: String,
-    /// Who it is by.
+    /// The author and committer.
     pub person: Person,
-    /// When.
+    /// The time of the commit.
     pub at: Time,
 }
 
-/// What came of it.
+/// The outcome of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Committed {
-    /// There is nothing to commit: the worktree is as its base.
+    /// There is nothing to commit: the worktree equals its base.
     Nothing,
     /// The task's branch is at this commit, whose parent is the base.
     As {
-        /// The commit.
+        /// The hash of the commit.
         commit: Oid,
-        /// Whether a hook changed what is committed, so that it is not what was checked.
+        /// `true` if a hook changed the content, so that it differs from the checked one.
         by_hook: bool,
     },
 }
 
 impl Workspace {
-    /// Commits the whole change as one commit on the base, with the repository's hooks. The agent's
-    /// own commits are in it and not behind it. Doing it twice gives the same commit.
+    /// Commits the whole change as one commit on the base, and runs the repository's hooks. The
+    /// content of the agent's own commits is part of it; the commits are not its ancestors. A
+    /// repeated call makes the same commit.
     pub async fn commit(
         &self,
         content: &Content,
@@ -45,13 +46,13 @@ impl Workspace {
     ) -> Result<Committed, Fault> {
         let Content { base, tree: checked } = content;
         if *checked == self.tree_of(base).await? {
-            // Whatever the agent committed on the way there and back is nobody's.
+            // Commits of the agent that cancel each other out are dropped.
             self.point_branch(base, base).await?;
             return Ok(Committed::Nothing);
         }
         let hooks = self.hooks().await?;
         if Hook::OF_COMMIT.iter().any(|hook| hooks.may_have(hook.name())) {
-            // Checks have run code of the agent's since its attempt.
+            // Checks have run the agent's code since its attempt.
             self.clean_private().await?;
         }
         self.stand_at(base)?;
@@ -67,12 +68,13 @@ impl Workspace {
         };
         let commit = self.git.make_commit(new).await?;
         self.point_branch(base, &commit).await?;
-        // It may do what it likes; the commit is made.
+        // The commit is made, so the outcome of this hook does not matter.
         let _ = self.hook(Hook::PostCommit, &hooks, shell).await;
         Ok(Committed::As { commit, by_hook: tree != *checked })
     }
 
-    /// The commit that [`commit`](Self::commit) made; the base where there was nothing to commit.
+    /// Returns the commit that [`commit`](Self::commit) made, or the base if there was nothing to
+    /// commit.
     pub async fn commit_made(&self) -> Result<Oid, Fault> {
         let base = self.base().await?;
         if self.in_place {
@@ -82,7 +84,7 @@ impl Workspace {
         Ok(made.unwrap_or(base))
     }
 
-    /// The tree as the hook leaves it.
+    /// Returns the tree as the pre-commit hook leaves it.
     async fn past_hook(
         &self,
         (base, tree): (&Oid, &Oid),

@@ -1,11 +1,13 @@
-//! What setup, checks and git itself leave in a worktree: no work, and never committed.
+//! The footprint of setup, checks and git itself in a worktree: files that are no work, and never
+//! committed.
 //!
-//! It is known by comparison. A [`Mark`] is what differs from the base before commands of ours run;
-//! what differs afterwards and did not before is theirs. A new path counts from then on as theirs
-//! whatever becomes of it; one that setup made and the task's words name is work when it was changed
-//! since. A tracked file that setup changed counts as theirs while it is as setup left it; one that a
-//! check changed is put back, and so is what it wrote into the agent's own files (`own_bytes.rs`). The
-//! mark is on the disk while commands run, so that after a kill the comparison is made up for.
+//! It is found by comparison. A mark records the differences from the base before configured
+//! commands run; a difference that is new afterwards belongs to those commands. A new path belongs
+//! to them from then on, even if it changes later; one that setup made and that the task's text
+//! names is work once it has changed since. A tracked file that setup changed belongs to setup
+//! while it is as setup left it; one that a check changed is restored, and so are the agent's own
+//! files that it wrote to (`own_bytes.rs`). The mark is on disk while commands run, so that the
+//! comparison can be made up for after a kill.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -27,37 +29,40 @@ use crate::git::Git;
 use crate::git::status::{Entry, State};
 use crate::scope::Scope;
 
-/// What is known to be no work.
+/// Name of the state file that lists paths known to be no work.
 const FOOTPRINT: &str = "footprint";
-/// What differed before the commands that run, or ran when we were killed.
+/// Name of the state file with the differences from before the commands that run, or ran at a kill.
 const MARK: &str = "mark";
-/// Names of files and folders that the task's scope or its words speak of.
+/// Name of the state file with the names of files and folders that the task's scope or text
+/// mentions.
 const NAMED: &str = "named";
-/// Tracked files that checks have changed, each with a zero byte at its end.
+/// Name of the state file with the tracked files that checks have changed, each with a zero byte at
+/// its end.
 const CHECKED: &str = "checked";
-/// The digest of a file that is gone.
+/// The digest of a file that does not exist.
 pub(super) const GONE: &str = "-";
 
-/// Paths that differ from the base: new ones, and tracked ones with what they hold.
+/// Paths that differ from the base: new ones, and tracked ones with digests of their content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Footprint {
     made: BTreeSet<PathBuf>,
-    /// What setup left in the paths that it made.
+    /// Digests of the new paths as setup left them.
     left: BTreeMap<PathBuf, String>,
     held: BTreeMap<PathBuf, String>,
 }
 
-/// Whose commands run.
+/// The kind of commands that run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Author {
     /// Setup, whose changes to tracked files stay in the worktree.
     Setup,
-    /// A check, whose changes to tracked files are put back.
+    /// A check, whose changes to tracked files are restored.
     Check,
 }
 
 impl Footprint {
-    /// Records that end with a zero byte: `?` and a path, or `=` or `!`, a digest, a blank and a path.
+    /// Encodes the footprint as records that end with a zero byte: `?` and a path, or `=` or `!`, a
+    /// digest, a blank and a path.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for path in &self.made {
@@ -75,7 +80,8 @@ impl Footprint {
         bytes
     }
 
-    /// A record that cannot be read is left out: its path then counts as work, which is seen.
+    /// Decodes a footprint. Skips records that cannot be read: their paths then count as work,
+    /// which is visible.
     pub(super) fn decode(bytes: &[u8]) -> Self {
         let mut read = Self::default();
         for record in bytes.split(|byte| *byte == 0) {
@@ -97,14 +103,15 @@ impl Footprint {
         read
     }
 
-    /// The same with what the new paths hold.
+    /// Adds digests of the content of the new paths.
     pub(super) fn with_content(mut self, directory: &Path) -> Self {
         let left = self.made.iter().map(|path| (path.clone(), digest_of(&directory.join(path))));
         self.left = left.collect();
         self
     }
 
-    /// Adds what `there` has beyond `left`; tells which paths of `left` hold something else in `there`.
+    /// Adds the differences that `there` has beyond `left`, and returns the paths of `left` whose
+    /// content differs in `there`.
     pub(super) fn add_beyond(&mut self, left: &Self, there: &Self) -> Vec<PathBuf> {
         let mut of_both = Vec::new();
         for path in &there.made {
@@ -124,17 +131,17 @@ impl Footprint {
         of_both
     }
 
-    /// Whether a new path was made by commands of ours.
+    /// Returns whether configured commands made a new path.
     pub(super) fn made(&self, path: &Path) -> bool {
         self.made.contains(path)
     }
 
-    /// Whether a new path that setup made holds something else since.
+    /// Returns whether a new path that setup made has changed since.
     pub(super) fn differs(&self, directory: &Path, path: &Path) -> bool {
         self.left.get(path).is_some_and(|digest| *digest != digest_of(&directory.join(path)))
     }
 
-    /// Whether a tracked path holds what commands of ours, or git, left in it.
+    /// Returns whether a tracked path is exactly as configured commands, or git, left it.
     pub(super) fn holds(&self, directory: &Path, path: &Path) -> bool {
         self.held.get(path).is_some_and(|digest| *digest == digest_of(&directory.join(path)))
     }
@@ -150,7 +157,7 @@ impl Workspace {
         self.state.write(FOOTPRINT, &known.encode()).map(drop)
     }
 
-    /// Forgets all of it: the worktree is another one.
+    /// Removes all footprint data, for a worktree that is replaced.
     pub(super) fn forget_footprint(&self) -> Result<(), Fault> {
         self.forget_own()?;
         self.forget_own_index()?;
@@ -170,14 +177,14 @@ impl Workspace {
         self.state.write(NAMED, names.join("\n").as_bytes()).map(drop)
     }
 
-    /// Names of files and folders that the task's scope or its words speak of.
+    /// Returns the names of files and folders that the task's scope or text mentions.
     pub(super) fn named(&self) -> Result<BTreeSet<Vec<u8>>, Fault> {
         let named = self.state.read(NAMED)?.unwrap_or_default();
         let lines = named.split(|byte| *byte == b'\n').filter(|name| !name.is_empty());
         Ok(lines.map(<[u8]>::to_vec).collect())
     }
 
-    /// Runs a check of these changes; what it leaves is not the agent's.
+    /// Runs a check of these changes, and attributes its leftovers to the check, not to the agent.
     pub async fn watch_check<T>(
         &self,
         changes: &[Change],
@@ -196,8 +203,8 @@ impl Workspace {
         Ok(result)
     }
 
-    /// Notes what differs from the base before commands run. One that is there was left by a kill,
-    /// and nobody has worked since.
+    /// Records the differences from the base before commands run. An existing mark was left by a
+    /// kill and stays valid: no agent has worked since.
     pub(super) async fn set_mark(&self) -> Result<(), Fault> {
         if self.state.read(MARK)?.is_some() {
             return Ok(());
@@ -206,14 +213,15 @@ impl Workspace {
         self.state.write(MARK, &mark.encode()).map(drop)
     }
 
-    /// Adds what commands left to the footprint; tells which tracked files a check changed.
+    /// Adds the leftovers of commands to the footprint, and returns the tracked files that a check
+    /// changed.
     pub(super) async fn settle_mark(&self, author: Author) -> Result<Vec<PathBuf>, Fault> {
         let Some(mark) = self.state.read(MARK)? else { return Ok(Vec::new()) };
         let before = Footprint::decode(&mark);
         let after = self.differing(&self.ours()).await?;
         self.put_own_back(match author {
             Author::Check => PutBack::Rewritten(&after.held),
-            // A check was running when we were killed: setup keeps nothing.
+            // A check was running at the kill: setup keeps no copies.
             Author::Setup => PutBack::All,
         })?;
         let mut known = self.footprint()?;
@@ -240,7 +248,8 @@ impl Workspace {
         Ok(put_back)
     }
 
-    /// Lets tracked lock files be work that setup has changed since `before`, where `may_change` allows it.
+    /// Turns tracked lock files that setup has changed since `before` into work, where `may_change`
+    /// allows it.
     pub(super) fn give_locks_to_work(
         &self,
         before: &Footprint,
@@ -261,15 +270,16 @@ impl Workspace {
         self.state.write(CHECKED, &bytes.copied().collect::<Vec<u8>>()).map(drop)
     }
 
-    /// The tracked files that checks have changed here, before any work or after it.
+    /// Returns the tracked files that checks have changed in this worktree, before any work or
+    /// after it.
     pub fn changed_by_checks(&self) -> Result<BTreeSet<PathBuf>, Fault> {
         let bytes = self.state.read(CHECKED)?.unwrap_or_default();
         let paths = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
     }
 
-    /// Notes tracked files that git itself shows as changed in a worktree that it has just written:
-    /// line endings that it would write otherwise, modes that the file system does not keep.
+    /// Records tracked files that git shows as changed in a worktree it has just written: because
+    /// of line endings that it would write otherwise, or modes that the file system does not keep.
     pub(super) async fn note_untouched(&self, git: &Git) -> Result<(), Fault> {
         let mut known = self.footprint()?;
         let held = self.differing(git).await?.held;
@@ -280,7 +290,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// The same after the files were moved, where such files are known to be.
+    /// Repeats [`note_untouched`](Self::note_untouched) after the files were moved, if such files
+    /// are known.
     pub(super) async fn note_untouched_again(&self, git: &Git) -> Result<(), Fault> {
         if self.footprint()?.held.is_empty() {
             return Ok(());
@@ -288,7 +299,7 @@ impl Workspace {
         self.note_untouched(git).await
     }
 
-    /// Everything that differs from what an index holds.
+    /// Returns every difference between the worktree and the index of `git`.
     pub(super) async fn differing(&self, git: &Git) -> Result<Footprint, Fault> {
         let mut differing = Footprint::default();
         for entry in git.status().await? {
@@ -310,8 +321,8 @@ impl Workspace {
         Ok(differing)
     }
 
-    /// The new paths among `paths` that tools made beside the work: those of a known kind, unless the
-    /// base tracks files in the same folder or the task's scope names it.
+    /// Returns those of the new `paths` that tools made: those of a known kind, unless the base
+    /// tracks files in the same folder or the task's scope or text names it.
     pub(super) async fn by_products(
         &self,
         paths: impl Iterator<Item = &Path>,
@@ -345,7 +356,8 @@ impl Workspace {
     }
 }
 
-/// The files that a text names by a path or by a name with an ending, as `dist/index.html` does.
+/// Returns the files that a text names by a path or by a name with an extension, such as
+/// `dist/index.html`.
 fn files_named_in(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| c.is_whitespace() || "`'\"“”‘’()[]{}<>,;".contains(c));
     let words = words.map(|word| word.trim_end_matches(['.', ':', '!', '?']));

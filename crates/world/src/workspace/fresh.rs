@@ -1,7 +1,8 @@
-//! A checkout of a change in which no agent has worked: what passes there passes elsewhere.
+//! A fresh checkout of a change, in which no agent has worked: a check that passes there passes
+//! elsewhere.
 //!
-//! The worktree of a task holds more than its commit: what was installed, what earlier checks built, and
-//! a home folder that the agent has used. A check that passes because of that proves nothing.
+//! The worktree of a task holds more than its commit: installed packages, output of earlier checks,
+//! and a home folder that the agent has used. A check that passes because of those proves nothing.
 
 use std::fs;
 use std::path::Path;
@@ -21,20 +22,19 @@ use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::{Oid, RefChange};
 
-/// What the ids of tasks have in common whose places are such checkouts: no plan is that long.
+/// Offset of the task ids of fresh checkouts: no plan is that long.
 const FRESH: u32 = 1_000_000_000;
-/// Folders of packages.
 const PACKAGES: [&str; 6] =
     ["node_modules", "node_modules/.bin", ".venv", "venv", "vendor", "vendor/bundle"];
-/// Folders of programs that packages bring.
+/// Folders of programs that packages install.
 const PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
 /// Folders of the home folder that are only caches.
 const CACHES: [&str; 7] = [".cache", ".npm", ".cargo", ".rustup", "go", ".gradle", ".m2"];
-/// How many entries of a home folder are looked at.
+/// Maximum number of entries of a home folder that are inspected.
 const LOOKED_AT_MAX: usize = 2_000;
 
 impl Place {
-    /// The place of a checkout in which the change of this task is checked once more.
+    /// Returns the place of a checkout in which the change of this task is checked once more.
     #[must_use]
     pub const fn fresh(self) -> Self {
         Self { task: TaskId(FRESH + self.task.0), ..self }
@@ -42,7 +42,7 @@ impl Place {
 }
 
 impl Project {
-    /// Removes a checkout that only checks ran in, with everything about it.
+    /// Removes a checkout that only checks ran in, with its state and its refs.
     pub async fn discard(&self, place: Place) -> Result<(), Fault> {
         for folder in [self.worktree(place), self.state(place).folder().to_owned()] {
             remove_folder(&folder).map_err(|error| failed(&folder, &error))?;
@@ -58,14 +58,15 @@ impl Project {
 }
 
 impl Workspace {
-    /// A commit of what the worktree holds, which no ref leads to.
+    /// Commits the content of the worktree, without a ref that points to the commit.
     pub async fn commit_as_it_is(&self, now: Time) -> Result<Oid, Fault> {
         let Content { base, tree } = self.content().await?;
         self.snapshot_commit(&tree, &[base], "What is checked\n", now).await
     }
 
-    /// Whether what lies in the worktree and not in its commit may be why a check passes: something
-    /// was installed, packages changed, or files are gone that earlier builds were made of.
+    /// Returns whether a check may pass because of files in the worktree that are not in its
+    /// commit: packages were installed or changed, or files are deleted that earlier builds were
+    /// made of.
     pub async fn may_pass_by_leftovers(&self) -> Result<bool, Fault> {
         if self.in_place {
             return Ok(false);
@@ -74,7 +75,8 @@ impl Workspace {
         Ok(changes.iter().any(touches_builds) || self.has_installed())
     }
 
-    /// Whether packages or files of the home folder are newer than the note from before the work.
+    /// Returns whether packages or files of the home folder are newer than the note from before the
+    /// work.
     fn has_installed(&self) -> bool {
         let note = self.state.folder().join(NOTE);
         let Ok(since) = fs::metadata(&note).and_then(|note| note.modified()) else {
@@ -113,7 +115,7 @@ impl Workspace {
     }
 }
 
-/// Whether a change can make what was built or installed before it wrong.
+/// Returns whether a change can invalidate earlier build output or installed packages.
 fn touches_builds(change: &Change) -> bool {
     change.kind == ChangeKind::Deleted || is_manifest(&change.path)
 }

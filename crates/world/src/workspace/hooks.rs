@@ -1,7 +1,7 @@
-//! A repository's own hooks: respected, and run like any other command of the person's.
+//! Runs the repository's own hooks, like any other command of the operator's.
 //!
-//! `git commit` says 1 when a hook refuses and 1 when there is nothing to commit. Run by themselves,
-//! the hooks say which of them refused, and they are under a guard with an end.
+//! `git commit` exits with 1 when a hook refuses and with 1 when there is nothing to commit. Run
+//! separately, each hook reports its own refusal, and runs under a guard with a timeout.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::workspace::Workspace;
 use crate::git::{Hooks, Oid, Operation};
 use crate::process::{How, verdict};
 
-/// A hook that a commit passes, or a push.
+/// A hook that runs at a commit or a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
     PreCommit,
@@ -26,16 +26,16 @@ pub(super) enum Hook {
     PrePush,
 }
 
-/// Runs the hook before a push as git would: it reads what is pushed. Only a git from 2.40 on can be
-/// told to give a hook something to read.
+/// Shell command that runs the pre-push hook as git would, with the pushed refs on its standard
+/// input. `git hook run` can pass standard input to a hook only from git 2.40 on.
 const PUSH_HOOK: &str = r#"[ ! -x "$0" ] || printf '%s\n' "$3" | "$0" "$1" "$2""#;
-/// The message of a commit, while hooks may change it; where git itself has it.
+/// Name of the file with the commit message, which hooks may change; git uses the same.
 const MESSAGE: &str = "COMMIT_EDITMSG";
-/// Longer than any message of a commit.
+/// Maximum size of a commit message, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 1_024 * 1_024;
 
 impl Hook {
-    /// Those that a commit passes.
+    /// The hooks that run at a commit, in git's order.
     pub(super) const OF_COMMIT: [Self; 4] =
         [Self::PreCommit, Self::PrepareMessage, Self::Message, Self::PostCommit];
 
@@ -51,9 +51,8 @@ impl Hook {
 }
 
 impl Workspace {
-    /// Asks the repository's own hook whether `commit` may be pushed to `remote` as `reference` (a
-    /// full name); no hook refuses nothing. One that refuses is `VALIDATION_PRE_PUSH`, and nothing
-    /// was sent.
+    /// Runs the repository's pre-push hook, if there is one, for a push of `commit` to `remote` as
+    /// `reference` (a full name). A refusal is `VALIDATION_PRE_PUSH`, and nothing is sent.
     pub async fn pass_push_hook(
         &self,
         remote: &str,
@@ -67,7 +66,8 @@ impl Workspace {
         }
         let there = self.git.ls_remote(remote, reference).await?;
         let there = there.map_or_else(|| "0".repeat(commit.as_str().len()), |oid| oid.to_string());
-        // What git itself tells it: what is sent, by name and by hash, and what it is to replace.
+        // The line that git passes: the name and hash of the pushed commit, and the remote ref with
+        // its current hash.
         let told = format!("{commit} {commit} {reference} {there}");
         let url = self.git.push_url(remote).await?;
         let file = hooks.file(Hook::PrePush.name()).into_os_string();
@@ -76,12 +76,12 @@ impl Workspace {
         self.run_hook((Hook::PrePush, &hooks), OsStr::new("sh"), &arguments, shell).await
     }
 
-    /// Where its hooks may be.
+    /// Returns the folders that may hold the repository's hooks.
     pub(super) async fn hooks(&self) -> Result<Hooks, Fault> {
         self.git.hooks(&self.project.layout.common_dir.join("hooks")).await
     }
 
-    /// Runs a hook of a commit, if there is one. One that refuses is `VALIDATION_PRE_COMMIT`.
+    /// Runs a commit hook, if there is one. A refusal is `VALIDATION_PRE_COMMIT`.
     pub(super) async fn hook(&self, hook: Hook, of: &Hooks, shell: &Shell) -> Result<(), Fault> {
         if !of.may_have(hook.name()) {
             return Ok(());
@@ -137,8 +137,8 @@ impl Workspace {
         }
     }
 
-    /// The index as a hook left it, as a tree in the person's repository. Git is run there like the
-    /// hook itself: what it reads is the agent's.
+    /// Writes the index that a hook left as a tree in the operator's repository. Runs git in the
+    /// sandbox, like the hook itself, because it reads the agent's files.
     pub(super) async fn tree_of_hook(&self, base: &Oid, shell: &Shell) -> Result<Oid, Fault> {
         if self.private.is_none() {
             return self.git.write_tree().await;
@@ -156,7 +156,7 @@ impl Workspace {
         if self.take_over(&tree, base).await { Ok(tree) } else { Err(unreadable()) }
     }
 
-    /// Passes the words of a commit to the hooks that may change them.
+    /// Passes a commit message to the hooks that may change it, and returns the result.
     pub(super) async fn pass_message_hooks(
         &self,
         message: &str,
@@ -180,12 +180,12 @@ impl Workspace {
         })
     }
 
-    /// The git folder that the agent, and hooks, find in the worktree.
+    /// Returns the git folder that the agent, and hooks, find in the worktree.
     fn agents_git_dir(&self) -> &Path {
         self.private.as_ref().map_or(&self.git_dir, |private| private.folder())
     }
 
-    /// What git itself gives to hooks in a worktree.
+    /// Returns the variables that git itself sets for hooks in a worktree.
     fn hook_environment(&self) -> Vec<(OsString, Option<OsString>)> {
         let set = |name: &str, value: OsString| (OsString::from(name), Some(value));
         let git_dir = self.agents_git_dir();

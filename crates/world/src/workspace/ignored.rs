@@ -1,5 +1,5 @@
-//! Files that an agent made and that git ignores: no commit can hold them, so no check may rest on
-//! them. They are moved out of the worktree before it is checked, and kept.
+//! Files that an agent made and that git ignores: no commit can hold them, so no check may depend
+//! on them. They are moved out of the worktree before it is checked, and kept.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,9 +18,9 @@ use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::Operation;
 
-/// The ignored files that were there before the agent came.
+/// Name of the note that lists the ignored files from before the agent's work.
 pub(super) const NOTE: &str = "ignored";
-/// Those that setup made since, before a check.
+/// Name of the note that lists the ignored files that setup has made since, before a check.
 const OF_SETUP: &str = "ignored-of-setup";
 /// A copy of the agent's index while it is read.
 const AGENTS_INDEX: &str = "index.seen";
@@ -28,8 +28,8 @@ const AGENTS_INDEX: &str = "index.seen";
 const NAMED_MAX: usize = 8;
 
 impl Workspace {
-    /// Notes which ignored files are there before an agent works. An attempt that goes on in the same
-    /// files keeps the older note.
+    /// Records the ignored files that exist before an agent works. An attempt that continues in the
+    /// same files keeps the older note.
     pub async fn note_ignored(&self, start: Start) -> Result<(), Fault> {
         let is_new = matches!(start, Start::Fresh | Start::NewWorktree);
         if self.in_place || !is_new && self.state.read(NOTE)?.is_some() {
@@ -39,7 +39,8 @@ impl Workspace {
         self.state.write(NOTE, &self.ignored_list().await?).map(drop)
     }
 
-    /// Notes which ignored files are there after setup ran again: those of the agent were moved out before.
+    /// Records the ignored files that exist after setup ran again: those of the agent were moved
+    /// out before.
     pub(super) async fn note_ignored_of_setup(&self) -> Result<(), Fault> {
         if self.in_place {
             return Ok(());
@@ -73,7 +74,7 @@ impl Workspace {
         Ok(new)
     }
 
-    /// The ignored files of a run that were moved out of the worktree.
+    /// Returns the ignored files of a run that were moved out of the worktree.
     pub fn set_aside_of(&self, run: RunId) -> Vec<PathBuf> {
         let keep = self.ignored_kept(run);
         let mut found = Vec::new();
@@ -91,7 +92,8 @@ impl Workspace {
         found
     }
 
-    /// The fault of an attempt whose whole work is in files that git ignores.
+    /// Returns the fault of an attempt all of whose work is in files that git ignores, if it is
+    /// such an attempt.
     pub async fn find_only_ignored(&self, set_aside: &[PathBuf]) -> Result<Option<Fault>, Fault> {
         if set_aside.is_empty() || !self.changes().await?.is_empty() {
             return Ok(None);
@@ -128,7 +130,8 @@ impl Workspace {
         self.state.kept().join(run.to_string()).join("ignored")
     }
 
-    /// The files that git ignores, without what tools leave, unless the task's words name it.
+    /// Lists the files that git ignores, without by-products of tools, unless the task's text names
+    /// them.
     async fn ignored(&self) -> Result<Vec<PathBuf>, Fault> {
         let listing = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
         let done = self.ours().call(Operation::Status).args(listing).run().await?;
@@ -142,7 +145,7 @@ impl Workspace {
     }
 }
 
-/// Names files to an agent: the first few, and how many more there are.
+/// Formats paths for the agent: the first few, and how many more there are.
 pub fn name_ignored(files: &[PathBuf]) -> String {
     let named: Vec<String> =
         files.iter().take(NAMED_MAX).map(|file| file.display().to_string()).collect();
@@ -162,7 +165,7 @@ fn set_aside(from: &Path, to: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     match fs::rename(from, to) {
-        // Nothing to keep it from any more.
+        // The file has disappeared meanwhile, so there is no need to move it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         moved => moved,
     }

@@ -1,9 +1,9 @@
-//! Working in the person's own tree.
+//! Work in the operator's own working tree.
 //!
-//! It is taken clean and at the commit that the build goes on from, so that everything that differs
-//! from then on is the task's. The person's branch moves by our commit alone: what an agent commits
-//! there is put back after its attempt, and where something else moved the branch meanwhile nothing
-//! of ours is put on top of it.
+//! The tree has to be clean and at the commit that the build continues from, so that every later
+//! difference is the task's. The operator's branch moves by the supervisor's commit alone: commits
+//! of an agent there are reverted after its attempt, and if the branch was moved otherwise
+//! meanwhile, no commit is put on top of it.
 
 use unstuck_core::fault::Fault;
 
@@ -13,11 +13,11 @@ use super::project::{Project, missing};
 use super::workspace::Workspace;
 use crate::git::Oid;
 
-/// Says that a task works in the person's own tree, and on which branch.
+/// Name of the state file that says that a task works in the operator's own tree, with the branch.
 pub(super) const IN_PLACE: &str = "in-place";
-/// The commit that was made of a task's change.
+/// Name of the state file with the commit that was made of a task's change.
 const COMMIT: &str = "commit";
-/// What a head without a branch is called.
+/// Name that stands for a detached head.
 const HEAD: &str = "HEAD";
 
 impl Workspace {
@@ -27,7 +27,7 @@ impl Workspace {
     ) -> Result<Self, Fault> {
         let (place, state) = (wanted.place, project.state(wanted.place));
         let git = project.git_in_place();
-        // Our index comes last and says that the tree is taken.
+        // The supervisor's index comes last: its presence says that the tree is taken.
         if git.commit_of(&place.base()).await?.is_none() || !state.index().is_file() {
             project.require_clean().await?;
             let head = git.head().await?;
@@ -46,7 +46,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// The person's tree, as a task has taken it.
+    /// Returns the workspace of the operator's tree, as a task has taken it.
     pub(super) async fn in_place_at(project: &Project, place: Place) -> Result<Self, Fault> {
         let (git_dir, state) = (project.layout.git_dir.clone(), project.state(place));
         let git = project.git_in_place();
@@ -71,7 +71,8 @@ impl Workspace {
         })
     }
 
-    /// Lets the task's branch point at the commit of its change.
+    /// Points the task's branch at the commit of its change. Fails in the operator's tree if the
+    /// branch has moved otherwise.
     pub(super) async fn point_branch(&self, base: &Oid, commit: &Oid) -> Result<(), Fault> {
         if self.in_place {
             let tip = self.git.commit_of(&self.branch).await?;
@@ -85,7 +86,8 @@ impl Workspace {
         self.point_private(commit)
     }
 
-    /// The commit that was made in the person's tree and goes on from the base; else the base.
+    /// Returns the commit that was made in the operator's tree on top of the base, or the base if
+    /// there is none.
     pub(super) async fn made_in_place(&self, base: Oid) -> Result<Oid, Fault> {
         match self.noted_commit()? {
             Some(made) if self.git.is_ancestor(&base, &made).await? => Ok(made),

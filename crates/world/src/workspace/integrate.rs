@@ -1,4 +1,4 @@
-//! Bringing a task's change onto the build's head, inside the worktree.
+//! Rebases a task's change onto the build's head, inside the worktree.
 
 use std::path::PathBuf;
 
@@ -11,22 +11,23 @@ use super::workspace::Workspace;
 use crate::git::Oid;
 use crate::regular_file::read_regular;
 
-/// What is looked through for marks of a conflict: a longer file is no text that people merge.
+/// Maximum size of a file that is searched for conflict markers, in bytes: a longer one is no text
+/// that people merge.
 const MARKED_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
-/// What came of it.
+/// The outcome of an integration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integrated {
-    /// The change was counted from that head already.
+    /// The change was based on that head already.
     Already,
-    /// The worktree holds the head with the change on it; what was checked before counts no more.
+    /// The worktree holds the head with the change on it; earlier check results no longer count.
     Onto,
 }
 
 impl Workspace {
-    /// Brings the change onto `head` and counts it from there. Where both touch the same lines it
-    /// is `GIT_CONFLICT`: the files then hold both versions between marks, still counted from `head`,
-    /// so that the next attempt can resolve them or start from there; the attempt as it was is saved.
+    /// Rebases the change onto `head`. If both touch the same lines, the result is `GIT_CONFLICT`:
+    /// the files then hold both versions between markers, with `head` as the base, so that the next
+    /// attempt can resolve them or start from there; the original attempt is saved.
     pub async fn integrate(&self, head: &Oid, run: RunId, now: Time) -> Result<Integrated, Fault> {
         self.finish_move().await?;
         let base = self.base().await?;
@@ -47,8 +48,8 @@ impl Workspace {
         Err(conflict(&merged.conflicts, Some(head)))
     }
 
-    /// Marks that a merge of ours left are the same conflict again, whatever else was done. They
-    /// carry the full name of a commit, so nothing else is taken for one.
+    /// Returns `GIT_CONFLICT` if changed files contain conflict markers of an earlier integration.
+    /// These carry the full hash of a commit, so no other text is taken for one.
     fn no_marks(&self, changes: &[Change]) -> Result<(), Fault> {
         let marked = |change: &&Change| {
             let path = self.directory.join(&change.path);

@@ -1,4 +1,4 @@
-//! A task's commit becomes the build's head.
+//! Lands a task: its commit becomes the head of the build's branch.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,30 @@ use super::names::{build_branch, build_tip};
 use super::workspace::Workspace;
 use crate::git::{Oid, RefChange, Swapped};
 
-/// What came of it.
+/// The outcome of landing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Landed {
-    /// The build's branch is at the commit, now or since an earlier time.
+    /// The build's branch contains the commit, now or since an earlier call.
     Done,
-    /// The build's branch moved on; the change has to be brought onto its new head first.
+    /// The build's branch moved on; the change has to be integrated with its new head first.
     HeadMoved {
-        /// Where it is.
+        /// The new head.
         to: Oid,
     },
-    /// Somebody has the build's branch checked out; moving it would change what they see.
+    /// A worktree has the build's branch checked out; moving the branch would change what its user
+    /// sees.
     InUse {
-        /// Where.
+        /// The path of that worktree.
         by: PathBuf,
     },
 }
 
 impl Workspace {
-    /// Moves the build's branch to `commit`, if `commit` goes on from where the branch is.
+    /// Fast-forwards the build's branch to `commit`, if `commit` is a descendant of its head.
     pub async fn fast_forward(&self, commit: &Oid) -> Result<Landed, Fault> {
         let name = build_branch(self.place.build);
         let head = self.project.build_head(self.place.build, &self.base().await?).await?;
-        // Mostly it is the next one, which needs no search through the history.
+        // Usually the head is the parent, which needs no search through the history.
         if self.git.parent_of(commit).await?.as_ref() != Some(&head) {
             if self.git.is_ancestor(commit, &head).await? {
                 return Ok(Landed::Done);

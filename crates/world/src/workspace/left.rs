@@ -1,8 +1,8 @@
-//! The person's own tree between two attempts, and after work in it was left out.
+//! The operator's own tree between two attempts, and after a task in it was left out.
 //!
-//! While a task that works there waits, the person may go on with work of their own. What differs when
-//! an attempt ends is written down, so that what differs beyond that later is known to be theirs: it is
-//! not committed with the task, and not taken back with it.
+//! While a task that works there waits, the operator may continue with other work. The differences
+//! at the end of an attempt are recorded, so that later differences are known to be the operator's:
+//! they are neither committed nor reverted with the task.
 
 use std::path::PathBuf;
 
@@ -17,11 +17,11 @@ use super::project::Project;
 use super::workspace::Workspace;
 use crate::git::Oid;
 
-/// What differed from the base when the last attempt ended.
+/// Name of the state file with the differences from the base at the end of the last attempt.
 const LEFT: &str = "left";
 
 impl Workspace {
-    /// Notes what the person's tree holds at the end of an attempt.
+    /// Records the state of the operator's tree at the end of an attempt.
     pub async fn note_left(&self) -> Result<(), Fault> {
         if !self.in_place {
             return Ok(());
@@ -30,8 +30,8 @@ impl Workspace {
         self.state.write(LEFT, &left.encode()).map(drop)
     }
 
-    /// Notes what the person has changed since the last attempt ended as theirs; tells the files of the
-    /// task that they have changed as well, which stay the task's.
+    /// Attributes changes since the end of the last attempt to the operator. Returns the files of
+    /// the task that the operator has changed as well, which stay the task's.
     pub(super) async fn tell_apart(&self) -> Result<Vec<PathBuf>, Fault> {
         let Some(left) = self.state.read(LEFT)? else { return Ok(Vec::new()) };
         let left = Footprint::decode(&left);
@@ -43,9 +43,9 @@ impl Workspace {
         Ok(of_both)
     }
 
-    /// Takes the work of a task that was left out away from the person's own tree, and saves it as an
-    /// attempt. Nothing happens where the tree is set aside for a person, or is not as the task left it:
-    /// the branch is another one or has moved on, or the person has gone on in the same files.
+    /// Removes the work of a task that was left out from the operator's own tree, and saves it as
+    /// an attempt. Does nothing if the tree is quarantined, or is not as the task left it: another
+    /// branch is checked out, the branch has moved on, or the operator has changed the same files.
     pub async fn take_left_out(
         project: &Project,
         place: Place,

@@ -1,4 +1,4 @@
-//! What a build that is over has left behind beside its worktrees: branches and saved attempts.
+//! The branches and saved attempts that a build which is over has left behind beside its worktrees.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,48 +11,48 @@ use super::project::Project;
 use crate::git::worktrees::Worktree;
 use crate::git::{Oid, RefChange, Swapped};
 
-/// Where branches are.
+/// Prefix of branches.
 const HEADS: &str = "refs/heads/";
-/// Where ours are among them.
+/// Prefix of Unstuck's branches.
 const OURS: &str = "refs/heads/unstuck/";
-/// Where the branches of other repositories are, as far as they are known here.
+/// Prefix of remote-tracking branches.
 const REMOTES: &str = "refs/remotes/";
 
-/// A branch of ours.
+/// A branch of a build or of one of its tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// Its full name.
+    /// The full name of the branch.
     pub name: String,
-    /// Where it stands.
+    /// The commit it points to.
     pub at: Oid,
-    /// Whether it may go.
+    /// The state that decides whether the branch can be deleted.
     pub branch: Branch,
 }
 
-/// Whether a branch may go.
+/// The state of a branch that decides whether it can be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Branch {
-    /// All of it is in a branch of the person's.
+    /// Another branch contains all of its commits.
     Free,
-    /// Some of it is in no branch of the person's: so many commits.
+    /// Number of its commits that no other branch contains.
     Needed(usize),
-    /// Somebody has it checked out.
+    /// A worktree at this path has it checked out.
     InUse(PathBuf),
 }
 
 impl Project {
-    /// The folder of a task's worktree, if there is one.
+    /// Returns the folder of a task's worktree, if it exists.
     pub fn worktree_of(&self, place: Place) -> Option<PathBuf> {
         Some(self.worktree(place)).filter(|folder| folder.is_dir())
     }
 
-    /// The branch that a task's worktree is on, in full.
+    /// Returns the full name of the branch that a task's worktree is on.
     pub fn task_branch(place: Place) -> String {
         place.branch()
     }
 
-    /// The branches of a build and of its tasks, and which of them may go. Worktrees of ours that
-    /// are on them do not count as using them; those are looked at by themselves.
+    /// Returns the branches of a build and of its tasks, and whether they can be deleted. Worktrees
+    /// of tasks do not count as users of them; the caller looks at those separately.
     pub async fn branches_of(&self, build: BuildId) -> Result<Vec<Leftover>, Fault> {
         let refs = self.git.refs(&[HEADS, REMOTES]).await?;
         let (whole, part) = (build_branch(build), format!("{}.", build_branch(build)));
@@ -68,7 +68,8 @@ impl Project {
             if name != whole && !of_task {
                 continue;
             }
-            // What a task did is safe in its build's branch, which goes only when the person has it.
+            // The commits of a task are safe in its build's branch, which is deleted only when the
+            // operator's branches have them.
             let build = build_tip.iter().filter(|_| of_task);
             let user = others.iter().find(|tree| tree.branch.as_deref() == Some(&name));
             let branch = match user {
@@ -95,8 +96,8 @@ impl Project {
         Ok(Branch::Needed(fewest))
     }
 
-    /// Removes a branch of a build that may go, if it stands where it did. Tells whether it is gone, now
-    /// or since an earlier time.
+    /// Deletes a branch of a build that is free, if it has not moved. Returns whether this call
+    /// deleted it.
     pub async fn forget_branch(&self, build: BuildId, leftover: &Leftover) -> Result<bool, Fault> {
         let Leftover { name, at, branch } = leftover;
         if *branch != Branch::Free {
@@ -111,7 +112,7 @@ impl Project {
         Ok(self.git.swap(&gone, "unstuck: clean").await? == Swapped::Done)
     }
 
-    /// How many attempts of these runs are saved.
+    /// Returns the number of these runs whose attempt is saved.
     pub async fn attempts_of(&self, runs: &[RunId]) -> Result<usize, Fault> {
         let saved = self.git.refs(&["refs/unstuck/attempts/"]).await?;
         Ok(runs.iter().filter(|run| saved.contains_key(&attempt(**run))).count())

@@ -1,9 +1,9 @@
-//! Files that say which packages a project has: setup installs from them.
+//! Manifests and lock files: the files that name a project's packages, from which setup installs.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Files that people write.
+/// Names of manifests, which people write.
 const MANIFESTS: [&str; 35] = [
     "Cargo.toml",
     "Directory.Packages.props",
@@ -41,7 +41,7 @@ const MANIFESTS: [&str; 35] = [
     "stack.yaml",
     "vcpkg.json",
 ];
-/// Files that package managers write beside them.
+/// Names of lock files, which package managers write beside the manifests.
 const LOCKS: [&str; 24] = [
     "Cargo.lock",
     "Gemfile.lock",
@@ -68,10 +68,10 @@ const LOCKS: [&str; 24] = [
     "uv.lock",
     "yarn.lock",
 ];
-/// Endings of manifests that are named after their project.
+/// Extensions of manifests that are named after their project.
 const ENDINGS: [&str; 5] = ["cabal", "csproj", "fsproj", "gemspec", "opam"];
 
-/// Whether a file says which packages there are.
+/// Returns whether a file is a manifest or a lock file.
 pub(super) fn is_manifest(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
@@ -81,13 +81,14 @@ pub(super) fn is_manifest(path: &Path) -> bool {
         || is_requirements(path, name, ending)
 }
 
-/// Whether a package manager writes a file from the manifest beside it.
+/// Returns whether a file is a lock file, which a package manager writes from a manifest.
 pub(super) fn is_lock(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     LOCKS.contains(&name)
 }
 
-/// `requirements.txt`, `requirements-dev.txt`, `dev-requirements.txt`, `requirements/dev.txt`.
+/// Returns whether a file is one like `requirements.txt`, `requirements-dev.txt`,
+/// `dev-requirements.txt` or `requirements/dev.txt`.
 fn is_requirements(path: &Path, name: &str, ending: &str) -> bool {
     let folder = path.parent().and_then(Path::file_name);
     matches!(ending, "txt" | "in")

@@ -1,12 +1,14 @@
-//! One worktree and one branch per task, and everything that happens to them.
+//! The worktree and the branch of each task: preparing them, reading the changes, committing,
+//! landing and removing them.
 //!
-//! Design: `docs/design/workspace.md`. In short: a task's base is a ref; what it changed is the
-//! difference between the base and the files that are there, seen through an index of our own, so
-//! that nothing an agent does to its index, its branch or its `.git` matters; and every change we
-//! make to the files goes through `relocate`, which can be repeated after a kill at any point.
+//! Design: `docs/design/workspace.md`. In short: a task's base is a ref; its change is the
+//! difference between the base and the files in the worktree, read through a separate index, so
+//! that nothing an agent does to its own index, branch or `.git` matters; and every change that the
+//! supervisor makes to the files goes through `relocate`, which can be repeated after a kill at any
+//! point.
 //!
-//! Nobody else works in the worktree while these functions run: whoever calls them holds the run's
-//! lock, or has just seen the agent end.
+//! The caller has exclusive access to the worktree: it holds the run's lock, or has just seen the
+//! agent end.
 
 mod agent;
 mod backup;

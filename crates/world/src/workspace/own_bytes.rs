@@ -1,9 +1,10 @@
-//! What the agent wrote, kept while a check runs: a formatter that is part of a check rewrites the
-//! agent's files, and what it writes is not the agent's.
+//! Copies of the agent's files, kept while a check runs: a formatter that is part of a check
+//! rewrites those files, and its output is not the agent's work.
 //!
-//! Only the files of the change are copied. A file that is there and holds something else afterwards
-//! is put back. One that is gone, or as the base has it, stays so: such a check has tested something
-//! else, and that is said. The copies are on the disk until then, so that a kill loses none of them.
+//! Only the files of the change are copied. A file that exists with another content afterwards is
+//! restored. One that is deleted, or as the base has it, stays so: such a check has tested
+//! something else, and this is reported. The copies are on disk until then, so that a kill loses
+//! none of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,37 +21,36 @@ use super::footprint::{GONE, digest_of};
 use super::state::failed;
 use super::workspace::Workspace;
 
-/// Which files are kept: records that end with a zero byte, of `?` for a new one or `=`, a digest, a
-/// blank and a path.
+/// Name of the state file that lists the copies: records that end with a zero byte, of `?` for a
+/// new file or `=`, a digest, a blank and a path.
 const LIST: &str = "own";
 
-/// Where files are that a check runs without, beside the copies.
+/// Name of the folder, beside the copies, for files that a check runs without.
 const ASIDE: &str = "aside";
 
-/// A file that a check runs without.
 #[derive(Debug)]
 struct Moved {
     place: PathBuf,
     aside: PathBuf,
 }
 
-/// Which of the kept files are put back.
+/// The set of files that are restored from their copies.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PutBack<'a> {
-    /// New ones that are there, and tracked ones that are among these, which differ from the base.
+    /// New files that exist, and tracked ones among these paths, which differ from the base.
     Rewritten(&'a BTreeMap<PathBuf, String>),
-    /// All: the check that changed them did not end.
+    /// All files: the check that changed them did not end.
     All,
 }
 
 impl Workspace {
-    /// Keeps what the files of a change hold. Copies that are there were left by a kill, and no agent
+    /// Copies the files of a change. Existing copies were left by a kill and stay valid: no agent
     /// has worked since.
     pub(super) fn keep_own(&self, changes: &[Change]) -> Result<(), Fault> {
         if self.state.read(LIST)?.is_some() {
             return Ok(());
         }
-        // A kill may have left half a copy.
+        // A kill may have left incomplete copies.
         self.forget_own()?;
         let folder = self.state.own();
         let mut list = Vec::new();
@@ -58,7 +58,7 @@ impl Workspace {
             let from = self.directory.join(&change.path);
             let digest = digest_of(&from);
             let kept = folder.join(&digest);
-            // What cannot be read cannot be committed either.
+            // A file that cannot be read cannot be committed either.
             let is_kept = digest == GONE
                 || fs::create_dir_all(&folder).and_then(|()| copy_new(&from, &kept)).is_ok();
             if is_kept {
@@ -71,7 +71,7 @@ impl Workspace {
         if list.is_empty() { Ok(()) } else { self.state.write(LIST, &list).map(drop) }
     }
 
-    /// Puts back what the agent wrote into the files that were kept, and forgets the copies.
+    /// Restores the agent's files from their copies, and removes the copies.
     pub(super) fn put_own_back(&self, which: PutBack<'_>) -> Result<(), Fault> {
         let Some(list) = self.state.read(LIST)? else { return Ok(()) };
         for record in list.split(|byte| *byte == 0) {
@@ -84,7 +84,7 @@ impl Workspace {
             let now = digest_of(&to);
             let is_due = match which {
                 PutBack::All => true,
-                // A folder in its place was protected, and is back.
+                // A folder at the path was protected from the check, and is back.
                 PutBack::Rewritten(_) if *mark == b'?' => now != GONE && !is_folder(&to),
                 PutBack::Rewritten(differing) => differing.contains_key(path),
             };
@@ -96,8 +96,8 @@ impl Workspace {
         self.forget_own()
     }
 
-    /// Does something while these files are not there. They have been kept: a kill in between is put
-    /// right by the copies.
+    /// Runs `work` while these files are moved out of the worktree. After a kill in between, the
+    /// copies of the files restore them.
     pub async fn without_files<T>(
         &self,
         paths: &[PathBuf],
@@ -124,7 +124,6 @@ impl Workspace {
         Ok(moved)
     }
 
-    /// Forgets the copies.
     pub(super) fn forget_own(&self) -> Result<(), Fault> {
         self.state.forget(LIST)?;
         match fs::remove_dir_all(self.state.own()) {
@@ -149,13 +148,13 @@ fn move_back(moved: &[Moved]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether no folder on the way to a path is a link, which could lead out of the worktree.
+/// Returns whether no folder on the way to a path is a link, which could lead out of the worktree.
 fn is_inside(directory: &Path, path: &Path) -> bool {
     let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     folders.map(|folder| directory.join(folder)).all(|folder| !folder.is_symlink())
 }
 
-/// Lets `to` be what was kept, or be gone.
+/// Replaces `to` by the copy, or removes it if the original did not exist.
 fn put(kept: &Path, to: &Path, gone: bool) -> io::Result<()> {
     match fs::symlink_metadata(to) {
         Ok(there) if there.is_dir() => fs::remove_dir_all(to)?,
@@ -171,7 +170,8 @@ fn put(kept: &Path, to: &Path, gone: bool) -> io::Result<()> {
     copy_new(kept, to)
 }
 
-/// Copies a file or a link to a path where nothing is; the same file may be there already.
+/// Copies a file or a link to a path, unless the path exists: the same content may have been copied
+/// before.
 fn copy_new(from: &Path, to: &Path) -> io::Result<()> {
     let copied = if from.is_symlink() {
         symlink(fs::read_link(from)?, to)

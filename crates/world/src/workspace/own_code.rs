@@ -1,10 +1,10 @@
-//! What leads commands to the code of the worktree that they run in.
+//! Makes commands use the code of the worktree they run in, not that of the operator's checkout.
 //!
-//! A person's environment may lead back into their own checkout: variables with paths, packages that
+//! The operator's environment may point back into the checkout: variables with paths, packages that
 //! Python finds there because they were installed from it (`pip install -e`), links of Node.js
-//! workspaces that are found by walking up. Commands in a worktree then test code that nobody
-//! changed. Variables are rewritten, Python is pointed by a `sitecustomize` module of ours, and links
-//! are made in the worktree.
+//! workspaces that are found by walking up. Commands in a worktree would then test unchanged code.
+//! Variables are rewritten, Python is redirected by a `sitecustomize` module, and links are made in
+//! the worktree.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -20,8 +20,8 @@ use super::project::{FOLDER, Project};
 use super::state::failed;
 use super::workspace::Workspace;
 
-/// Variables that hold paths of code and of what is built from it: the checkout's become the
-/// worktree's.
+/// Variables that hold paths of code and of build output: paths of the checkout are replaced by
+/// those of the worktree.
 const CODE: &[&str] = &[
     "PYTHONPATH",
     "NODE_PATH",
@@ -41,19 +41,22 @@ const CODE: &[&str] = &[
     "MAKEFLAGS",
     "PWD",
 ];
-/// Folders of packages that were installed, and that a worktree may have none of.
+/// Folders of installed packages, which a worktree may lack: the checkout's stay reachable after
+/// the worktree's.
 const INSTALLED: [&str; 4] = ["node_modules", "site-packages", ".venv", "venv"];
-/// Where the person's own virtual environment is: package managers install into it.
+/// The operator's own virtual environment: package managers install into it, so it is removed if it
+/// is in the checkout.
 const ENVIRONMENT: &str = "VIRTUAL_ENV";
-/// Python takes bytecode for current by the second and the size of its source: an agent's changes
-/// come faster than that, and a check would test the code as it was before.
+/// The variable that keeps Python from writing bytecode. Python judges bytecode current by the
+/// second and the size of its source: an agent's changes come faster than that, and a check would
+/// test the previous code.
 const NO_BYTECODE: &str = "PYTHONDONTWRITEBYTECODE";
 const SITE: &str = include_str!("sitecustomize.py");
 const MODULES: &str = "node_modules";
 
 impl Project {
-    /// The environment of commands that run in the worktree of a task: nothing of it leads to the
-    /// person's own checkout.
+    /// Returns the environment of commands that run in the worktree of a task: no code path of it
+    /// leads to the operator's checkout.
     pub fn environment_in(
         &self,
         place: Place,
@@ -76,7 +79,7 @@ impl Project {
     }
 }
 
-/// Puts an entry before all others of a variable.
+/// Puts an entry before all others of a colon-separated variable.
 fn prepend(environment: &mut Vec<(OsString, OsString)>, name: &str, entry: &OsStr) {
     let known = environment.iter().position(|(known, _)| known == name);
     let mut value = entry.to_owned();
@@ -87,21 +90,21 @@ fn prepend(environment: &mut Vec<(OsString, OsString)>, name: &str, entry: &OsSt
     environment.push((name.into(), value));
 }
 
-/// Where paths lead from, and where to.
+/// A mapping of paths from the checkout to the worktree.
 struct Lead<'a> {
     root: &'a Path,
     worktree: &'a Path,
 }
 
 impl Lead<'_> {
-    /// The value of a variable in the worktree; nothing where it is better not there.
+    /// Returns the value of a variable in the worktree, or `None` if the variable is to be removed.
     fn variable(&self, name: &OsStr, value: &OsStr) -> Option<OsString> {
         if name == ENVIRONMENT {
             let own = self.to(Path::new(value));
             return own.is_none().then(|| value.to_owned());
         }
         if name == "PATH" {
-            // Programs that the person has installed in the checkout stay in reach.
+            // Programs that the operator has installed in the checkout stay reachable.
             return Some(self.entries(value, |_| true));
         }
         if CODE.iter().any(|known| name == *known) {
@@ -112,7 +115,8 @@ impl Lead<'_> {
         Some(value.to_owned())
     }
 
-    /// The same place in the worktree, for one in the checkout.
+    /// Returns the path in the worktree that corresponds to one in the checkout; `None` for paths
+    /// outside it, in `.unstuck` or in `.git`.
     fn to(&self, path: &Path) -> Option<PathBuf> {
         let real = fs::canonicalize(path);
         let path = real.as_deref().unwrap_or(path);
@@ -128,7 +132,8 @@ impl Lead<'_> {
         })
     }
 
-    /// A list of paths with the worktree's in place of the checkout's, or before it where `both`.
+    /// Returns a list of paths with the worktree's in place of the checkout's, or before it where
+    /// `both` holds.
     fn entries(&self, value: &OsStr, both: impl Fn(&Path) -> bool) -> OsString {
         let mut pointed: Vec<&[u8]> = Vec::new();
         let entries: Vec<&[u8]> = value.as_bytes().split(|byte| *byte == b':').collect();
@@ -145,7 +150,8 @@ impl Lead<'_> {
         OsString::from_vec(pointed.join(&b':'))
     }
 
-    /// A line of options with the worktree's paths in place of the checkout's: `-mod=/shop/go.mod`.
+    /// Returns a line of options with the worktree's paths in place of the checkout's:
+    /// `-mod=/shop/go.mod`.
     fn words(&self, value: &OsStr) -> OsString {
         let (Some(text), Some(root)) = (value.to_str(), self.root.to_str()) else {
             return value.to_owned();
@@ -163,7 +169,8 @@ impl Lead<'_> {
 }
 
 impl Workspace {
-    /// Makes what leads Python and Node.js to the worktree's own code.
+    /// Writes the `sitecustomize` module and the links that lead Python and Node.js to the
+    /// worktree's own code.
     pub(super) fn lead_to_own_code(&self) -> Result<(), Fault> {
         if self.in_place {
             return Ok(());
@@ -189,8 +196,9 @@ impl Workspace {
         fs::write(file, text)
     }
 
-    /// Packages of the project's own are linked in the checkout's `node_modules`, where Node.js finds
-    /// them from a worktree as well; the worktree gets links of its own, which are found first.
+    /// Links the project's own packages in the worktree's `node_modules`. The checkout's
+    /// `node_modules` has such links as well, and Node.js finds them from a worktree by walking up;
+    /// the worktree's own are found first. Leaves a `node_modules` that exists as it is.
     fn link_workspaces(&self, modules: &Path) -> io::Result<()> {
         let root = &self.project.root;
         if fs::symlink_metadata(modules).is_ok() {
@@ -212,8 +220,8 @@ impl Workspace {
     }
 }
 
-/// Links in the `node_modules` of a checkout that lead to the checkout's own files: packages, packages
-/// with a scope, and programs of packages.
+/// Returns the links in the `node_modules` of a checkout that lead to the checkout's own files,
+/// sorted: packages, packages with a scope, and programs of packages.
 pub fn own_links(root: &Path) -> Vec<PathBuf> {
     let modules = root.join(MODULES);
     let mut links = Vec::new();

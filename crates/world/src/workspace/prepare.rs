@@ -1,7 +1,8 @@
-//! What a new attempt finds: its worktree, made or as it was or back at its base.
+//! Prepares the worktree for a new attempt: a new one, the old one as it was, or the old one reset
+//! to its base.
 //!
-//! Every step looks at what is there and does what is missing, so that a kill at any point only
-//! means doing it again.
+//! Every step looks at the current state and does only what is missing, so that after a kill at any
+//! point it can be repeated.
 
 use std::fs;
 use std::path::Path;
@@ -23,34 +24,35 @@ use super::state::failed;
 use super::workspace::{QUARANTINE, Workspace};
 use crate::git::{Oid, Reach, RefChange};
 
-/// The run that works in the worktree, or did last.
+/// Name of the state file with the run that works in the worktree, or did last.
 const RUN: &str = "run";
 /// Locks that git leaves in a worktree's own folder when it is killed.
 const STALE_LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
 
-/// An attempt that is about to begin.
+/// The parameters of an attempt that is about to begin.
 #[derive(Clone, Debug)]
 pub struct Preparation {
-    /// The task.
+    /// The build and the task.
     pub place: Place,
     /// The run that begins.
     pub run: RunId,
-    /// What it is to find.
+    /// The state of the files that the attempt is to find.
     pub start: Start,
     /// The build's head, from which a new worktree starts.
     pub head: Oid,
-    /// Paths that the worktree shares with the person's own tree.
+    /// Paths that the worktree shares with the operator's own tree.
     pub share: Vec<String>,
     /// Commands that are run once in a new worktree.
     pub setup: Vec<String>,
-    /// Whether to work in the person's own tree, which must be clean for that.
+    /// `true` to work in the operator's own tree, which must be clean for that.
     pub in_place: bool,
-    /// When.
+    /// The time of commits that the preparation makes.
     pub now: Time,
 }
 
 impl Workspace {
-    /// Makes what an attempt is to find.
+    /// Prepares the worktree, its git folders, shared paths and setup for an attempt, and snapshots
+    /// the operator's repository.
     pub async fn prepare(
         project: &Project,
         wanted: &Preparation,
@@ -61,7 +63,7 @@ impl Workspace {
         } else {
             Self::have_worktree(project, wanted).await?
         };
-        // An attempt that was killed has left what others had put back.
+        // A killed attempt has not restored the operator's repository.
         if let Some(run) = workspace.last_run()? {
             workspace.restore_shared(run, Reach::Unknown).await?;
         }
@@ -78,15 +80,15 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// A worktree that was prepared before, for going on in it after a kill: a move that was begun
-    /// is finished, and locks that nobody holds any more are gone.
+    /// Opens a worktree that was prepared before, to continue in it after a kill: finishes a move
+    /// that was begun and removes stale locks.
     pub async fn open(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
         let workspace = Self::as_left(project, place, share).await?;
         workspace.put_right().await?;
         Ok(workspace)
     }
 
-    /// A worktree that was prepared before, to look at what is in it and no more.
+    /// Opens a worktree that was prepared before, only to read it.
     pub async fn look_at(project: &Project, place: Place) -> Result<Self, Fault> {
         Self::as_left(project, place, &[]).await
     }
@@ -147,7 +149,8 @@ impl Workspace {
         Self::at(project, place, &wanted.share)
     }
 
-    /// The repository that the agent finds: as it left it, or a new one where the files are new.
+    /// Makes the repository that the agent finds: the one it left, or a new one where the files are
+    /// new.
     async fn have_private(&self, start: Start) -> Result<(), Fault> {
         match start {
             Start::Resume | Start::Compacted | Start::KeepTree => self.clean_private().await,
@@ -155,7 +158,7 @@ impl Workspace {
         }
     }
 
-    /// An old worktree makes room: saved, or kept as it is where it cannot be saved.
+    /// Removes an old worktree after saving it; leaves the folder as it is if it cannot be saved.
     async fn put_aside(&self, wanted: &Preparation) -> Result<(), Fault> {
         let saved = self.save_last(wanted.now).await;
         let sound = saved.is_ok() && self.quarantined()?.is_none();
@@ -163,7 +166,7 @@ impl Workspace {
         self.state.forget(SETUP)?;
         self.state.forget(QUARANTINE)?;
         if sound {
-            // What cannot be removed is moved out of the way.
+            // A folder that cannot be removed is moved out of the way later.
             let _ = fs::remove_dir_all(&self.directory);
         }
         Ok(())
@@ -178,7 +181,7 @@ impl Workspace {
         }
     }
 
-    /// Saves the attempt that is there, then goes to a commit.
+    /// Saves the attempt in the worktree, then resets the worktree to a commit.
     async fn to(&self, base: &Oid, now: Time) -> Result<(), Fault> {
         let saved = self.save_last(now).await?;
         let here = self.base().await?;
@@ -189,7 +192,7 @@ impl Workspace {
         self.relocate(&tree, base, &saved.unwrap_or(here), now).await
     }
 
-    /// Saves what the last run left.
+    /// Saves the changes that the last run left.
     async fn save_last(&self, now: Time) -> Result<Option<Oid>, Fault> {
         match self.last_run()? {
             Some(run) => self.save(run, now).await,
@@ -202,7 +205,8 @@ impl Workspace {
         Ok(run.and_then(|run| String::from_utf8(run).ok()?.parse().ok()).map(RunId))
     }
 
-    /// Whoever held these locks is gone: whoever prepares has the run's lock.
+    /// Removes lock files that git left: their owners have ended, because the caller holds the
+    /// run's lock.
     fn clear_stale(&self) -> Result<(), Fault> {
         let own = if self.in_place { &[][..] } else { &STALE_LOCKS[..] };
         let locks = own.iter().map(|name| self.git_dir.join(name));
@@ -218,14 +222,16 @@ impl Workspace {
         Ok(())
     }
 
-    /// Commands of ours were running when we were killed, and no agent has worked since.
+    /// Completes the footprint of setup or check commands that ran when the holder was killed: no
+    /// agent has worked since.
     async fn make_up_for_mark(&self) -> Result<(), Fault> {
         self.give_index_back()?;
         self.settle_mark(Author::Setup).await.map(drop)
     }
 }
 
-/// Makes a worktree at the build's head; our index comes last and says that it is whole.
+/// Makes a worktree at the build's head or at the task's known base. Writes the supervisor's index
+/// last: its presence says that the worktree is complete.
 async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Result<(), Fault> {
     let place = wanted.place;
     let state = project.state(place);
@@ -248,7 +254,7 @@ async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Resu
     state.copy(&state.scratch_index(), &state.index())
 }
 
-/// Lets refs of a task stand at its base.
+/// Points refs of a task at its base, in one transaction.
 pub(super) async fn all_at(
     project: &Project,
     names: impl IntoIterator<Item = String>,
@@ -267,7 +273,7 @@ pub(super) async fn all_at(
     all_moved(project.git.swap(&changes, "unstuck: begin a task").await?)
 }
 
-/// Moves whatever lies where the worktree is to be out of the way. Nothing is deleted.
+/// Moves any file or folder at the worktree's path out of the way. Deletes nothing.
 fn set_aside(project: &Project, place: Place, directory: &Path) -> Result<(), Fault> {
     if fs::symlink_metadata(directory).is_err() {
         return Ok(());

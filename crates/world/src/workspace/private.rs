@@ -1,9 +1,9 @@
 //! The repository that the agent of a task works with: `.git` in its worktree.
 //!
-//! It has settings, refs, an index and objects of its own; what the person's repository holds is read
-//! through `objects/info/alternates`, so nothing is copied and nothing of the person's has to be
-//! writable. The supervisor never runs git on it: what the supervisor wants to know is read here, file
-//! by file, and links are not followed. The agent has ended whenever these functions run.
+//! It has its own settings, refs, index and objects; the operator's objects are read through
+//! `objects/info/alternates`, so no object is copied and the operator's repository need not be
+//! writable. The supervisor never runs git on it: it reads the files it needs one by one, and does
+//! not follow links. The agent has ended whenever these functions run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -13,50 +13,49 @@ use std::path::{Path, PathBuf};
 
 use crate::git::Oid;
 
-/// What stays of a repository that an agent has worked with: its commits and where they are. All
-/// else in it is made anew, because git runs what settings, hooks and attributes name.
+/// Entries that stay of a repository that an agent has worked with: its commits and refs. All
+/// others are made anew, because git runs programs that settings, hooks and attributes name.
 const KEPT: [&str; 7] = ["HEAD", "index", "lfs", "logs", "objects", "packed-refs", "refs"];
-/// Longer than any file that names one commit.
+/// Maximum size of a file that names one commit, in bytes.
 const REF_BYTES_MAX: u64 = 4_096;
-/// Longer than the list of refs of any repository that people work with.
+/// Maximum size of the list of packed refs, in bytes: longer than that of any real repository.
 const PACKED_BYTES_MAX: u64 = 256 * 1_024 * 1_024;
-/// The largest index that is read: a few million files.
+/// Maximum size of an index that is read, in bytes: a few million files.
 const INDEX_BYTES_MAX: u64 = 512 * 1_024 * 1_024;
-/// How many files of an agent's are looked at before it is given up.
+/// Maximum number of an agent's files that are inspected; with more, the operation fails.
 const FILES_MAX: usize = 500_000;
-/// How many refs lead to one commit at most.
+/// Maximum number of symbolic refs that are followed to one commit.
 const LINKS_MAX: usize = 5;
 
 /// The repository of a task's agent.
 #[derive(Clone, Debug)]
 pub(super) struct PrivateRepository {
-    /// `.git` in the worktree.
+    /// The path of `.git` in the worktree.
     folder: PathBuf,
-    /// Where a new one is put together, outside what the agent may write.
+    /// The folder in which a new repository is put together, outside of what the agent may write.
     staging: PathBuf,
 }
 
-/// What the supervisor writes into the repository of an agent.
+/// The data that the supervisor writes into the repository of an agent.
 #[derive(Clone, Debug)]
 pub(super) struct Contents {
-    /// Its settings.
     pub(super) config: String,
-    /// The person's refs, for the agent to read.
+    /// The operator's refs, for the agent to read.
     pub(super) refs: BTreeMap<String, Oid>,
-    /// The person's objects.
+    /// The operator's folder of objects.
     pub(super) objects: PathBuf,
     /// Files below `info`, by name.
     pub(super) info: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Where the agent begins.
+/// The position at which the agent begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position<'a> {
-    /// The branch that is checked out, in full.
+    /// The full name of the branch that is checked out.
     pub(super) branch: &'a str,
-    /// The commit that it is at.
+    /// The commit that the branch is at.
     pub(super) at: &'a Oid,
-    /// An index that holds what is checked out.
+    /// An index that matches the checked-out commit.
     pub(super) index: &'a Path,
 }
 
@@ -69,21 +68,22 @@ impl PrivateRepository {
         &self.folder
     }
 
-    /// The folder of its own objects, from which nothing leads elsewhere but to those of the person's.
+    /// Returns the folder of the agent's own objects, after making sure that it refers to no
+    /// objects elsewhere but the operator's.
     pub(super) fn plain_objects(&self, persons: &Path) -> Option<PathBuf> {
         let objects = self.folder.join("objects");
         let is_plain = is_folder(&self.folder) && holds_plain_files(&objects);
         (is_plain && write_alternates(&objects, persons).is_ok()).then_some(objects)
     }
 
-    /// Whether an agent left it as a repository in which `branch` is to be found.
+    /// Returns whether an agent left it as a valid repository that has `branch`.
     pub(super) fn is_sound(&self, branch: &str) -> bool {
         let folders = ["objects", "refs"].iter().all(|name| is_folder(&self.folder.join(name)));
         let files = ["HEAD", "index"].iter().all(|name| is_file(&self.folder.join(name)));
         is_folder(&self.folder) && folders && files && self.refs().contains_key(branch)
     }
 
-    /// Makes a new one. What lies in its place is moved to `aside`.
+    /// Makes a new repository. Moves the old one, if any, to `aside`.
     pub(super) fn make(
         &self,
         contents: &Contents,
@@ -105,7 +105,7 @@ impl PrivateRepository {
         fs::rename(&self.staging, &self.folder)
     }
 
-    /// Puts settings, hooks and all else that git runs back; commits, branches and the index stay.
+    /// Rewrites settings, hooks and all else that git runs; commits, branches and the index stay.
     pub(super) fn clean(&self, contents: &Contents) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
@@ -114,24 +114,24 @@ impl PrivateRepository {
             }
         }
         self.walk_refs(|path| match path.extension() {
-            // A git that was killed leaves it.
+            // A killed git leaves lock files.
             Some(ending) if ending == "lock" => remove(&self.folder.join(path)),
             _ => Ok(()),
         })?;
         contents.write_into(&self.folder)
     }
 
-    /// Lets the agent find its branch at a commit, with the index that belongs to it.
+    /// Sets the agent's branch to a commit, with the index that belongs to it.
     pub(super) fn stand_at(&self, position: Position<'_>) -> io::Result<()> {
         position.write_into(&self.folder)
     }
 
-    /// Its index, where there is one that can be read.
+    /// Returns the index, if it can be read.
     pub(super) fn index(&self) -> Option<Vec<u8>> {
         read_file(&self.folder.join("index"), INDEX_BYTES_MAX)
     }
 
-    /// Lets it have another index. A folder that is none any more is left as it is.
+    /// Replaces the index. Does nothing if the repository's folder no longer exists.
     pub(super) fn put_index(&self, bytes: &[u8]) -> io::Result<()> {
         if is_folder(&self.folder) {
             write_whole(&self.folder.join("index"), bytes)?;
@@ -139,12 +139,11 @@ impl PrivateRepository {
         Ok(())
     }
 
-    /// Lets a branch be at a commit.
     pub(super) fn point(&self, branch: &str, at: &Oid) -> io::Result<()> {
         write_ref(&self.folder, branch, at)
     }
 
-    /// The commit that the agent has checked out, as far as that can be read.
+    /// Returns the commit that the agent has checked out, as far as it can be read.
     pub(super) fn head(&self) -> Option<Oid> {
         let refs = self.refs();
         let mut name = "HEAD".to_owned();
@@ -164,7 +163,7 @@ impl PrivateRepository {
         None
     }
 
-    /// Its refs that name an object themselves.
+    /// Returns the refs that name an object directly, loose ones before packed ones.
     pub(super) fn refs(&self) -> BTreeMap<String, Oid> {
         let packed = read_file(&self.folder.join("packed-refs"), PACKED_BYTES_MAX);
         let mut refs = packed.as_deref().map(read_packed).unwrap_or_default();
@@ -177,12 +176,12 @@ impl PrivateRepository {
             }
             Ok(())
         };
-        // What cannot be read is no ref.
+        // Unreadable entries are no refs.
         let _ = self.walk_refs(read);
         refs
     }
 
-    /// Looks at each file below `refs`, by its path within the repository.
+    /// Calls `look` for each file below `refs`, with its path relative to the repository.
     fn walk_refs(&self, mut look: impl FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
         let mut folders = vec![PathBuf::from("refs")];
         let mut seen = 0;
@@ -235,7 +234,7 @@ impl Position<'_> {
     }
 }
 
-/// Lets objects that are not in a folder be looked for among the person's, and nowhere else.
+/// Makes git look up objects that a folder lacks among the operator's, and nowhere else.
 fn write_alternates(objects: &Path, persons: &Path) -> io::Result<()> {
     let info = objects.join("info");
     remove(&info)?;
@@ -243,7 +242,7 @@ fn write_alternates(objects: &Path, persons: &Path) -> io::Result<()> {
     write_new(&info.join("alternates"), &[persons.as_os_str().as_encoded_bytes(), b"\n"].concat())
 }
 
-/// Writes a loose ref. Whatever an agent left on the way to it is in the way and goes.
+/// Writes a loose ref. Removes files of an agent that are in the way.
 fn write_ref(folder: &Path, name: &str, at: &Oid) -> io::Result<()> {
     let mut path = folder.to_owned();
     let mut parts = Path::new(name).iter().peekable();
@@ -269,7 +268,7 @@ fn read_packed(bytes: &[u8]) -> BTreeMap<String, Oid> {
     bytes.split(|byte| *byte == b'\n').filter_map(read).collect()
 }
 
-/// Whether a name stays below `refs`.
+/// Returns whether a name stays below `refs`.
 fn is_ref_name(name: &str) -> bool {
     name.starts_with("refs/")
         && Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)))
@@ -283,8 +282,8 @@ fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// Whether a folder holds files and folders and nothing else: no link leads out of it, and nothing
-/// makes a reader wait.
+/// Returns whether a folder holds only files and folders: no link leads out of it, and no pipe or
+/// device blocks a reader.
 fn holds_plain_files(folder: &Path) -> bool {
     let mut seen = 0;
     let mut folders = vec![folder.to_owned()];
@@ -305,7 +304,8 @@ fn holds_plain_files(folder: &Path) -> bool {
     is_folder(folder)
 }
 
-/// A file of at most so many bytes that is no link, pipe or device; nothing for all else.
+/// Reads a file of at most `bytes_max` bytes; returns `None` for a longer one and for links, pipes
+/// and devices.
 pub(super) fn read_file(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
     if !is_file(path) {
         return None;
@@ -318,7 +318,7 @@ pub(super) fn read_file(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
     (length as u64 <= bytes_max).then_some(bytes)
 }
 
-/// Removes whatever is there, and follows no link.
+/// Removes a file or folder, if it exists, without following links.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
@@ -328,15 +328,15 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file that is not there afterwards by another name: a link in its place is removed, not
-/// followed.
+/// Writes a new file. A link at the path is removed, not followed.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     remove(path)?;
     let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)
 }
 
-/// The same, so that readers see the old file or the new one.
+/// Writes a file atomically, likewise without following links: readers see the old file or the new
+/// one.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".unstuck-new");

@@ -1,4 +1,5 @@
-//! The repository that tasks work on.
+//! The repository that tasks work on: its checks at opening, its build branches, and the places of
+//! worktrees.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -14,15 +15,17 @@ use super::state::{State, failed};
 use crate::git::status::Entry;
 use crate::git::{Git, Layout, Oid, RefChange, Swapped};
 
-/// Everything we keep is below this folder, and git does not see it.
+/// Name of the folder that holds all of Unstuck's files in the project; git does not see it.
 pub(super) const FOLDER: &str = ".unstuck";
 
-/// A branch that leaves no room for branches of ours: git keeps them as files.
+/// A branch of this name leaves no room for branches below `unstuck/`, because git keeps branches
+/// as files.
 const IN_THE_WAY: &str = "refs/heads/unstuck";
-/// How many changed paths are named.
+/// Maximum number of changed paths that are named.
 const PATHS_NAMED_MAX: usize = 5;
 
-/// The repository that tasks work on. Its own working tree is a person's and is never touched.
+/// The repository that tasks work on. Its own working tree belongs to the operator and is never
+/// touched.
 #[derive(Clone, Debug)]
 pub struct Project {
     pub(super) git: Git,
@@ -31,8 +34,9 @@ pub struct Project {
 }
 
 impl Project {
-    /// The repository whose working tree is at `root`. What cannot be worked on (no repository, no
-    /// commit, no working tree, a history that is cut off) is `PRECONDITION_MISSING`, and says so.
+    /// Opens the repository whose working tree is at `root`. A repository that cannot be worked on
+    /// (none there, no commit, no working tree, a shallow history) is `PRECONDITION_MISSING` with a
+    /// message that says so.
     pub async fn open(program: impl Into<OsString>, root: &Path) -> Result<Self, Fault> {
         let root = fs::canonicalize(root).map_err(|error| {
             missing(format!("{}: {error}", root.display()), "the project's folder")
@@ -51,20 +55,22 @@ impl Project {
             return Err(missing(message, "the whole history"));
         }
         git.head().await?;
-        // What an agent does to `.git` of the project meanwhile leads nowhere else.
+        // An agent that changes `.git` of the project meanwhile cannot redirect these calls.
         let git = if root.join(".git").exists() { git.pinned(&layout) } else { git };
         let project = Self { git, layout, root };
         project.hide()?;
         Ok(project)
     }
 
-    /// The commit that a new build starts from: what the person has checked out, on a branch or not.
+    /// Returns the commit that a new build starts from: the one that the operator has checked out,
+    /// on a branch or not.
     pub async fn head(&self) -> Result<Oid, Fault> {
         self.git.head().await
     }
 
-    /// Makes sure that a build which has not begun finds nothing under its names. A branch that is there
-    /// is the person's, or what is left of a build whose record is gone, and is not built on.
+    /// Makes sure that a build which has not begun has no refs under its names. A branch that
+    /// exists already belongs to the operator, or to a build whose record is gone, and is not built
+    /// on.
     pub async fn make_way(&self, build: BuildId) -> Result<(), Fault> {
         let branch = build_branch(build);
         let short = branch.trim_start_matches("refs/heads/");
@@ -90,19 +96,20 @@ impl Project {
         self.git.swap(&gone, "unstuck: forget a build").await.map(drop)
     }
 
-    /// The commit that a build started from. The first call keeps `head` as that.
+    /// Returns the commit that a build started from. The first call records `head` as that commit.
     pub async fn build_start(&self, build: BuildId, head: &Oid) -> Result<Oid, Fault> {
         self.kept(build_start(build), head).await
     }
 
-    /// The head of a build's branch. The first call makes the branch at `start`; one that was deleted
-    /// meanwhile is made again where it stood.
+    /// Returns the head of a build's branch. The first call creates the branch at `start`; a branch
+    /// that was deleted meanwhile is created again at its last commit.
     pub async fn build_head(&self, build: BuildId, start: &Oid) -> Result<Oid, Fault> {
         let stands = self.build_tip(build).await?;
         self.kept(build_branch(build), stands.as_ref().unwrap_or(start)).await
     }
 
-    /// Where a build's branch stands, or stood when it was deleted; nothing where it never was.
+    /// Returns the commit that a build's branch points to, or pointed to when it was deleted;
+    /// `None` if the branch never existed.
     pub async fn build_tip(&self, build: BuildId) -> Result<Option<Oid>, Fault> {
         match self.git.commit_of(&build_branch(build)).await? {
             None => self.git.commit_of(&build_tip(build)).await,
@@ -110,7 +117,7 @@ impl Project {
         }
     }
 
-    /// Where a ref points to, which is made at `first` when there is none.
+    /// Returns the commit that a ref points to; creates the ref at `first` if there is none.
     async fn kept(&self, name: String, first: &Oid) -> Result<Oid, Fault> {
         if let Some(there) = self.git.commit_of(&name).await? {
             return Ok(there);
@@ -122,7 +129,8 @@ impl Project {
         }
     }
 
-    /// That the person's own tree has no changes of its own.
+    /// Returns an error that names changed paths if the operator's working tree has uncommitted
+    /// changes.
     pub async fn require_clean(&self) -> Result<(), Fault> {
         let changed = self.git_in_place().status().await?;
         if changed.is_empty() {
@@ -133,22 +141,22 @@ impl Project {
         Err(missing(message, "a clean working tree"))
     }
 
-    /// Git, for the person's own working tree.
+    /// Returns a git client for the operator's own working tree.
     pub(super) fn git_in_place(&self) -> Git {
         self.git.in_worktree(&self.root, &self.layout.git_dir, &self.layout.common_dir)
     }
 
-    /// The branch that a build's tasks land on, in full.
+    /// Returns the full name of the branch that a build's tasks land on.
     pub fn branch(build: BuildId) -> String {
         build_branch(build)
     }
 
-    /// The root of its working tree.
+    /// Returns the root of the working tree.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Git, for the whole repository.
+    /// Returns the git client of the whole repository.
     pub const fn git(&self) -> &Git {
         &self.git
     }
@@ -157,12 +165,12 @@ impl Project {
         self.worktrees().join(place.task.to_string())
     }
 
-    /// Where the worktrees of tasks are.
+    /// Returns the folder that holds the worktrees of tasks.
     pub(super) fn worktrees(&self) -> PathBuf {
         self.root.join(FOLDER).join("worktrees")
     }
 
-    /// A place for a worktree that is put aside, which nothing has yet.
+    /// Returns an unused path for a worktree that is quarantined.
     pub(super) fn aside(&self, place: Place) -> PathBuf {
         let folder = self.root.join(FOLDER).join("aside");
         let mut names = (1..).map(|n: u32| folder.join(format!("{}-{n}", place.task)));
@@ -173,14 +181,15 @@ impl Project {
         State::at(self.root.join(FOLDER).join("tasks").join(place.task.to_string()))
     }
 
-    /// Our folder ignores itself, so that a person's `git status` does not change by our being here.
+    /// Makes the `.unstuck` folder ignore itself, so that the operator's `git status` does not
+    /// change by its presence.
     fn hide(&self) -> Result<(), Fault> {
         let file = self.root.join(FOLDER).join(".gitignore");
         if file.exists() {
             return Ok(());
         }
         let folder = self.root.join(FOLDER);
-        // What we keep is for the person's eyes only.
+        // The files in it are for the operator's eyes only.
         let mut builder = DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(&folder);
         let made = made.and_then(|()| fs::write(&file, "*\n"));
@@ -188,7 +197,7 @@ impl Project {
     }
 }
 
-/// Some of the paths that differ, and how many more there are.
+/// Formats some of the changed paths, and how many more there are.
 fn named(changed: &[Entry]) -> String {
     let shown: Vec<String> = changed
         .iter()

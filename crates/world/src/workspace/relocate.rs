@@ -1,8 +1,9 @@
-//! Moving the worktree to other files, in a way that a kill at any point does not hurt.
+//! Moves the worktree to another tree and base, in a way that survives a kill at any point.
 //!
-//! Where it goes is written down first, as a commit under `refs/unstuck/pending`: its tree is what
-//! the worktree is to hold, its first parent is the base from then on, its second what the worktree
-//! held before. Whoever finds that ref finishes the move; doing so twice is the same as once.
+//! The destination is written down first, as a commit under `refs/unstuck/pending`: its tree is the
+//! content to reach, its first parent is the new base, its second the previous content of the
+//! worktree. The next process that finds that ref finishes the move; doing so twice is the same as
+//! once.
 
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
@@ -11,8 +12,8 @@ use super::workspace::Workspace;
 use crate::git::{Oid, RefChange, Swapped};
 
 impl Workspace {
-    /// Lets the worktree hold `tree`, counted from `base` from now on. `saved` is a commit of what
-    /// it holds now.
+    /// Makes the worktree hold `tree`, with `base` as its new base. `saved` is a commit of its
+    /// current content.
     pub(super) async fn relocate(
         &self,
         tree: &Oid,
@@ -29,7 +30,7 @@ impl Workspace {
         self.finish_move().await
     }
 
-    /// Finishes a move that was begun; nothing where none was.
+    /// Finishes a move that was begun, if there is one.
     pub(super) async fn finish_move(&self) -> Result<(), Fault> {
         let pending = self.place.pending();
         let Some(to) = self.git.commit_of(&pending).await? else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Putting a worktree away, unless something in it is nowhere else.
+//! Removes a worktree, unless it holds work that is saved nowhere else.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -12,35 +12,36 @@ use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::{Oid, RefChange};
 
-/// What came of it.
+/// The outcome of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removed {
-    /// It is gone.
+    /// The worktree is removed.
     Gone,
-    /// It stays.
+    /// The worktree stays, for this reason.
     Kept(Why),
 }
 
-/// Why a worktree stays.
+/// The reason why a worktree stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It is the person's own.
+    /// The worktree is the operator's own checkout.
     InPlace,
-    /// It is set aside for a person.
+    /// The worktree is quarantined for the operator, with the reason.
     Quarantined(String),
-    /// It holds changes that are saved nowhere else: how many.
+    /// Number of changes that are saved nowhere else.
     Unsaved(usize),
 }
 
 impl Workspace {
-    /// Removes the worktree, and its branch and base if the build has its commit. `run` is the run
-    /// that worked in it last.
+    /// Removes the worktree, and its branch and base if the build's branch contains its commit.
+    /// `run` is the run that worked in it last.
     pub async fn remove(&self, run: RunId) -> Result<Removed, Fault> {
         let head = self.project.git.commit_of(&build_branch(self.place.build)).await?;
         self.remove_with(run, head.as_ref()).await
     }
 
-    /// The same for work that belongs to no build: its branch and base go if `head` has its commit.
+    /// Removes the worktree of work that belongs to no build: its branch and base are removed if
+    /// `head` contains its commit.
     pub async fn remove_from(&self, run: RunId, head: &Oid) -> Result<Removed, Fault> {
         self.remove_with(run, Some(head)).await
     }
@@ -57,7 +58,8 @@ impl Workspace {
         Ok(Removed::Gone)
     }
 
-    /// Why it has to stay; nothing where all of it is somewhere else, too.
+    /// Returns the reason why the worktree has to stay, or `None` if all of its work is saved
+    /// elsewhere.
     pub async fn needed(&self, run: RunId) -> Result<Option<Why>, Fault> {
         if self.in_place {
             return Ok(Some(Why::InPlace));
@@ -102,8 +104,8 @@ impl Workspace {
     }
 }
 
-/// Removes a folder that programs have written to, if it is there. Some leave folders in it that they
-/// may not write to themselves, as package caches are.
+/// Removes a folder that programs have written to, if it exists. Makes folders in it writable first
+/// if necessary: package caches contain folders that their owner may not write to.
 pub fn remove_folder(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -115,7 +117,7 @@ pub fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets the owner write to a folder and all folders below it. No link is followed.
+/// Makes a folder and all folders below it writable for their owner. Does not follow links.
 fn open_folders(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
     for entry in fs::read_dir(folder)? {

@@ -1,7 +1,7 @@
 //! The two git folders of a worktree. The agent has one, `.git` in the worktree (`private.rs`); the
-//! supervisor has another, `git` among what is kept about the task, through which it looks at the same
-//! files. The supervisor's shares settings, refs and objects with the person's repository, and the
-//! agent cannot write to it.
+//! supervisor has another, `git` in the task's state folder, through which it looks at the same
+//! files. The supervisor's shares settings, refs and objects with the operator's repository, and
+//! the agent cannot write to it.
 
 use std::fs;
 use std::io;
@@ -17,28 +17,29 @@ use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::Oid;
 
-/// Refs of the person's that an agent may want to compare with.
+/// Prefixes of the operator's refs that an agent can read, to compare with them.
 const SHOWN: [&str; 4] = ["refs/heads/", "refs/notes/", "refs/remotes/", "refs/tags/"];
-/// Our own branches among them, of which an agent is shown its build's alone.
+/// Prefix of Unstuck's branches among them, of which an agent is shown only its build's.
 const OURS: &str = "refs/heads/unstuck/";
-/// Files below `info` that decide what git sees of a working tree. Those of all worktrees, and one
-/// that each has for itself.
+/// Files below `info` that decide what git sees of a working tree: those that all worktrees share,
+/// and one that each has for itself.
 const INFO_OF_ALL: [&str; 2] = ["attributes", "exclude"];
 const INFO_OF_ONE: &str = "sparse-checkout";
-/// Settings of one working tree, where a repository has any.
+/// Name of the file with the settings of one working tree, which not every repository has.
 const WORKTREE_SETTINGS: &str = "config.worktree";
 
 impl Project {
-    /// Makes the supervisor's git folder for a worktree, or puts it right.
+    /// Makes or repairs the supervisor's git folder for a worktree.
     pub(super) fn have_git_folder(&self, place: Place) -> Result<(), Fault> {
         let folder = self.state(place).git();
         let have = || {
             fs::create_dir_all(folder.join("info"))?;
             have_file(&folder.join("HEAD"), Some(format!("ref: {}\n", place.branch()).as_bytes()))?;
-            // Named in the environment of each of our commands, too; some parts of git read this alone.
+            // The environment of each git call names it, too; some parts of git read only this
+            // file.
             let common = self.layout.common_dir.as_os_str().as_encoded_bytes();
             have_file(&folder.join("commondir"), Some(&[common, b"\n"].concat()))?;
-            // The worktree leaves out what the person's leaves out.
+            // A sparse checkout of the operator's applies to the worktree as well.
             let sparse = Path::new("info").join(INFO_OF_ONE);
             let patterns = read(&self.layout.git_dir.join(&sparse))?;
             have_file(&folder.join(&sparse), patterns.as_deref())?;
@@ -50,7 +51,8 @@ impl Project {
         self.forget_linked_worktree(place)
     }
 
-    /// Forgets a worktree of an earlier version, which was one of the person's repository.
+    /// Unregisters a worktree of an earlier version, which was a linked worktree of the operator's
+    /// repository.
     fn forget_linked_worktree(&self, place: Place) -> Result<(), Fault> {
         let link = self.worktree(place).join(".git");
         if !link.is_file() {
@@ -66,7 +68,7 @@ impl Project {
         Ok(())
     }
 
-    /// What the repository of an agent is made of.
+    /// Reads the operator's repository for the contents of an agent's.
     async fn contents(&self, place: Place) -> Result<Contents, Fault> {
         let own = build_branch(place.build);
         let mut refs = self.git.refs(&SHOWN).await?;
@@ -84,8 +86,8 @@ impl Project {
 }
 
 impl Workspace {
-    /// Gives the agent a repository of its own at the base. What it had is kept beside what else is
-    /// kept of its last run.
+    /// Makes a repository for the agent at the base. Moves the old one to the kept files of its
+    /// last run.
     pub(super) async fn make_private(&self) -> Result<(), Fault> {
         let Some(private) = &self.private else { return Ok(()) };
         let base = self.base().await?;
@@ -97,8 +99,8 @@ impl Workspace {
         made.map_err(|error| failed(private.folder(), &error))
     }
 
-    /// Puts right what an agent left of its repository: its commits stay, and nothing that it
-    /// planted is run by the next git there. One that is none any more is made anew.
+    /// Cleans the repository that an agent left: its commits stay, and nothing that it planted is
+    /// run by the next git there. Makes a new one if it is no longer a valid repository.
     pub(super) async fn clean_private(&self) -> Result<(), Fault> {
         let Some(private) = &self.private else { return Ok(()) };
         if private.is_sound(&self.branch) {
@@ -110,13 +112,13 @@ impl Workspace {
         self.make_private().await
     }
 
-    /// Lets the agent find its index and its branch at a commit. The index to work with holds what
-    /// its files are.
+    /// Sets the agent's index and branch to a commit. Expects the scratch index to match that
+    /// commit.
     pub(super) fn stand_at(&self, at: &Oid) -> Result<(), Fault> {
         let Some(private) = &self.private else {
             return self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"));
         };
-        // Where there is none, the preparation of the next attempt makes one.
+        // The preparation of the next attempt makes a missing one.
         if !private.is_sound(&self.branch) {
             return Ok(());
         }
@@ -125,7 +127,7 @@ impl Workspace {
         stood.map_err(|error| failed(private.folder(), &error))
     }
 
-    /// Lets the agent's branch be at the commit that was made of its change.
+    /// Points the agent's branch at the commit that was made of its change.
     pub(super) fn point_private(&self, commit: &Oid) -> Result<(), Fault> {
         match &self.private {
             Some(private) if private.is_sound(&self.branch) => {
@@ -136,8 +138,8 @@ impl Workspace {
         }
     }
 
-    /// The commit that an agent made last, brought into the person's repository; nothing where it
-    /// made none, or none that can be read.
+    /// Brings the commit that an agent made last into the operator's repository and returns it;
+    /// `None` if it made none, or none that can be read.
     pub(super) async fn take_over_head(&self, base: &Oid) -> Result<Option<Oid>, Fault> {
         let Some(private) = &self.private else {
             return Ok(self.git.commit_of("HEAD").await?.filter(|head| head != base));
@@ -148,8 +150,8 @@ impl Workspace {
         }
     }
 
-    /// Brings an object of the agent's into the person's repository, with all that it needs beyond
-    /// the base. Git checks each on the way in. Tells whether it is there.
+    /// Brings an object of the agent's into the operator's repository, with all that it needs
+    /// beyond the base. Git checks each object on the way in. Returns whether the object is there.
     pub(super) async fn take_over(&self, object: &Oid, base: &Oid) -> bool {
         if self.git.has_object(object).await.unwrap_or_default() {
             return true;
@@ -161,7 +163,7 @@ impl Workspace {
     }
 }
 
-/// Settings of one working tree without those that say which it is.
+/// Removes the settings that identify a working tree from the settings of one.
 fn of_any_worktree(settings: &[u8]) -> Vec<u8> {
     let is_of_one = |line: &&[u8]| {
         let name = line.trim_ascii_start().split(|byte| b"= \t".contains(byte)).next();
@@ -184,7 +186,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Lets a file hold these bytes, or lets there be none.
+/// Makes a file hold these bytes, or removes it; does not write a file that is right already.
 fn have_file(path: &Path, wanted: Option<&[u8]>) -> io::Result<()> {
     let found = read(path)?;
     match wanted {

@@ -1,4 +1,4 @@
-//! Saving an attempt: a commit of everything it changed, under a ref of its own.
+//! Saves an attempt: a commit of everything it changed, under a ref of its own.
 
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
@@ -9,8 +9,8 @@ use super::workspace::{Workspace, unstuck};
 use crate::git::{NewCommit, Oid, RefChange, Swapped};
 
 impl Workspace {
-    /// Saves what a run left in the worktree under `refs/unstuck/attempts/<run>`; nothing when it
-    /// changed nothing. Neither the person's index nor the agent's is touched.
+    /// Saves the changes of a run under `refs/unstuck/attempts/<run>`; returns `None` if there are
+    /// none. Touches neither the operator's index nor the agent's.
     pub async fn save(&self, run: RunId, now: Time) -> Result<Option<Oid>, Fault> {
         let base = self.base().await?;
         let tree = self.tree(&self.changes().await?).await?;
@@ -18,7 +18,7 @@ impl Workspace {
         if own.is_none() && tree == self.tree_of(&base).await? {
             return Ok(None);
         }
-        // Its own commits stay within reach.
+        // The agent's own commits stay reachable.
         let parents: Vec<Oid> = [Some(base), own].into_iter().flatten().collect();
         let message = format!("Attempt {run} of {}\n", self.place.task);
         let saved = self.snapshot_commit(&tree, &parents, &message, now).await?;
@@ -26,7 +26,7 @@ impl Workspace {
         Ok(Some(saved))
     }
 
-    /// A commit that only keeps a tree.
+    /// Makes an unsigned commit that only saves a tree.
     pub(super) async fn snapshot_commit(
         &self,
         tree: &Oid,
@@ -39,7 +39,7 @@ impl Workspace {
         self.git.make_commit(new).await
     }
 
-    /// Lets a ref of ours point somewhere, wherever it points now.
+    /// Points a ref of Unstuck at a commit, regardless of its current value.
     pub(super) async fn point(&self, name: &str, to: &Oid) -> Result<(), Fault> {
         let old = self.git.commit_of(name).await?;
         let change = RefChange { name: name.to_owned(), old, new: Some(to.clone()) };
@@ -47,7 +47,7 @@ impl Workspace {
     }
 }
 
-/// Refs of ours are nobody else's to move.
+/// Returns a fault if a ref of Unstuck, which no other program should move, was moved meanwhile.
 pub(super) fn all_moved(swapped: Swapped) -> Result<(), Fault> {
     match swapped {
         Swapped::Done => Ok(()),

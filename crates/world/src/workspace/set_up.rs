@@ -1,5 +1,5 @@
-//! The setup commands of a worktree: once when it is new, and again before a check when the files changed
-//! that say which packages there are.
+//! The setup commands of a worktree: run once when it is new, and again before a check when a
+//! manifest or lock file changed.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,9 +15,9 @@ use super::workspace::Workspace;
 use crate::git::Operation;
 use crate::process::verdict;
 
-/// The setup commands that were run in the worktree.
+/// Name of the state file with the setup commands that were run in the worktree.
 pub(super) const SETUP: &str = "setup";
-/// What its manifests held after that.
+/// Name of the state file with the digest of the manifests after that setup.
 pub(super) const SET_UP_FOR: &str = "setup-for";
 
 impl Workspace {
@@ -31,15 +31,16 @@ impl Workspace {
         }
         self.set_mark().await?;
         let ran = self.run_setup(commands, shell).await;
-        // What a setup that failed has left is its own as well.
+        // The leftovers of a failed setup belong to setup as well.
         self.settle_mark(Author::Setup).await?;
         ran?;
         self.note_set_up_for().await?;
         self.state.write(SETUP, list.as_bytes()).map(drop)
     }
 
-    /// Runs the setup commands again where the manifests are others than those that they ran for; whether
-    /// they ran. A tracked lock file that this rewrites is part of the work, where `may_change` allows it.
+    /// Runs the setup commands again if the manifests changed since they last ran, and returns
+    /// whether they ran. A tracked lock file that this rewrites is part of the work, where
+    /// `may_change` allows it.
     pub async fn set_up_again(
         &self,
         commands: &[String],
@@ -75,7 +76,7 @@ impl Workspace {
         self.state.write(SET_UP_FOR, &self.manifests().await?).map(drop)
     }
 
-    /// What the manifests hold, as a digest.
+    /// Returns a digest of the tracked and changed manifests.
     async fn manifests(&self) -> Result<Vec<u8>, Fault> {
         let done = self.ours().call(Operation::Status).args(["ls-files", "-z"]).run().await?;
         let tracked = done.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());

@@ -1,4 +1,4 @@
-//! Paths that worktrees share with the person's own tree: build folders, local settings.
+//! Paths that worktrees share with the operator's own tree: build folders, local settings.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,8 +11,8 @@ use super::workspace::Workspace;
 use crate::scope::{Rules, Scope, Standing};
 
 impl Workspace {
-    /// Puts shared paths into the worktree: a link to a folder, a copy of a file. What is there
-    /// already, and what the person does not have, is left alone.
+    /// Puts shared paths into the worktree: a link to a folder, a copy of a file. Skips paths that
+    /// exist already and those that the operator's tree does not have.
     pub(super) fn share(&self) -> Result<(), Fault> {
         if self.in_place {
             return Ok(());
@@ -21,7 +21,7 @@ impl Workspace {
     }
 }
 
-/// Puts what worktrees share with the person's tree at `root` into another folder.
+/// Puts the shared paths of the operator's tree at `root` into another folder.
 pub fn share(root: &Path, directory: &Path, paths: &[String]) -> Result<(), Fault> {
     put(root, directory, &shareable(paths)?)
 }
@@ -42,9 +42,11 @@ fn put(root: &Path, directory: &Path, paths: &[PathBuf]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Shared paths, if they are inside the project and nobody's private business.
+/// Parses shared paths; one that is outside the project, or belongs to git or Unstuck, is
+/// `CONFIG_INVALID`.
 pub(super) fn shareable(paths: &[String]) -> Result<Vec<PathBuf>, Fault> {
-    // Without rules, everything stands inside but what leaves the project or belongs to git and us.
+    // A scope without rules admits all paths except those outside the project or of git and
+    // Unstuck.
     let open = Scope::new(&Rules::default()).ok();
     let inside = |path: &Path| open.as_ref().map(|open| open.standing(path));
     paths

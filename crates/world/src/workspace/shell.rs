@@ -1,4 +1,4 @@
-//! Commands that a person configured: run by us, under a guard, with an end.
+//! Runs commands that the operator configured, under a guard and with a timeout.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,30 +9,31 @@ use unstuck_core::fault::Fault;
 use crate::git::REMOVED;
 use crate::process::{Deadlines, Ended, Guard, Launch, Wall};
 
-/// How commands are run.
+/// The conditions under which configured commands run.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// What becomes the guard.
+    /// The program that becomes the guard process.
     pub guard: Guard,
-    /// The lock file of the run; its directory exists. One command has it at a time.
+    /// The lock file of the run; its directory exists. One command holds it at a time.
     pub lock: PathBuf,
-    /// Whether commands have our own environment. Without it, they have what is stated here.
+    /// `true` if commands inherit the supervisor's environment. Otherwise they have only
+    /// `environment`.
     pub inherits_environment: bool,
-    /// Changes to that: a value, or none for a variable that is taken away.
+    /// Changes to the environment: a value, or `None` for a variable that is removed.
     pub environment: Vec<(OsString, Option<OsString>)>,
-    /// How long one command may take.
+    /// Timeout of one command.
     pub timeout: Duration,
-    /// What commands are kept from; from a workspace, what settings add to its own wall.
+    /// The sandbox of commands; from a workspace, the settings' additions to its own sandbox.
     pub wall: Wall,
 }
 
 impl Shell {
-    /// Runs a line of shell in `directory`, until nothing of it is left.
+    /// Runs a shell command line in `directory`, and returns when none of its processes is left.
     pub async fn run(&self, directory: &Path, line: &str) -> Result<Ended, Fault> {
         self.run_program(directory, "sh", &["-c".into(), line.into()], &[]).await
     }
 
-    /// The value of a variable that its commands find.
+    /// Returns the value of an environment variable as the commands see it.
     pub fn variable(&self, name: &str) -> Option<OsString> {
         let stated = self.environment.iter().rev().find(|(known, _)| known == name);
         match stated {
@@ -52,7 +53,7 @@ impl Shell {
         let mut launch = Launch::new(self.guard.clone(), &self.lock, directory, program);
         launch.arguments = arguments.to_vec();
         launch.inherits_environment = self.inherits_environment;
-        // We may have been started by a hook ourselves, and this is about another repository.
+        // A hook may have started this process, with variables that are about another repository.
         let removed = REMOVED.map(|name| (OsString::from(name), None));
         launch.environment = [&removed, &self.environment[..], environment].concat();
         launch.wall = self.wall.clone();

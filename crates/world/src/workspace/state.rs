@@ -1,4 +1,4 @@
-//! What is kept about a task beside its refs: small files that are written whole or not at all.
+//! The files that are kept about a task beside its refs: small ones, which are written atomically.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Fault, Internal};
 
-/// The folder of a task.
+/// The state folder of a task.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     folder: PathBuf,
@@ -18,28 +18,28 @@ impl State {
         Self { folder }
     }
 
-    /// All of it.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Our index: the base, and what git remembers of its files. It is written last when a worktree
-    /// is made, so a worktree without it was never finished.
+    /// Returns the path of the supervisor's index: the base, with git's cached data about its
+    /// files. It is written last when a worktree is made, so a worktree without it was never
+    /// finished.
     pub(super) fn index(&self) -> PathBuf {
         self.folder.join("index")
     }
 
-    /// An index to work with; its content means nothing from one step to the next.
+    /// Returns the path of a scratch index; its content has no meaning from one step to the next.
     pub(super) fn scratch_index(&self) -> PathBuf {
         self.folder.join("index.scratch")
     }
 
-    /// The git folder through which the supervisor looks at the worktree.
+    /// Returns the git folder through which the supervisor looks at the worktree.
     pub(super) fn git(&self) -> PathBuf {
         self.folder.join("git")
     }
 
-    /// Where the agent's repository is put together.
+    /// Returns the folder in which the agent's repository is put together.
     pub(super) fn staging(&self) -> PathBuf {
         self.folder.join("git.agent")
     }
@@ -48,22 +48,23 @@ impl State {
         self.folder.join("patches")
     }
 
-    /// What agents left behind that is no part of a patch.
+    /// Returns the folder for files of agents that are no part of a patch.
     pub(super) fn kept(&self) -> PathBuf {
         self.folder.join("kept")
     }
 
-    /// What the agent wrote, while a check runs.
+    /// Returns the folder that holds the agent's own version of files while a check runs.
     pub(super) fn own(&self) -> PathBuf {
         self.folder.join("own.files")
     }
 
-    /// Where Python finds what leads it to the worktree's own code.
+    /// Returns the folder of the `sitecustomize` module that leads Python to the worktree's own
+    /// code.
     pub(super) fn site(&self) -> PathBuf {
         self.folder.join("python")
     }
 
-    /// Folders that take the place of the person's own inside a wall.
+    /// Returns the folder of those folders that replace the operator's own inside a sandbox.
     pub(super) fn private(&self) -> PathBuf {
         self.folder.join("private")
     }
@@ -91,7 +92,7 @@ impl State {
         }
     }
 
-    /// Copies a file over another, so that readers see the old one or the new one.
+    /// Copies a file over another atomically: readers see the old one or the new one.
     pub(super) fn copy(&self, from: &Path, to: &Path) -> Result<(), Fault> {
         let copy = || {
             fs::create_dir_all(&self.folder)?;
@@ -120,7 +121,7 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// A file of ours that cannot be read or written.
+/// Returns the fault for a state file that cannot be read or written.
 pub(super) fn failed(path: &Path, error: &io::Error) -> Fault {
     let message = format!("{} cannot be used", path.display());
     let component = "workspace".to_owned();

@@ -1,4 +1,5 @@
-//! Submodules of a worktree: there before anything runs in it, and never the place of the work.
+//! The submodules of a worktree: checked out before any command runs in it, and never part of the
+//! work.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,9 +16,9 @@ use crate::git::status::Entry;
 use crate::git::{Git, Oid, Submodule, local_submodules};
 
 impl Workspace {
-    /// Makes the worktree hold the submodules that `base` has: from the person's own copies where
-    /// there are any, else from where the person's settings or checkout say that they come from. One
-    /// that only an agent speaks of stays empty. The index of `git` holds the base.
+    /// Checks out the submodules of `base` in the worktree: from the operator's own copies if there
+    /// are any, else from the address in the operator's settings or checkout. A submodule that only
+    /// an agent names stays empty. The index of `git` holds the base.
     pub(super) async fn have_submodules(&self, git: &Git, base: &Oid) -> Result<(), Fault> {
         if self.in_place || !self.directory.join(".gitmodules").is_file() {
             return Ok(());
@@ -29,7 +30,7 @@ impl Workspace {
         let addresses = self.project.git.submodule_addresses().await?;
         let mut sources = local_submodules(&self.project.layout.common_dir);
         for submodule in &submodules {
-            // One that keeps its repository in its own folder, as old versions of git did.
+            // Old versions of git keep the repository in the submodule's own folder.
             let folder = self.project.root.join(&submodule.path);
             if sources.iter().all(|(name, _)| *name != submodule.name)
                 && folder.join(".git").is_dir()
@@ -47,7 +48,7 @@ impl Workspace {
         if git.update_submodules(&submodules, &local).await.is_ok() {
             return Ok(());
         }
-        // The person's copies may be older than the commit.
+        // The operator's copies may be older than the commit.
         git.update_submodules(&submodules, &addresses).await.map_err(|fault| {
             let names: Vec<&str> = submodules.iter().map(|one| one.path.as_str()).collect();
             let message = format!(
@@ -60,14 +61,14 @@ impl Workspace {
         })
     }
 
-    /// The submodules that the supervisor has put into the worktree, and git for each: with the
-    /// supervisor's folder of it, whatever an agent made of its `.git`.
+    /// Returns the submodules that the supervisor has put into the worktree, with a git client for
+    /// each that uses the supervisor's git folder, regardless of the agent's changes to its `.git`.
     async fn own_submodules(&self) -> Result<Vec<(PathBuf, Git)>, Fault> {
         let mut found = Vec::new();
         for (_, folder) in local_submodules(&self.git_dir) {
             let git = self.git.in_worktree(&self.directory, &folder, &folder);
             let Some(place) = git.own_working_tree().await? else { continue };
-            // The name that git wrote leads from its folder to the worktree, through no link.
+            // The path that git wrote leads from its folder to the worktree, through no link.
             let Ok(inside) =
                 normal(&folder.join(place)).strip_prefix(&self.directory).map(Path::to_owned)
             else {
@@ -81,7 +82,7 @@ impl Workspace {
         Ok(found)
     }
 
-    /// Lets each submodule's `.git` name the supervisor's folder again.
+    /// Makes each submodule's `.git` name the supervisor's folder again.
     async fn link_submodules(&self) -> Result<(), Fault> {
         for (path, git) in self.own_submodules().await? {
             let Some(folder) = git.git_dir() else { continue };
@@ -92,7 +93,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Files that the agent changed within submodules, which no commit of this repository can hold.
+    /// Returns the fault of an agent that changed files within submodules, which no commit of this
+    /// repository can hold.
     pub(super) async fn find_work_in_submodules(&self) -> Result<Option<Fault>, Fault> {
         if !self.directory.join(".gitmodules").is_file() {
             return Ok(None);
@@ -119,7 +121,7 @@ impl Workspace {
     }
 }
 
-/// A path without `..`, which git writes for going up from a folder.
+/// Removes `..` from a path, which git writes to go up from a folder.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -133,7 +135,7 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// Whether `path` below `root` is a folder that no link leads to.
+/// Returns whether `path` below `root` is a folder that is reached through no link.
 fn is_plain_folder(root: &Path, path: &Path) -> bool {
     let mut at = root.to_owned();
     path.iter().all(|part| {

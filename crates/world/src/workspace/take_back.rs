@@ -1,4 +1,4 @@
-//! Taking back exactly the part of a change that is outside the fence.
+//! Reverts exactly the part of a change that is outside the scope.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,19 +14,19 @@ use super::workspace::Workspace;
 use crate::git::Oid;
 use crate::git::raw::What;
 
-/// What was taken back.
+/// The result of a revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenBack {
-    /// The paths, in the order of the changes.
+    /// The reverted paths, in the order of the changes.
     pub paths: Vec<PathBuf>,
-    /// The change that was taken back, as a patch against what is there now.
+    /// The file with the reverted change, as a patch against the worktree after the revert.
     pub patch: PathBuf,
 }
 
 impl Workspace {
-    /// Puts these paths back as the base has them: edits, new files, deletions, modes, links. What
-    /// was there is kept as a patch first; a repository of its own is moved aside as it is. If that
-    /// fails, it is `GIT_REVERT_FAILED` and the worktree is set aside.
+    /// Restores these paths to their state in the base: edits, new files, deletions, modes, links.
+    /// Saves the previous state as a patch first; moves a nested repository aside as it is. A
+    /// failure is `GIT_REVERT_FAILED` and quarantines the worktree.
     pub async fn take_back(
         &self,
         paths: &[PathBuf],
@@ -42,7 +42,8 @@ impl Workspace {
         taken.map_err(|cause| self.quarantine(&cause))
     }
 
-    /// Takes back what an agent did to these paths. A file that it moved there goes back to where it was.
+    /// Reverts an agent's changes to these paths. A file that it moved there goes back to its old
+    /// path.
     pub async fn take_back_work(
         &self,
         paths: &[PathBuf],
@@ -56,8 +57,8 @@ impl Workspace {
         self.take_back(&paths, run, now).await
     }
 
-    /// Lets the worktree be what it was at an earlier time of the same attempt. What was there is kept
-    /// as a patch first. If that fails, it is `GIT_REVERT_FAILED` and the worktree is set aside.
+    /// Restores the worktree to an earlier state of the same attempt. Saves the previous state as a
+    /// patch first. A failure is `GIT_REVERT_FAILED` and quarantines the worktree.
     pub async fn go_back_to(&self, then: &Content, run: RunId, now: Time) -> Result<(), Fault> {
         let there = self.content().await?;
         if there == *then {
@@ -108,8 +109,8 @@ impl Workspace {
         }
     }
 
-    /// The worktree as a tree, with these paths as the base has them. The index to work with still
-    /// holds the whole worktree.
+    /// Writes the worktree as a tree, with these paths as the base has them. Expects the scratch
+    /// index to hold the whole worktree still.
     async fn without(&self, base: &Oid, out: &[Change]) -> Result<Oid, Fault> {
         let scratch = self.git.with_index(self.state.scratch_index());
         let base = self.tree_of(base).await?;
@@ -117,7 +118,7 @@ impl Workspace {
         scratch.write_tree().await
     }
 
-    /// A patch of its own for each time.
+    /// Saves a patch under the first free numbered name of the run.
     fn keep_patch(&self, run: RunId, patch: &[u8]) -> Result<PathBuf, Fault> {
         let mut names = (1..).map(|n: u32| format!("patches/{run}-{n}.patch"));
         let free = |name: &String| {

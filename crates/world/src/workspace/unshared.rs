@@ -1,4 +1,5 @@
-//! Files that only the person's own tree has, because git ignores them, and that a check speaks of.
+//! Finds files that a check misses and that only the operator's own tree has, because git ignores
+//! them.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,8 +10,8 @@ use super::share::shareable;
 use super::workspace::Workspace;
 use crate::git::Operation;
 
-/// Words of a line that says what is missing, in lower case. They may be vague: what is named there is in
-/// the person's tree, ignored, and not in the worktree.
+/// Lower-case words of a line that reports a missing file. They may be vague, because a path counts
+/// only if it is in the operator's tree, ignored, and not in the worktree.
 const MISSING: [&str; 13] = [
     "no such file",
     "nosuchfile",
@@ -26,13 +27,13 @@ const MISSING: [&str; 13] = [
     "couldn't",
     "unable to",
 ];
-/// How many paths of an output are looked up.
+/// Maximum number of paths of an output that are looked up.
 const LOOKED_UP_MAX: usize = 20;
 
 impl Workspace {
-    /// The first path in the output of a check that git ignores, that the person's tree has, and that this
-    /// worktree does not have: as far up as git ignores it. What tools make is left out, since a setup
-    /// command makes it.
+    /// Returns the first path in the output of a check that git ignores, that the operator's tree
+    /// has and that this worktree does not have, as its topmost ignored folder. Skips by-products
+    /// of tools, since a setup command makes them.
     pub async fn find_unshared(&self, output: &str) -> Result<Option<PathBuf>, Fault> {
         if self.in_place {
             return Ok(None);
@@ -57,7 +58,8 @@ impl Workspace {
     }
 }
 
-/// The paths in the lines of an output about something missing that are at `root` and not in `directory`.
+/// Returns the paths in those lines of an output that report a missing file, if they exist at
+/// `root` and not in `directory`.
 fn named(output: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for line in output.lines() {
@@ -81,7 +83,7 @@ fn named(output: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A path below a folder without `.` and `..`; none where it leads out of it.
+/// Returns a path below a folder without `.` and `..`, or `None` if it leads out of the folder.
 fn within(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -105,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    // B34: what the person's tree has and the worktree has not is found in what a check wrote
+    // B34: a file that the operator's tree has and the worktree lacks is found in a check's output
     #[test]
     fn a_file_that_only_the_person_has_is_found_in_an_output() {
         let place = tempfile::tempdir().unwrap();
