@@ -1,4 +1,4 @@
-//! Objects of a repository that is not trusted, brought into this one.
+//! Brings objects of an untrusted repository into this one.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use super::git::Git;
 use super::oid::Oid;
 
 impl Git {
-    /// Whether an object is in this repository.
+    /// Returns whether an object is in this repository.
     pub(crate) async fn has_object(&self, object: &Oid) -> Result<bool, Fault> {
         let call = self.call(Operation::Look).args(["cat-file", "-e", object.as_str()]);
         Ok(call.run_expecting(&[0, 1, 128]).await?.status == 0)
     }
 
     /// Brings `object` and all that it needs beyond `known` into this repository from the folder
-    /// `objects`, which an agent has written. Only data is read from there: no settings, no refs and
-    /// no hooks. Each object is named by what it really holds, and one that is malformed is refused.
+    /// `objects`, which an agent has written. Reads only data from there: no settings, no refs and
+    /// no hooks. Each object's hash is computed anew, and a malformed one is refused.
     pub(crate) async fn take_over(
         &self,
         objects: &Path,

@@ -1,6 +1,6 @@
-//! One run of the git command: fixed environment, bounded output, bounded time.
+//! One run of the git command, with a fixed environment, bounded output and a timeout.
 //!
-//! Dropping the future ends git and what it has started in its process group.
+//! Dropping the future ends git and its process group.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -20,14 +20,16 @@ use super::git::Git;
 use super::remote::SILENCE_MAX;
 use crate::process::{Deadline, Guard, How, Kept, Launch, NotStarted};
 
-/// More than any answer of git that we ask for; a patch may be large.
+/// Maximum length of git's output, in bytes: more than any expected answer, as a patch may be
+/// large.
 const STDOUT_BYTES_MAX: u64 = 512 * 1_024 * 1_024;
-/// Git's complaints are short.
+/// Maximum length of git's error output that is kept, in bytes.
 const STDERR_BYTES_MAX: usize = 64 * 1_024;
-/// A helper that git leaves behind may hold its streams; git's own words are in them long before.
+/// Maximum time to read git's streams after its end: a helper that git leaves behind may hold them
+/// open, and git's own output is in them long before.
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
-/// Variables that would move git to another place or change what it says, were they inherited.
+/// Variables that would redirect git or change its output if they were inherited.
 pub(crate) const REMOVED: [&str; 21] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
@@ -52,11 +54,11 @@ pub(crate) const REMOVED: [&str; 21] = [
     "GIT_WORK_TREE",
 ];
 
-/// Settings that hold for every command: nothing that a file could have planted is run, nothing is
-/// shown in colour, and nothing goes on in the background.
+/// Settings of every command: nothing that a file could have planted is run, no color is used, and
+/// no background process is started.
 const SETTINGS: [&str; 10] = [
     "core.fsmonitor=false",
-    // An index is copied, and half of one would stay behind.
+    // The index is copied, and a split one would be copied only in part.
     "core.splitIndex=false",
     "core.hooksPath=/dev/null",
     "core.quotePath=false",
@@ -68,7 +70,7 @@ const SETTINGS: [&str; 10] = [
     "submodule.recurse=false",
 ];
 
-/// A git command on its way.
+/// A git command that is being built.
 #[derive(Debug)]
 pub(crate) struct Call<'git> {
     git: &'git Git,
@@ -77,11 +79,11 @@ pub(crate) struct Call<'git> {
     environment: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
     reference: Option<String>,
-    /// Whether paths are taken as they are, which not every command of git can be told.
+    /// `true` if paths are taken literally, which not every git command supports.
     literal: bool,
 }
 
-/// A git command that ended with a status that was expected.
+/// The result of a git command that ended with an expected exit code.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) status: i32,
@@ -108,7 +110,7 @@ impl Call<'_> {
         self
     }
 
-    /// For a command that refuses to be told how paths are written.
+    /// Leaves out `--literal-pathspecs`, for a command that refuses it.
     pub(crate) fn with_plain_paths(mut self) -> Self {
         self.literal = false;
         self
@@ -124,18 +126,19 @@ impl Call<'_> {
         self
     }
 
-    /// The branch or commit that it is about, for the fault and for the lock to look for.
+    /// Sets the branch or commit that the command is about, for the fault and for the search for a
+    /// lock file.
     pub(crate) fn about(mut self, reference: impl Into<String>) -> Self {
         self.reference = Some(reference.into());
         self
     }
 
-    /// Runs it; any status but 0 is a fault.
+    /// Runs the command; any exit code but 0 is a fault.
     pub(crate) async fn run(self) -> Result<Done, Fault> {
         self.run_expecting(&[0]).await
     }
 
-    /// Runs it; any status that is not expected is a fault.
+    /// Runs the command; any exit code that is not expected is a fault.
     pub(crate) async fn run_expecting(self, expected: &[i32]) -> Result<Done, Fault> {
         let ended = self.perform().await;
         let (status, stdout, stderr) = ended.map_err(|how| self.failed(how))?;
@@ -195,7 +198,7 @@ impl Call<'_> {
         Ok((status, out, complaints))
     }
 
-    /// The same under a guard, for commands without input whose output is short.
+    /// Runs the command under a guard; for commands without input whose output is short.
     async fn perform_kept(
         &self,
         guard: Guard,
@@ -227,7 +230,7 @@ impl Call<'_> {
         Ok((status, ended.output.to_bytes(), ended.output))
     }
 
-    /// What git is told, after the settings that hold for every command.
+    /// Returns git's arguments, after the settings of every command.
     fn arguments(&self) -> Vec<OsString> {
         let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
         let literal = self.literal.then_some("--literal-pathspecs");
@@ -235,7 +238,7 @@ impl Call<'_> {
         own.chain(self.arguments.iter().cloned()).collect()
     }
 
-    /// Changes to our own environment; none takes a variable away.
+    /// Returns the changes to the inherited environment; `None` removes a variable.
     fn environment(&self) -> Vec<(&'static str, Option<OsString>)> {
         let mut changes: Vec<_> = REMOVED.iter().map(|name| (*name, None)).collect();
         let mut set = |name, value: &OsStr| changes.push((name, Some(value.to_owned())));
@@ -277,18 +280,19 @@ impl Call<'_> {
     }
 }
 
-/// A directory that is gone would look like a program that is missing.
+/// Returns the nearest existing ancestor of a directory: starting git in a missing directory would
+/// look like a missing program.
 fn existing(directory: &Path) -> &Path {
     directory.ancestors().find(|dir| dir.is_dir()).unwrap_or(directory)
 }
 
-/// Ends the whole group when it is dropped: git starts other programs.
+/// A child process whose whole group is killed on drop: git starts other programs.
 #[derive(Debug)]
 pub(super) struct Group(pub(super) Child);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // None once it was waited for.
+        // The id is `None` once the child was waited for.
         let id = self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(group) = id {
             let _ = kill_process_group(group, Signal::KILL);
@@ -296,7 +300,7 @@ impl Drop for Group {
     }
 }
 
-/// Git may well end without having read everything.
+/// Writes the input. Ignores errors, because git may end without having read everything.
 async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(input).await;

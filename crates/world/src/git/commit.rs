@@ -1,4 +1,4 @@
-//! Commits, made of a tree.
+//! Makes commits of trees, and reads settings about them.
 
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
@@ -7,34 +7,34 @@ use super::fail::Operation;
 use super::git::Git;
 use super::oid::Oid;
 
-/// Who made a commit.
+/// The author or committer of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// Their name.
+    /// The name in the commit.
     pub name: String,
-    /// Their address.
+    /// The email address in the commit.
     pub email: String,
 }
 
 /// A commit to be made. The same parts give the same commit, so that making it twice is harmless.
 #[derive(Clone, Debug)]
 pub struct NewCommit<'a> {
-    /// What it holds.
+    /// The tree of the commit.
     pub tree: &'a Oid,
-    /// What it follows.
+    /// The parents, in order.
     pub parents: &'a [Oid],
-    /// Its words.
+    /// The message, without cleanup.
     pub message: &'a str,
-    /// Who wrote and committed it.
+    /// The author and committer.
     pub person: &'a Person,
-    /// When.
+    /// The author and committer date, in whole seconds.
     pub at: Time,
-    /// Whether it is signed, where the repository says that commits are.
+    /// `true` to sign the commit if the repository's settings ask for it.
     pub signed: bool,
 }
 
 impl Git {
-    /// Makes a commit. No branch moves, and no hook runs.
+    /// Makes a commit. Moves no branch and runs no hook.
     pub async fn make_commit(&self, new: NewCommit<'_>) -> Result<Oid, Fault> {
         let date = format!("@{} +0000", new.at.as_millis() / 1_000);
         let mut call = self.call(Operation::Commit).args(["commit-tree", new.tree.as_str()]);
@@ -55,13 +55,13 @@ impl Git {
         Oid::read(done.stdout.trim_ascii_end()).ok_or_else(|| self.unreadable(Operation::Commit))
     }
 
-    /// The person that the repository's settings name.
+    /// Returns the name and email address of the repository's settings, if both are set.
     pub async fn person(&self) -> Result<Option<Person>, Fault> {
         let (name, email) = (self.setting("user.name").await?, self.setting("user.email").await?);
         Ok(name.zip(email).map(|(name, email)| Person { name, email }))
     }
 
-    /// One setting, or nothing.
+    /// Returns the value of a setting.
     pub(super) async fn setting(&self, name: &str) -> Result<Option<String>, Fault> {
         let call = self.call(Operation::Look).args(["config", "--null", "--get", name]);
         let done = call.run_expecting(&[0, 1]).await?;

@@ -1,4 +1,4 @@
-//! Which fault a git command that failed is: by what it was for, and by facts.
+//! Maps a failed git command to a fault: by the purpose of the command, and by facts.
 
 use std::io;
 use std::time::Duration;
@@ -14,28 +14,28 @@ use super::locks;
 use super::remote::without_progress;
 use crate::process::Kept;
 
-/// What a git command was for. Its failure's code follows from this.
+/// The purpose of a git command, which decides the error code of its failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// Finding things out.
+    /// Reading refs, settings or objects.
     Look,
-    /// Finding out what changed.
+    /// Reading what changed.
     Status,
-    /// Making a worktree, or putting one away.
+    /// Making or removing a worktree.
     Worktree,
     /// Saving a tree, a commit or a ref.
     Commit,
-    /// Bringing one change onto another.
+    /// Merging one change with another.
     Merge,
-    /// Taking a change back, or a worktree back to a commit.
+    /// Reverting a change, or resetting a worktree to a commit.
     Revert,
-    /// Sending commits elsewhere.
+    /// Pushing commits to a remote.
     Push,
-    /// Asking another repository.
+    /// Reading refs of a remote.
     AskRemote,
 }
 
-/// How a command failed.
+/// The way in which a command failed.
 #[derive(Debug)]
 pub(super) enum Failed {
     Exited {
@@ -44,7 +44,7 @@ pub(super) enum Failed {
     },
     Signalled(i32),
     TimedOut(Duration),
-    /// Neither git nor the remote said anything for so long.
+    /// Neither git nor the remote said anything for this long.
     Silent(Duration),
     TooMuch,
     Io(io::Error),
@@ -64,7 +64,7 @@ impl Operation {
         }
     }
 
-    /// Where its faults are raised.
+    /// Returns the source name of its faults.
     pub(crate) fn source(self) -> String {
         format!("git.{}", self.name())
     }
@@ -73,7 +73,7 @@ impl Operation {
         matches!(self, Self::Look | Self::Status | Self::AskRemote)
     }
 
-    /// The fault that it is when nothing more is known.
+    /// Returns the fault of this operation if no more specific cause is known.
     pub(crate) fn fault(
         self,
         message: impl Into<String>,
@@ -88,7 +88,7 @@ impl Operation {
         };
         let (source, message) = (self.source(), message.into());
         match self {
-            // Without knowing, or without a worktree, nothing may go on.
+            // No step may continue without this information, or without a worktree.
             Self::Look | Self::Status | Self::Worktree => {
                 Fault::git_status_failed(source, message, context)
             }
@@ -124,7 +124,8 @@ impl Operation {
         Fault::operation_timeout(self.source(), message, context)
     }
 
-    /// Git is no program of the agent's: that it is missing is for a person to mend.
+    /// Returns the fault for a git that cannot be started. Git is no program of the agent's: if it
+    /// is missing, the operator has to install it.
     fn not_run(self, git: &Git, error: &io::Error) -> Fault {
         let program = git.program.display();
         match error.kind() {
@@ -172,7 +173,8 @@ impl Operation {
         Fault::new(kind.unwrap_or(Kind::bare(Code::GitLocked)), self.source(), message)
     }
 
-    /// The causes that git tells in prose only.
+    /// Returns the fault kind of a cause that git reports in prose only, if it applies to this
+    /// operation.
     fn told(self, code: Code, exit: i32, reference: Option<&str>) -> Option<Kind> {
         let account = || Auth { account: "the git remote".to_owned(), ..Auth::default() };
         let git = || GitOperation {

@@ -1,4 +1,4 @@
-//! Git as a program, and the repository it works on.
+//! The git program, and the repository it works on.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -13,51 +13,53 @@ use super::lookup::Lookup;
 use super::status::{self, Entry};
 use crate::process::Guard;
 
-/// How long one git command may take, unless the caller says otherwise. Cloning and fetching are not
-/// among ours; a status of a very large tree on a slow disk is.
+/// Default timeout of a git command. Cloning and fetching are not among the operations; a status of
+/// a very large tree on a slow disk is.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// Git, and the repository it works on.
+/// A client for the git program in one repository.
 #[derive(Clone, Debug)]
 pub struct Git {
     pub(super) program: OsString,
     pub(super) directory: PathBuf,
-    /// The folders of the repository; git looks for them itself where none are named.
+    /// The folders of the repository; git looks for them itself if this is `None`.
     pub(super) folders: Option<Folders>,
     pub(super) index: Option<PathBuf>,
     pub(super) patience: Duration,
-    /// What sees to it that nothing of a command outlives us, and the lock of the run it is for.
+    /// The guard that ends a command if the holder dies, and the lock of the run that it belongs
+    /// to.
     pub(super) kept_by: Option<(Guard, PathBuf)>,
-    /// One for all that work on the same repository.
+    /// The lookup process, shared by all clients of the same repository.
     pub(super) lookup: Arc<Lookup>,
 }
 
-/// The folders of a repository, named so that no file in a working tree decides about them.
+/// The folders of a repository, named explicitly so that no file in a working tree decides about
+/// them.
 #[derive(Clone, Debug)]
 pub(super) struct Folders {
-    /// What belongs to one working tree.
+    /// The git folder of one working tree.
     pub(super) own: PathBuf,
-    /// What all working trees share.
+    /// The git folder that all working trees share.
     pub(super) common: PathBuf,
-    /// Whether the directory is the root of the working tree.
+    /// `true` if the directory is the root of the working tree.
     pub(super) at_root: bool,
 }
 
-/// Where the parts of a repository are, and what kind of repository it is.
+/// The folders of a repository, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// What belongs to this working tree alone.
+    /// The git folder of this working tree alone.
     pub git_dir: PathBuf,
-    /// What all working trees share.
+    /// The git folder that all working trees share.
     pub common_dir: PathBuf,
-    /// Whether it has no working tree.
+    /// `true` if the repository has no working tree.
     pub bare: bool,
-    /// Whether its history is cut off.
+    /// `true` if the history is cut off.
     pub shallow: bool,
 }
 
 impl Git {
-    /// The `program` for the repository that `directory` belongs to.
+    /// Returns a client that runs `program` for the repository that contains `directory`.
     pub fn at(program: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
         Self {
@@ -71,16 +73,16 @@ impl Git {
         }
     }
 
-    /// The same, with every command kept by a guard: one that takes its time, like sending commits, is
-    /// not to go on when we are killed.
+    /// Returns a client whose commands run under a guard: a long one, such as a push, must not
+    /// continue after the holder is killed.
     #[must_use]
     pub fn kept_by(&self, guard: Guard, lock: impl Into<PathBuf>) -> Self {
         Self { kept_by: Some((guard, lock.into())), ..self.clone() }
     }
 
-    /// The same program for the working tree `directory`, with the folders of its repository named:
-    /// `own` belongs to this working tree, `common` is shared by all. What `.git` in that directory
-    /// and `commondir` in `own` say does not count, because an agent may have changed them.
+    /// Returns a client for the working tree `directory`, with explicit folders of its repository:
+    /// `own` belongs to this working tree, `common` is shared by all. Git then ignores `.git` in
+    /// that directory and `commondir` in `own`, because an agent may have changed them.
     #[must_use]
     pub fn in_worktree(
         &self,
@@ -92,7 +94,7 @@ impl Git {
         Self { directory: directory.into(), folders: Some(folders), index: None, ..self.clone() }
     }
 
-    /// The same, with the folders of its repository named once and for all.
+    /// Returns a client with the folders of its repository fixed.
     #[must_use]
     pub fn pinned(&self, layout: &Layout) -> Self {
         let (own, common) = (layout.git_dir.clone(), layout.common_dir.clone());
@@ -101,34 +103,34 @@ impl Git {
         Self { folders, lookup, ..self.clone() }
     }
 
-    /// The same, with another file as its index.
+    /// Returns a client that uses another file as its index.
     #[must_use]
     pub fn with_index(&self, index: impl Into<PathBuf>) -> Self {
         Self { index: Some(index.into()), ..self.clone() }
     }
 
-    /// The same, with another limit on how long a command may take.
+    /// Returns a client with another timeout for its commands.
     #[must_use]
     pub fn with_patience(&self, patience: Duration) -> Self {
         Self { patience, ..self.clone() }
     }
 
-    /// Where it works.
+    /// Returns the folder in which the commands run.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The folder of the repository that belongs to its working tree, where it is named.
+    /// Returns the git folder of the working tree, if it was named explicitly.
     pub(crate) fn git_dir(&self) -> Option<&Path> {
         self.folders.as_ref().map(|folders| folders.own.as_path())
     }
 
-    /// The program.
+    /// Returns the name or path of the git program.
     pub fn program(&self) -> &OsString {
         &self.program
     }
 
-    /// The version of the program, such as `2.47.3`.
+    /// Returns the version of the program, such as `2.47.3`.
     pub async fn version(&self) -> Result<String, Fault> {
         let done = self.call(Operation::Look).args(["--version"]).run().await?;
         let said = String::from_utf8_lossy(&done.stdout);
@@ -137,7 +139,7 @@ impl Git {
         number.map(str::to_owned).ok_or_else(|| self.unreadable(Operation::Look))
     }
 
-    /// Whether git is told not to know this folder, which need not be there.
+    /// Returns whether git ignores this folder, which need not exist.
     pub async fn ignores_folder(&self, path: &str) -> Result<bool, Fault> {
         let folder = format!("{}/", path.trim_end_matches('/'));
         let call = self.call(Operation::Look).with_plain_paths();
@@ -145,7 +147,7 @@ impl Git {
         Ok(call.run_expecting(&[0, 1]).await?.status == 0)
     }
 
-    /// Where the parts of the repository are. Without a repository that is `PRECONDITION_MISSING`.
+    /// Returns the folders of the repository. The lack of a repository is `PRECONDITION_MISSING`.
     pub async fn layout(&self) -> Result<Layout, Fault> {
         if self.folders.is_none() && !self.has_repository() {
             let message = format!("{} is not in a git repository", self.directory.display());
@@ -171,9 +173,9 @@ impl Git {
         })
     }
 
-    /// What differs between the last commit, the index and the working tree, without guessing at
-    /// renames. Every new file is named, not just its folder. Of a submodule only the commit counts:
-    /// looking further would start a git there, with the settings that an agent left in it.
+    /// Returns the differences between the last commit, the index and the working tree, without
+    /// rename detection. Lists every new file, not just its folder. Of a submodule only the commit
+    /// counts: looking further would start a git there, with the settings that an agent left in it.
     pub async fn status(&self) -> Result<Vec<Entry>, Fault> {
         let call = self.call(Operation::Status).args(["status", "--porcelain=v2", "-z"]);
         let call =
@@ -182,15 +184,15 @@ impl Git {
         status::parse(&done.stdout).map_err(|_| self.unreadable(Operation::Status))
     }
 
-    /// Git says the same thing, "128", about everything that is wrong; whether there is a
-    /// repository can be seen.
+    /// Returns whether the directory is in a repository. Git itself exits with 128 for every kind
+    /// of error, so the files are checked instead.
     fn has_repository(&self) -> bool {
         let bare = |dir: &Path| dir.join("HEAD").is_file() && dir.join("objects").is_dir();
         let holds = |dir: &Path| dir.join(".git").exists() || bare(dir);
         self.directory.ancestors().any(holds)
     }
 
-    /// Git wrote something that is not what it writes.
+    /// Returns the fault for output of git that cannot be parsed.
     pub(super) fn unreadable(&self, operation: Operation) -> Fault {
         let message = format!("{} answered in a way nobody can read", self.program.display());
         operation.fault(message, None, None)

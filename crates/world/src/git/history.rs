@@ -1,4 +1,4 @@
-//! Commits that one branch has and another has not, and bringing them there.
+//! Lists the commits that one branch has and another lacks, and replays them.
 
 use std::str;
 
@@ -8,19 +8,19 @@ use super::fail::Operation;
 use super::git::Git;
 use super::oid::Oid;
 
-/// A commit, as a list of them shows it.
+/// A commit, as an entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// Its name.
+    /// The hash of the commit.
     pub oid: Oid,
-    /// What it follows.
+    /// The hashes of its parents.
     pub parents: Vec<Oid>,
     /// The first line of its message.
     pub title: String,
 }
 
 impl Git {
-    /// The commits of `newer` that are not in `older`, oldest first.
+    /// Returns the commits of `newer` that are not in `older`, oldest first.
     pub async fn commits(&self, older: &Oid, newer: &Oid) -> Result<Vec<Commit>, Fault> {
         let call = self.call(Operation::Look).args(["log", "-z", "--reverse", "--topo-order"]);
         let call = call.args(["--no-show-signature", "--format=%H%n%P%n%s"]);
@@ -30,7 +30,7 @@ impl Git {
         commits.ok_or_else(|| self.unreadable(Operation::Look))
     }
 
-    /// The commit that both go on from; nothing where they have none in common.
+    /// Returns the merge base of two commits, or `None` if they have no common history.
     pub async fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>, Fault> {
         let call = self.call(Operation::Look).args(["merge-base", one.as_str(), other.as_str()]);
         let done = call.run_expecting(&[0, 1]).await?;
@@ -42,8 +42,8 @@ impl Git {
         }
     }
 
-    /// The same commit once more, by the same author and with the same words, with another tree and
-    /// on another parent. No branch moves.
+    /// Makes a copy of a commit with the same author and message, on another tree and parent. Moves
+    /// no branch.
     pub async fn repeat_commit(
         &self,
         commit: &Oid,
@@ -67,9 +67,9 @@ impl Git {
         Oid::read(done.stdout.trim_ascii_end()).ok_or_else(|| self.unreadable(Operation::Commit))
     }
 
-    /// The branch that is checked out, its index and its files go on to `commit`, which follows what
-    /// they are at. Files that git does not know and that are in the way are left alone: that is a
-    /// fault, and nothing has moved.
+    /// Fast-forwards the checked-out branch, its index and its files to `commit`, a descendant.
+    /// Leaves untracked files that are in the way alone: the result is then a fault, and nothing
+    /// has moved.
     pub async fn go_on_to(&self, commit: &Oid) -> Result<(), Fault> {
         let call = self.call(Operation::Merge).args(["merge", "--ff-only", "--no-autostash"]);
         call.args(["--quiet", commit.as_str()]).about(commit.as_str()).run().await.map(drop)

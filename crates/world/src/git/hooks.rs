@@ -1,5 +1,5 @@
-//! Which hooks a repository has. Most have none, and asking git to run each that is missing would cost
-//! more than the commit.
+//! Finds the hooks of a repository. Most have none, and asking git to run each missing one would
+//! cost more than the commit.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -10,26 +10,26 @@ use unstuck_core::fault::Fault;
 use super::fail::Operation;
 use super::git::Git;
 
-/// Settings that are hooks themselves, in newer versions of git.
+/// Pattern of settings that are hooks themselves, in newer versions of git.
 const SETTINGS: &str = r"^hook\.";
 
-/// Where hooks are.
+/// The location of a repository's hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hooks {
-    /// Where their files are.
+    /// The folder of hook files.
     folder: PathBuf,
-    /// Those that are settings: names and values.
+    /// Hooks that are settings: names and values.
     settings: Vec<String>,
 }
 
 impl Git {
-    /// The hooks of the working tree, which has them in `folder` unless the person's settings say
-    /// otherwise.
+    /// Returns the hooks of the working tree, which has them in `folder` unless the operator's
+    /// settings say otherwise.
     pub async fn hooks(&self, folder: &Path) -> Result<Hooks, Fault> {
         let call = self.call(Operation::Look).args(["config", "--null", "--type=path"]);
         let said = call.args(["--get-all", "core.hooksPath"]).run_expecting(&[0, 1]).await?.stdout;
         let mut folders: Vec<&[u8]> = records(&said).collect();
-        // The last one is our own, which keeps our commands from running any.
+        // The last one comes from the fixed settings, which keep these commands from running hooks.
         folders.pop();
         let folder = match folders.last() {
             Some(named) => self.directory().join(OsString::from_vec(named.to_vec())),
@@ -47,17 +47,18 @@ fn records(said: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl Hooks {
-    /// Whether there may be one of this name. What is no program is for git to overlook.
+    /// Returns whether there may be a hook of this name. Git itself skips files that are not
+    /// executable.
     pub fn may_have(&self, name: &str) -> bool {
         !self.settings.is_empty() || self.folder.join(name).exists()
     }
 
-    /// The file of a hook, which need not be there.
+    /// Returns the path of a hook's file, which need not exist.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// What makes another git run these hooks and no others.
+    /// Returns the arguments that make another git run these hooks and no others.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut path = OsString::from("core.hooksPath=");
         path.push(&self.folder);
@@ -65,7 +66,7 @@ impl Hooks {
         [path].into_iter().chain(settings).flat_map(|setting| ["-c".into(), setting]).collect()
     }
 
-    /// Where their files are.
+    /// Returns the folder of hook files.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

@@ -1,4 +1,4 @@
-//! Git's lock files: whether one of them is in the way.
+//! Finds lock files of git that are in the way of a command.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use super::git::Git;
 const NAMES: [&str; 5] =
     ["index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock"];
 
-/// A lock file that is there. Whoever asks has just seen a command fail.
+/// Returns an existing lock file that explains a failure. The caller has just seen a command fail.
 pub(super) fn held(git: &Git, reference: Option<&str>) -> Option<PathBuf> {
     let (git_dir, common) = (git_dir(git)?, common_dir(git)?);
     let of_index = git.index.iter().map(|index| with_suffix(index));
@@ -26,7 +26,7 @@ fn with_suffix(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// What all working trees of a repository share.
+/// Returns the git folder that all working trees of a repository share.
 pub(super) fn common_dir(git: &Git) -> Option<PathBuf> {
     match &git.folders {
         Some(folders) => Some(folders.common.clone()),
@@ -38,7 +38,7 @@ fn git_dir(git: &Git) -> Option<PathBuf> {
     git.folders.as_ref().map(|folders| folders.own.clone()).or_else(|| find(&git.directory))
 }
 
-/// What the folder of a worktree shares with all others.
+/// Returns the shared git folder that the git folder of a worktree names, or that folder itself.
 fn shared(git_dir: &Path) -> PathBuf {
     match fs::read(git_dir.join("commondir")) {
         Ok(path) => git_dir.join(OsString::from_vec(path.trim_ascii_end().to_vec())),

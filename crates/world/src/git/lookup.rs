@@ -1,9 +1,10 @@
-//! What names mean, asked of one git that stays: most of what a task asks git is where a ref stands,
-//! and starting a process for each answer takes longer than everything else together.
+//! Resolves names of refs and objects through one long-running git process: most of a task's git
+//! calls ask where a ref points, and starting a process for each takes longer than all the rest
+//! together.
 //!
-//! Only names that mean the same from every working tree are asked here: full names of refs and
-//! objects. Git reads refs from the disk each time. Where it does not answer as it should, whoever
-//! asked starts a git of its own, which also says what is wrong.
+//! Only names that mean the same from every working tree are resolved here: full names of refs and
+//! objects. Git reads refs from disk each time. If the process does not answer as it should, the
+//! caller starts a separate git, which also reports the error.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -18,13 +19,16 @@ use super::fail::Operation;
 use super::git::{Folders, Git};
 use super::oid::Oid;
 
-/// Longer than any name of ours with the word behind it.
+/// Maximum length of an answer line, in bytes: longer than any name that is asked plus git's word
+/// after it.
 const ANSWER_BYTES_MAX: u64 = 4_096;
 
-/// One git that says what names mean, for all who share a repository. It is started when somebody asks.
+/// A git process that resolves names, shared by all clients of a repository. It is started at the
+/// first lookup.
 #[derive(Debug)]
 pub(super) struct Lookup {
-    /// Not a task's worktree: those come and go, and agents change what is in them.
+    /// The folder in which git runs. It is not a task's worktree: those come and go, and agents
+    /// change their files.
     directory: PathBuf,
     folders: Option<Folders>,
     running: Mutex<Option<Running>>,
@@ -37,7 +41,7 @@ struct Running {
     _child: Group,
 }
 
-/// What a name means.
+/// The result of resolving a name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     Object(Oid),
@@ -49,13 +53,14 @@ impl Lookup {
         Self { directory, folders, running: Mutex::default() }
     }
 
-    /// What a name means; nothing where that has to be asked in another way.
+    /// Resolves a name; returns `None` if the caller has to ask git in another way.
     pub(super) async fn ask(&self, git: &Git, name: &str) -> Option<Meaning> {
         if !is_same_everywhere(name) {
             return None;
         }
         let mut kept = self.running.lock().await;
-        // Taken out: one whose answer nobody waited for would give it to the next.
+        // The process is taken out: if this future is dropped, a later caller must not read its
+        // answer.
         let mut running = match kept.take() {
             Some(running) => running,
             None => self.start(git)?,
@@ -87,7 +92,7 @@ impl Running {
     }
 }
 
-/// Reads one line of git's; nothing where it is no answer to this question.
+/// Parses one line of git's output; returns `None` if it is no answer to this question.
 fn meaning(name: &str, answer: &[u8]) -> Option<Meaning> {
     let line = answer.strip_suffix(b"\n")?;
     if let Some(oid) = Oid::read(line) {
@@ -97,7 +102,7 @@ fn meaning(name: &str, answer: &[u8]) -> Option<Meaning> {
     (word == b" missing").then_some(Meaning::Nothing)
 }
 
-/// Whether a name means the same from every working tree, and fits on a line.
+/// Returns whether a name means the same from every working tree, and fits on a line.
 fn is_same_everywhere(name: &str) -> bool {
     let bare = name.split('^').next().unwrap_or_default();
     let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];

@@ -1,4 +1,4 @@
-//! One change brought onto another, without touching a working tree.
+//! Merges one change with another, without touching a working tree.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,21 @@ use super::git::Git;
 use super::oid::Oid;
 use super::status::{path, records};
 
-/// What came of a merge.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// Both changes in one. Where they touch the same lines, both versions stand between marks.
+    /// The tree with both changes. Where they touch the same lines, it holds both versions between
+    /// conflict markers.
     pub tree: Oid,
-    /// The files where they do.
+    /// The files with conflicts.
     pub conflicts: Vec<PathBuf>,
 }
 
-/// How git ends when it does not know an option.
+/// Exit code of git for an unknown option.
 const UNKNOWN_OPTION: i32 = 129;
 
 impl Git {
-    /// Brings what `theirs` changed since `base` onto `ours`.
+    /// Applies the changes of `theirs` since `base` to `ours`.
     pub async fn merge(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Merged, Fault> {
         let since = [format!("--merge-base={base}")];
         let done = self.merge_tree(&since, ours, theirs, &[0, 1, UNKNOWN_OPTION]).await?;
@@ -37,8 +38,8 @@ impl Git {
         self.merged(&done.stdout).ok_or_else(|| self.unreadable(Operation::Merge))
     }
 
-    /// Whether `here` has all that is at `tip`: the very commits, or what they brought under other names,
-    /// squashed or replayed.
+    /// Returns whether `here` contains all changes of `tip`: the same commits, or their content
+    /// squashed or rebased.
     pub async fn has_all_of(&self, here: &Oid, tip: &Oid) -> Result<bool, Fault> {
         let Some(base) = self.merge_base(here, tip).await? else { return Ok(false) };
         if base == *tip {
@@ -49,8 +50,8 @@ impl Git {
         Ok(merged.conflicts.is_empty() && own.as_ref() == Some(&merged.tree))
     }
 
-    /// A git before 2.40 finds the base of a merge by itself. It is shown two commits of which no
-    /// other can be the base.
+    /// Merges with a git before 2.40, which determines the base of a merge itself, by giving it two
+    /// commits that have no other possible base.
     async fn merge_since(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Done, Fault> {
         let root = self.with_parents(base, &[]).await?;
         let parents = [root];
@@ -59,7 +60,7 @@ impl Git {
         self.merge_tree(&[], &ours, &theirs, &[0, 1]).await
     }
 
-    /// A commit with what `commit` holds, for nobody to see.
+    /// Makes an unreferenced commit with the tree of `commit` and other parents.
     async fn with_parents(&self, commit: &Oid, parents: &[Oid]) -> Result<Oid, Fault> {
         let tree = self.tree_of(commit.as_str()).await?;
         let tree = tree.ok_or_else(|| self.unreadable(Operation::Merge))?;

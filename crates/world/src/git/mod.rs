@@ -1,14 +1,14 @@
 //! The git command as typed operations.
 //!
 //! [`Git`] is the program and the repository it works on. Each file holds the operations of one
-//! kind; what git writes is read by pure functions in files of their own: [`status`], [`raw`] and
-//! [`worktrees`]. A failure becomes a fault by the operation and by facts: the exit status, a signal, an
-//! error number, a lock file that is there. Git tells some causes in prose only (a refused login, a
-//! full disk); for those, and no others, the core's rules for foreign text are asked.
+//! kind; git's output is parsed by pure functions in separate files: [`status`], [`raw`] and
+//! [`worktrees`]. A failure becomes a fault by the operation and by facts: the exit code, a signal,
+//! an error number, an existing lock file. Git reports some causes in prose only (a refused login,
+//! a full disk); for those, and no others, the core's rules for foreign text apply.
 //!
-//! Nothing here runs code that an agent may have planted: hooks, external diff programs, text
-//! conversions and file watchers are off. Hooks that a commit has to respect are run under a guard
-//! by whoever commits.
+//! No operation runs code that an agent may have planted: hooks, external diff programs, text
+//! conversions and file watchers are off. The caller of a commit runs the hooks that it has to
+//! respect, under a guard.
 
 mod adopt;
 mod call;

@@ -1,27 +1,27 @@
-//! What kind of thing git holds at a path.
+//! The kind of object that git holds at a path.
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing git holds at a path.
+/// The kind of object that git holds at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Nothing.
+    /// No object.
     Absent,
-    /// A file.
+    /// A regular file.
     File,
-    /// A file that can be executed.
+    /// An executable file.
     Executable,
     /// A symbolic link.
     Link,
     /// A commit of another repository.
     Submodule,
-    /// Something else, by its number.
+    /// Another kind, by its mode number.
     Other(u32),
 }
 
 impl Mode {
-    /// Reads six octal digits.
+    /// Parses six octal digits.
     pub(super) fn read(digits: &[u8]) -> Option<Self> {
         if digits.len() != 6 {
             return None;

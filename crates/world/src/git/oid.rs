@@ -1,16 +1,16 @@
-//! The name of a git object.
+//! The hash of a git object.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The full name of a git object, in hexadecimal: 40 digits, or 64 in newer repositories.
+/// The full hash of a git object, in hexadecimal: 40 digits, or 64 in SHA-256 repositories.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Oid(String);
 
 impl Oid {
-    /// Reads a full name; nothing for anything else.
+    /// Parses a full hash in lower case; returns `None` for any other text.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
         if !matches!(bytes.len(), 40 | 64) || !bytes.iter().all(hex) {
@@ -19,12 +19,12 @@ impl Oid {
         std::str::from_utf8(bytes).ok().map(|name| Self(name.to_owned()))
     }
 
-    /// As git writes it.
+    /// Returns the hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name of no object, as long as this one.
+    /// Returns the null hash, of the same length.
     pub(super) fn zero(&self) -> String {
         "0".repeat(self.0.len())
     }

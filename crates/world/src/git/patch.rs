@@ -9,12 +9,12 @@ use super::git::Git;
 use super::oid::Oid;
 
 impl Git {
-    /// The change from one tree to another, with everything that is needed to apply it.
+    /// Returns the change from one tree to another, as a binary-safe patch that can be applied.
     pub async fn patch(&self, old: &Oid, new: &Oid) -> Result<Vec<u8>, Fault> {
         self.patch_of(old, new, &[]).await
     }
 
-    /// The same for these paths alone; for all where none is named.
+    /// Returns the change of these paths alone, or of all if `paths` is empty.
     pub async fn patch_of(
         &self,
         old: &Oid,

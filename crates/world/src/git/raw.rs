@@ -1,45 +1,45 @@
-//! Reads `git diff --raw -z`. Pure; any bytes are safe to read.
+//! Parses `git diff --raw -z`. Pure; any bytes are safe to parse.
 
 use std::path::PathBuf;
 
 use super::mode::Mode;
 use super::status::{Unreadable, path, records};
 
-/// What became of a path.
+/// The kind of difference of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It is new.
+    /// The path is new.
     Added,
-    /// It is gone.
+    /// The path is deleted.
     Deleted,
-    /// Its content or its mode changed.
+    /// The content or the mode changed.
     Modified,
-    /// It became another kind of thing.
+    /// The path became another kind of object.
     TypeChanged,
-    /// It came from another path.
+    /// The path was renamed from another.
     Renamed,
-    /// It was copied from another path.
+    /// The path was copied from another.
     Copied,
-    /// It has a conflict.
+    /// The path has a conflict.
     Unmerged,
 }
 
-/// One path that differs between two trees.
+/// A path that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which one.
+    /// The path, relative to the root.
     pub path: PathBuf,
-    /// Where it came from, where it was renamed or copied.
+    /// The original path, if it was renamed or copied.
     pub from: Option<PathBuf>,
-    /// What became of it.
+    /// The kind of difference.
     pub what: What,
-    /// What was there.
+    /// The mode in the old tree.
     pub old: Mode,
-    /// What is there.
+    /// The mode in the new tree.
     pub new: Mode,
 }
 
-/// Reads a whole list of differences.
+/// Parses a whole list of differences.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Difference>, Unreadable> {
     let mut differences = Vec::new();
     let mut records = records(bytes);

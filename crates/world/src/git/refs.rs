@@ -1,4 +1,4 @@
-//! Commits, branches and other refs, changed only where they stand as expected.
+//! Reads and changes refs, with compare-and-swap.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,48 +10,48 @@ use super::git::Git;
 use super::lookup::Meaning;
 use super::oid::Oid;
 
-/// One ref to be moved.
+/// A change of one ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefChange {
-    /// Its full name.
+    /// The full name of the ref.
     pub name: String,
-    /// Where it has to stand; nothing where it must not exist.
+    /// The expected value; `None` if the ref must not exist.
     pub old: Option<Oid>,
-    /// Where it is to stand; nothing where it is to go.
+    /// The new value; `None` to delete the ref.
     pub new: Option<Oid>,
 }
 
-/// What came of moving refs.
+/// The outcome of changing refs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swapped {
-    /// All of them stand where they were to stand.
+    /// All refs have their new values.
     Done,
-    /// None was moved, because this one stood elsewhere.
+    /// No ref was changed, because this one has an unexpected value.
     Moved {
-        /// Which one.
+        /// The full name of that ref.
         name: String,
-        /// Where it stands.
+        /// Its current value, if it exists.
         at: Option<Oid>,
     },
 }
 
 impl Git {
-    /// The commit that a name means, or nothing.
+    /// Returns the commit that a name refers to, if it exists.
     pub async fn commit_of(&self, name: &str) -> Result<Option<Oid>, Fault> {
         self.resolve(&format!("{name}^{{commit}}")).await
     }
 
-    /// The tree that a name means, or nothing.
+    /// Returns the tree that a name refers to, if it exists.
     pub async fn tree_of(&self, name: &str) -> Result<Option<Oid>, Fault> {
         self.resolve(&format!("{name}^{{tree}}")).await
     }
 
-    /// What a commit follows first, or nothing.
+    /// Returns the first parent of a commit, if it has one.
     pub async fn parent_of(&self, commit: &Oid) -> Result<Option<Oid>, Fault> {
         self.resolve(&format!("{commit}^1")).await
     }
 
-    /// Whether a commit holds something at this path.
+    /// Returns whether a commit contains a file or folder at this path.
     pub async fn holds(&self, commit: &Oid, path: &str) -> Result<bool, Fault> {
         Ok(self.resolve(&format!("{commit}:{path}")).await?.is_some())
     }
@@ -72,7 +72,7 @@ impl Git {
         }
     }
 
-    /// The commit that is checked out. In a repository without one that is `PRECONDITION_MISSING`.
+    /// Returns the commit that is checked out. The lack of one is `PRECONDITION_MISSING`.
     pub async fn head(&self) -> Result<Oid, Fault> {
         self.commit_of("HEAD").await?.ok_or_else(|| {
             let message = format!("{} has no commit yet", self.directory().display());
@@ -84,7 +84,7 @@ impl Git {
         })
     }
 
-    /// Whether every commit of `older` is in `newer`.
+    /// Returns whether `older` is `newer` or an ancestor of it.
     pub async fn is_ancestor(&self, older: &Oid, newer: &Oid) -> Result<bool, Fault> {
         if older == newer {
             return Ok(true);
@@ -94,7 +94,7 @@ impl Git {
         Ok(done.status == 0)
     }
 
-    /// Every ref whose name begins with one of these, and the object it names.
+    /// Returns every ref whose name begins with one of these prefixes, and the object it points to.
     pub async fn refs(&self, prefixes: &[&str]) -> Result<BTreeMap<String, Oid>, Fault> {
         let call = self.call(Operation::Look);
         let call = call.args(["for-each-ref", "--format=%(objectname) %(refname)"]).args(prefixes);
@@ -109,7 +109,8 @@ impl Git {
         refs.ok_or_else(|| self.unreadable(Operation::Look))
     }
 
-    /// Moves all of these refs or none of them. A ref that stands elsewhere is an answer, no fault.
+    /// Changes all of these refs or none of them. A ref with an unexpected value is a result, not a
+    /// fault.
     pub async fn swap(&self, changes: &[RefChange], why: &str) -> Result<Swapped, Fault> {
         let mut orders = String::from("start\n");
         for change in changes {
@@ -133,7 +134,7 @@ impl Git {
         }
     }
 
-    /// Lets refs of ours name these objects, wherever they stood. They get no log.
+    /// Points refs of Unstuck at these objects, regardless of their values. Writes no reflog.
     pub(crate) async fn keep_refs(
         &self,
         refs: impl IntoIterator<Item = (String, Oid)>,
@@ -142,7 +143,7 @@ impl Git {
         self.update_refs(orders.collect()).await
     }
 
-    /// Removes refs of ours that stand so.
+    /// Deletes refs of Unstuck that have these values.
     pub(crate) async fn forget_refs(&self, refs: BTreeMap<String, Oid>) -> Result<(), Fault> {
         let orders = refs.into_iter().map(|(name, oid)| format!("delete {name} {oid}\n"));
         self.update_refs(orders.collect()).await
@@ -153,7 +154,8 @@ impl Git {
         call.input(orders).run().await.map(drop)
     }
 
-    /// Git does not say why it refused; where the refs stand does.
+    /// Determines from the values of the refs why git refused to change them, because git does not
+    /// say.
     async fn moved(&self, changes: &[RefChange]) -> Result<Option<Swapped>, Fault> {
         let mut moved = None;
         let mut done = true;
@@ -164,7 +166,7 @@ impl Git {
                 moved = Some(Swapped::Moved { name: change.name.clone(), at });
             }
         }
-        // Git may have died right after it moved them.
+        // Git may have died right after it changed them.
         Ok(if done { Some(Swapped::Done) } else { moved })
     }
 }

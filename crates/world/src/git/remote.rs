@@ -1,4 +1,4 @@
-//! Other repositories: what they hold, and sending them commits.
+//! Remotes: reading their refs, and pushing commits to them.
 
 use std::time::Duration;
 
@@ -8,11 +8,10 @@ use super::fail::Operation;
 use super::git::Git;
 use super::oid::Oid;
 
-/// How long a remote may be silent. What is sent says how far it is all the time; a remote that is
-/// asked has little to say.
+/// Maximum silence of a remote. A push reports progress all the time; a query has a short answer.
 pub(super) const SILENCE_MAX: Duration = Duration::from_mins(1);
 
-/// What git says about how far it is, and what a remote says about that.
+/// Beginnings of lines in which git or a remote reports progress.
 const PROGRESS: [&str; 9] = [
     "Enumerating objects",
     "Counting objects",
@@ -25,27 +24,27 @@ const PROGRESS: [&str; 9] = [
     "Checking connectivity",
 ];
 
-/// How git says that no remote goes by a name.
+/// Exit code of git for an unknown name of a remote.
 const NO_REMOTE: i32 = 2;
 
 /// A ref of another repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteRef {
-    /// Its full name.
+    /// The full name of the ref.
     pub name: String,
-    /// The object it names.
+    /// The object it points to.
     pub oid: Oid,
 }
 
 impl Git {
-    /// Sends `commit` to be `reference` (a full name) at `remote`. Nothing is forced. The hook that
-    /// may refuse it is asked before: [`pass_push_hook`](crate::workspace::Workspace::pass_push_hook).
-    /// Kept by a guard, it is ended when neither git nor the remote says anything for a minute.
+    /// Pushes `commit` to `remote` as `reference` (a full name), without force. The caller runs the
+    /// pre-push hook before: [`pass_push_hook`](crate::workspace::Workspace::pass_push_hook). Under
+    /// a guard, the push is ended when neither git nor the remote says anything for a minute.
     pub async fn push(&self, remote: &str, commit: &Oid, reference: &str) -> Result<(), Fault> {
         self.send(&["--no-verify", "--progress"], remote, commit, reference).await
     }
 
-    /// The same as a person would do it: the repository's own hook is asked by git.
+    /// Pushes as a person would: git itself runs the repository's pre-push hook.
     pub async fn push_with_hook(
         &self,
         remote: &str,
@@ -67,7 +66,8 @@ impl Git {
         call.args(["--end-of-options", remote, &refspec]).about(reference).run().await.map(drop)
     }
 
-    /// The address that `remote` is pushed to. What is no name of a remote is an address itself.
+    /// Returns the address that `remote` is pushed to. A string that is no name of a remote is an
+    /// address itself.
     pub async fn push_url(&self, remote: &str) -> Result<String, Fault> {
         let call = self.call(Operation::Look).args(["remote", "get-url", "--push"]);
         let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
@@ -75,14 +75,14 @@ impl Git {
         Ok(if done.status == NO_REMOTE { remote.to_owned() } else { url.into_owned() })
     }
 
-    /// Whether a remote goes by this name, or it is an address itself.
+    /// Returns whether `remote` is the name of a remote, or an address.
     pub async fn knows_remote(&self, remote: &str) -> Result<bool, Fault> {
         let call = self.call(Operation::Look).args(["remote", "get-url", "--push"]);
         let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
         Ok(done.status != NO_REMOTE || remote.contains(['/', ':']))
     }
 
-    /// The refs of `remote` that go by exactly this full name: one or none.
+    /// Returns the object of the ref at `remote` with exactly this full name, if it exists.
     pub async fn ls_remote(&self, remote: &str, reference: &str) -> Result<Option<Oid>, Fault> {
         let git = self.with_patience(self.patience.min(SILENCE_MAX));
         let call = git.call(Operation::AskRemote).args(["ls-remote", "--refs"]);
@@ -98,7 +98,7 @@ impl Git {
         Ok(refs.into_iter().find(|found| found.name == reference).map(|found| found.oid))
     }
 
-    /// The addresses of all remotes: those that are fetched from, and those set for pushing alone.
+    /// Returns the addresses of all remotes: those for fetching, and those for pushing alone.
     pub(crate) async fn remote_urls(&self) -> Result<(Vec<String>, Vec<String>), Fault> {
         let call = self.call(Operation::Look).args(["config", "--null", "--get-regexp"]);
         let done = call.args([r"^remote\..*\.(url|pushurl)$"]).run_expecting(&[0, 1]).await?;
@@ -113,9 +113,9 @@ impl Git {
     }
 }
 
-/// What a push said, without how far it was.
+/// Removes progress reports from the output of a push.
 pub(super) fn without_progress(said: &str) -> String {
-    // As a terminal shows it: what follows a carriage return replaces what stood before it.
+    // A carriage return overwrites the line, as on a terminal.
     let lines = said.lines().map(|line| line.rsplit('\r').find(|part| !part.is_empty()));
     let told = lines.flatten().filter(|line| {
         let line = line.strip_prefix("remote: ").unwrap_or(line);

@@ -1,5 +1,6 @@
-//! The settings that a repository of an agent's gets from the person's: how files are written, which
-//! filters there are, and the names of remotes. Nothing that runs by itself, and no credential.
+//! The settings that an agent's repository takes over from the operator's: how files are written,
+//! filters, and the names of remotes. It gets no setting that runs a program by itself, and no
+//! credential.
 
 use std::fmt::Write as _;
 
@@ -29,15 +30,15 @@ const CORE: [&str; 18] = [
     "symlinks",
     "whitespace",
 ];
-/// Sections that are taken whole.
+/// Sections that are taken over completely.
 const WHOLE: [&str; 5] = ["diff", "filter", "i18n", "merge", "user"];
-/// Settings of a remote: where it is fetched from. Where it is pushed to is ours to say.
+/// Settings of a remote about fetching. Its push address is replaced.
 const REMOTE: [&str; 5] = ["fetch", "partialclonefilter", "promisor", "tagopt", "url"];
 const BRANCH: [&str; 2] = ["merge", "remote"];
 /// Formats of objects that every repository which reads them has to name.
 const EXTENSIONS: [&str; 2] = ["objectformat", "partialclone"];
 
-/// A setting of one repository.
+/// A setting of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Setting {
     section: String,
@@ -47,8 +48,8 @@ struct Setting {
 }
 
 impl Git {
-    /// The settings for a repository of an agent's, as a file. Pushing to any remote leads to
-    /// `refused`, an address that no transport knows.
+    /// Returns the settings for an agent's repository, as the text of a file. Pushing to any remote
+    /// leads to `refused`, an address that no transport knows.
     pub(crate) async fn settings_for_agent(&self, refused: &str) -> Result<String, Fault> {
         let call = self.call(Operation::Look).args(["config", "--null", "--list", "--show-scope"]);
         let listed = call.run().await?.stdout;
@@ -56,7 +57,7 @@ impl Git {
     }
 }
 
-/// The settings of the repository itself, which is those in no file of the user's or the machine's.
+/// Parses the settings of the repository itself, without those of the user or the machine.
 fn own_settings(listed: &str) -> Vec<Setting> {
     let mut found = Vec::new();
     let mut records = listed.split('\0');
@@ -126,7 +127,7 @@ fn write_setting(
     let _ = writeln!(text, "\t{key} = \"{value}\"");
 }
 
-/// The part of a web address before the host, which may be a credential.
+/// Returns the part of an HTTP address before the host, which may be a credential.
 fn user_of(address: &str) -> Option<&str> {
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let host = rest.split('/').next().unwrap_or_default();

@@ -1,11 +1,13 @@
-//! What the person's repository is like and no task may change: settings, hooks, rules about files,
-//! refs, and the branch that is checked out. It is noted before an attempt and put back after it.
+//! A snapshot of the state of the operator's repository that no task may change: settings, hooks,
+//! rules about files, refs, and the checked-out branch. It is taken before an attempt and restored
+//! after it.
 //!
-//! People and other tasks use the same repository meanwhile. A file is put back whoever changed it,
-//! with the changed one kept. A ref is put back where its log says that the agent moved it; and, where
-//! the agent could have written to the repository, also where no log accounts for where it stands:
-//! git writes one for each step of a branch, and what a log does not tell was no git of the person's.
-//! Tags have no log. So a commit that a person made in the meantime stays theirs.
+//! People and other tasks use the same repository meanwhile. A file is restored regardless of who
+//! changed it, and the changed one is kept. A ref is restored if its reflog says that the agent
+//! moved it; and, if the agent could have written to the repository, also if no reflog explains its
+//! value: git writes an entry for each step of a branch, so an unexplained value does not come from
+//! the operator's git. Tags have no reflog. So a commit that the operator made in the meantime
+//! stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
@@ -21,53 +23,54 @@ use super::git::{Git, Layout};
 use super::oid::Oid;
 use super::refs::{RefChange, Swapped};
 
-/// What is noted, within what all working trees share.
+/// Files of the snapshot, relative to the shared git folder.
 const FILES: [&str; 4] = ["config", "config.worktree", "shallow", "objects/info/alternates"];
 const FOLDERS: [&str; 2] = ["hooks", "info"];
-/// A hook or a rule file that is larger is left alone.
+/// Maximum size of a file in the snapshot, in bytes; a larger hook or rule file is left alone.
 const FILE_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
-/// Where values of refs are kept that an agent set and that were put back.
+/// Prefix of refs that keep values which an agent set and which were reverted.
 const KEPT: &str = "refs/unstuck/kept";
-/// What is checked out, and its log.
+/// The file that names the checked-out branch or commit, and its reflog.
 const HEAD: &str = "HEAD";
 const HEAD_LOG: &str = "logs/HEAD";
-/// Refs of ours.
+/// Prefixes of refs that Unstuck made.
 const OURS: [&str; 2] = ["refs/unstuck/", "refs/heads/unstuck/"];
 
-/// What stood before an attempt.
+/// The state before an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     files: BTreeMap<PathBuf, Held>,
     refs: BTreeMap<String, Oid>,
-    /// The person's checked-out branch. Notes of earlier versions have none.
+    /// The operator's checked-out branch. Snapshots of earlier versions have none.
     #[serde(default)]
     head: Option<Head>,
 }
 
-/// What a working tree has checked out: the file that says so, and how long its log was.
+/// The `HEAD` file of a working tree, and the length of its reflog in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     file: Held,
     log_bytes: u64,
 }
 
-/// Whether an agent could have written to the person's repository.
+/// Possible write access of an agent to the operator's repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The system kept it from writing there: a step that no log accounts for was not the agent's.
+    /// The sandbox kept the agent from writing there: a step that no reflog explains was not the
+    /// agent's.
     Held,
-    /// It could, or that is not known.
+    /// The agent could write there, or it is not known.
     Unknown,
 }
 
-/// Who moved a ref.
+/// The origin of a change to a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mover {
     /// Each step is the agent's.
     Agent,
-    /// Some step is not the agent's.
+    /// At least one step is not the agent's.
     Another,
-    /// No log leads from where it stood to where it stands.
+    /// No reflog explains the change.
     Untold,
 }
 
@@ -78,8 +81,8 @@ struct Held {
     bytes: Vec<u8>,
 }
 
-/// Bytes as text with one character for each: a list of numbers would be four times as long, and
-/// this is written and read for every attempt.
+/// Serializes bytes as text with one character for each: a list of numbers would be four times as
+/// long, and a snapshot is written and read for every attempt.
 mod bytes_as_text {
     use serde::{Deserialize as _, Deserializer, Serializer, de};
 
@@ -94,26 +97,26 @@ mod bytes_as_text {
     }
 }
 
-/// What was put back.
+/// The result of restoring a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// Files, within what all working trees share.
+    /// Restored files, relative to the shared git folder.
     pub files: Vec<PathBuf>,
-    /// Refs that the agent had moved, made or deleted.
+    /// Restored refs, which the agent had moved, created or deleted.
     pub refs: Vec<String>,
-    /// Where those of them stood that the agent had moved or made.
+    /// The values of those refs that the agent had moved or created.
     pub stood_at: BTreeMap<String, Oid>,
     /// Refs that changed as well and were left alone, because nothing says that it was the agent.
     pub left: Vec<String>,
 }
 
-/// The ref that keeps a commit of an agent's from being forgotten.
+/// Returns the ref that keeps a commit of an agent's from garbage collection.
 pub(crate) fn kept_ref(commit: &Oid) -> String {
     format!("{KEPT}/{commit}")
 }
 
 impl Snapshot {
-    /// Notes what stands in a repository.
+    /// Takes a snapshot of a repository.
     pub async fn take(git: &Git, layout: &Layout) -> Result<Self, Fault> {
         let common_dir = &layout.common_dir;
         let files = files(common_dir).map_err(|error| unreadable(common_dir, &error))?;
@@ -124,9 +127,9 @@ impl Snapshot {
         Ok(Self { files, refs: git.refs(&[]).await?, head })
     }
 
-    /// Puts back what was changed since by an agent that commits under the address `agent`. Files as
-    /// the agent left them are kept in the folder `keep`. Refs of ours come and go by our own hand;
-    /// those in `needed` do not go while an agent works.
+    /// Restores what an agent that commits under the address `agent` changed since the snapshot.
+    /// Files as the agent left them are kept in the folder `keep`. Refs of Unstuck change
+    /// legitimately meanwhile; only those in `needed` must not disappear while an agent works.
     pub async fn restore(
         &self,
         git: &Git,
@@ -135,7 +138,7 @@ impl Snapshot {
         needed: &[String],
         keep: &Path,
     ) -> Result<Restored, Fault> {
-        // Files come first: what git does afterwards depends on them.
+        // Files come first: git's behavior afterwards depends on them.
         let files = self.restore_files(&layout.common_dir, keep);
         let files = files.map_err(|error| unreadable(&layout.common_dir, &error))?;
         let mut restored = Restored { files, ..Restored::default() };
@@ -156,7 +159,7 @@ impl Snapshot {
                 Some(after) => match mover(git, name, (before, after), agent).await? {
                     Mover::Agent => true,
                     Mover::Another => false,
-                    // Those of ours that only keep something have no log.
+                    // Refs of Unstuck that only keep an object have no reflog.
                     Mover::Untold if before.is_none() && name.starts_with(OURS[0]) => false,
                     Mover::Untold => reach == Reach::Unknown,
                 },
@@ -171,8 +174,8 @@ impl Snapshot {
         Ok(restored)
     }
 
-    /// Lets the person have the branch checked out that they had, where it was the agent that changed
-    /// it. No file of the working tree is touched.
+    /// Restores the operator's checked-out branch, if the agent changed it. Touches no file of the
+    /// working tree. Returns whether it did.
     fn restore_head(
         &self,
         layout: &Layout,
@@ -222,7 +225,7 @@ impl Snapshot {
     }
 }
 
-/// Who moved a ref from where it stood, by its log.
+/// Determines from its reflog who moved a ref.
 async fn mover(
     git: &Git,
     name: &str,
@@ -250,7 +253,7 @@ async fn mover(
     })
 }
 
-/// Who changed what is checked out, by the part of its log that was written since.
+/// Determines who changed `HEAD`, from the part of its reflog that was written since the snapshot.
 fn head_mover(log: &[u8], log_bytes: u64, agent: &str) -> Mover {
     let known = usize::try_from(log_bytes).unwrap_or(usize::MAX);
     let since = log.get(known..).unwrap_or_default();
@@ -263,7 +266,8 @@ fn head_mover(log: &[u8], log_bytes: u64, agent: &str) -> Mover {
     if lines.all(is_agents) { Mover::Agent } else { Mover::Another }
 }
 
-/// Moves a ref back with the agent's value kept; not if it has moved on meanwhile.
+/// Moves a ref back and keeps the agent's value under another ref. Returns `false` if the ref has
+/// moved on meanwhile.
 async fn put_back(
     git: &Git,
     name: &str,
@@ -316,7 +320,7 @@ fn read(path: &Path) -> io::Result<Option<Held>> {
     }
 }
 
-/// Whole or not at all: a settings file that is half there would stop every git command.
+/// Writes a file atomically: a truncated settings file would stop every git command.
 fn write(path: &Path, held: &Held) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

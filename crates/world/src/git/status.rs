@@ -1,4 +1,4 @@
-//! Reads `git status --porcelain=v2 -z`. Pure; any bytes are safe to read.
+//! Parses `git status --porcelain=v2 -z`. Pure; any bytes are safe to parse.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -6,53 +6,54 @@ use std::path::{Path, PathBuf};
 
 use super::mode::Mode;
 
-/// How a path differs between two places.
+/// The difference of a path between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Not at all.
+    /// No difference.
     Same,
-    /// Its content or its mode.
+    /// The content or the mode changed.
     Modified,
-    /// It became another kind of thing.
+    /// The path became another kind of object.
     TypeChanged,
-    /// It is new.
+    /// The path is new.
     Added,
-    /// It is gone.
+    /// The path is deleted.
     Deleted,
-    /// It came from another path.
+    /// The path was renamed from another.
     Renamed,
-    /// It was copied from another path.
+    /// The path was copied from another.
     Copied,
-    /// It has a conflict.
+    /// The path has a conflict.
     Unmerged,
 }
 
-/// One line of a status.
+/// An entry of a status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A tracked path that differs.
     Changed(Box<Changed>),
     /// A path with a conflict.
     Unmerged {
-        /// Which one.
+        /// The path, relative to the root.
         path: PathBuf,
     },
-    /// A path that git does not know. One with a `/` at its end is a repository of its own.
+    /// An untracked path.
     Untracked {
-        /// Which one.
+        /// The path, relative to the root, without a `/` at its end.
         path: PathBuf,
-        /// Whether it is a repository of its own, into which git does not look.
+        /// `true` for a nested repository, which git does not look into and lists with a `/` at its
+        /// end.
         repository: bool,
     },
-    /// A path that git was told not to know.
+    /// A path that git ignores.
     Ignored {
-        /// Which one.
+        /// The path, relative to the root.
         path: PathBuf,
     },
 }
 
 impl Entry {
-    /// Which one it is.
+    /// Returns the path, relative to the root.
     pub fn path(&self) -> &Path {
         match self {
             Self::Changed(changed) => &changed.path,
@@ -64,43 +65,43 @@ impl Entry {
 /// A tracked path that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// Which one.
+    /// The path, relative to the root.
     pub path: PathBuf,
-    /// Where it came from, where it was renamed or copied.
+    /// The original path, if it was renamed or copied.
     pub from: Option<PathBuf>,
-    /// Between the last commit and the index.
+    /// The difference between the last commit and the index.
     pub staged: State,
-    /// Between the index and the working tree.
+    /// The difference between the index and the working tree.
     pub unstaged: State,
-    /// What the last commit has there.
+    /// The mode in the last commit.
     pub head: Mode,
-    /// What the index has there.
+    /// The mode in the index.
     pub index: Mode,
-    /// What the working tree has there.
+    /// The mode in the working tree.
     pub worktree: Mode,
-    /// What differs in it, where it is a submodule.
+    /// The differences within it, if it is a submodule.
     pub submodule: Option<Inside>,
 }
 
-/// How a submodule differs.
+/// The differences of a submodule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inside {
-    /// It is at another commit.
+    /// `true` if another commit is checked out.
     pub commit: bool,
-    /// Files that it tracks are changed.
+    /// `true` if tracked files in it are changed.
     pub modified: bool,
-    /// It holds files that it does not track.
+    /// `true` if it has untracked files.
     pub untracked: bool,
 }
 
-/// Bytes that are no status.
+/// The error for bytes that are no valid list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable {
-    /// How many records were read before.
+    /// Number of records that were parsed before.
     pub after_records: usize,
 }
 
-/// Reads a whole status.
+/// Parses a whole status.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
     let mut entries = Vec::new();
     let mut records = records(bytes);
@@ -115,7 +116,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
     Ok(entries)
 }
 
-/// What stands between zero bytes; the last one ends with one, too.
+/// Splits bytes into zero-terminated records.
 pub(super) fn records(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = bytes.strip_suffix(b"\0").unwrap_or(bytes);
     let count = if bytes.is_empty() { 0 } else { usize::MAX };
@@ -138,7 +139,7 @@ fn entry<'a>(record: &'a [u8], next: &mut impl Iterator<Item = &'a [u8]>) -> Opt
     }
 }
 
-/// Four characters: `N...`, or `S` with a letter or a dot for each way to differ.
+/// Parses the submodule field: `N...`, or `S` with a letter or a dot for each kind of difference.
 #[expect(clippy::option_option, reason = "no status, no submodule, and a submodule")]
 fn inside(field: &[u8]) -> Option<Option<Inside>> {
     match field {
@@ -155,7 +156,7 @@ fn inside(field: &[u8]) -> Option<Option<Inside>> {
 fn changed(rest: &[u8], from: Option<PathBuf>) -> Option<Entry> {
     let ([states, submodule, head, index, worktree, _, _], mut name) = fields::<7>(rest)?;
     if from.is_some() {
-        // How similar the two are.
+        // The similarity score of the two paths.
         name = fields::<1>(name)?.1;
     }
     let [staged, unstaged] = states else { return None };
@@ -171,7 +172,7 @@ fn changed(rest: &[u8], from: Option<PathBuf>) -> Option<Entry> {
     })))
 }
 
-/// So many words, and the rest after them.
+/// Splits off the first `N` words, and returns them and the rest.
 fn fields<const N: usize>(mut rest: &[u8]) -> Option<([&[u8]; N], &[u8])> {
     let mut words = [&rest[..0]; N];
     for word in &mut words {

@@ -1,4 +1,4 @@
-//! Repositories within a repository.
+//! Submodules: where they come from, and checking them out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,19 +12,19 @@ use super::git::Git;
 /// A repository that another one holds at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submodule {
-    /// Its name, by which settings speak of it.
+    /// The name under which settings refer to it.
     pub name: String,
-    /// Where it is, from the root of the working tree.
+    /// The path from the root of the working tree.
     pub path: String,
 }
 
 impl Git {
-    /// The submodules that a commit, a branch or a tree speaks of.
+    /// Returns the submodules that `.gitmodules` of a commit, a branch or a tree lists.
     pub async fn submodules(&self, revision: &str) -> Result<Vec<Submodule>, Fault> {
         let blob = format!("{revision}:.gitmodules");
         let call = self.call(Operation::Look).args(["config", "-z", "--blob", &blob]);
         let call = call.args(["--get-regexp", r"^submodule\..*\.path$"]);
-        // 1 is a file without any, 128 no such file.
+        // Exit code 1 is a file without any, 128 no such file.
         let done = call.run_expecting(&[0, 1, 128]).await?;
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         let read = |record: &str| {
@@ -35,14 +35,14 @@ impl Git {
         Ok(text.split('\0').filter_map(read).collect())
     }
 
-    /// Where submodules come from, by name: as the person's settings say, else as the commit does that
-    /// the person has checked out.
+    /// Returns the addresses of submodules, by name: those of the operator's settings, else those
+    /// of the commit that the operator has checked out. Relative addresses are resolved.
     pub(crate) async fn submodule_addresses(&self) -> Result<BTreeMap<String, String>, Fault> {
         let mut found = BTreeMap::new();
         for source in [&["--blob", "HEAD:.gitmodules"][..], &[]] {
             let call = self.call(Operation::Look).args(["config", "-z"]).args(source);
             let call = call.args(["--get-regexp", r"^submodule\..*\.url$"]);
-            // 1 is a file without any, 128 no such file.
+            // Exit code 1 is a file without any, 128 no such file.
             let done = call.run_expecting(&[0, 1, 128]).await?;
             let text = String::from_utf8_lossy(&done.stdout).into_owned();
             found.extend(text.split('\0').filter_map(|record| {
@@ -60,14 +60,14 @@ impl Git {
         Ok(found)
     }
 
-    /// The working tree of a repository, from its own folder, where its settings name one.
+    /// Returns the working tree that the repository's settings name, relative to its git folder, if
+    /// any.
     pub(crate) async fn own_working_tree(&self) -> Result<Option<String>, Fault> {
         self.setting("core.worktree").await
     }
 
-    /// Makes the working tree hold these submodules as its commit says, with changes in them thrown
-    /// away. They come from these addresses, by name; what a file in the working tree says about that
-    /// does not count.
+    /// Checks out these submodules at the commits in the index, and discards changes in them. They
+    /// come from `addresses`, by name; addresses in files of the working tree do not count.
     pub(crate) async fn update_submodules(
         &self,
         submodules: &[Submodule],
@@ -76,7 +76,7 @@ impl Git {
         if submodules.is_empty() {
             return Ok(());
         }
-        // Settings on the command line win, and nothing is written into the person's own.
+        // Settings on the command line take precedence, and the operator's own stay unchanged.
         let mut call = self.call(Operation::Worktree).with_plain_paths();
         call = call.args(["-c", "protocol.file.allow=always"]);
         for (name, address) in addresses {
@@ -89,7 +89,7 @@ impl Git {
     }
 }
 
-/// An address that is written as seen from another.
+/// Resolves an address relative to another.
 fn resolve_address(origin: &str, relative: &str) -> String {
     let (mut base, mut rest) = (origin.trim_end_matches('/').to_owned(), relative);
     loop {
@@ -97,7 +97,7 @@ fn resolve_address(origin: &str, relative: &str) -> String {
             rest = same;
         } else if let Some(up) = rest.strip_prefix("../") {
             let at = base.rfind(['/', ':']).unwrap_or_default();
-            // What follows a host directly is still set apart from it.
+            // A path directly after a host stays separated from it.
             let host = base.as_bytes().get(at) == Some(&b':');
             base.truncate(if host { at + 1 } else { at });
             rest = up;
@@ -108,8 +108,8 @@ fn resolve_address(origin: &str, relative: &str) -> String {
     }
 }
 
-/// Submodules that a repository has on this disk, by name: below its own folder, and those below
-/// them.
+/// Returns the submodules that a repository has on this disk, by name: those below its git folder,
+/// and nested ones.
 pub fn local_submodules(common_dir: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     let mut folders = vec![(common_dir.join("modules"), String::new())];

@@ -1,4 +1,4 @@
-//! Trees and indexes: what a worktree holds as an object, and a worktree as an object says.
+//! Reads and writes trees and indexes, and checks trees out.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use super::oid::Oid;
 use super::raw::{self, Difference};
 
 impl Git {
-    /// Puts these paths into the index as they are in the working tree, new or changed.
+    /// Stages these paths as they are in the working tree, new, changed or deleted.
     pub async fn take_in<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a Path>,
@@ -21,7 +21,7 @@ impl Git {
         self.update_index(&["--add", "--remove", "--replace"], paths).await
     }
 
-    /// Takes these paths out of the index, whatever is in their place.
+    /// Removes these paths from the index, even if the working tree has them.
     pub async fn take_out<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a Path>,
@@ -46,7 +46,7 @@ impl Git {
         call.args(["-z", "--stdin"]).input(list).run().await.map(drop)
     }
 
-    /// Puts these paths into the index as `tree` has them: back, or gone.
+    /// Sets these paths in the index to their state in `tree`; removes those that `tree` lacks.
     pub async fn put_back<'a>(
         &self,
         tree: &Oid,
@@ -65,8 +65,8 @@ impl Git {
         call.input(orders).run().await.map(drop)
     }
 
-    /// What `tree` has at exactly these paths, in git's own form. A long list of paths does not fit
-    /// on a command line, so the whole tree is listed then and looked through here.
+    /// Returns the entries of `tree` at exactly these paths, in git's own format. A long list of
+    /// paths does not fit on a command line, so the whole tree is listed and filtered here.
     async fn listed(&self, tree: &Oid, wanted: &[&Path]) -> Result<Vec<u8>, Fault> {
         let call = self.call(Operation::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);
         let done = call.args([tree.as_str()]).run().await?;
@@ -83,7 +83,7 @@ impl Git {
         Ok(kept)
     }
 
-    /// What a commit holds at its root.
+    /// Returns the names at the root of a commit.
     pub async fn names_in(&self, commit: &Oid) -> Result<BTreeSet<PathBuf>, Fault> {
         let call = self.call(Operation::Look).args(["ls-tree", "-z", "--name-only", "--full-tree"]);
         let done = call.args([commit.as_str()]).run().await?;
@@ -91,7 +91,7 @@ impl Git {
         Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
     }
 
-    /// The symbolic links that a commit holds.
+    /// Returns the symbolic links in a commit.
     pub async fn links_in(&self, commit: &Oid) -> Result<Vec<PathBuf>, Fault> {
         let call = self.call(Operation::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);
         let done = call.args([commit.as_str()]).run().await?;
@@ -104,7 +104,8 @@ impl Git {
         Ok(names.collect())
     }
 
-    /// That everything a commit holds is there: a repository that lost objects still has its refs.
+    /// Returns a fault unless all objects of a commit exist: a repository that lost objects still
+    /// has its refs.
     pub async fn require_objects(&self, commit: &Oid) -> Result<(), Fault> {
         let call =
             self.call(Operation::Look).args(["rev-list", "--objects", "--no-walk", "--quiet"]);
@@ -112,7 +113,7 @@ impl Git {
         call.about(commit.as_str()).run().await.map(drop)
     }
 
-    /// What a file holds in a commit; nothing where there is none.
+    /// Returns the content of a file in a commit, or `None` if there is no such file.
     pub async fn file_at(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
         let mut name = OsString::from(format!("{commit}:"));
         name.push(path);
@@ -121,7 +122,7 @@ impl Git {
         Ok((done.status == 0).then_some(done.stdout))
     }
 
-    /// Those of these paths that are folders in a commit.
+    /// Returns those of these paths that are folders in a commit.
     pub async fn folders_in<'a>(
         &self,
         commit: &Oid,
@@ -135,30 +136,30 @@ impl Git {
         Ok(found.filter(|path| wanted.contains(path)).map(Path::to_owned).collect())
     }
 
-    /// The index as a tree.
+    /// Writes the index as a tree.
     pub async fn write_tree(&self) -> Result<Oid, Fault> {
         let done = self.call(Operation::Commit).args(["write-tree"]).run().await?;
         Oid::read(done.stdout.trim_ascii_end()).ok_or_else(|| self.unreadable(Operation::Commit))
     }
 
-    /// The index becomes `tree`; what it knew of files that are the same stays known.
+    /// Replaces the index by `tree`; keeps cached file data of unchanged entries.
     pub async fn read_tree(&self, tree: &Oid) -> Result<(), Fault> {
         let call = self.call(Operation::Revert).args(["read-tree", "--reset", tree.as_str()]);
         call.run().await?;
-        // Files that are as the index says need no reading next time; those that are not are listed,
-        // and that is status 1.
+        // Refreshing saves reading unchanged files next time; changed ones are listed with exit
+        // code 1.
         let call = self.call(Operation::Revert).args(["update-index", "-q", "--refresh"]);
         call.run_expecting(&[0, 1]).await.map(drop)
     }
 
-    /// Index and working tree become `tree`. What only the index knows goes, what only the working
-    /// tree knows stays.
+    /// Checks out `tree` into the index and the working tree. Removes files that only the index
+    /// knows, and keeps untracked ones.
     pub async fn check_out(&self, tree: &Oid) -> Result<(), Fault> {
         let call = self.call(Operation::Revert).args(["read-tree", "--reset", "-u", tree.as_str()]);
         call.run().await.map(drop)
     }
 
-    /// What differs between two trees, with renames.
+    /// Returns the differences between two trees, with rename detection.
     pub async fn differences(&self, old: &Oid, new: &Oid) -> Result<Vec<Difference>, Fault> {
         let call = self.call(Operation::Status).args(["diff-tree", "-r", "-M", "--raw", "-z"]);
         let done = call.args([old.as_str(), new.as_str()]).run().await?;

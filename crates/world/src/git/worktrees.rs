@@ -1,4 +1,4 @@
-//! Reads `git worktree list --porcelain -z`. Pure; any bytes are safe to read.
+//! Parses `git worktree list --porcelain -z`. Pure; any bytes are safe to parse.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,17 @@ use super::status::{Unreadable, path};
 /// A working tree of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worktree {
-    /// Where it is.
+    /// The root of the working tree.
     pub path: PathBuf,
-    /// What it has checked out; nothing in a bare repository.
+    /// The commit that is checked out; `None` in a bare repository.
     pub head: Option<Oid>,
-    /// The branch it is on, in full; nothing where it is on none.
+    /// The full name of the branch that is checked out; `None` for a detached head.
     pub branch: Option<String>,
-    /// Whether it only stands for a repository without a working tree.
+    /// `true` if the entry stands for a repository without a working tree.
     pub bare: bool,
 }
 
-/// Reads a whole list. What newer versions of git add is skipped.
+/// Parses a whole list. Skips attributes that newer versions of git add.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Worktree>, Unreadable> {
     let mut worktrees: Vec<Worktree> = Vec::new();
     for line in bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
