@@ -1,4 +1,4 @@
-//! One run of the git command, with a fixed environment, bounded output and a timeout.
+//! A run of the git command, with a fixed environment, bounded output and a timeout.
 //!
 //! Dropping the future ends git and its process group.
 

@@ -30,7 +30,7 @@ pub enum Swapped {
     Moved {
         /// The full name of that ref.
         name: String,
-        /// Its current value, if it exists.
+        /// The current value, if the ref exists.
         at: Option<Oid>,
     },
 }

@@ -1,4 +1,5 @@
-//! What the checks say about the commit that a build starts from, before any agent works.
+//! The baseline: the results of the checks at the commit that a build starts from, before any agent
+//! works.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,29 +18,29 @@ use super::missing::missing_package;
 use crate::git::Oid;
 use crate::workspace::{Shell, Workspace};
 
-/// What a check that is red at the base means for the work.
+/// The consequence of a check that is red at the base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BaselineMode {
-    /// It has to be green when the work is done. Where only failures of the base are left, a
-    /// person decides whether they belong to the work.
+    /// The check has to be green when the work is done. If only failures of the base are left, the
+    /// operator decides whether they belong to the work.
     #[default]
     Green,
-    /// It passes as long as only failures of the base are left, and that is said.
+    /// The check passes as long as only failures of the base are left, and this is reported.
     Compare,
 }
 
-/// What was red at the base.
+/// The results of the checks at the base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
-    /// The base.
+    /// The base commit.
     pub commit: Oid,
-    /// The red checks by their command.
+    /// The red checks, by command.
     red: BTreeMap<String, BaselineCheck>,
-    /// Checks that were red and then green without a change.
+    /// Commands of checks that were red and then green without a change.
     #[serde(default)]
     flaky: Vec<String>,
-    /// How many tests the green ones say they ran.
+    /// Number of tests that green checks report, by command.
     #[serde(default)]
     tests_run: BTreeMap<String, u64>,
 }
@@ -47,21 +48,21 @@ pub struct Baseline {
 /// A check that is red at the base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaselineCheck {
-    /// The gate it belongs to.
+    /// The gate that the check belongs to.
     pub gate: Gate,
-    /// Its exit status.
+    /// The exit code.
     pub exit: i32,
-    /// The end of what it wrote.
+    /// The end of the output.
     pub output: String,
-    /// What failed.
+    /// The tests that failed.
     pub failures: Failures,
-    /// How many tests it says it ran.
+    /// Number of tests that the check reports to have run.
     #[serde(default)]
     pub tests_run: Option<u64>,
 }
 
 impl BaselineCheck {
-    /// Whether what it wrote names a file, or the module that the file is.
+    /// Returns whether the output names a file by its stem, as imports of a module do.
     pub(super) fn speaks_of(&self, path: &Path) -> bool {
         let stem = path.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
@@ -71,7 +72,8 @@ impl BaselineCheck {
 
 impl Baseline {
     /// Runs every check of these gates in a worktree that no agent has worked in yet. A check that
-    /// cannot run says nothing about the base, and is a fault; so is one that our own fence makes red.
+    /// cannot run says nothing about the base, and is a fault; so is one that only the sandbox
+    /// makes red.
     pub async fn measure(
         workspace: &Workspace,
         (gates, wanted): (&[&Checks], Wanted<'_>),
@@ -118,7 +120,7 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// The same with `clean` over everything that a check wrote.
+    /// Applies `clean` to all output of checks.
     #[must_use]
     pub fn cleaned(mut self, clean: impl Fn(&str) -> String) -> Self {
         for red in self.red.values_mut() {
@@ -128,23 +130,23 @@ impl Baseline {
         self
     }
 
-    /// The checks that were red, by their command.
+    /// Returns the red checks, by command.
     pub fn red(&self) -> impl Iterator<Item = (&str, &BaselineCheck)> {
         self.red.iter().map(|(command, red)| (command.as_str(), red))
     }
 
-    /// How a command was red there.
+    /// Returns the result of a command that was red at the base.
     pub(super) fn of(&self, command: &str) -> Option<&BaselineCheck> {
         self.red.get(command)
     }
 
-    /// Whether a command fails now as it did at the base, and in no other way.
+    /// Returns whether the failures of a command are a subset of those at the base.
     pub fn fails_as_before(&self, command: &str, failures: &Failures) -> bool {
         self.red.get(command).is_some_and(|red| failures.are_within(&red.failures))
     }
 
-    /// The fault of a check that passes now without having tested what it tested here; none where it
-    /// has.
+    /// Returns the fault of a check that passes now without having tested what it tested at the
+    /// base, if so.
     pub(super) fn proves_less(&self, check: Check<'_>, passed: &Passed) -> Option<Fault> {
         match self.red.get(check.command) {
             Some(red) => check.proves_less(red, passed),
@@ -152,20 +154,21 @@ impl Baseline {
         }
     }
 
-    /// Whether a command was red and then green there without a change.
+    /// Returns whether a command was red and then green at the base without a change.
     pub fn is_flaky(&self, command: &str) -> bool {
         self.flaky.iter().any(|known| known == command)
     }
 }
 
-/// A check needs a package that is not installed.
+/// Returns the fault of a check that needs a package which is not installed.
 fn lacking(check: Check<'_>, exit: i32, package: &str, output: &str) -> Fault {
     let tool = Tool { command: Some(package.to_owned()), exit: Some(exit), ..Tool::default() };
     let message = format!("{package} is not installed\n{output}");
     Fault::tool_missing(check.source(), message, tool)
 }
 
-/// A check that cannot run here needs a person, before anything is spent. An outage passes by itself.
+/// Returns the fault of a check that cannot run at the base. The operator is asked before any money
+/// is spent; an outage is returned as it is, because it passes by itself.
 fn cannot_run(command: &str, fault: Fault) -> Fault {
     if let Kind::OperationTimeout(of) = &fault.kind {
         let limit = match of.limit_ms {

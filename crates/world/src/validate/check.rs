@@ -1,4 +1,4 @@
-//! One check: a command, and which fault its end is.
+//! A single check: its command, and the fault that its end maps to.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,41 +14,41 @@ use super::network::{Unreached, lacks_network, without_network};
 use crate::process::{Denied, Ended, How, Wall, last_lines, verdict, with_facts};
 use crate::workspace::Shell;
 
-/// How much of what a check wrote its fault carries: the end, in whole lines.
+/// Maximum length of the output that a fault carries, in bytes: the end, in whole lines.
 const OUTPUT_BYTES_MAX: usize = 16 * 1_024;
-/// A shell gives the signal that ended its command as a status above this.
+/// A shell returns the signal that ended its command as an exit code above this.
 const SIGNAL_BASE: i32 = 128;
 const SIGNAL_MAX: i32 = 64;
 
-/// The status that `timeout` gives a command that took too long.
+/// Exit code of `timeout` for a command that took too long.
 const TOO_LONG: i32 = 124;
-/// Signals that a program raises by its own fault: ILL, TRAP, ABRT, BUS, FPE, SEGV.
+/// Signals that a program causes by its own fault: ILL, TRAP, ABRT, BUS, FPE, SEGV.
 const OWN_FAULTS: [i32; 6] = [4, 5, 6, 7, 8, 11];
 
-/// How many failed tests are named in a sentence.
+/// Maximum number of failed tests that are named in a sentence.
 const NAMED_MAX: usize = 20;
 
-/// The status of a check that is red for no reason of its own.
+/// Exit code that is recorded for a check that ended green or could not run, and counts as red.
 const FAILED: i32 = 1;
 
-/// A shell gives this status when there is no such program, and the other when it may not be run.
+/// Exit codes of a shell for a program that does not exist, and for one that may not be executed.
 const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 
-/// What a check says.
+/// The result of a check.
 #[derive(Debug)]
 pub(super) enum Checked {
     Green(Passed),
-    /// It was red, and green when it was run again on the same files.
+    /// Red at first, and green when it was run again on the same files.
     Flaky,
     /// The check itself is red.
     Red(Box<Red>),
-    /// It could not run, and says nothing about the change.
+    /// The check could not run, and says nothing about the change.
     Failed(Box<Fault>),
 }
 
 impl Checked {
-    /// Nothing where it is green, and else the fault that it is.
+    /// Returns the fault of a check that is not green.
     pub(super) fn passed(self) -> Result<(), Fault> {
         match self {
             Self::Green(_) | Self::Flaky => Ok(()),
@@ -58,26 +58,26 @@ impl Checked {
     }
 }
 
-/// What a check says that ended with success.
+/// The data of a check that ended with exit code 0.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    /// How many tests it ran.
+    /// Number of tests that the check reports to have run.
     pub(super) tests_run: Option<u64>,
     /// Tests that failed all the same.
     failed: BTreeSet<String>,
 }
 
-/// A red check.
+/// The data of a red check.
 #[derive(Debug)]
 pub(super) struct Red {
     pub(super) fault: Fault,
     pub(super) exit: i32,
-    /// The end of what it wrote.
+    /// The end of the output.
     pub(super) output: String,
     pub(super) failures: Failures,
-    /// How many tests it says it ran.
+    /// Number of tests that the check reports to have run.
     pub(super) tests_run: Option<u64>,
-    /// What our own wall kept it from.
+    /// The access that the sandbox refused.
     pub(super) denied: Option<Denied>,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Runs the check, and once more when it is red: a check that then passes is unreliable.
+    /// Runs the check, and once more when it is red: a check that then passes is flaky.
     pub(super) async fn run(self, directory: &Path, shell: &Shell) -> Checked {
         match self.run_once(directory, shell).await {
             Checked::Red(red) => match self.run_once(directory, shell).await {
@@ -102,8 +102,8 @@ impl Check<'_> {
         }
     }
 
-    /// Runs the check on a change whose base is known to end in time. One that hangs or crashes twice is
-    /// red: the change made it so.
+    /// Runs the check on a change whose base is known to end in time. A check that hangs or crashes
+    /// twice is red: the change made it so.
     pub(super) async fn run_on_change(self, directory: &Path, shell: &Shell) -> Checked {
         let fault = match self.run(directory, shell).await {
             Checked::Failed(fault) if breaks_off(&fault).is_some() => fault,
@@ -133,7 +133,7 @@ impl Check<'_> {
         self.broke_off_with(&output, breaks_off(fault).unwrap_or_default(), fault)
     }
 
-    /// What keeps a check from running on the change alone is a red check.
+    /// Returns a red result for a check that only the change keeps from running.
     fn broke_off_with(self, output: &str, exit: i32, fault: &Fault) -> Checked {
         Checked::Red(Box::new(Red {
             fault: self.red(exit, &fault.message, output.trim_start()),
@@ -145,7 +145,7 @@ impl Check<'_> {
         }))
     }
 
-    /// The fault of a check that is green only with tests that are new.
+    /// Returns the fault of a check that is green only with new tests.
     pub(super) fn only_with(self, tests: &[PathBuf], red: &Red) -> Fault {
         let names: Vec<String> = tests.iter().map(|path| path.display().to_string()).collect();
         let names = names.join(", ");
@@ -158,8 +158,8 @@ impl Check<'_> {
         self.red(red.exit, &message, &output)
     }
 
-    /// The fault of a check that ended with success without having tested what failed before the work;
-    /// none where it has.
+    /// Returns the fault of a check that ended with exit code 0 without having tested what failed
+    /// before the work, if so.
     pub(super) fn proves_less(self, before: &BaselineCheck, passed: &Passed) -> Option<Fault> {
         if before.failures.tests.is_empty() {
             return None;
@@ -192,8 +192,8 @@ impl Check<'_> {
         Some(self.red(before.exit, &message, &output))
     }
 
-    /// The fault of a check that was green before the work and is so now with fewer tests; none where
-    /// there are as many.
+    /// Returns the fault of a check that was green before the work and is green now with fewer
+    /// tests, if so.
     pub(super) fn lost_tests(self, ran: u64, passed: &Passed) -> Option<Fault> {
         let now = match passed.tests_run {
             Some(now) if now >= ran => return None,
@@ -252,9 +252,9 @@ impl Check<'_> {
 
     fn ended_red(self, ended: &Ended, exit: i32, directory: &Path, wall: &Wall) -> Checked {
         let bytes = ended.output.to_bytes();
-        // Colours of a runner mean nothing to those who read it elsewhere.
+        // Colors of a runner are noise in a log or a prompt.
         let mut output = without_escapes(&String::from_utf8_lossy(&bytes));
-        // What our own wall refused is nothing that another side said.
+        // A refusal by the sandbox is not classified as a message of a remote side.
         let denied = wall.find_denied(&output, directory);
         if let Some(denied) = &denied {
             output = format!("{}\n[{}]", output.trim_end(), denied.sentence());
@@ -303,7 +303,8 @@ impl Check<'_> {
         self.source().split('#').next().unwrap_or_default().to_owned()
     }
 
-    /// The signature is made from everything that is kept; the fault then carries the end of it.
+    /// Returns the fault of a red check. Its signature covers the whole output; the fault then
+    /// carries the end of it.
     fn red(self, exit: i32, message: &str, output: &str) -> Fault {
         let context = Validation {
             command: self.command.to_owned(),
@@ -338,7 +339,8 @@ fn named<'a>(tests: impl Iterator<Item = &'a String>) -> String {
     tests.join(", ")
 }
 
-/// How many tests a check says it ran. What was cut out of its output may have named more.
+/// Returns the number of tests that a check reports; `None` if its output was truncated, because
+/// the dropped part may have reported more.
 fn count_tests(ended: &Ended) -> Option<u64> {
     if ended.output.dropped_bytes() > 0 {
         return None;
@@ -346,7 +348,7 @@ fn count_tests(ended: &Ended) -> Option<u64> {
     tests_run(&without_escapes(&String::from_utf8_lossy(&ended.output.to_bytes())))
 }
 
-/// A check that took too long has the end of what it wrote until then as its cause.
+/// Adds the end of the output as the cause of a timeout.
 fn with_output(fault: Fault, ended: &Ended) -> Fault {
     if fault.code() != Code::OperationTimeout {
         return fault;
@@ -357,8 +359,8 @@ fn with_output(fault: Fault, ended: &Ended) -> Fault {
     if end.is_empty() { fault } else { fault.caused_by(end) }
 }
 
-/// The status that stands for a check that did not end by itself, where the code that it tests can be
-/// why: it took too long, or it crashed.
+/// Returns the exit code that stands for a check that did not end by itself, if the tested code can
+/// be the reason: it took too long, or it crashed.
 fn breaks_off(fault: &Fault) -> Option<i32> {
     match &fault.kind {
         Kind::OperationTimeout(_) => Some(TOO_LONG),
@@ -370,8 +372,9 @@ fn breaks_off(fault: &Fault) -> Option<i32> {
     }
 }
 
-/// What a check needs and does not find: the program itself, or the part of it that the command names.
-/// A module of the project that is missing is a red check: an agent may be there to write it.
+/// Returns what a check needs and does not find: the program itself, or the part of it that the
+/// command names. A missing module of the project is a red check: it may be an agent's task to
+/// write it.
 fn missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
     if matches!(exit, NOT_FOUND | NOT_EXECUTABLE) {
         return Some(not_found_in(output).unwrap_or_else(|| first_word(command)));
@@ -393,7 +396,7 @@ fn missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// `sh: 1: pytest: not found`, `bash: line 1: pytest: command not found`.
+/// Parses `sh: 1: pytest: not found` and `bash: line 1: pytest: command not found`.
 fn not_found_in(output: &str) -> Option<String> {
     let line = output.lines().rev().find(|line| {
         line.ends_with(": not found")

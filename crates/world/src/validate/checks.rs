@@ -1,4 +1,4 @@
-//! The checks of one gate.
+//! The checks of one gate, and the protection of the files that define them.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::regular_file::read_regular;
 use crate::scope::{BadPattern, Case, Patterns, Scope};
 use crate::workspace::{Change, ChangeKind, Shell, TakenBack, Workspace};
 
-/// No manifest is longer.
+/// Maximum size of a manifest or test file that is read, in bytes.
 const MANIFEST_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 
 /// The checks of one gate.
@@ -23,20 +23,20 @@ pub struct Checks {
     gate: Gate,
     commands: Vec<String>,
     protected: Patterns,
-    /// Files that say what the commands do; put back like protected ones where the base has them.
+    /// Files that define what the commands do; restored like protected ones if the base has them.
     defining: Vec<PathBuf>,
-    /// Files that would be read instead of those, taken back where they are new.
+    /// Files that would be read instead of those; reverted if they are new.
     replacing: Vec<PathBuf>,
-    /// Whatever a scope names, protected paths are put back.
+    /// `true` if protected paths are restored even if the scope names them.
     firm: bool,
 }
 
-/// What a change is held to.
+/// The exemptions of a change from the protection.
 #[derive(Clone, Copy, Debug)]
 pub struct Held<'a> {
-    /// The task's own scope: what it names is free.
+    /// The task's own scope: paths that it names may change.
     pub scope: &'a Scope,
-    /// What a person let it change.
+    /// Paths that the operator allowed the task to change.
     pub free: &'a [PathBuf],
 }
 
@@ -46,50 +46,50 @@ impl Held<'_> {
     }
 }
 
-/// What a gate says.
+/// The result of a gate.
 #[derive(Debug)]
 pub enum Verdict {
-    /// The gate has no checks. That is not the same as green.
+    /// The gate has no checks, which is not the same as green.
     NothingToCheck,
     /// Every check is green, or fails exactly as it did at the base.
     Green(Seen),
-    /// A check is red in a way of its own, or could not run.
+    /// A check is red in a new way, or could not run.
     Red {
-        /// Which fault that is.
+        /// The fault of that check.
         fault: Box<Fault>,
-        /// What was seen until then.
+        /// The observations up to that check.
         seen: Seen,
     },
 }
 
-/// What was seen on the way.
+/// Observations during the checks of a gate.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// Protected paths that had been changed, and were put back before the checks.
+    /// Protected paths that had been changed, and were restored before the checks.
     pub restored: Option<TakenBack>,
     /// Checks that are green.
     pub green: Vec<String>,
-    /// Those of them that were red first and green when they were run again.
+    /// Green checks that were red first and green when they were run again.
     pub flaky: Vec<String>,
     /// Checks that fail exactly as they did at the base.
     pub red_at_base: Vec<RedAtBase>,
-    /// Checks that are green without having tested what they tested at the base.
+    /// Faults of checks that are green without having tested what they tested at the base.
     pub proves_less: Vec<Fault>,
 }
 
 /// A check that fails exactly as it did before any agent worked.
 #[derive(Clone, Debug)]
 pub struct RedAtBase {
-    /// The command.
+    /// The command of the check.
     pub command: String,
-    /// What failed.
+    /// The tests that failed.
     pub failures: Failures,
-    /// How it is red.
+    /// The fault of the red check.
     pub fault: Box<Fault>,
 }
 
 impl Checks {
-    /// The commands of a gate, and the paths that are put back before they run.
+    /// Makes the checks of a gate, with patterns of paths that are restored before they run.
     pub fn new(gate: Gate, commands: &[String], protect: &[String]) -> Result<Self, BadPattern> {
         let protected = Patterns::read(protect, Case::Folds)?;
         let commands = commands.to_vec();
@@ -97,26 +97,27 @@ impl Checks {
         Ok(Self { gate, commands, protected, defining, replacing, firm: false })
     }
 
-    /// The same, with files that define the checks protected where the base has them: one that is new
-    /// may be what the task is about, unless it would be read instead of one that is there.
+    /// Adds files that define the checks, which are protected if the base has them: a new one may
+    /// be the task's purpose, unless it is in `replacing`, that is, would be read instead of an
+    /// existing one.
     #[must_use]
     pub fn defined_by(self, files: Vec<PathBuf>, replacing: Vec<PathBuf>) -> Self {
         Self { defining: files, replacing, ..self }
     }
 
-    /// The same, with protected paths put back even where a scope names them: whoever repairs
-    /// something is held to the checks that are there.
+    /// Restores protected paths even if a scope names them: a repair is held to the existing
+    /// checks.
     #[must_use]
     pub fn firm(self) -> Self {
         Self { firm: true, ..self }
     }
 
-    /// Which gate they belong to.
+    /// Returns the gate that the checks belong to.
     pub const fn gate(&self) -> Gate {
         self.gate
     }
 
-    /// The commands, in their order.
+    /// Returns the commands, in their order.
     pub fn commands(&self) -> &[String] {
         &self.commands
     }
@@ -126,13 +127,13 @@ impl Checks {
         Some(Check { gate: self.gate, n: n + 1, command })
     }
 
-    /// Whether whatever a scope or a person says, protected paths are put back.
+    /// Returns whether protected paths are restored even if a scope or the operator exempts them.
     pub const fn is_firm(&self) -> bool {
         self.firm
     }
 
-    /// Puts protected paths back, then runs the checks until one is red in a way that `baseline` does
-    /// not know.
+    /// Restores protected paths, then runs the checks until one is red in a way that `baseline`
+    /// does not know.
     pub async fn run(
         &self,
         workspace: &Workspace,
@@ -185,9 +186,9 @@ impl Checks {
         }
     }
 
-    /// A check that failed at the base and is green now has to be green without the tests that the
-    /// agent added as well: one of them could end the run before the others. So does one that was green,
-    /// without a file that decides which tests run.
+    /// Runs green checks again without the tests that the agent added: a check that failed at the
+    /// base has to be green without them, because one of them could end the run before the others.
+    /// So has one that was green at the base, without a file that decides which tests run.
     async fn confirm(
         &self,
         workspace: &Workspace,
@@ -211,7 +212,7 @@ impl Checks {
             }
             let decides = |path: &Path| decides_which_tests_run(&workspace.directory().join(path));
             let counts = |path: &&PathBuf| match red {
-                // What failed for want of a file may be green because of it.
+                // A check that failed because a file was missing may be green because of it.
                 Some(red) => !red.speaks_of(path),
                 // New tests beside the file that decides may need it.
                 None => added.iter().any(|of| of.parent() == path.parent() && decides(of)),
@@ -232,8 +233,8 @@ impl Checks {
         Ok(Verdict::Green(seen))
     }
 
-    /// Runs the checks in a folder that holds a finished commit: nobody works there, so there is
-    /// nothing to put back, and nothing is an excuse.
+    /// Runs the checks in a folder that holds a finished commit: no agent works there, so no path
+    /// has to be restored, and no failure is excused.
     pub async fn run_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
             check.run(directory, shell).await.passed()?;
@@ -241,8 +242,8 @@ impl Checks {
         Ok(())
     }
 
-    /// The same with each check run only once, in a checkout where nothing was run before. Where all
-    /// pass, the fault of the first that has tested less than at the base.
+    /// Runs each check only once, in a checkout in which none has run before. If all pass, returns
+    /// the fault of the first that has tested less than at the base.
     pub async fn run_once_at(
         &self,
         directory: &Path,
@@ -260,7 +261,7 @@ impl Checks {
         Ok(proves_less)
     }
 
-    /// The protected paths among these changes that are not free.
+    /// Returns the protected paths among these changes that are not exempt.
     pub async fn guarded(
         &self,
         workspace: &Workspace,
@@ -270,7 +271,7 @@ impl Checks {
         let manifests = self.changed_manifests(workspace, changes).await?;
         let guarded = |change: &&Change| {
             let defines = self.defining.contains(&change.path) || manifests.contains(&change.path);
-            // What is new is work, unless it takes the place of what is there.
+            // A new file is work, unless it takes the place of an existing one.
             let known = defines || self.protected.cover(&change.path);
             let replaces = self.replacing.iter().any(|other| change.path.starts_with(other));
             known && change.kind != ChangeKind::Added || replaces
@@ -280,7 +281,7 @@ impl Checks {
         Ok(protected.map(|change| change.path.clone()).collect())
     }
 
-    /// Puts back protected paths that were changed, unless they are free.
+    /// Restores protected paths that were changed, unless they are exempt.
     async fn protect(
         &self,
         workspace: &Workspace,
@@ -293,7 +294,7 @@ impl Checks {
         if paths.is_empty() {
             return Ok(None);
         }
-        // A link or a file where a protected folder was.
+        // A link or a file at the path of a protected folder.
         let in_the_way = |change: &&Change| {
             let is_above = |path: &PathBuf| *path != change.path && path.starts_with(&change.path);
             paths.iter().any(is_above)
@@ -304,7 +305,7 @@ impl Checks {
         workspace.take_back(&paths, run, now).await.map(Some)
     }
 
-    /// Manifests with scripts that the checks run, and that say something else now.
+    /// Returns changed manifests in which a script that the checks run differs from the base.
     async fn changed_manifests(
         &self,
         workspace: &Workspace,
@@ -327,7 +328,7 @@ impl Checks {
     }
 }
 
-/// Whether a test file takes the running of all others into its own hands, as Go's `TestMain` does.
+/// Returns whether a test file controls the running of all other tests, as Go's `TestMain` does.
 fn decides_which_tests_run(file: &Path) -> bool {
     const MAIN: &[u8] = b"func TestMain(";
     let text = read_regular(file, MANIFEST_BYTES_MAX).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Checks that fail before any work has begun because of our own fence: it does not let them write or
-//! read something, or the worktree lacks a file that git ignores. No agent can help that, so a person is
-//! asked for a line in the settings before anything is spent.
+//! Recognizes checks that fail before any work because of the sandbox: it refuses a read or a
+//! write, or the worktree lacks a file that git ignores. No agent can fix that, so the operator is
+//! asked for a line in the settings before any money is spent.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ use super::baseline::BaselineMode;
 use super::check::Red;
 use crate::workspace::Workspace;
 
-/// What comes of it.
+/// The consequence, as the operator reads it.
 const NOT_BEGUN: &str = "the work has not begun";
 
-/// What a task is held to at the base.
+/// The conditions of a task for checks at the base.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// What the task says in words: what they name is for an agent to see to.
+    /// The text of the task: an agent has to provide the files that it names.
     pub words: &'a str,
-    /// What a red check means for the work.
+    /// The consequence of a red check.
     pub mode: BaselineMode,
 }
 
@@ -34,14 +34,14 @@ impl Wanted<'_> {
     }
 }
 
-/// The question about a check that is red at the base because of our own fence; none where it is red
-/// for a reason of its own.
+/// Returns the fault that asks the operator about a check which is red at the base because of the
+/// sandbox; `None` if it is red for another reason.
 pub(super) async fn kept_at_base(
     (command, red): (&str, &Red),
     wanted: Wanted<'_>,
     workspace: &Workspace,
 ) -> Result<Option<Fault>, Fault> {
-    // Where failures are compared, those that are there may stay.
+    // Where failures are compared, existing ones may stay.
     if wanted.mode == BaselineMode::Compare && !red.failures.tests.is_empty() {
         return Ok(None);
     }
@@ -70,7 +70,7 @@ pub(super) async fn kept_at_base(
     Ok(Some(Fault::precondition_missing(KEPT_BASE, output, Missing { what }).caused_by(cause)))
 }
 
-/// What people read at once about a check or a hook that our own fence kept from something, with the line
+/// Returns the message about a check or a hook that the sandbox kept from a file, with the setting
 /// that allows it.
 pub fn kept_by_fence(fault: &Fault) -> Option<String> {
     let Kind::PreconditionMissing(missing) = &fault.kind else { return None };

@@ -1,4 +1,4 @@
-//! What a Makefile says about which files decide what `make` does: those that it includes, and those
+//! Reads a Makefile for the files that decide what `make` does: those that it includes, and those
 //! whose mere presence keeps a target from being made.
 
 use std::collections::BTreeSet;
@@ -9,27 +9,26 @@ use crate::commands::programs_of;
 
 /// The names that `make` looks for, in its order.
 const NAMES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
-/// Options that take the next word, and those of them that lead to another Makefile.
+/// Options that take the next word as a value, and options that lead to another Makefile.
 const TAKING: [&str; 6] = ["-f", "-C", "-I", "-o", "-W", "-O"];
 const ELSEWHERE: [&str; 5] = ["-f", "-C", "--file", "--makefile", "--directory"];
-/// A longer file is not read.
+/// Maximum size of a Makefile that is read, in bytes.
 const BYTES_MAX: u64 = 256 * 1_024;
-/// How many rules are followed from one target to the next.
+/// Maximum number of targets that are followed.
 const FOLLOWED_MAX: usize = 1_000;
 
-/// A Makefile, as far as it can be read without running it.
+/// A Makefile, as far as it can be parsed without running it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Makefile {
-    /// The files that it includes.
     pub(super) includes: Vec<PathBuf>,
-    /// Targets with what they need.
+    /// Targets with their prerequisites.
     rules: Vec<(String, Vec<String>)>,
-    /// Targets that are made whatever files there are.
+    /// Targets that are always made, even if a file of their name exists.
     phony: BTreeSet<String>,
 }
 
 impl Makefile {
-    /// The Makefile of the project at `root`, where it has one.
+    /// Reads the Makefile of the project at `root`, if it has one.
     pub(super) fn of(root: &Path) -> Option<Self> {
         let path = NAMES.iter().map(|name| root.join(name)).find(|path| path.is_file())?;
         if fs::metadata(&path).is_ok_and(|file| file.len() > BYTES_MAX) {
@@ -47,7 +46,7 @@ impl Makefile {
                 let plain = files.split_whitespace().filter(|file| is_plain(file));
                 found.includes.extend(plain.map(PathBuf::from));
             } else if let Some((targets, needs)) = line.split_once(':') {
-                // `a := b` and `a ::= b` give a variable its value.
+                // `a := b` and `a ::= b` assign variables.
                 if needs.trim_start_matches(':').starts_with('=') || targets.contains('=') {
                     continue;
                 }
@@ -66,8 +65,8 @@ impl Makefile {
         found
     }
 
-    /// The files that would keep these commands from making something: targets that they ask for,
-    /// and what those need, where a rule makes them and they are not phony.
+    /// Returns the files that would keep these commands from making a target: the targets that they
+    /// name and their prerequisites, if a rule makes them and they are not phony.
     pub(super) fn standing_for(&self, commands: &[String]) -> BTreeSet<PathBuf> {
         let mut wanted: Vec<String> = commands.iter().flat_map(|line| self.goals(line)).collect();
         let mut seen = BTreeSet::new();
@@ -82,7 +81,7 @@ impl Makefile {
         standing.map(|name| PathBuf::from(name.trim_start_matches("./"))).collect()
     }
 
-    /// The targets that a command asks `make` for; the first one where it names none.
+    /// Returns the targets that a command asks `make` for, or the first one if it names none.
     fn goals(&self, command: &str) -> Vec<String> {
         let mut goals = Vec::new();
         for words in programs_of(command) {
@@ -117,13 +116,12 @@ impl Makefile {
     }
 }
 
-/// The files that a line includes.
 fn included(line: &str) -> Option<&str> {
     let (word, files) = line.split_once(char::is_whitespace)?;
     matches!(word, "include" | "-include" | "sinclude").then_some(files)
 }
 
-/// Whether a word is a name as it stands.
+/// Returns whether a word is a literal name.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && !word.contains(['$', '%', '*', '?', '=', '(', ')', '|'])
 }

@@ -1,12 +1,13 @@
-//! Packages that a check needs and that are not installed, read from what it wrote.
+//! Finds packages that a check needs and that are not installed, in the output of the check.
 //!
-//! A module that the project has yet to get is another matter: an agent may be there to write it. So
-//! a name counts as a package only where the project declares it, or where it is known as one.
+//! A module that the project does not have yet is another matter: it may be an agent's task to
+//! write it. So a name counts as a package only if the project declares it, or if it is a
+//! well-known one.
 
 use std::fs;
 use std::path::Path;
 
-/// Where Python projects declare their packages.
+/// Files in which Python projects declare their packages.
 const PYTHON_FILES: [&str; 7] = [
     "pyproject.toml",
     "setup.cfg",
@@ -16,10 +17,10 @@ const PYTHON_FILES: [&str; 7] = [
     "requirements.txt",
     "requirements-dev.txt",
 ];
-/// A larger file declares something else.
+/// Maximum size of such a file, in bytes.
 const FILE_BYTES_MAX: u64 = 1_024 * 1_024;
 
-/// Packages of Python that are used everywhere, by the name that they are imported by.
+/// Widely used Python packages, by the name that they are imported by.
 const PYTHON_PACKAGES: [&str; 40] = [
     "aiohttp",
     "attr",
@@ -62,7 +63,7 @@ const PYTHON_PACKAGES: [&str; 40] = [
     "urllib3",
     "yaml",
 ];
-/// Those that are installed by another name than they are imported by.
+/// Packages that are installed under another name than they are imported by.
 const PYTHON_NAMES: [(&str, &str); 9] = [
     ("attr", "attrs"),
     ("bs4", "beautifulsoup4"),
@@ -75,7 +76,7 @@ const PYTHON_NAMES: [(&str, &str); 9] = [
     ("yaml", "pyyaml"),
 ];
 
-/// What a tool writes about packages that are not installed, whatever the project is.
+/// Messages of tools about packages that are not installed, for any project.
 const UNINSTALLED: [&str; 5] = [
     "in locally installed gems",
     "run `bundle install`",
@@ -84,7 +85,7 @@ const UNINSTALLED: [&str; 5] = [
     "vendor/autoload.php",
 ];
 
-/// The package that a check in the folder `root` misses, as its output names it.
+/// Returns the package that a check in the folder `root` misses, as its output names it.
 pub(super) fn missing_package(output: &str, root: &Path) -> Option<String> {
     output.lines().find_map(|line| {
         python(line, root).or_else(|| node(line, root)).or_else(|| {
@@ -94,7 +95,7 @@ pub(super) fn missing_package(output: &str, root: &Path) -> Option<String> {
     })
 }
 
-/// `ModuleNotFoundError: No module named 'requests'`.
+/// Parses `ModuleNotFoundError: No module named 'requests'`.
 fn python(line: &str, root: &Path) -> Option<String> {
     let (_, name) = line.split_once("ModuleNotFoundError: No module named ")?;
     let module = name.trim().trim_matches(['\'', '"']).split('.').next()?;
@@ -109,8 +110,9 @@ fn python(line: &str, root: &Path) -> Option<String> {
     (!own && is_package).then(|| module.to_owned())
 }
 
-/// `Error: Cannot find module 'express'`, `Cannot find package 'express' imported from …`. What has no
-/// dot or slash in front is a package, and the project's own are declared as well.
+/// Parses `Error: Cannot find module 'express'` and
+/// `Cannot find package 'express' imported from …`. A name without a leading dot or slash is a
+/// package, and the project's own are declared as well.
 fn node(line: &str, root: &Path) -> Option<String> {
     let said = ["Cannot find module ", "Cannot find package "];
     let rest = said.iter().find_map(|said| line.split_once(said).map(|(_, rest)| rest))?;
@@ -123,7 +125,7 @@ fn node(line: &str, root: &Path) -> Option<String> {
     (!is_path && declares(&root.join("package.json"), &package)).then_some(package)
 }
 
-/// Whether a file holds a name as a whole word, whatever its case and its separators.
+/// Returns whether a file holds a name as a whole word, regardless of case and separators.
 fn declares(file: &Path, name: &str) -> bool {
     let small = fs::metadata(file).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
     let Some(text) = small.then(|| fs::read_to_string(file).ok()).flatten() else { return false };
@@ -142,7 +144,7 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Files of the project by name, what a check wrote, and what it misses.
+    /// Files of the project by name, the output of a check, and the expected missing package.
     type Case<'a> = (&'a [(&'a str, &'a str)], String, Option<&'a str>);
 
     fn missing(files: &[(&str, &str)], output: &str) -> Option<String> {

@@ -1,6 +1,7 @@
-//! Checks that our own wall keeps from the network. That is no outage, and without the network that it
-//! needs a check says nothing about the work. A check that does not reach a service of this machine may
-//! be red for another reason: it stays red, and says so below its output.
+//! Recognizes checks that the sandbox keeps from the network. This is no outage, and without the
+//! network that it needs a check says nothing about the work. A check that does not reach a service
+//! of this machine may be red for another reason: it stays red, and a note below its output says
+//! so.
 
 use std::fs;
 use std::path::Path;
@@ -9,21 +10,21 @@ use unstuck_core::fault::{Category, Code, ErrorType, Fault, Kind, Missing};
 
 use crate::process::{Connections, Wall};
 
-/// What is missing for a check that wants the network.
+/// The missing precondition of a check that needs the network.
 const LACKING: &str = "network access";
-/// What is said below the output of such a check.
+/// Note below the output of such a check.
 const NO_NETWORK: &str = "checks have no network (validate.network is off). Let run.setup download what \
      they need, or write network = \"registries\" or a list of hosts below [validate]";
 
-/// How it begins where a service of this machine was not reached.
+/// Beginning of the note about a service of this machine that was not reached.
 const LISTENING: &str = "something listens on localhost:";
 
-/// Where the system lists its sockets.
+/// Files in which Linux lists its sockets.
 const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
-/// How it says that one listens.
+/// The state of a listening socket in those files.
 const LISTENS: &str = "0A";
 
-/// Words about a connection that was refused, in lower case.
+/// Lower-case words about a refused connection.
 const UNCONNECTED: [&str; 7] = [
     "refused",
     "failed to connect",
@@ -33,23 +34,24 @@ const UNCONNECTED: [&str; 7] = [
     "cannot connect",
     "unable to connect",
 ];
-/// What this machine is called in such words.
+/// Names of this machine in such messages.
 const HERE: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
-/// What stands before a port.
+/// Text before a port number.
 const BEFORE_PORT: [&str; 4] = [":", "/", "port ", "port="];
 
-/// What a check did not reach because of our wall.
+/// The target that a check did not reach because of the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unreached {
-    /// Anything at all.
+    /// The whole network.
     Network,
-    /// What listens on this port of the machine.
+    /// The service that listens on this port of the machine.
     Here(u16),
 }
 
 impl Unreached {
-    /// What of a red check is the doing of the wall: `outage` is what its output is about where that
-    /// is known. A service of this machine counts where it really listens.
+    /// Determines whether the sandbox caused the failure of a red check. `outage` is the
+    /// classification of its output, if known. A service of this machine counts only if it really
+    /// listens.
     pub(super) fn find(outage: Option<Code>, output: &str, wall: &Wall) -> Option<Self> {
         let Connections::Closed(ways) = &wall.network else { return None };
         match outage {
@@ -63,7 +65,7 @@ impl Unreached {
         }
     }
 
-    /// What is said below the output of the check.
+    /// Returns the note that is put below the output of the check.
     pub(super) fn sentence(self) -> String {
         match self {
             Self::Network => NO_NETWORK.to_owned(),
@@ -75,19 +77,19 @@ impl Unreached {
     }
 }
 
-/// The fault of a check that could not run without the network.
+/// Returns the fault of a check that could not run without the network.
 pub(super) fn without_network(source: String, command: &str, output: &str) -> Fault {
     let what = format!("{LACKING} for the check “{command}”");
     Fault::precondition_missing(source, output, Missing { what })
 }
 
-/// Whether a check could not run because our wall keeps it from the network.
+/// Returns whether a check could not run because the sandbox keeps it from the network.
 pub(super) fn lacks_network(fault: &Fault) -> bool {
     let Kind::PreconditionMissing(missing) = &fault.kind else { return false };
     fault.source.starts_with("validate:") && missing.what.starts_with(LACKING)
 }
 
-/// What people read in the log about a check that our wall kept from the network.
+/// Returns the log message about a check that the sandbox kept from the network.
 pub fn kept_from_network(fault: &Fault) -> Option<String> {
     let Kind::PreconditionMissing(missing) = &fault.kind else { return None };
     let what = &missing.what;
@@ -96,15 +98,15 @@ pub fn kept_from_network(fault: &Fault) -> Option<String> {
     })
 }
 
-/// What people read in the log about a red check whose output says that our wall kept it from a service
-/// of this machine.
+/// Returns the log message about a red check whose output has a note that the sandbox kept it from
+/// a service of this machine.
 pub fn kept_from_service(command: &str, output: &str) -> Option<String> {
     let said = output.lines().rev().find_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
     let said = said.filter(|said| said.starts_with(LISTENING))?;
     Some(format!("`{command}` was kept from the network: {said}."))
 }
 
-/// Whether a code says that something on the network was not reached.
+/// Returns whether a code says that a host on the network was not reached.
 fn is_outage(code: Code) -> bool {
     let fault = Fault::new(Kind::bare(code), "", "");
     fault.category() == Category::Environment
@@ -112,7 +114,7 @@ fn is_outage(code: Code) -> bool {
         && code != Code::EnvDiskFull
 }
 
-/// The ports of this machine that an output failed to connect to.
+/// Returns the ports of this machine that an output reports failed connections to.
 fn ports_here(output: &str) -> Vec<u16> {
     let lower = output.to_lowercase();
     let speaks = |line: &&str| {
@@ -131,13 +133,13 @@ fn ports_here(output: &str) -> Vec<u16> {
     lower.lines().filter(speaks).flat_map(ports).collect()
 }
 
-/// The ports that something listens on, outside of every wall.
+/// Returns the ports on which a process of this machine listens, outside of every sandbox.
 fn listening() -> Vec<u16> {
     let tables = SOCKETS.iter().filter_map(|table| fs::read_to_string(Path::new(table)).ok());
     tables.flat_map(|table| table.lines().filter_map(listens).collect::<Vec<u16>>()).collect()
 }
 
-/// `  0: 0100007F:1538 00000000:0000 0A …`.
+/// Parses a line such as `  0: 0100007F:1538 00000000:0000 0A …`.
 fn listens(line: &str) -> Option<u16> {
     let mut columns = line.split_whitespace();
     let local = columns.nth(1)?;
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!(listens("  0: 0100007F:1538 00000000:0000 01 0"), None);
     }
 
-    // A server of the check itself that did not come up is a red check.
+    // A failed server of the check itself makes the check red.
     #[test]
     fn only_what_really_listens_is_kept_from_a_check() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,5 +1,5 @@
-//! Looking through a change for what must not be committed: keys of known shapes, and values that
-//! are known to be secret. A finding says where it is and of which kind, never what it is.
+//! Scans a change for secrets: keys of known shapes, and values that are known to be secret. A
+//! finding has the location and the kind of a secret, never the secret itself.
 
 use unstuck_core::fault::{Fault, Validation};
 
@@ -8,28 +8,28 @@ use crate::redact::Redactor;
 const SOURCE: &str = "validate:secrets";
 const COMMAND: &str = "scan for secrets";
 
-/// Something in a change that looks like a secret.
+/// A place in a change that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The file.
+    /// The path of the changed file.
     pub file: String,
     /// The line in the changed file, counted from 1.
     pub line: u64,
-    /// Its kind.
+    /// The kind of secret.
     pub kind: &'static str,
 }
 
-/// What is looked for.
+/// A scanner for secrets.
 #[derive(Debug)]
 pub struct Secrets(Redactor);
 
 impl Secrets {
-    /// Looks for keys and for these values; those that are too short to tell are skipped.
+    /// Makes a scanner for keys and for these values; skips values that are too short.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         Self(Redactor::new(values))
     }
 
-    /// Looks through a change. A finding is a red check before the commit.
+    /// Scans a change. A finding is a red check before the commit.
     pub fn check(&self, patch: &[u8]) -> Result<(), Fault> {
         let findings = self.scan(patch);
         if findings.is_empty() {
@@ -45,7 +45,7 @@ impl Secrets {
         Err(Fault::validation_pre_commit(SOURCE, message, context))
     }
 
-    /// Looks through the lines that a patch adds.
+    /// Scans the lines that a patch adds.
     pub fn scan(&self, patch: &[u8]) -> Vec<Finding> {
         let mut findings = Vec::new();
         let (mut file, mut number, mut left) = (String::new(), 0_u64, 0_u64);
@@ -74,7 +74,7 @@ impl Secrets {
     }
 }
 
-/// Where a hunk begins in the new file, and how many lines of the new file it has.
+/// Parses the header of a hunk: its first line in the new file, and its number of lines there.
 fn hunk(line: &[u8]) -> Option<(u64, u64)> {
     let numbers = line.strip_prefix(b"@@ -")?;
     // What follows the second mark is a line of the file, in any encoding.

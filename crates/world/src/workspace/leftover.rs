@@ -96,8 +96,8 @@ impl Project {
         Ok(Branch::Needed(fewest))
     }
 
-    /// Deletes a branch of a build that is free, if it has not moved. Returns whether this call
-    /// deleted it.
+    /// Deletes a branch of a build that is free, if it has not moved. Returns whether it is
+    /// deleted, by this call or an earlier one.
     pub async fn forget_branch(&self, build: BuildId, leftover: &Leftover) -> Result<bool, Fault> {
         let Leftover { name, at, branch } = leftover;
         if *branch != Branch::Free {

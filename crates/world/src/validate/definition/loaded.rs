@@ -1,5 +1,5 @@
-//! Files that a runner of tests loads before them, by its options or its settings: they can replace
-//! what is tested, so they are part of the check.
+//! Finds files that a test runner loads before the tests, by its options or its settings: they can
+//! replace the tested code, so they are part of the check.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ const KEYS: [&str; 7] = [
     "bootstrap",
     "preload",
 ];
-/// Endings of files that are programs. The runner adds the first six where there is none.
+/// Extensions of programs. The runner adds the first six if there is none.
 const ENDINGS: [&str; 9] = ["js", "cjs", "mjs", "ts", "cts", "mts", "rb", "php", "py"];
 const ADDED: usize = 6;
 
@@ -40,12 +40,12 @@ const SETTINGS: [&str; 6] = [
     "bunfig.",
 ];
 
-/// Whether a file of this name holds settings of a runner.
+/// Returns whether a file of this name holds settings of a runner.
 pub(super) fn is_settings(name: &str) -> bool {
     SETTINGS.iter().any(|begins| name.starts_with(begins))
 }
 
-/// The files that a command tells a runner to load first, as far as they are the project's.
+/// Returns the project's files that a command tells a runner to load first.
 pub(super) fn by_command(command: &str) -> Vec<PathBuf> {
     let mut words = command.split(|c: char| c.is_whitespace() || "\"'=`".contains(c));
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn by_command(command: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The files that the settings of a runner name to be loaded first, as far as they are the project's.
+/// Returns the project's files that the settings of a runner name to be loaded first.
 pub(super) fn by_settings(text: &str) -> Vec<PathBuf> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let mut found = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn by_settings(text: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The text of one value: a list up to its end, a line, or the items below it.
+/// Returns the text of one value: a list up to its end, a line, or the items below it.
 fn value_of(text: &str) -> &str {
     if text.starts_with('[') {
         return text.split(']').next().unwrap_or_default();
@@ -91,7 +91,7 @@ fn value_of(text: &str) -> &str {
     &text[..end]
 }
 
-/// The names under which a word may be a program of the project.
+/// Returns the paths under which a word may be a program of the project.
 fn candidates(word: &str) -> Vec<PathBuf> {
     let plain = word.trim_start_matches("<rootDir>/");
     let is_relative = plain != word || word.starts_with("./");

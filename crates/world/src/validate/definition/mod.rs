@@ -1,9 +1,10 @@
-//! What defines a check: the files that its command runs, those that its runner reads by itself, and
-//! the scripts of a manifest.
+//! Finds the files that define a check: those that its command runs, those that its runner reads by
+//! itself, and the scripts of a manifest.
 //!
-//! A check that an agent can rewrite proves nothing. A file that is run counts only where its name says
-//! what it is for (`scripts/check.sh`, a Makefile for `make test`): in `sh shop.sh | grep hello` the
-//! script is the work. Scripts and recipes are followed to the files that they run in turn.
+//! A check that an agent can rewrite proves nothing. A file that is run counts only if its name
+//! states its purpose (`scripts/check.sh`, a Makefile for `make test`): in
+//! `sh shop.sh | grep hello` the script is the work. Scripts and recipes are followed to the files
+//! that they run in turn.
 
 mod loaded;
 mod tables;
@@ -21,17 +22,17 @@ use tables::{
     INTERPRETERS, MANAGERS, RECIPES, RUNNERS, STANDARD_MODULES, TOOL_FOLDERS,
 };
 
-/// The files of the project at `root` that these commands run or are configured by.
+/// Returns the files of the project at `root` that these commands run or are configured by.
 pub fn defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
     follow(root, commands).0.into_iter().collect()
 }
 
-/// A line of shell, and where it stands.
+/// A line of shell, and its location.
 struct Line {
     text: String,
-    /// The folder of the file that it stands in.
+    /// The folder of the file that contains it.
     folder: PathBuf,
-    /// It stands in a file that a check runs, not in the settings.
+    /// `true` if a file that a check runs contains it, `false` if the settings do.
     is_inside: bool,
 }
 
@@ -46,7 +47,8 @@ impl Line {
     }
 }
 
-/// The files that a script runs in its own folder: `"$(dirname "$0")/lint.py"`, `"${0%/*}/lint.py"`.
+/// Returns the files that a script runs in its own folder: `"$(dirname "$0")/lint.py"`,
+/// `"${0%/*}/lint.py"`.
 fn beside(folder: &Path, line: &str) -> Vec<PathBuf> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let ends = [")/", ")\"/", "%/*}/", "%/*}\"/"];
@@ -57,14 +59,14 @@ fn beside(folder: &Path, line: &str) -> Vec<PathBuf> {
     files.filter(|file| checks_something(file) || is_a_tool(file)).collect()
 }
 
-/// Whether a file is a tool of the project by its folder.
+/// Returns whether a file is a tool of the project, by its folder.
 fn is_a_tool(file: &Path) -> bool {
     let first = file.iter().next().filter(|_| file.iter().count() > 1);
     first.is_some_and(|folder| TOOL_FOLDERS.iter().any(|known| folder == *known))
 }
 
-/// The files that commands run or are configured by, and all command lines on the way: the commands
-/// themselves, and those of the scripts and recipes that they run.
+/// Returns the files that commands run or are configured by, and all command lines on the way: the
+/// commands themselves, and those of the scripts and recipes that they run.
 fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) {
     let mut found = BTreeSet::new();
     let mut lines = Vec::new();
@@ -98,7 +100,8 @@ fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) 
     (found, lines)
 }
 
-/// The files that a runner loads before the tests because its settings, in this file, say so.
+/// Returns the files that a runner loads before the tests because its settings, in this file, say
+/// so.
 fn loaded_by(root: &Path, settings: &Path) -> Vec<PathBuf> {
     let name = settings.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !loaded::is_settings(name) {
@@ -108,7 +111,7 @@ fn loaded_by(root: &Path, settings: &Path) -> Vec<PathBuf> {
     loaded::by_settings(&text).into_iter().filter(|file| root.join(file).is_file()).collect()
 }
 
-/// The files that the runners' settings in a manifest name to be loaded before the tests.
+/// Returns the files that the runners' settings in a manifest name to be loaded before the tests.
 fn loaded_by_manifest(manifest: &Path) -> Vec<PathBuf> {
     let manifest = fs::read(manifest).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let manifest: Value = manifest.unwrap_or_default();
@@ -116,14 +119,14 @@ fn loaded_by_manifest(manifest: &Path) -> Vec<PathBuf> {
     settings.flat_map(|text| loaded::by_settings(&text)).collect()
 }
 
-/// The files that a Makefile includes, where a command runs `make`.
+/// Returns the files that a Makefile includes, if a command runs `make`.
 fn included_by_make(root: &Path, command: &str) -> Vec<PathBuf> {
     let runs_make = kinds_read(command).iter().any(|kind| kind.contains(&"Makefile"));
     let makefile = if runs_make { Makefile::of(root) } else { None };
     makefile.map(|makefile| makefile.includes).unwrap_or_default()
 }
 
-/// The files that a pattern of a command stands for (`for check in checks/*.sh`), where their names
+/// Returns the files that match a pattern in a command (`for check in checks/*.sh`), if their names
 /// say that they check something.
 fn swept_up(root: &Path, command: &str) -> Vec<PathBuf> {
     let words = command.split(|c: char| c.is_whitespace() || ";\"'`()".contains(c));
@@ -155,15 +158,16 @@ fn swept_up(root: &Path, command: &str) -> Vec<PathBuf> {
 /// Files that a project does not have and that programs of its checks look for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingDefinitions {
-    /// Those that would be taken instead of what is there: a `GNUmakefile` beside a `Makefile`, a file
-    /// or folder with the name of a target.
+    /// Files that would be used instead of existing ones: a `GNUmakefile` beside a `Makefile`, a
+    /// file or folder with the name of a target.
     pub replacing: Vec<PathBuf>,
-    /// Those that would be read as well: a `conftest.py`.
+    /// Files that would be read as well: a `conftest.py`.
     pub additional: Vec<PathBuf>,
 }
 
 impl MissingDefinitions {
-    /// Finds them for commands that run in the project at `root`, and for what those run in turn.
+    /// Finds the missing files for commands that run in the project at `root`, and for the scripts
+    /// that those run in turn.
     pub fn find(root: &Path, commands: &[String]) -> Self {
         let mut found = Self::default();
         let (_, lines) = follow(root, commands);
@@ -195,7 +199,7 @@ impl MissingDefinitions {
     }
 }
 
-/// Modules that would take folders with Go code out of what `./...` stands for.
+/// Returns `go.mod` files that would exclude folders with Go code from `./...`.
 fn missing_go_modules(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];
@@ -222,14 +226,14 @@ fn missing_go_modules(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Files that the programs of a command read by themselves.
+/// Returns the files that the programs of a command read by themselves.
 fn read_by_itself(command: &str) -> impl Iterator<Item = PathBuf> {
-    // A module that is there is work, whatever its name.
+    // An existing module is work, even under the name of a standard module.
     let kinds = kinds_read(command).into_iter().filter(|kind| *kind != STANDARD_MODULES);
     kinds.flatten().map(PathBuf::from)
 }
 
-/// The rows of [`FILES`] that the programs of a command read.
+/// Returns the rows of [`FILES`] that the programs of a command read.
 fn kinds_read(command: &str) -> Vec<&'static [&'static str]> {
     let mut found = Vec::new();
     for words in programs_of(command) {
@@ -244,13 +248,13 @@ fn kinds_read(command: &str) -> Vec<&'static [&'static str]> {
     found
 }
 
-/// Files that a command runs and whose names say that they check something; in a file that a check runs,
-/// the project's tools as well.
+/// Returns the files that a command runs and whose names say that they check something; in a file
+/// that a check runs, the project's tools as well.
 fn files_run(command: &str, is_inside: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for words in programs_of(command) {
         let Some((program, arguments)) = words.split_first() else { continue };
-        // A variable stands for an interpreter more often than not.
+        // A variable usually stands for an interpreter.
         let interprets = INTERPRETERS.contains(&base_name(program)) || program.starts_with('$');
         let run = if interprets {
             arguments.iter().find(|word| !word.starts_with('-'))
@@ -264,7 +268,8 @@ fn files_run(command: &str, is_inside: bool) -> Vec<PathBuf> {
     found
 }
 
-/// The lines of a file that are commands: all of a shell script, those below a target of a recipe.
+/// Returns the lines of a file that are commands: all of a shell script, the indented ones of a
+/// recipe file.
 fn commands_in(path: &Path) -> Vec<String> {
     if fs::metadata(path).is_ok_and(|file| file.len() > FOLLOWED_BYTES_MAX) {
         return Vec::new();
@@ -284,14 +289,14 @@ fn commands_in(path: &Path) -> Vec<String> {
     }
 }
 
-/// The command of a script in a manifest.
+/// Returns the command of a script in a manifest.
 fn script_line(manifest: &Path, script: &str) -> Option<String> {
     let manifest: Value = serde_json::from_slice(&fs::read(manifest).ok()?).ok()?;
     Some(manifest["scripts"][script].as_str()?.to_owned())
 }
 
-/// The module that `python -m` runs, the program that `bundle exec` and the like run, or the part of
-/// cargo.
+/// Returns the module that `python -m` runs, the program that `bundle exec` and the like run, or
+/// the subcommand of cargo.
 fn module_of<'w>(name: &str, arguments: &'w [String]) -> Option<&'w str> {
     let first = arguments.first()?.as_str();
     let rest = arguments.get(1..).unwrap_or_default();
@@ -322,7 +327,7 @@ fn checks_something(file: &Path) -> bool {
     })
 }
 
-/// The manifests whose scripts these commands run, with the names of the scripts.
+/// Returns the manifests whose scripts these commands run, with the names of the scripts.
 pub(super) fn scripts_run(commands: &[String]) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for words in commands.iter().flat_map(|command| programs_of(command)) {
@@ -341,8 +346,8 @@ pub(super) fn scripts_run(commands: &[String]) -> Vec<(&'static str, String)> {
     found
 }
 
-/// Whether a manifest defines a script that is run otherwise than its base does, or one that is run by
-/// that.
+/// Returns whether a manifest defines a script, or one that it runs in turn, differently from its
+/// base.
 pub(super) fn scripts_differ(script: &str, base: &[u8], now: &[u8]) -> bool {
     let read = |bytes: &[u8]| -> Value { serde_json::from_slice(bytes).unwrap_or_default() };
     let (base, now) = (read(base), read(now));

@@ -1,8 +1,8 @@
-//! What is known about the programs that check projects: the files they read, and the names of those
-//! that they run.
+//! Tables of the programs that check projects: the files they read, and the names of the files they
+//! run.
 
-/// Programs, and the files of a project that say what they do. The program reads them by itself, so
-/// one that is new counts as well.
+/// Programs, and the files of a project that configure them. The program reads them by itself, so a
+/// new one counts as well.
 pub(super) const FILES: &[(&[&str], &[&str])] = &[
     (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
     (&["just"], &["justfile", "Justfile", ".justfile"]),
@@ -93,7 +93,7 @@ pub(super) const FILES: &[(&[&str], &[&str])] = &[
     (&["shellcheck"], &[".shellcheckrc"]),
     (&["clippy"], &["clippy.toml", ".clippy.toml"]),
 ];
-/// Modules that runners of tests load: a file of that name in the root is loaded instead.
+/// Modules that test runners load: a file of that name in the root is loaded instead.
 pub(super) const STANDARD_MODULES: &[&str] = &[
     "argparse.py",
     "ast.py",
@@ -143,7 +143,7 @@ pub(super) const STANDARD_MODULES: &[&str] = &[
     "warnings.py",
     "weakref.py",
 ];
-/// How many folders with Go code are looked at.
+/// Maximum number of missing Go modules that are listed.
 pub(super) const GO_FOLDERS_MAX: usize = 500;
 /// Folders whose scripts are tools of the project, not its work.
 pub(super) const TOOL_FOLDERS: [&str; 5] = ["tools", "scripts", "script", "hack", "ci"];
@@ -157,7 +157,7 @@ pub(super) const CHECKING: [&str; 7] =
     ["check", "test", "spec", "verify", "valid", "lint", "gradlew"];
 pub(super) const CHECKING_WHOLE: [&str; 4] = ["ci", "qa", "mvnw", "gate"];
 
-/// Managers that run scripts of a manifest, and the manifest.
+/// Package managers that run scripts of a manifest, and the manifest.
 pub(super) const MANAGERS: &[(&str, &str)] = &[
     ("npm", "package.json"),
     ("pnpm", "package.json"),
@@ -169,8 +169,8 @@ pub(super) const MANAGERS: &[(&str, &str)] = &[
 /// Files whose indented lines are commands.
 pub(super) const RECIPES: [&str; 6] =
     ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile"];
-/// Keys of a manifest that configure runners of tests.
+/// Keys of a manifest that configure test runners.
 pub(super) const RUNNERS: [&str; 4] = ["jest", "vitest", "mocha", "ava"];
-/// Files that are followed, and how long one may be: a longer one is no script.
+/// Maximum number of files that are followed, and maximum size of one: a longer one is no script.
 pub(super) const FOLLOWED_MAX: usize = 64;
 pub(super) const FOLLOWED_BYTES_MAX: u64 = 256 * 1_024;
