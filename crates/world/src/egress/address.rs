@@ -1,9 +1,9 @@
-//! Which addresses lie on the public internet.
+//! Recognizes addresses of the public internet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one of the public internet: not of this machine, its networks, a cloud's
-/// metadata service, a group, or a range that is reserved.
+/// Returns whether an address belongs to the public internet: not to this machine, its networks, a
+/// cloud's metadata service, multicast, or a reserved range.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),

@@ -13,12 +13,12 @@ use super::registries::REGISTRIES;
 #[derive(Clone, Debug, Default)]
 pub struct Destinations {
     reach: Reach,
-    /// Patterns, and whether what they name may lie in a private network.
+    /// Patterns, and whether their hosts may be in a private network.
     patterns: Vec<(HostPattern, Place)>,
     never: Vec<SocketAddr>,
 }
 
-/// Where a host may lie.
+/// The permitted location of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// On the public internet.
@@ -28,7 +28,7 @@ pub(super) enum Place {
 }
 
 impl Destinations {
-    /// The hosts that `reach` stands for, where `service` is the model's.
+    /// Returns the hosts that `reach` stands for, where `service` is the model service.
     pub fn new(reach: &Reach, service: &[HostPattern]) -> Self {
         let mut destinations = Self { reach: reach.clone(), ..Self::default() };
         match reach {
@@ -48,22 +48,23 @@ impl Destinations {
         destinations
     }
 
-    /// The hosts that an agent program may reach: its service whatever the settings say, since it
-    /// cannot think without.
+    /// Returns the hosts that an agent program may reach: always its model service, even if the
+    /// settings do not list it, since it cannot work without.
     pub fn for_agent(reach: &Reach, service: &[HostPattern]) -> Self {
         let mut destinations = Self::new(reach, service);
         destinations.add_service(service);
         destinations
     }
 
-    /// The same without these addresses, whatever leads there: those of Unstuck's own server.
+    /// Excludes these addresses in all cases: those of Unstuck's own server.
     #[must_use]
     pub fn never_reaching(mut self, addresses: Vec<SocketAddr>) -> Self {
         self.never = addresses;
         self
     }
 
-    /// Where a target may lie, or why it is refused. Nothing is resolved.
+    /// Returns the permitted location of a target, or the reason why it is refused. Resolves no
+    /// name.
     pub(super) fn judge(&self, target: &Target) -> Result<Place, RefusalReason> {
         if self.reach == Reach::Open {
             return Ok(Place::Anywhere);
@@ -83,7 +84,7 @@ impl Destinations {
         })
     }
 
-    /// Those of the resolved addresses that may be connected to.
+    /// Returns those of the resolved addresses that may be connected to.
     pub(super) fn admit(
         &self,
         resolved: impl IntoIterator<Item = SocketAddr>,
@@ -101,12 +102,13 @@ impl Destinations {
         if admitted.is_empty() { Err(reason) } else { Ok(admitted) }
     }
 
-    /// The settings' lines that allow a target as well.
+    /// Returns the lines of the settings that would allow a target.
     pub(super) fn lines_allowing(&self, target: &Target, setting: ReachSetting) -> String {
         self.reach.to_lines_with(target, setting)
     }
 
-    /// A server that listens on every address is met on each of this machine's.
+    /// Returns whether an address is excluded. A server that listens on every address is reached on
+    /// each of this machine's.
     fn is_never(&self, address: SocketAddr) -> bool {
         let ip = address.ip().to_canonical();
         let is_here = |never: IpAddr| {

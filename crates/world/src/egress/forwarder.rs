@@ -1,7 +1,8 @@
-//! The inner end: loopback ports inside a network namespace that lead to unix sockets outside.
+//! The inner end of the way out: loopback ports inside a network namespace that lead to unix
+//! sockets outside.
 //!
-//! Plain threads and blocking calls: it runs in the wall's inner stage, which has no runtime and
-//! should start within a millisecond.
+//! It uses plain threads and blocking calls: it runs in the sandbox's inner stage, which has no
+//! runtime and should start within a millisecond.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -16,35 +17,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::SocketPath;
 
-/// Connections of one forwarder at a time; further ones are closed at once.
+/// Maximum number of concurrent connections of one forwarder; further ones are closed at once.
 const CONNECTIONS_MAX: usize = 128;
-/// Enough for copying.
+/// Stack size of a thread that only copies.
 const STACK_BYTES: usize = 128 * 1_024;
-/// How long to wait when the system has no descriptor left for a connection.
+/// Pause when the system has no descriptor left for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A loopback port inside that leads to a unix socket.
+/// A loopback port inside the namespace that leads to a unix socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forward {
-    /// The port, on 127.0.0.1 and, where there is one, on `::1`.
+    /// The port, on 127.0.0.1 and, if available, on `::1`.
     pub port: u16,
-    /// The socket, as it is named inside.
+    /// The path of the socket inside the namespace.
     pub socket: PathBuf,
 }
 
-/// Ports that are listened on and not served yet: connections already wait.
+/// Ports that are listened on but not served yet: connections already wait.
 #[derive(Debug)]
 pub struct Forwarder {
     listeners: Vec<(TcpListener, PathBuf)>,
 }
 
 impl Forwarder {
-    /// Listens on every port. What is started afterwards finds them open.
+    /// Listens on every port. Processes that start afterwards find them open.
     pub fn bind(forwards: &[Forward]) -> io::Result<Self> {
         let mut listeners = Vec::new();
         for Forward { port, socket } in forwards {
             listeners.push((TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?, socket.clone()));
-            // Some namespaces have no IPv6; clients then find the port by the other address.
+            // Some namespaces have no IPv6; clients then use the IPv4 address.
             if let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, *port)) {
                 listeners.push((listener, socket.clone()));
             }
@@ -52,7 +53,7 @@ impl Forwarder {
         Ok(Self { listeners })
     }
 
-    /// The ports that are listened on, in the order they were named; where 0 was, the system chose.
+    /// Returns the ports, in the order they were named; the system has chosen those that were 0.
     pub fn ports(&self) -> Vec<u16> {
         let addresses =
             self.listeners.iter().filter_map(|(listener, _)| listener.local_addr().ok());
@@ -90,7 +91,7 @@ fn accept(listener: &TcpListener, socket: &Path, open: &Arc<AtomicUsize>) {
         }
         let (socket, counted) = (socket.to_owned(), Arc::clone(open));
         let started = start(move || {
-            // A connection that breaks is closed on both sides; the client sees it.
+            // A broken connection is closed on both sides; the client sees it.
             let _ = connect(&connection, &socket);
             counted.fetch_sub(1, Ordering::Relaxed);
         });
@@ -106,7 +107,7 @@ fn connect(inner: &TcpStream, socket: &Path) -> io::Result<()> {
     thread::scope(|scope| {
         let out = || {
             let copied = io::copy(&mut &*inner, &mut &outer);
-            // The other side learns of the end, and can still answer.
+            // The other side learns of the end, and can still respond.
             let _ = outer.shutdown(if copied.is_ok() { Shutdown::Write } else { Shutdown::Both });
         };
         thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, out)?;

@@ -1,53 +1,53 @@
-//! Host names and addresses as clients write them, read in one way or not at all.
+//! Host names and addresses as clients write them, parsed unambiguously or not at all.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
 
-/// The longest name of the domain name system.
+/// Maximum length of a DNS name, in bytes.
 const NAME_BYTES_MAX: usize = 253;
-/// The longest part between two dots.
+/// Maximum length of a part between two dots, in bytes.
 const LABEL_BYTES_MAX: usize = 63;
 
-/// A host, in one spelling: names in lower case without a final dot, addresses as numbers.
+/// A host in canonical form: names in lower case without a final dot, addresses as numbers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
     /// A name that has to be resolved.
     Name(String),
-    /// An address, however it was spelt.
+    /// An address, in whichever spelling it was written.
     Address(IpAddr),
 }
 
 /// A host and a port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
-    /// The host.
+    /// The host, in canonical form.
     pub host: Host,
-    /// The port.
+    /// The TCP port.
     pub port: u16,
 }
 
-/// A text that is no host, or one that different programs would read differently.
+/// The error for a text that is no host, or one that different programs would parse differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// There is nothing.
+    /// The text is empty.
     #[error("the host is missing")]
     Empty,
-    /// There are characters or parts that names do not have.
+    /// The text has characters or parts that names do not have.
     #[error("it is not a host name")]
     Malformed,
-    /// It ends like an address and is none.
+    /// The text ends like an address and is none.
     #[error("it is not an address")]
     Address,
-    /// It has no port, or none that exists.
+    /// The port is missing or invalid.
     #[error("the port is missing or not a number from 1 to 65535")]
     Port,
 }
 
 impl Host {
-    /// Reads a host: a name, an IPv4 address in any spelling that resolvers take, or an IPv6 address
-    /// with or without brackets.
+    /// Parses a host: a name, an IPv4 address in any spelling that resolvers accept, or an IPv6
+    /// address with or without brackets.
     pub fn parse(text: &str) -> Result<Self, HostError> {
         if let Some(inner) = text.strip_prefix('[') {
             let inner = inner.strip_suffix(']').ok_or(HostError::Malformed)?;
@@ -76,7 +76,7 @@ impl Host {
 }
 
 impl Target {
-    /// Reads `host:port`, as in a CONNECT request.
+    /// Parses `host:port`, as in a CONNECT request.
     pub fn parse(authority: &str) -> Result<Self, HostError> {
         let (host, port) = authority.rsplit_once(':').ok_or(HostError::Port)?;
         // Without brackets the last part of an IPv6 address looks like a port.
@@ -86,7 +86,7 @@ impl Target {
         Self::new(host, port)
     }
 
-    /// Reads a host and a port.
+    /// Parses a host and a port.
     pub fn new(host: &str, port: &str) -> Result<Self, HostError> {
         let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         let port: u16 = port.parse().ok().filter(|_| is_number).ok_or(HostError::Port)?;
@@ -118,15 +118,15 @@ fn parse_ipv6(text: &str) -> Result<Host, HostError> {
     Ok(Host::Address(IpAddr::V6(address).to_canonical()))
 }
 
-/// Whether resolvers take a name for an address: its last part is a number.
+/// Returns whether resolvers take a name for an address: its last part is a number.
 fn ends_in_number(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
     let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     last.bytes().all(|byte| byte.is_ascii_digit()) || last.strip_prefix("0x").is_some_and(is_hex)
 }
 
-/// An IPv4 address as `inet_aton` reads it: one to four numbers, each decimal, octal or hexadecimal,
-/// where the last stands for all bytes that are left.
+/// Parses an IPv4 address as `inet_aton` does: one to four numbers, each decimal, octal or
+/// hexadecimal, where the last stands for all remaining bytes.
 fn parse_ipv4(text: &str) -> Option<Ipv4Addr> {
     let numbers: Vec<u32> = text.split('.').map(parse_number).collect::<Option<_>>()?;
     let (last, first) = numbers.split_last()?;

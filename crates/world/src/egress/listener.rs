@@ -1,4 +1,4 @@
-//! Where the proxy listens: a unix socket, or loopback with a credential.
+//! The listener of the proxy: on a unix socket, or on loopback with a credential.
 
 use std::fs;
 use std::io;
@@ -25,25 +25,25 @@ use super::variables::{LoopbackWay, PROXY_PORT, ProxyAddress, USER};
 use crate::process::SocketPath;
 use crate::provider::Proxies;
 
-/// Connections of one run at a time; further ones wait.
+/// Maximum number of concurrent connections of one run; further ones wait.
 const CONNECTIONS_MAX: usize = 128;
-/// How long to wait when the system has no descriptor left for a connection.
+/// Pause when the system has no descriptor left for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Bytes of the credential.
+/// Number of random bytes of the credential.
 const CREDENTIAL_BYTES: usize = 32;
 
-/// What a proxy decides by.
+/// The rules of a proxy.
 #[derive(Clone, Debug)]
 pub struct EgressSettings {
     /// The hosts that may be reached.
     pub destinations: Destinations,
-    /// Where the settings name them.
+    /// The setting that names them.
     pub setting: ReachSetting,
-    /// The proxies of the person's environment, through which the proxy itself goes out.
+    /// The proxies of the operator's environment, through which the proxy itself connects.
     pub proxies: Proxies,
 }
 
-/// The proxy of one run, until it is dropped; open connections end with it.
+/// The proxy of one run. It runs until it is dropped; open connections end with it.
 #[derive(Debug)]
 pub struct Egress {
     place: Place,
@@ -54,7 +54,7 @@ pub struct Egress {
     _end: DropGuard,
 }
 
-/// Where it listens.
+/// The location at which the proxy listens.
 #[derive(Debug)]
 enum Place {
     Socket(PathBuf),
@@ -62,7 +62,7 @@ enum Place {
 }
 
 impl Egress {
-    /// Listens on a unix socket that only its user can open. The wall makes it reachable inside.
+    /// Listens on a unix socket that only its user can open. The sandbox makes it reachable inside.
     pub fn listen(socket: &Path, settings: EgressSettings) -> io::Result<Self> {
         let listener = bind_socket(socket)?;
         let (egress, proxy) = Self::new(Place::Socket(socket.to_owned()), settings, None);
@@ -70,8 +70,8 @@ impl Egress {
         Ok(egress)
     }
 
-    /// Listens on a loopback port of this machine, for walls without a network namespace. Only
-    /// clients that show the credential of [`Self::address`] are served.
+    /// Listens on a loopback port of this machine, for sandboxes without a network namespace.
+    /// Serves only clients that send the credential of [`Self::address`].
     pub async fn listen_on_loopback(settings: EgressSettings) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
@@ -105,8 +105,8 @@ impl Egress {
         (Self { place, relays: Vec::new(), slots, refusals, end, _end: guard }, proxy)
     }
 
-    /// Listens on one more socket that leads to a service on this machine's loopback and nowhere
-    /// else: a model's service of the person's own. Inside it has the same port as here.
+    /// Listens on a further socket that leads only to one service on this machine's loopback: a
+    /// model service that the operator runs. It has the same port inside the namespace.
     pub fn relay(&mut self, socket: &Path, service: SocketAddr) -> io::Result<()> {
         let listener = bind_socket(socket)?;
         let end = self.end.clone();
@@ -133,7 +133,7 @@ impl Egress {
         });
     }
 
-    /// The address of the proxy for the programs that use it.
+    /// Returns the address of the proxy for the programs that use it.
     pub fn address(&self) -> ProxyAddress {
         let loopback = LoopbackWay::Direct;
         match &self.place {
@@ -144,7 +144,8 @@ impl Egress {
         }
     }
 
-    /// The ports that the wall's inner stage has to listen on, with the sockets they lead to.
+    /// Returns the ports that the sandbox's inner stage has to listen on, with the sockets they
+    /// lead to.
     pub fn forwards(&self) -> Vec<Forward> {
         let own = match &self.place {
             Place::Socket(socket) => Some(Forward { port: PROXY_PORT, socket: socket.clone() }),
@@ -153,7 +154,8 @@ impl Egress {
         own.into_iter().chain(self.relays.iter().cloned()).collect()
     }
 
-    /// The loopback port of this machine that has to stay open where there is no network namespace.
+    /// Returns the loopback port of this machine that has to stay open where there is no network
+    /// namespace.
     pub const fn loopback_port(&self) -> Option<u16> {
         match self.place {
             Place::Socket(_) => None,
@@ -161,7 +163,7 @@ impl Egress {
         }
     }
 
-    /// What was refused so far, by target.
+    /// Returns the refusals so far, by target.
     pub fn refusals(&self) -> Vec<RefusedTarget> {
         self.refusals.list()
     }
@@ -170,13 +172,13 @@ impl Egress {
 impl Drop for Egress {
     fn drop(&mut self) {
         for Forward { socket, .. } in self.forwards() {
-            // What cannot be removed is a dead socket, and makes way for the next one.
+            // A socket that cannot be removed is dead, and the next run replaces it.
             let _ = fs::remove_file(socket);
         }
     }
 }
 
-/// Where clients come from.
+/// A source of client connections.
 trait Listener: Send + Sync + 'static {
     type Stream: Send;
 
@@ -199,7 +201,7 @@ impl Listener for TcpListener {
     }
 }
 
-/// Listens at a path; what lies there is the socket of a run that is over.
+/// Listens at a path; replaces the socket of a run that is over.
 fn bind_socket(path: &Path) -> io::Result<UnixListener> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -217,12 +219,12 @@ async fn carry(
     _slot: OwnedSemaphorePermit,
 ) {
     if let Ok(mut service) = TcpStream::connect(service).await {
-        // A connection that breaks is closed on both sides.
+        // A broken connection is closed on both sides.
         let _ = copy_bidirectional(&mut client, &mut service).await;
     }
 }
 
-/// Runs something until it is done or the proxy ends.
+/// Runs a future until it is done or the proxy ends.
 pub(super) fn spawn(end: &CancellationToken, act: impl Future<Output = ()> + Send + 'static) {
     let end = end.clone();
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! The proxy's own way out: judged, resolved once, and connected to what was judged.
+//! Outgoing connections of the proxy: judged, resolved once, and made to the judged address.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,28 +21,28 @@ use super::host::{Host, Target};
 use super::refusals::RefusalReason;
 use crate::provider::Proxies;
 
-/// How long a name may take to be resolved, and an address to answer.
+/// Timeout of resolving a name, and of connecting to an address.
 const CONNECT_MAX: Duration = Duration::from_secs(20);
 
 /// A connection in either direction.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A connection that leads to the target, and what has to be said on it.
+/// A connection that leads to the target, and the peer on it.
 pub(super) struct Connected {
     pub(super) stream: Box<dyn Stream>,
     pub(super) way: Way,
 }
 
-/// Who answers on a connection in plain HTTP.
+/// The peer that responds on a plain HTTP connection.
 pub(super) enum Way {
     /// The target itself.
     Direct,
-    /// The person's proxy, which takes whole addresses and may ask for a credential.
+    /// The operator's proxy, which takes absolute URLs and may require a credential.
     Proxy(Option<HeaderValue>),
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug, Error)]
 pub(super) enum ConnectError {
     #[error("{0}")]
@@ -55,16 +55,16 @@ pub(super) enum ConnectError {
     Upstream(String),
 }
 
-/// How the target is spoken to.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Bytes are passed on as they are.
+    /// A tunnel that passes bytes on unchanged.
     Tunnel,
-    /// A request in plain HTTP.
+    /// A plain HTTP request.
     Request,
 }
 
-/// Decides about targets and connects to them.
+/// A connector that decides about targets and connects to them.
 pub(super) struct Outgoing {
     pub(super) destinations: Destinations,
     upstream: Arc<Matcher>,
@@ -98,7 +98,7 @@ impl Outgoing {
         Ok(Connected { stream: Box::new(stream), way: Way::Direct })
     }
 
-    /// The proxy of the person's environment that is meant for a target.
+    /// Returns the proxy of the operator's environment that applies to a target.
     fn upstream_of(&self, target: &Target, purpose: Purpose) -> Option<Upstream> {
         let scheme = match purpose {
             Purpose::Tunnel => "https",
@@ -110,7 +110,7 @@ impl Outgoing {
     }
 }
 
-/// A proxy of the person's environment.
+/// A proxy of the operator's environment.
 struct Upstream {
     address: Uri,
     credential: Option<HeaderValue>,
@@ -172,7 +172,7 @@ async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, ConnectError> {
     }
 }
 
-/// Connects to the first address that answers.
+/// Connects to the first address that responds.
 async fn open(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {

@@ -1,4 +1,4 @@
-//! Hosts as settings name them.
+//! Host patterns, as settings name them.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,8 +13,8 @@ use super::host::{Host, HostError, Target};
 const WEB_PORTS: [u16; 2] = [80, 443];
 
 /// A host that may be reached: `example.com`, `*.example.com` for every name below it, an address;
-/// each with a port (`example.com:8443`) or every port (`example.com:*`). Without one, 80 and 443; of
-/// this machine (`localhost`, `127.0.0.1`), whose services seldom have these two, every port.
+/// each with a port (`example.com:8443`) or every port (`example.com:*`). Without one, 80 and 443;
+/// of this machine (`localhost`, `127.0.0.1`), whose services seldom have these two, every port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPattern {
     host: HostMatch,
@@ -35,22 +35,22 @@ enum Ports {
     Every,
 }
 
-/// A text that names no host.
+/// The error for a text that names no host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// An address of a page where a host is meant.
+    /// A URL instead of a host.
     #[error("write the host alone, without a scheme and a path")]
     Url,
-    /// A star that stands for too much, or not at the beginning.
+    /// A star that matches too much, or is not at the beginning.
     #[error("a star stands for the beginning of a name with two more parts, such as *.example.com")]
     Star,
-    /// No host.
+    /// An invalid host.
     #[error("{0}")]
     Host(#[from] HostError),
 }
 
 impl HostPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text.contains('/') {
             return Err(PatternError::Url);
@@ -67,17 +67,18 @@ impl HostPattern {
         Ok(Self { host, ports })
     }
 
-    /// The pattern of exactly one host and port.
+    /// Returns the pattern of exactly one host and port.
     pub fn exact(target: &Target) -> Self {
         Self { host: HostMatch::Exact(target.host.clone()), ports: Ports::One(target.port) }
     }
 
-    /// The host and port of a service's address, such as `https://api.example.com/v1`.
+    /// Returns the pattern of the host and port of a service's URL, such as
+    /// `https://api.example.com/v1`.
     pub fn from_url(url: &str) -> Option<Self> {
         service_target(url).as_ref().map(Self::exact)
     }
 
-    /// Whether the pattern stands for a target.
+    /// Returns whether the pattern matches a target.
     pub fn matches(&self, target: &Target) -> bool {
         let is_port = match self.ports {
             Ports::Web => WEB_PORTS.contains(&target.port) || self.this_machine().is_some(),
@@ -94,19 +95,20 @@ impl HostPattern {
             }
     }
 
-    /// The one service of this machine that the pattern names, which programs reach without a proxy.
+    /// Returns the one service of this machine that the pattern names, which programs reach without
+    /// a proxy.
     pub fn service_here(&self) -> Option<SocketAddr> {
         let Ports::One(port) = self.ports else { return None };
         self.this_machine().map(|address| SocketAddr::new(address, port))
     }
 
-    /// Whether the pattern names this machine with every port. Which of its services a program wants is
-    /// not known before it asks for one.
+    /// Returns whether the pattern names this machine with every port. The service that a program
+    /// wants is then not known before it asks for one.
     pub fn is_all_of_this_machine(&self) -> bool {
         self.this_machine().is_some() && !matches!(self.ports, Ports::One(_))
     }
 
-    /// The loopback address that the pattern names.
+    /// Returns the loopback address that the pattern names, if any.
     fn this_machine(&self) -> Option<IpAddr> {
         match &self.host {
             HostMatch::Exact(Host::Name(name)) if name == "localhost" => {
@@ -117,7 +119,7 @@ impl HostPattern {
         }
     }
 
-    /// Whether the pattern names one host, so that the person knows where it lies.
+    /// Returns whether the pattern names one host, so that the operator knows its location.
     pub(super) const fn is_exact(&self) -> bool {
         matches!(self.host, HostMatch::Exact(_))
     }
@@ -150,8 +152,8 @@ impl<'de> Deserialize<'de> for HostPattern {
     }
 }
 
-/// The host and port that an address such as `http://127.0.0.1:11434/v1` names. An address that
-/// programs may read in two ways names none.
+/// Returns the host and port of a URL such as `http://127.0.0.1:11434/v1`; `None` for a URL that
+/// programs may parse in two ways.
 pub fn service_target(url: &str) -> Option<Target> {
     let (scheme, rest) = url.trim().split_once("://")?;
     let usual = match scheme.to_ascii_lowercase().as_str() {

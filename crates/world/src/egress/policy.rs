@@ -1,4 +1,4 @@
-//! What the programs of one kind reach, and how that is set up for each of their runs.
+//! Network policies of one kind of program, and their application to each run.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,33 +14,34 @@ use super::variables::{LoopbackWay, ProxyAddress};
 use crate::process::{Connections, Layers, Wall};
 use crate::provider::Proxies;
 
-/// What agents, checks or setup commands reach.
+/// The network policy of agents, checks or setup commands.
 #[derive(Clone, Debug, Default)]
 pub enum EgressPolicy {
-    /// Everything.
+    /// The whole network is reachable.
     #[default]
     Open,
-    /// Nothing. Only a network namespace can do that and leave a program's own loopback usable; a
-    /// machine without one leaves the network open.
+    /// No network. Only a network namespace can enforce that and leave a program's own loopback
+    /// usable; a machine without one leaves the network open.
     Closed,
-    /// What a proxy lets through.
+    /// The hosts that a proxy lets through.
     Proxied(Box<ProxiedEgress>),
 }
 
 /// A proxy, and services of this machine beside it.
 #[derive(Clone, Debug)]
 pub struct ProxiedEgress {
-    /// What the proxy decides by.
+    /// The rules of the proxy.
     pub settings: EgressSettings,
     /// Services on this machine's loopback that are reached on the same port inside.
     pub relays: Vec<SocketAddr>,
-    /// How the others are reached.
+    /// The way to all other loopback services.
     pub loopback: LoopbackWay,
 }
 
 impl EgressPolicy {
-    /// These hosts and nothing else, which `setting` names. It is for one command that starts no server
-    /// of its own: where every service of this machine is listed, the proxy leads to them.
+    /// Returns the policy that allows only these hosts, which `setting` names. It is for one
+    /// command that starts no server of its own: if every service of this machine is listed, the
+    /// proxy leads to them.
     pub fn to_hosts(hosts: &[HostPattern], setting: ReachSetting, proxies: Proxies) -> Self {
         if hosts.is_empty() {
             return Self::Closed;
@@ -57,9 +58,9 @@ impl EgressPolicy {
         Self::Proxied(Box::new(ProxiedEgress { settings, relays, loopback }))
     }
 
-    /// Applies the policy to one run: closes its wall's network but for the ways out, and names the
-    /// proxy in its environment. `socket` is where a proxy may listen. The result has to live as
-    /// long as the run.
+    /// Applies the policy to one run: closes the network of its sandbox except for the ways out,
+    /// and names the proxy in its environment. `socket` is the path at which a proxy may listen.
+    /// The result has to live as long as the run.
     pub async fn apply(
         &self,
         socket: &Path,
@@ -86,7 +87,7 @@ impl EgressPolicy {
             (egress, forwards)
         } else {
             let egress = Egress::listen_on_loopback(settings.clone()).await?;
-            // The ports lie on the same loopback: nothing has to be carried.
+            // The ports are on the same loopback, so no bytes have to be forwarded.
             let ports =
                 egress.loopback_port().into_iter().chain(relays.iter().map(SocketAddr::port));
             let forwards = ports.map(|port| Forward { port, socket: PathBuf::new() }).collect();
@@ -98,7 +99,7 @@ impl EgressPolicy {
     }
 }
 
-/// The socket beside `socket` that leads to a service.
+/// Returns the path of the socket beside `socket` that leads to a service.
 fn relay_socket(socket: &Path, port: u16) -> PathBuf {
     let mut name = socket.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{port}"));

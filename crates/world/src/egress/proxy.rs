@@ -1,4 +1,4 @@
-//! One connection of a client: requests in, judged, and passed on or refused.
+//! A client connection of the proxy: its requests are judged, and passed on or refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,14 +24,15 @@ use super::outgoing::{ConnectError, Connected, Outgoing, Purpose, Stream, Way};
 use super::reach::ReachSetting;
 use super::refusals::{RefusalReason, Refusals};
 
-/// The largest head of a request.
+/// Maximum size of a request's head, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
-/// The most headers of a request.
+/// Maximum number of headers of a request.
 const HEADERS_MAX: usize = 100;
-/// How long a client may take to say what it wants.
+/// Timeout for reading a request's head.
 const HEAD_MAX: Duration = Duration::from_secs(30);
 
-/// Headers that are meant for the proxy and not for the target, beside those that `Connection` names.
+/// Headers that are meant for the proxy and not for the target, beside those that `Connection`
+/// names.
 const HOP_BY_HOP: [HeaderName; 8] = [
     CONNECTION,
     PROXY_AUTHENTICATE,
@@ -45,10 +46,10 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
-/// What all connections of a run share.
+/// The state that all connections of a run share.
 pub(super) struct Proxy {
     pub(super) outgoing: Outgoing,
-    /// Where the settings say what is reached.
+    /// The setting that names the reachable hosts.
     pub(super) setting: ReachSetting,
     /// The hash of the header that clients on loopback have to send.
     pub(super) credential: Option<blake3::Hash>,
@@ -57,7 +58,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Serves a client in a task of its own; the slot is given back when its last byte is through.
+    /// Serves a client in a separate task; its slot is released after its last byte.
     pub(super) fn start(
         self: &Arc<Self>,
         stream: impl Stream + 'static,
@@ -66,7 +67,7 @@ impl Proxy {
         let (proxy, slot) = (Arc::clone(self), Arc::new(slot));
         spawn(&self.end, async move {
             let answer = service_fn(|request| proxy.answer(request, Arc::clone(&slot)));
-            // A connection that breaks has told its client all there is to tell.
+            // A broken connection has told its client all there is to tell.
             let _ = hyper::server::conn::http1::Builder::new()
                 .max_buf_size(HEAD_BYTES_MAX)
                 .max_headers(HEADERS_MAX)
@@ -116,7 +117,7 @@ impl Proxy {
         let mut outside = connected.stream;
         spawn(&self.end, async move {
             if let Ok(client) = hyper::upgrade::on(request).await {
-                // A connection that breaks is closed on both sides.
+                // A broken connection is closed on both sides.
                 let _ = copy_bidirectional(&mut TokioIo::new(client), &mut outside).await;
             }
             drop(slot);
@@ -124,8 +125,8 @@ impl Proxy {
         Response::new(empty())
     }
 
-    /// An answer that is lost on the way is lost for the client too: it was sent, and an answer of ours
-    /// would say something else.
+    /// Passes a plain HTTP request on. If the response is lost on the way, the client's connection
+    /// breaks as well: the request was sent, and a response of the proxy would say otherwise.
     async fn pass_on(&self, request: Request<Incoming>) -> Result<Response<Body>, hyper::Error> {
         let uri = request.uri().clone();
         let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
@@ -142,7 +143,7 @@ impl Proxy {
         }
     }
 
-    /// Connects, or says why not.
+    /// Connects, or returns the response that says why not.
     async fn connect(
         &self,
         written: &str,
@@ -173,7 +174,7 @@ impl Proxy {
         say(StatusCode::FORBIDDEN, &phrase, text)
     }
 
-    /// Sends a request in plain HTTP on, and the answer back.
+    /// Sends a plain HTTP request to the target, and returns the response.
     async fn exchange(
         &self,
         mut request: Request<Incoming>,
@@ -184,11 +185,11 @@ impl Proxy {
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         spawn(&self.end, async move {
-            // What breaks here is told by the answer's body.
+            // The response's body reports errors of this task.
             let _ = connection.await;
         });
         remove_hop_by_hop(request.headers_mut());
-        // The target that was judged, whatever host the client wrote beside it.
+        // The judged target replaces the client's own `Host` header.
         let host = if target.port == 80 { target.host.to_string() } else { target.to_string() };
         if let Ok(host) = HeaderValue::from_str(&host) {
             request.headers_mut().insert(HOST, host);
@@ -209,7 +210,7 @@ impl Proxy {
     }
 }
 
-/// Takes out what is meant for the next hop only.
+/// Removes the headers that are meant for the next hop only.
 fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -232,7 +233,7 @@ fn say(status: StatusCode, phrase: &str, text: String) -> Response<Body> {
     *response.status_mut() = status;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, plain);
-    // Many clients show the status line of a refused tunnel and nothing else.
+    // Many clients show only the status line of a refused tunnel.
     if let Ok(phrase) = ReasonPhrase::try_from(phrase.as_bytes())
         && !phrase.as_bytes().is_empty()
     {

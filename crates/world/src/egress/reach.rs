@@ -1,4 +1,4 @@
-//! What a program may reach, as settings say it.
+//! The network reach of a program, as settings name it.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -6,44 +6,44 @@ use std::net::SocketAddr;
 use super::host::{Host, Target};
 use super::pattern::{HostPattern, PatternError};
 
-/// What a program may reach.
+/// The network reach of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Nothing beyond its own network namespace.
+    /// Only its own network namespace.
     #[default]
     Off,
-    /// The model's service.
+    /// The model service.
     Service,
     /// The package registries.
     Registries,
-    /// What is listed.
+    /// The listed hosts.
     Hosts(Vec<Listed>),
-    /// Everything; no proxy stands in between.
+    /// The whole network, without a proxy.
     Open,
 }
 
-/// The setting that names the hosts, for the line that allows one more.
+/// The setting that names the hosts, for the line that allows a further one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReachSetting {
-    /// The heading that it stands below, such as `[agent]`.
+    /// The heading of its section, such as `[agent]`.
     pub heading: &'static str,
-    /// Its name, such as `network`.
+    /// The name of the setting, such as `network`.
     pub name: &'static str,
 }
 
-/// One entry of a list of hosts.
+/// An entry of a list of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listed {
-    /// The model's service.
+    /// The model service.
     Service,
     /// The package registries.
     Registries,
-    /// A host.
+    /// A host or a pattern of hosts.
     Host(HostPattern),
 }
 
 impl Reach {
-    /// Reads one of the words `off`, `service`, `registries` and `open`.
+    /// Parses one of the words `off`, `service`, `registries` and `open`.
     pub fn parse_word(word: &str) -> Option<Self> {
         Some(match word {
             "off" => Self::Off,
@@ -54,7 +54,7 @@ impl Reach {
         })
     }
 
-    /// The services of this machine that are listed with their ports.
+    /// Returns the services of this machine that are listed with their ports.
     pub fn services_here(&self) -> Vec<SocketAddr> {
         let Self::Hosts(listed) = self else { return Vec::new() };
         let hosts = listed.iter().filter_map(|listed| match listed {
@@ -64,7 +64,7 @@ impl Reach {
         hosts.collect()
     }
 
-    /// The lines of the settings that allow a target as well.
+    /// Returns the lines of the settings that allow a target in addition.
     pub(super) fn to_lines_with(&self, target: &Target, setting: ReachSetting) -> String {
         let host = match (&target.host, target.port) {
             (Host::Name(_) | Host::Address(_), 80 | 443) => target.host.to_string(),
@@ -84,7 +84,7 @@ impl Reach {
 }
 
 impl Listed {
-    /// Reads an entry: `service`, `registries`, or a host.
+    /// Parses an entry: `service`, `registries`, or a host.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         match text {
             "service" => Ok(Self::Service),

@@ -1,49 +1,49 @@
-//! What was refused, for the run's log and report.
+//! Records refused connections, for the run's log and report.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// How many different targets are kept by name; further ones are counted together.
+/// Maximum number of different targets that are kept by name; further ones are counted together.
 const TARGETS_MAX: usize = 100;
-/// How much of a text that is no host is kept.
+/// Maximum number of characters that are kept of a target's text.
 const SHOWN_CHARS_MAX: usize = 100;
 
-/// Why a connection was refused.
+/// The reason why a connection was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefusalReason {
     /// The host is not listed.
     NotListed,
-    /// An address instead of a name, and it is not listed.
+    /// The target is an address instead of a name, and not listed.
     Address,
     /// The name leads to this machine or its private networks.
     Private,
-    /// It is Unstuck's own server.
+    /// The target is Unstuck's own server.
     OwnServer,
-    /// It is no host at all.
+    /// The target is no valid host.
     Malformed,
 }
 
 /// A target that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedTarget {
-    /// The host and port, as far as they could be read.
+    /// The host and port, as far as they could be parsed.
     pub target: String,
-    /// Why, the last time.
+    /// The reason of the last refusal.
     pub reason: RefusalReason,
-    /// How often.
+    /// Number of refusals.
     pub times: u64,
-    /// The lines of the settings that allow it, where any do.
+    /// The lines of the settings that would allow it, if any.
     pub allowed_by: Option<String>,
 }
 
-/// Counts refusals by target.
+/// A counter of refusals by target.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     counted: Mutex<Counted>,
 }
 
-/// Why, and the lines that allow it.
+/// The reason, and the lines that would allow it.
 type Refused = (RefusalReason, Option<String>);
 
 #[derive(Debug, Default)]
@@ -96,7 +96,7 @@ impl fmt::Display for RefusalReason {
 }
 
 impl RefusedTarget {
-    /// What happened and what allows it, in one line.
+    /// Returns one line for the agent that says what was refused and which setting allows it.
     pub fn sentence(&self) -> String {
         let Self { target, reason, .. } = self;
         let mut text = format!("Unstuck refused the connection to {target}: {reason}.");
@@ -109,7 +109,8 @@ impl RefusedTarget {
     }
 }
 
-/// As the log says it: "connect to evil.example:443 (3 times): the host is not allowed".
+/// Formats the refusal for the log: "connect to evil.example:443 (3 times): the host is not
+/// allowed".
 impl fmt::Display for RefusedTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "connect to {}", self.target)?;

@@ -1,4 +1,4 @@
-//! Where package managers download from.
+//! The hosts that package managers download from.
 
 /// The hosts of `network = "registries"`. Hosts that only take uploads or run accounts are left out,
 /// and so is GitHub: an agent could send anything to an account there.

@@ -1,19 +1,20 @@
-//! The variables by which programs learn of a proxy.
+//! The environment variables by which programs learn of a proxy.
 
 use std::ffi::OsString;
 
-/// The port of the proxy inside a run's own network namespace. Below the range from which tests get
-/// their ports.
+/// The port of the proxy inside a run's own network namespace. It is below the range from which
+/// tests get their ports.
 pub const PROXY_PORT: u16 = 13_128;
-/// The user name beside a credential; the password is what counts.
+/// The user name beside a credential; only the password is checked.
 pub(super) const USER: &str = "unstuck";
 
-/// What is reached without the proxy: what listens inside the namespace itself.
+/// Hosts that are reached without the proxy: those inside the namespace itself.
 const NOT_PROXIED: &str = "localhost,127.0.0.1,::1";
-/// The same for Java.
+/// The same hosts in the syntax of Java.
 const NOT_PROXIED_BY_JAVA: &str = "localhost|127.*|[::1]";
 
-/// Most programs look at one of these. Yarn has had names of its own since its second version.
+/// Variables that name a proxy; most programs read one of these. Yarn has had its own names since
+/// version 2.
 const PROXIED: [&str; 8] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -24,33 +25,33 @@ const PROXIED: [&str; 8] = [
     "YARN_HTTP_PROXY",
     "YARN_HTTPS_PROXY",
 ];
-/// Options of the build tools of Java, which look at none of the variables above. The proxy is added to
-/// what they hold.
+/// Option variables of Java's build tools, which read none of the variables above. The proxy is
+/// added to their values.
 pub const JAVA_OPTIONS: [&str; 3] = ["MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"];
 
-/// How programs reach loopback.
+/// The way in which programs reach loopback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoopbackWay {
-    /// Themselves: it is that of their own namespace, where a test may start a server.
+    /// Directly: it is the loopback of their own namespace, where a test may start a server.
     #[default]
     Direct,
-    /// Through the proxy, to every service of this machine that it lets them reach.
+    /// Through the proxy, to every service of this machine that it allows.
     Proxied,
 }
 
-/// Where a proxy is met on loopback.
+/// The address of a proxy on loopback.
 #[derive(Clone, Debug)]
 pub struct ProxyAddress {
-    /// Its port.
+    /// The TCP port.
     pub port: u16,
-    /// The password that it wants to see.
+    /// The password that the proxy requires.
     pub credential: Option<String>,
-    /// Whether it is also the way to loopback.
+    /// The way to loopback, which may be the proxy, too.
     pub loopback: LoopbackWay,
 }
 
 impl ProxyAddress {
-    /// The address as programs read it.
+    /// Returns the URL of the proxy.
     pub fn url(&self) -> String {
         let port = self.port;
         match &self.credential {
@@ -59,7 +60,8 @@ impl ProxyAddress {
         }
     }
 
-    /// Sends programs with this environment through the proxy. Options that are there are kept.
+    /// Sends programs with this environment through the proxy. Keeps existing options of Java's
+    /// build tools.
     pub fn announce(&self, environment: &mut Vec<(OsString, OsString)>) {
         let url = self.url();
         let proxied = PROXIED.map(|name| (name, url.as_str()));
@@ -68,7 +70,7 @@ impl ProxyAddress {
             LoopbackWay::Proxied => "",
         };
         let direct = ["NO_PROXY", "no_proxy"].map(|name| (name, not_proxied));
-        // Node's own client looks at the others only when it is told to.
+        // Node's own client reads the other variables only if this one is set.
         for (name, value) in proxied.into_iter().chain(direct).chain([("NODE_USE_ENV_PROXY", "1")])
         {
             environment.retain(|(known, _)| known != name);
@@ -86,8 +88,8 @@ impl ProxyAddress {
         }
     }
 
-    /// The proxy as Java's own properties. Maven asks for permission to look at them, by another name
-    /// since its fourth version.
+    /// Returns the proxy as Java properties. Maven has to be told to read them, under another name
+    /// since version 4.
     fn java_options(&self) -> String {
         let mut options: Vec<String> = Vec::new();
         for scheme in ["http", "https"] {
