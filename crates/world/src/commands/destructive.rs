@@ -1,10 +1,11 @@
-//! The classics that no task needs: what would take the machine or the home folder with it.
+//! Destructive commands that no task needs: those that would destroy the machine or the home
+//! folder.
 
 use super::rule::Rule;
 use super::unwrap::base_name;
 use super::words::Simple;
 
-/// Blocked by their name and what they do.
+/// Commands that are blocked by program and subcommand.
 const BLOCKED: &[&str] = &[
     "mkfs*",
     "wipefs",
@@ -23,7 +24,7 @@ const BLOCKED: &[&str] = &[
     "git config --system",
 ];
 
-/// Device files that take any bytes without harm, and names that are none but the shell's own.
+/// Device files that take any bytes without harm, and names that only the shell interprets.
 const HARMLESS: &[&str] =
     &["null", "zero", "full", "stdout", "stderr", "stdin", "tty", "fd", "shm", "tcp", "udp"];
 
@@ -31,12 +32,12 @@ pub(super) fn rules() -> Vec<Rule> {
     BLOCKED.iter().filter_map(|text| Rule::read(text)).collect()
 }
 
-/// The programs that are blocked whatever they do; `*` at the end stands for anything.
+/// Returns the programs that are blocked with any arguments; `*` at the end matches any text.
 pub(super) fn programs() -> impl Iterator<Item = &'static str> {
     BLOCKED.iter().copied().filter(|text| !text.contains(' '))
 }
 
-/// What makes a command destructive, if something does.
+/// Returns why a command is destructive, if it is.
 pub(super) fn reason(command: &Simple) -> Option<&'static str> {
     if command.writes.iter().any(|path| is_device(path)) {
         return Some("it would write over a device");
@@ -69,7 +70,8 @@ fn is_recursive(arguments: &[String]) -> bool {
     })
 }
 
-/// A folder right below the root, the root, or the home folder, and everything in them.
+/// Returns whether a path is the root, a folder right below it, or the home folder, or all files in
+/// them.
 fn is_vital(path: &str) -> bool {
     let folder = path.strip_suffix('*').unwrap_or(path).trim_end_matches('/');
     match folder {

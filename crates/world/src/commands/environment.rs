@@ -1,13 +1,12 @@
-//! Which variables a command gets: those of a list, and nothing else.
+//! The allowlist of environment variables that a command gets.
 //!
-//! The list holds what tools need to find themselves and the person's language; it holds nothing
-//! that lets anybody in anywhere. What lies in files below the home folder (keys of ssh, stored
-//! logins of other tools) is out of its reach.
+//! It contains what tools need to find their files and the operator's language, and no credential.
+//! Files below the home folder (ssh keys, stored logins of other tools) are beyond its control.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Passed on always.
+/// Variables that are always passed on.
 const USUAL: &[&str] = &[
     "PATH",
     "HOME",
@@ -83,11 +82,11 @@ const USUAL: &[&str] = &[
     "UNSTUCK_GUARD",
 ];
 
-/// Passed on to agent programs beside that: what they themselves, and the tools they come with, are
-/// set up with.
+/// Variables that are also passed on to agent programs: their own settings, and those of their
+/// tools.
 const OF_AGENTS: &[&str] = &["ANTHROPIC_*", "OPENAI_*", "CLAUDE_CODE_*", "CODEX_*"];
 
-/// An environment that holds only what is on the list: the whole of what a command gets.
+/// An environment that holds only allowed variables: the complete environment of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: Vec<(OsString, Option<OsString>)>,
@@ -95,7 +94,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// What of `all` is on the list or in `also`.
+    /// Returns the variables of `all` that are on the allowlist or in `also`.
     pub fn usual(
         all: impl IntoIterator<Item = (OsString, OsString)>,
         also: &[String],
@@ -104,7 +103,7 @@ impl Environment {
         passing.filter(|(name, value)| !leads_nowhere(name, value)).collect()
     }
 
-    /// The names of `all` that do not pass.
+    /// Returns the names of `all` that are not passed on.
     pub fn withheld(
         all: impl IntoIterator<Item = (OsString, OsString)>,
         also: &[String],
@@ -113,14 +112,15 @@ impl Environment {
         withheld.filter_map(|(name, _)| name.into_string().ok()).collect()
     }
 
-    /// What of `all` is for agent programs alone.
+    /// Returns the variables of `all` that are for agent programs alone.
     pub fn of_agents(
         all: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
         all.into_iter().filter(|(name, _)| is_among(name, OF_AGENTS.iter().copied())).collect()
     }
 
-    /// Leaves of `all` only what is on the list or in `also`, and has `shims` looked through first.
+    /// Keeps only the variables of `all` that are on the allowlist or in `also`, and puts `shims`
+    /// first in the search path.
     pub fn narrowed(
         all: impl IntoIterator<Item = (OsString, OsString)>,
         also: &[String],
@@ -143,31 +143,31 @@ impl Environment {
         narrowed
     }
 
-    /// The same with variables of ours.
+    /// Adds variables that the supervisor sets.
     #[must_use]
     pub fn with(mut self, ours: Vec<(OsString, Option<OsString>)>) -> Self {
         self.variables.extend(ours);
         self
     }
 
-    /// The names that are passed on.
+    /// Returns the names that are passed on.
     pub fn passed(&self) -> &[String] {
         &self.passed
     }
 
-    /// All of it; a variable without a value is not there.
+    /// Returns all variables; one without a value is removed.
     pub fn variables(&self) -> &[(OsString, Option<OsString>)] {
         &self.variables
     }
 }
 
-/// Whether a variable names a folder for temporary files that is not there: programs fail or hang over
-/// it, and without it they take the usual one.
+/// Returns whether a variable names a missing folder for temporary files: programs fail or hang
+/// because of it, and without it they use the usual one.
 fn leads_nowhere(name: &OsStr, value: &OsStr) -> bool {
     (name == "TMPDIR" || name == "TMP" || name == "TEMP") && !Path::new(value).is_dir()
 }
 
-/// Whether a variable is on the list.
+/// Returns whether a variable is on the allowlist.
 fn passes(name: &OsStr, also: &[String]) -> bool {
     is_among(name, USUAL.iter().copied().chain(also.iter().map(String::as_str)))
 }

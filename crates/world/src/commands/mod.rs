@@ -1,12 +1,12 @@
-//! Which commands an agent may run, and with what means.
+//! Decides which commands an agent may run, and with which environment.
 //!
-//! A courtesy fence, not a wall: it reads a line of shell well enough to see what it starts, so that
-//! honest mistakes end in a sentence instead of an accident. Whoever wants to get past it can (a
-//! script in another language, a name that is put together at run time). What really holds is that
-//! the system refuses to write outside and to connect, where it can ([`Enforced`]), that the
-//! environment carries no credentials to push or publish with ([`Environment`]), and that the
-//! difference from the base is checked afterwards.
-//! Design: `docs/design/agent-loop.md`.
+//! This is a courtesy, not a sandbox: it parses a line of shell well enough to see what it starts,
+//! so that honest mistakes end in a message instead of an accident. An agent that wants to get past
+//! it can (a script in another language, a name that is put together at run time). The real
+//! protection is that the system refuses writes outside and connections, where it can
+//! ([`Enforced`]), that the environment carries no credentials to push or publish with
+//! ([`Environment`]), and that the difference from the base is checked afterwards. Design:
+//! `docs/design/agent-loop.md`.
 
 mod destructive;
 mod environment;

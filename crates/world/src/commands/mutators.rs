@@ -1,6 +1,6 @@
-//! What the usual programs do that cannot be taken back: it goes through the ledger, or not at all.
+//! Irreversible actions of common programs: they go through the ledger, or do not run.
 
-/// Each is a program and what it does, and is refused with a pointer to `mutate`.
+/// Programs and their irreversible subcommands, which are refused with a pointer to `mutate`.
 pub(super) const MUTATORS: &[(&str, &[&str])] = &[
     ("git", &["push", "send-pack", "send-email", "svn dcommit"]),
     (
@@ -68,13 +68,13 @@ pub(super) const MUTATORS: &[(&str, &[&str])] = &[
     ("helm", &["install", "upgrade", "uninstall", "rollback", "push"]),
 ];
 
-/// Who says that something is refused, and why.
+/// Prefix and wording of a refusal.
 const SPEAKER: &str = "unstuck: ";
 const WHY: &str = "reaches outside and cannot be taken back, so it did not run";
 
 const NEVER: &str = "is on the list of what never runs, so it did not run";
 
-/// Why a command was refused, where its output says so.
+/// Returns the reason why a command was refused, if its output states one.
 pub fn refusal_in(output: &str) -> Option<&str> {
     let said = output.lines().filter_map(|line| line.trim().strip_prefix(SPEAKER));
     let why = |said| [WHY, NEVER].iter().find_map(|why| until(said, why));
@@ -85,12 +85,12 @@ fn until<'a>(said: &'a str, why: &str) -> Option<&'a str> {
     said.find(why).map(|at| &said[..at + why.len()])
 }
 
-/// What is said of a program that never runs.
+/// Returns the message about a program that never runs.
 pub(super) fn never(program: &str) -> String {
     format!("{SPEAKER}`{program}` {NEVER}.")
 }
 
-/// What is said when something is refused; it names the way that is open.
+/// Returns the message of a refusal; it names the permitted way.
 pub(super) fn sentence(what: &str) -> String {
     format!(
         "{SPEAKER}`{what}` {WHY}. If the task \

@@ -1,6 +1,6 @@
-//! Commands without a network, where this machine can do that.
+//! Runs commands without a network, where this machine can enforce that.
 //!
-//! It is tried out, not assumed: what cannot be enforced is said to be open.
+//! Enforcement is tried out, not assumed: a network that cannot be closed is reported as open.
 
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -13,30 +13,30 @@ use tokio::time::timeout;
 use super::policy::Rules;
 use crate::process::{Connections, Hold, Layers, Wall};
 
-/// How long one try may take.
+/// Timeout of one try.
 const TRY_MAX: Duration = Duration::from_secs(5);
 
-/// Tests talk to the machine itself; that is not the network that is meant.
+/// Shell command that brings up loopback: tests use it, and it is not the network that is meant.
 const LOOPBACK: &str = "ip link set lo up 2>/dev/null; exec \"$@\"";
 
-/// How a command stands to the network.
+/// The network access of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// It may use it.
+    /// The network is allowed.
     Open,
-    /// It was to be without, and this machine cannot do that.
+    /// The network was to be closed, and this machine cannot enforce that.
     NotPossible,
-    /// It has neither TCP nor UDP, by Landlock and seccomp: not even to the machine itself.
+    /// Neither TCP nor UDP, by Landlock and seccomp: not even to the machine itself.
     Landlock,
-    /// It is without, by a namespace of its own; it reaches itself, and nothing else.
+    /// No network, by a private namespace; the command reaches only its own loopback.
     Bubblewrap,
-    /// It is without, by `unshare`; the machine itself as above, where `ip` is installed.
+    /// No network, by `unshare`; its own loopback works if `ip` is installed.
     Unshare,
 }
 
 impl Network {
-    /// What the rules come to on this machine.
+    /// Determines the network access that the rules lead to on this machine.
     pub async fn of(rules: &Rules) -> Self {
         if rules.network { Self::Open } else { Self::off().await }
     }
@@ -55,8 +55,8 @@ impl Network {
         Self::NotPossible
     }
 
-    /// The wall around a command, with this word about the network. `unshare` cannot put its own up
-    /// from behind ours: where it stands, there is no other.
+    /// Applies this network access to the sandbox of a command. `unshare` cannot create its
+    /// namespace from inside the sandbox: with it, there is no other sandbox.
     pub fn within(self, wall: Wall) -> Wall {
         match self {
             Self::Unshare => Wall::default(),
@@ -71,17 +71,17 @@ impl Network {
         }
     }
 
-    /// Whether commands really have no network.
+    /// Returns whether commands really have no network.
     pub const fn is_off(self) -> bool {
         matches!(self, Self::Landlock | Self::Bubblewrap | Self::Unshare)
     }
 
-    /// Whether commands without a network can be left a proxy.
+    /// Returns whether commands without a network can still reach a proxy.
     pub const fn can_filter(self) -> bool {
         matches!(self, Self::Landlock | Self::Bubblewrap)
     }
 
-    /// What stands before a program and its arguments.
+    /// Returns the words that precede a program and its arguments.
     pub fn before(self) -> Vec<OsString> {
         let words: &[&str] = match self {
             Self::Open | Self::NotPossible | Self::Landlock | Self::Bubblewrap => &[],

@@ -1,4 +1,4 @@
-//! The rules about commands, and what they say about a line of shell.
+//! The rules about commands, and their application to a line of shell.
 
 use std::collections::BTreeSet;
 
@@ -13,75 +13,76 @@ use super::unwrap::{base_name, programs};
 use super::words::Simple;
 use crate::process::Held;
 
-/// Where a blocked command is raised.
+/// The source name of the fault for a blocked command.
 const SOURCE: &str = "commands";
-/// Ways of the shell itself; a list of allowed programs need not name them.
+/// Builtins of the shell; an allowlist of programs need not name them.
 pub(super) const BUILT_IN: &[&str] = &[
     "cd", "echo", "printf", "test", "[", "[[", "true", "false", "export", "set", "unset", "read",
     "pwd", "wait", "exit", "return", "local", "shift", "trap", "umask", ":", "for", "case", "eval",
     "exec", "command", "builtin", "type", "source", ".",
 ];
 
-/// The rules, as they are written.
+/// The rules, as they are written in the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rules {
-    /// What may run; without any, everything that is not blocked.
+    /// Commands that may run; if empty, all that are not blocked.
     pub allowed: Vec<String>,
-    /// What must not run, beside what never may.
+    /// Commands that must not run, beside those that never do.
     pub blocked: Vec<String>,
-    /// What is taken off the list of what never runs. It is then judged by the other rules.
+    /// Commands that are removed from the list of those that never run. The other rules then apply
+    /// to them.
     pub unlisted: Vec<String>,
-    /// Whether commands may use the network.
+    /// `true` if commands may use the network.
     pub network: bool,
-    /// Names of variables that are passed on beside the usual ones; `*` at the end stands for
-    /// anything.
+    /// Names of variables that are passed on beside the usual ones; `*` at the end matches any
+    /// text.
     pub environment: Vec<String>,
 }
 
-/// The rules, read.
+/// The parsed rules.
 #[derive(Clone, Debug)]
 pub struct Commands {
     allowed: Vec<Rule>,
     blocked: Vec<Rule>,
-    /// What never runs, by its name and what it does.
+    /// Commands that never run, by program and subcommand.
     destructive: Vec<Rule>,
-    /// What the settings take off the list of what never runs.
+    /// Commands that the settings remove from the list of those that never run.
     unlisted: Vec<Rule>,
     mutators: Vec<(Rule, String)>,
-    /// Blocked otherwise: a person allowed these very commands.
+    /// Commands that would be blocked, and that the operator allowed literally.
     permitted: BTreeSet<String>,
 }
 
-/// A command that was not run because it cannot be taken back. It costs nothing at first.
+/// A command that was not run because it is irreversible. The first refusals have no consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The program and what it was to do.
+    /// The program and its subcommand.
     pub what: String,
 }
 
 impl Refusal {
-    /// What is said about it.
+    /// Returns the message for the agent.
     pub fn sentence(&self) -> String {
         sentence(&self.what)
     }
 }
 
-/// What really stands between a command and the outside, as data: it is shown, never assumed.
+/// The restrictions of commands that are really enforced, as data to show: none is assumed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enforced {
-    /// The variables that are passed on, and no others.
+    /// The variables that are passed on; all others are removed.
     pub variables: Vec<String>,
-    /// Programs that go through a shim.
+    /// Programs that have a shim.
     pub shims: Vec<String>,
-    /// What the wall around commands really holds.
+    /// The extent to which the sandbox is enforced.
     pub held: Held,
-    /// The network.
+    /// The network access of commands.
     pub network: Network,
 }
 
 impl Commands {
-    /// Reads the rules.
+    /// Parses the rules.
     pub fn new(rules: &Rules) -> Self {
         let read = |texts: &[String]| texts.iter().filter_map(|text| Rule::read(text)).collect();
         let mutators = MUTATORS.iter().flat_map(|(program, all)| {
@@ -98,13 +99,14 @@ impl Commands {
         }
     }
 
-    /// The same rules, with commands that a person allowed all the same.
+    /// Adds commands that the operator allowed in spite of the rules.
     #[must_use]
     pub fn permitting(self, commands: BTreeSet<String>) -> Self {
         Self { permitted: commands, ..self }
     }
 
-    /// Whether a line of shell may run: blocked is a fault, what cannot be taken back a refusal.
+    /// Decides whether a line of shell may run: a blocked command is a fault, an irreversible one a
+    /// refusal.
     pub fn admit(&self, line: &str) -> Result<Option<Refusal>, Fault> {
         let programs = programs(line);
         for command in &programs {
@@ -123,12 +125,13 @@ impl Commands {
         Ok(refused)
     }
 
-    /// Whether a line of shell holds what never runs, whoever allows it.
+    /// Returns whether a line of shell contains a command that never runs, regardless of
+    /// permissions.
     pub fn holds_never(&self, line: &str) -> bool {
         programs(line).iter().any(|command| self.never(command).is_some())
     }
 
-    /// Why a command never runs, unless the settings take it off the list.
+    /// Returns why a command never runs, unless the settings remove it from the list.
     fn never(&self, command: &Simple) -> Option<&'static str> {
         if self.unlisted.iter().any(|rule| rule.covers(&command.words)) {
             return None;
@@ -154,12 +157,12 @@ impl Commands {
     }
 }
 
-/// The fault of a command that may not run.
+/// Returns the fault of a blocked command.
 pub(crate) fn blocked(what: &str, why: &str) -> Fault {
     Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), permission(what))
 }
 
-/// The fault of a command that never runs, whoever allows it.
+/// Returns the fault of a command that never runs, regardless of permissions.
 fn never(what: &str, why: &str) -> Fault {
     let context = Permission { never: true, ..permission(what) };
     Fault::permission_command_blocked(SOURCE, format!("{what}: {why}; it never runs"), context)

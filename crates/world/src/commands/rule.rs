@@ -1,9 +1,9 @@
-//! One rule about commands, as a person writes it: `git push`, `gh`, `git reset --hard`.
+//! A rule about commands, as the operator writes it: `git push`, `gh`, `git reset --hard`.
 
 use super::unwrap::base_name;
 
-/// Options of well-known programs that take a value of their own, so that the value is not taken
-/// for what the program is to do.
+/// Options of well-known programs that take a value, so that the value is not taken for a
+/// subcommand.
 const WITH_VALUE: &[(&str, &[&str])] = &[
     ("git", &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"]),
     ("gh", &["-R", "--repo"]),
@@ -17,12 +17,12 @@ const WITH_VALUE: &[(&str, &[&str])] = &[
     ("twine", &[]),
 ];
 
-/// The options of `program` that take a value.
+/// Returns the options of `program` that take a value.
 pub(super) fn with_value(program: &str) -> &'static [&'static str] {
     WITH_VALUE.iter().find(|(name, _)| *name == program).map_or(&[], |(_, options)| options)
 }
 
-/// A rule: a program, what it is to do, and options that have to be there.
+/// A rule: a program, its subcommand, and options that have to be present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     program: String,
@@ -31,7 +31,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Reads a rule; none when it names no program.
+    /// Parses a rule; returns `None` if it names no program.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace().map(str::to_owned);
         let program = words.next()?;
@@ -39,7 +39,8 @@ impl Rule {
         Some(Self { program, does, options })
     }
 
-    /// Whether a command falls under it. `*` at the end of the program's name stands for anything.
+    /// Returns whether a command matches the rule. `*` at the end of the program's name matches any
+    /// text.
     pub(super) fn covers(&self, words: &[String]) -> bool {
         let Some((program, arguments)) = words.split_first() else { return false };
         let name = base_name(program);
@@ -53,7 +54,7 @@ impl Rule {
     }
 }
 
-/// What a program is to do: its arguments without options and their values.
+/// Returns the arguments of a program without options and their values.
 fn does(program: &str, arguments: &[String]) -> Vec<String> {
     let with_value = with_value(program);
     let mut words = Vec::new();

@@ -1,8 +1,8 @@
-//! Shims: small scripts that stand before the usual programs in the search path, refuse what cannot
-//! be taken back, and hand everything else to the real program.
+//! Shims: small scripts that precede the usual programs in the search path, refuse irreversible
+//! actions, and hand everything else to the real program.
 //!
-//! They see what the line itself does not show: a push inside a script or a makefile. Each refusal
-//! leaves a line in a file, so that whoever runs commands can count them.
+//! They catch what the command line itself does not show: a push inside a script or a makefile.
+//! Each refusal appends a line to a file, so that the caller can count them.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -16,9 +16,9 @@ use super::mutators::{MUTATORS, never, sentence};
 use super::policy::{Commands, Refusal};
 use super::rule::with_value;
 
-/// At this many refusals in one run a person is asked.
+/// Number of refusals in one run at which the operator is asked.
 pub const REFUSALS_MAX: usize = 3;
-/// The status of a refused command: the one for missing permission.
+/// Exit code of a refused command: the one for missing permission (`EX_NOPERM`).
 const STATUS: i32 = 77;
 
 /// The shims of one run.
@@ -30,10 +30,10 @@ pub struct Shims {
 }
 
 impl Shims {
-    /// The file in its folder that counts refusals.
+    /// Name of the file that records refusals.
     pub const LOG: &str = "refused";
 
-    /// No shims yet, in `folder`/bin. The count of refusals in `folder` goes on where it was.
+    /// Makes an empty set of shims in `folder`/bin. Existing refusals in `folder` still count.
     pub fn within(folder: &Path) -> io::Result<Self> {
         let (bin, log) = (folder.join("bin"), folder.join(Self::LOG));
         fs::create_dir_all(&bin)?;
@@ -41,8 +41,8 @@ impl Shims {
         Ok(Self { folder: bin, log, programs: Vec::new() })
     }
 
-    /// And one for every program on the search path `path` that does what cannot be taken back, and
-    /// that is not `permitted`.
+    /// Adds a shim for every program on the search path `path` that has irreversible actions,
+    /// except those that are `permitted`.
     pub fn refusing_mutators(
         mut self,
         path: &OsStr,
@@ -59,7 +59,7 @@ impl Shims {
         Ok(self)
     }
 
-    /// And one for every program on the search path `path` that never runs, as `list` has it.
+    /// Adds a shim for every program on the search path `path` that never runs according to `list`.
     pub fn refusing_never(mut self, path: &OsStr, list: &Commands) -> io::Result<Self> {
         let mut never: Vec<String> = destructive::programs()
             .flat_map(|name| match name.strip_suffix('*') {
@@ -86,27 +86,27 @@ impl Shims {
         Ok(())
     }
 
-    /// The folder to put first in the search path.
+    /// Returns the folder to put first in the search path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The programs that are behind a shim.
+    /// Returns the programs that have a shim.
     pub fn programs(&self) -> &[String] {
         &self.programs
     }
 
-    /// The file that every shim writes to.
+    /// Returns the file that every shim appends to.
     pub fn log(&self) -> &Path {
         &self.log
     }
 
-    /// How often something was refused so far. A file that cannot be read counts nothing.
+    /// Returns the number of refusals so far; 0 if the file cannot be read.
     pub fn refused(&self) -> usize {
         fs::read_to_string(&self.log).map_or(0, |log| log.lines().count())
     }
 
-    /// Notes a refusal that was made before anything ran.
+    /// Records a refusal that was made before any program ran.
     pub fn note(&self, refusal: &Refusal) -> io::Result<()> {
         writeln!(append(&self.log)?, "{}", refusal.what)
     }
@@ -116,7 +116,7 @@ fn append(log: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().create(true).append(true).open(log)
 }
 
-/// The real program, looked up as a shell would.
+/// Returns the path of the real program, looked up as a shell would.
 fn find(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
     let executable = |file: &PathBuf| {
         fs::metadata(file)
@@ -128,7 +128,7 @@ fn find(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
         .find(executable)
 }
 
-/// The programs on the search path whose names begin so.
+/// Returns the programs on the search path whose names begin with `start`.
 fn beginning_with(start: &str, path: &OsStr) -> Vec<String> {
     let folders = std::env::split_paths(path).filter_map(|folder| fs::read_dir(folder).ok());
     let names =
@@ -136,7 +136,7 @@ fn beginning_with(start: &str, path: &OsStr) -> Vec<String> {
     names.filter(|name| name.starts_with(start)).collect()
 }
 
-/// A program that never runs.
+/// Returns the script of a program that never runs.
 fn refusal(program: &str, log: &Path) -> String {
     let (said, log) = (quoted(&never(program)), quoted(&log.display().to_string()));
     format!(
@@ -149,7 +149,8 @@ exit {STATUS}
     )
 }
 
-/// The words without options and their values, against the list; then the real program.
+/// Returns a script that compares the words, without options and their values, with the refused
+/// ones, and otherwise runs the real program.
 fn script(program: &str, refused: &[&str], real: &Path, log: &Path) -> String {
     let mut options = String::new();
     if let values @ [_, ..] = with_value(program) {
@@ -185,7 +186,7 @@ exec {real} "$@"
     )
 }
 
-/// A word for the shell, whatever is in it.
+/// Quotes a word for the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

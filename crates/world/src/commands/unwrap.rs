@@ -1,4 +1,4 @@
-//! Programs that start other programs: what a command comes to once they are looked through.
+//! Looks through programs that start other programs, for the commands that a line really runs.
 
 use super::policy::BUILT_IN;
 use super::words::{DEPTH_MAX, Simple, is_assignment, split};
@@ -10,7 +10,7 @@ const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 struct Wrapper {
     name: &'static str,
     with_value: &'static [&'static str],
-    /// Words of its own after its options.
+    /// Number of its own words after its options.
     own_words: usize,
 }
 
@@ -35,7 +35,7 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { name: "timeout", with_value: &["-s", "-k"], own_words: 1 },
 ];
 
-/// Every simple command that `text` starts, however it is wrapped.
+/// Returns every simple command that `text` starts, however it is wrapped.
 pub(super) fn programs(text: &str) -> Vec<Simple> {
     let mut found = Vec::new();
     for simple in split(text, 0) {
@@ -44,8 +44,8 @@ pub(super) fn programs(text: &str) -> Vec<Simple> {
     found
 }
 
-/// Every program that a line of shell starts, with its arguments; ways of the shell itself are left
-/// out.
+/// Returns every program that a line of shell starts, with its arguments; leaves out the shell's
+/// builtins.
 pub fn programs_of(line: &str) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
     for Simple { words, .. } in programs(line) {
@@ -58,7 +58,7 @@ pub fn programs_of(line: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// The name of a program without its folder.
+/// Returns the name of a program without its folder.
 pub(super) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
@@ -71,7 +71,7 @@ fn look_through(simple: Simple, depth: usize, found: &mut Vec<Simple>) {
     }
 }
 
-/// What a program starts according to its arguments.
+/// Returns the commands that a program starts according to its arguments.
 fn started_by(words: &[String]) -> Vec<Simple> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let name = base_name(program);
@@ -88,7 +88,7 @@ fn started_by(words: &[String]) -> Vec<Simple> {
     }
 }
 
-/// The commands of `sh -c`: the word after the options that hold a `c`.
+/// Returns the commands of `sh -c`: the word after the options that hold a `c`.
 fn script(arguments: &[String]) -> Option<&str> {
     let at = arguments
         .iter()
@@ -97,7 +97,7 @@ fn script(arguments: &[String]) -> Option<&str> {
     after.iter().find(|word| !word.starts_with('-')).map(String::as_str)
 }
 
-/// What `find` runs for each file.
+/// Returns the commands that `find` runs for each file.
 fn executed(arguments: &[String]) -> Vec<Simple> {
     let runs = |word: &String| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
     let starts = arguments.iter().enumerate().filter(|(_, word)| runs(word));
@@ -111,7 +111,7 @@ fn executed(arguments: &[String]) -> Vec<Simple> {
         .collect()
 }
 
-/// The words after a wrapper's own.
+/// Returns the words after a wrapper's own.
 fn rest<'w>(wrapper: &Wrapper, arguments: &'w [String]) -> &'w [String] {
     let mut at = 0;
     while let Some(word) = arguments.get(at) {

@@ -1,13 +1,13 @@
-//! From a line of shell to the simple commands in it.
+//! Splits a line of shell into its simple commands.
 //!
-//! Enough of the shell's grammar to find program names: quoting, what separates commands, what is
-//! substituted, redirections and here-documents. Nothing is expanded. Text that is no proper shell
-//! gives what can be seen of it, and never fails.
+//! It knows enough of the shell's grammar to find program names: quoting, separators of commands,
+//! substitutions, redirections and here-documents. It expands nothing. Text that is no proper shell
+//! gives whatever can be recognized in it, and never fails.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// How deep commands within commands are followed.
+/// Maximum depth to which nested commands are followed.
 pub(super) const DEPTH_MAX: usize = 8;
 
 /// A program with its arguments, as they are written.
@@ -15,7 +15,7 @@ pub(super) const DEPTH_MAX: usize = 8;
 pub(super) struct Simple {
     /// The program and its arguments, without quotes.
     pub(super) words: Vec<String>,
-    /// Where its output is sent by a redirection.
+    /// The files to which redirections send its output.
     pub(super) writes: Vec<String>,
 }
 
@@ -25,11 +25,12 @@ impl Simple {
     }
 }
 
-/// Words of the grammar that stand before a command.
+/// Reserved words that precede a command.
 const RESERVED: &[&str] =
     &["{", "}", "!", "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "esac"];
 
-/// The simple commands of `text`, in the order they end in; those within substitutions too.
+/// Returns the simple commands of `text`, in the order they end in, including those within
+/// substitutions.
 pub(super) fn split(text: &str, depth: usize) -> Vec<Simple> {
     let mut reader = Reader {
         rest: text.chars().peekable(),
@@ -50,9 +51,9 @@ struct Reader<'t> {
     rest: Peekable<Chars<'t>>,
     depth: usize,
     word: Option<String>,
-    /// What the word is that is being read.
+    /// The role of the word that is being read.
     target: Target,
-    /// The ends of here-documents whose text begins after this line.
+    /// The delimiters of here-documents whose text begins after this line.
     here: Vec<String>,
     command: Simple,
     found: Vec<Simple>,
@@ -130,7 +131,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `$(…)` holds commands; anything else stays as it is written.
+    /// Reads a `$`: `$(…)` holds commands; any other text stays as it is written.
     fn dollar(&mut self) {
         self.push('$');
         if self.rest.next_if_eq(&'(').is_none() {
@@ -159,7 +160,7 @@ impl Reader<'_> {
     }
 
     fn redirect(&mut self, sign: char) {
-        // The number before it is no word.
+        // A descriptor number before it is no word.
         if self.word.as_deref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
             self.word = None;
         }
@@ -201,7 +202,7 @@ impl Reader<'_> {
         while self.rest.next_if(|letter| *letter != '\n').is_some() {}
     }
 
-    /// The text of a here-document is no command.
+    /// Skips the text of here-documents, which holds no commands.
     fn skip_here(&mut self) {
         for end in std::mem::take(&mut self.here) {
             while self.rest.peek().is_some() {
@@ -214,7 +215,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a word before the program is none: part of the grammar, or an assignment.
+/// Returns whether a word before the program is part of the grammar, or an assignment.
 fn is_no_program(word: &str) -> bool {
     RESERVED.contains(&word) || is_assignment(word)
 }
