@@ -1,4 +1,4 @@
-//! One place that messages go to.
+//! A channel: one destination of messages.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,24 +24,24 @@ use super::webhook::Webhook;
 use crate::process::Guard;
 use crate::redact::Redactor;
 
-/// What channels need of the outside, the same for all of them.
+/// The environment that all channels share.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// Takes secrets out of everything that leaves.
+    /// The redactor that removes secrets from all outgoing text.
     pub redactor: Arc<Redactor>,
     /// The time zone of quiet hours.
     pub zone: TimeZone,
-    /// What becomes the guard of programs.
+    /// The program that becomes the guard process of commands.
     pub guard: Guard,
-    /// Where the lock files of programs are; it exists.
+    /// The folder of the lock files of commands; it exists.
     pub locks: PathBuf,
-    /// Where programs start.
+    /// The folder in which commands start.
     pub directory: PathBuf,
-    /// Where programs are looked for, as in `PATH`.
+    /// The search path of programs, as in `PATH`.
     pub path: Option<OsString>,
 }
 
-/// One place that messages go to.
+/// A destination of messages.
 #[derive(Debug)]
 pub struct Channel {
     name: String,
@@ -51,7 +51,7 @@ pub struct Channel {
     way: Ready,
 }
 
-/// A way that can be gone.
+/// The transport of a channel, ready to use.
 #[derive(Debug)]
 enum Ready {
     Desktop(Desktop),
@@ -65,7 +65,7 @@ enum Ready {
 }
 
 impl Channel {
-    /// The channel of this name, unless its settings cannot work. Nothing is sent.
+    /// Makes the channel of this name; fails if its settings cannot work. Sends nothing.
     pub fn new(name: &str, settings: ChannelSettings, means: &Means) -> Result<Self, Fault> {
         let room = || Room {
             guard: means.guard.clone(),
@@ -87,22 +87,22 @@ impl Channel {
         Ok(Self { name: name.to_owned(), level: settings.level, quiet, redactor, way })
     }
 
-    /// Its name in the settings.
+    /// Returns the name in the settings.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How much it wants to hear.
+    /// Returns the level of messages that the channel takes.
     pub const fn level(&self) -> Level {
         self.level
     }
 
-    /// Until when it wants to be left alone, if it does now.
+    /// Returns the end of the quiet hours, if `now` is in them.
     pub fn quiet_until(&self, now: Time) -> Option<Time> {
         self.quiet.as_ref().and_then(|(hours, zone)| hours.end(now, zone))
     }
 
-    /// Tries once to deliver a message, without any secret in it.
+    /// Tries once to deliver a message, with secrets removed.
     pub async fn deliver(&self, message: &Message, now: Time) -> Result<(), Undelivered> {
         let message = &self.redacted(message);
         match &self.way {
@@ -117,7 +117,8 @@ impl Channel {
         }
     }
 
-    /// The words are public already; a title may still hold what only we know to be secret.
+    /// Removes known secrets from a message. Its text is fit to be public already; a title may
+    /// still hold a value that only the redactor knows to be secret.
     fn redacted(&self, message: &Message) -> Message {
         let clean = |text: &str| self.redactor.text(text).into_owned();
         let mut clean_message = Message {
@@ -134,7 +135,7 @@ impl Channel {
     }
 }
 
-/// A name of the settings as the name of a file.
+/// Returns the name of a channel's lock file.
 fn lock_name(name: &str) -> String {
     let plain = |sign: char| if sign.is_ascii_alphanumeric() { sign } else { '-' };
     format!("notify-{}.lock", name.chars().take(60).map(plain).collect::<String>())

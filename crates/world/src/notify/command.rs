@@ -1,7 +1,8 @@
-//! A program of the person's own.
+//! A channel that runs a program of the operator's.
 //!
-//! It gets the message as JSON on its standard input, and the most important of it as variables, so
-//! that one line of shell is enough. A status other than 0 means: try again later.
+//! The program gets the message as JSON on its standard input, and the most important parts as
+//! variables, so that one line of shell is enough. An exit code other than 0 means: try again
+//! later.
 
 use std::ffi::OsString;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A note on the screen, by the program that the system has for it.
+//! A desktop notification, shown by the system's own program for it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ use super::program::{Room, Run};
 use super::undelivered::Undelivered;
 use crate::provider::find;
 
-/// A screen shows a few lines.
+/// Maximum number of characters: a screen shows a few lines.
 const TEXT_CHARS_MAX: usize = 300;
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// What shows a note, by the system we are on.
+/// The program that shows a notification on this system.
 const PROGRAM: &str = if cfg!(target_os = "macos") { "osascript" } else { "notify-send" };
-/// Takes the words as arguments: nothing of them is read as a script.
+/// An AppleScript that takes the text as arguments: no part of it is run as a script.
 const SCRIPT: [&str; 3] =
     ["on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run"];
 
@@ -48,7 +48,7 @@ impl Desktop {
 
 fn arguments(message: &Message, mac: bool) -> Vec<OsString> {
     let body = chat(message, TEXT_CHARS_MAX);
-    // The title stands above it.
+    // The title is shown above it.
     let body = body.strip_prefix(&message.title).unwrap_or(&body).trim_start();
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     if mac {
@@ -58,7 +58,7 @@ fn arguments(message: &Message, mac: bool) -> Vec<OsString> {
     words(&["--app-name=Unstuck", "--", &message.title, &escaped(body)])
 }
 
-/// The body may hold marks of its own.
+/// Escapes the body, which may contain markup.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

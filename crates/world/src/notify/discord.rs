@@ -1,4 +1,4 @@
-//! Discord, by the webhook of a channel.
+//! A channel that posts to the webhook of a Discord channel.
 
 use serde_json::json;
 use unstuck_core::fault::Fault;
@@ -9,7 +9,7 @@ use super::post::Post;
 use super::settings::DiscordSettings;
 use super::undelivered::Undelivered;
 
-/// Discord refuses longer ones.
+/// Maximum number of characters that Discord accepts.
 const CONTENT_CHARS_MAX: usize = 2_000;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Discord {
     pub(super) async fn deliver(&self, message: &Message) -> Result<(), Undelivered> {
         let body = json!({
             "content": chat(message, CONTENT_CHARS_MAX),
-            // Nobody is called by what a title holds.
+            // A title must not mention Discord users.
             "allowed_mentions": { "parse": [] },
         });
         self.0.json(&message.id, Vec::new(), body.to_string().into_bytes()).await

@@ -1,4 +1,4 @@
-//! E-mail, by a mail server.
+//! A channel that sends email through an SMTP server.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,25 +18,25 @@ use super::post::invalid;
 use super::settings::EmailSettings;
 use super::undelivered::Undelivered;
 
-/// One step of the talk with the server.
+/// Timeout of one step of the SMTP session.
 const STEP: Duration = Duration::from_secs(20);
-/// In all.
+/// Timeout of the whole delivery.
 const TOTAL: Duration = Duration::from_mins(1);
-/// How much of a subject fits into one piece of it.
+/// Maximum number of bytes of a subject in one encoded word.
 const SUBJECT_PIECE_BYTES: usize = 42;
-/// How many letters a line of the body has.
+/// Number of characters in a line of the body.
 const LINE_CHARS: usize = 76;
 
-/// How the connection to a mail server is kept from others.
+/// The encryption of the connection to a mail server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Security {
-    /// From its first byte on.
+    /// TLS from the first byte on.
     #[default]
     Tls,
-    /// From its first words on.
+    /// TLS after the STARTTLS command.
     StartTls,
-    /// Not at all: for a server on this machine.
+    /// No encryption: for a server on this machine.
     None,
 }
 
@@ -73,7 +73,8 @@ impl Email {
         }
     }
 
-    /// What a server says in its own words may hold anything; its number says enough.
+    /// Maps an SMTP error to an outcome. Uses only the status code, because a server's text may
+    /// contain anything.
     fn meaning(&self, error: &Error) -> Undelivered {
         let host = &self.host;
         match error.status() {
@@ -119,7 +120,7 @@ fn transport(settings: EmailSettings) -> Result<AsyncSmtpTransport<Tokio1Executo
     Ok(builder.build())
 }
 
-/// Whether a host is this machine.
+/// Returns whether a host is this machine.
 fn is_here(host: &str) -> bool {
     host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
 }
@@ -129,7 +130,8 @@ fn address(text: &str, field: &str) -> Result<Address, Fault> {
     address.map_err(|_| invalid(field, &format!("{text:?} is no e-mail address")))
 }
 
-/// The whole mail. Its id is that of the message: a mailbox that gets it twice can tell.
+/// Formats the whole mail. Its id is that of the message, so that a mailbox that gets it twice can
+/// tell.
 fn mail(message: &Message, from: &Address, to: &[Address], now: Time) -> String {
     let to = to.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut headers = vec![
@@ -142,7 +144,7 @@ fn mail(message: &Message, from: &Address, to: &[Address], now: Time) -> String 
     headers.extend(date(now).map(|date| format!("Date: {date}")));
     headers.extend(message.category.map(|category| format!("X-Unstuck-Category: {category}")));
     headers.extend(message.code.map(|code| format!("X-Unstuck-Code: {code}")));
-    // So that nobody's absence note answers.
+    // This header keeps vacation responders from replying.
     headers.push("Auto-Submitted: auto-generated".to_owned());
     headers.push("MIME-Version: 1.0".to_owned());
     headers.push("Content-Type: text/plain; charset=utf-8".to_owned());
@@ -156,7 +158,7 @@ fn date(now: Time) -> Option<String> {
     jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_string(&at).ok()
 }
 
-/// Any text as the value of a header, in pieces of whole letters.
+/// Encodes any text as the value of a header, in parts that end between characters.
 fn encoded(text: &str) -> String {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -180,7 +182,7 @@ fn wrapped(text: &str) -> String {
     lines.join("\r\n")
 }
 
-/// Without the login.
+/// Omits the login.
 impl fmt::Debug for Email {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Email").field("host", &self.host).finish_non_exhaustive()

@@ -1,9 +1,9 @@
-//! Telling somebody who is elsewhere: one file per way to reach them.
+//! Notification channels that reach an absent operator: one file per kind.
 //!
-//! A [`Channel`] is one place that messages go to, with what it wants to hear and when it wants to
-//! be left alone. [`Channel::deliver`] tries once and says what came of it ([`Undelivered`]); when to
-//! try again is for whoever calls it. Nothing that goes wrong here changes a run. Addresses and keys
-//! are secrets and are never shown. The design is in `docs/design/notifications.md`.
+//! A [`Channel`] is one destination of messages, with its level and its quiet hours.
+//! [`Channel::deliver`] tries once and returns the outcome ([`Undelivered`]); the caller decides
+//! about retries and keeps the state. No failure here changes a run. Addresses and keys are secrets
+//! and are never shown. The design is in `docs/design/notifications.md`.
 
 mod channel;
 mod command;

@@ -1,4 +1,4 @@
-//! ntfy: a topic that phones listen to.
+//! A channel that publishes to an ntfy topic, which phones subscribe to.
 
 use serde_json::json;
 use unstuck_core::fault::{Category, Fault};
@@ -10,7 +10,7 @@ use super::undelivered::Undelivered;
 use crate::provider::Credential;
 
 const BASE_URL: &str = "https://ntfy.sh";
-/// ntfy makes an attachment of longer ones.
+/// Maximum length of a message, in bytes: ntfy turns longer ones into attachments.
 const MESSAGE_BYTES_MAX: usize = 4_000;
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Ntfy {
             "title": message.title,
             "message": text,
             "tags": tags,
-            // A question waits for somebody.
+            // A question waits for the operator.
             "priority": if message.level == Level::Questions { 4 } else { 3 },
         });
         let token = self.token.as_ref().map(|token| format!("Bearer {}", token.expose()));

@@ -1,4 +1,4 @@
-//! A message as programs read it.
+//! The formats of a message, for programs and for chats.
 
 use serde::Serialize;
 use unstuck_core::engine::{BuildId, QuestionId};
@@ -7,7 +7,7 @@ use unstuck_core::question::QuestionOption;
 use unstuck_core::tell::{AnswerLink, Level, Message};
 use unstuck_core::time::Time;
 
-/// What a webhook and a command get. Readers skip what they do not know.
+/// The JSON that a webhook and a command get. Readers skip fields that they do not know.
 #[derive(Debug, Serialize)]
 struct Payload<'a> {
     id: &'a str,
@@ -25,7 +25,7 @@ struct Payload<'a> {
     links: &'a [AnswerLink],
 }
 
-/// The message as JSON.
+/// Serializes the message as JSON.
 pub(super) fn payload(message: &Message) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Payload {
         id: &message.id,
@@ -43,8 +43,8 @@ pub(super) fn payload(message: &Message) -> serde_json::Result<Vec<u8>> {
     })
 }
 
-/// The message as people read it in a chat, not longer than that many letters: with its code at
-/// the end, for whoever has to look it up.
+/// Formats the message for a chat, truncated to `chars_max` characters, with its error code at the
+/// end for looking it up.
 pub(super) fn chat(message: &Message, chars_max: usize) -> String {
     let code = message.code.map_or_else(String::new, |code| format!("\n\n({code})"));
     let text = message.text();

@@ -1,4 +1,4 @@
-//! One request to a service, and what its answer means for a message.
+//! Posts a request to a service, and maps its response to an outcome.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use super::undelivered::{Undelivered, Wait};
 use crate::provider::{Credential, Head, http_client};
 
 const SOURCE: &str = "notify";
-/// Until there is a connection.
+/// Connect timeout.
 const CONNECT: Duration = Duration::from_secs(10);
-/// In all.
+/// Timeout of the whole request.
 const TOTAL: Duration = Duration::from_secs(30);
-/// The longest answer that is read; none has a reason to be longer.
+/// Maximum size of a response that is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 
-/// The header with the id of a message: the same when it comes again.
+/// The header with the id of a message, which is the same at a retry.
 pub(super) const DELIVERY: &str = "x-unstuck-delivery";
 
-/// An address that messages are posted to.
+/// A URL that messages are posted to.
 pub(super) struct Post {
     client: Client,
     url: Url,
 }
 
-/// An answer that is no success.
+/// An unsuccessful response.
 pub(super) struct Refused {
     host: String,
     head: Head,
@@ -36,7 +36,7 @@ pub(super) struct Refused {
 }
 
 impl Post {
-    /// The address is a secret: whoever has it can post.
+    /// Makes a client for a URL. The URL is a secret: its holder can post.
     pub(super) fn new(url: &Credential, field: &str) -> Result<Self, Fault> {
         let wrong = |why: &str| invalid(field, &format!("the address {why}"));
         let url = Url::parse(url.expose()).map_err(|_| wrong("cannot be read"))?;
@@ -46,7 +46,7 @@ impl Post {
         Ok(Self { client: http_client(CONNECT, SOURCE)?, url })
     }
 
-    /// Posts JSON.
+    /// Posts JSON; an unsuccessful response is an error.
     pub(super) async fn json(
         &self,
         delivery: &str,
@@ -56,7 +56,7 @@ impl Post {
         self.send(delivery, headers, body).await?.map_err(|refused| refused.meaning(None))
     }
 
-    /// Posts JSON, and tells what came back where that was no success.
+    /// Posts JSON, and returns an unsuccessful response for the caller to judge.
     pub(super) async fn send(
         &self,
         delivery: &str,
@@ -82,7 +82,7 @@ impl Post {
         match tokio::time::timeout(TOTAL, exchange(request)).await {
             Ok(Ok((head, _))) if (200..300).contains(&head.status) => Ok(Ok(())),
             Ok(Ok((head, body))) => Ok(Err(Refused { host, head, body })),
-            // The error itself repeats the address with everything in it.
+            // The error itself contains the whole URL.
             Ok(Err(error)) if error.is_connect() => {
                 Err(Undelivered::later(format!("{host} cannot be reached")))
             }
@@ -100,17 +100,18 @@ impl Post {
 }
 
 impl Refused {
-    /// The status.
+    /// Returns the HTTP status.
     pub(super) fn status(&self) -> u16 {
         self.head.status
     }
 
-    /// The body as JSON; null when it is none.
+    /// Parses the body as JSON; returns null if it is not.
     pub(super) fn body(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// What it means: trouble passes, a refusal stays. `after` is what the body said of a wait.
+    /// Maps the response to an outcome: trouble passes, a refusal stays. `after` is a wait that the
+    /// body named.
     pub(super) fn meaning(&self, after: Option<Wait>) -> Undelivered {
         let why = format!("{} answered {}", self.host, self.head.status);
         match self.head.status {
@@ -130,7 +131,7 @@ async fn exchange(request: reqwest::RequestBuilder) -> reqwest::Result<(Head, Ve
     Ok((head, read(response).await))
 }
 
-/// As much of the body as comes.
+/// Reads the body up to the limit, or to an error.
 async fn read(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -142,13 +143,13 @@ async fn read(mut response: Response) -> Vec<u8> {
     body
 }
 
-/// Settings that cannot work.
+/// Returns the fault of settings that cannot work.
 pub(super) fn invalid(field: &str, message: &str) -> Fault {
     let field = Some(field.to_owned());
     Fault::config_invalid(SOURCE, message.to_owned(), Config { field, ..Config::default() })
 }
 
-/// Without the address.
+/// Omits the URL.
 impl fmt::Debug for Post {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Post").field("host", &self.host()).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! A program that is run for one message, under the guard and with an end.
+//! Runs a program for one message, under the guard and with a timeout.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use super::undelivered::Undelivered;
 use crate::process::{Deadlines, Guard, How, Input, Launch};
 
-/// What a program is run with.
+/// The environment in which programs run.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     pub(super) guard: Guard,
-    /// Not more than one of a channel runs at a time.
+    /// The lock file; at most one program of a channel runs at a time.
     pub(super) lock: PathBuf,
     pub(super) directory: PathBuf,
 }
 
-/// One run.
+/// The parameters of one run.
 pub(super) struct Run {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
@@ -26,7 +26,7 @@ pub(super) struct Run {
 }
 
 impl Room {
-    /// Runs it to its end. Only success is success.
+    /// Runs the program to its end. Any exit code but 0 is a failure.
     pub(super) async fn run(&self, run: Run) -> Result<(), Undelivered> {
         let name = run.program.to_string_lossy().into_owned();
         let mut launch = Launch::new(self.guard.clone(), &self.lock, &self.directory, run.program);

@@ -1,4 +1,4 @@
-//! Hours in which nobody wants to be told anything.
+//! Quiet hours, during which messages are held back.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,20 +9,20 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, de};
 use unstuck_core::time::Time;
 
-/// From one time of the day to another, as a clock on the wall shows it: `22:00-07:00`.
+/// Quiet hours, from one local time of day to another: `22:00-07:00`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuietHours {
     from: civil::Time,
     to: civil::Time,
 }
 
-/// A text that is no quiet hours.
+/// The error for a text that is no valid quiet hours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no time of the day to be quiet in; write it like \"22:00-07:00\"")]
 pub struct UnreadableHours(String);
 
 impl QuietHours {
-    /// When the quiet that `at` falls into is over; none when it falls into none.
+    /// Returns the end of the quiet hours that `at` falls into, or `None` if it is outside of them.
     pub fn end(&self, at: Time, zone: &TimeZone) -> Option<Time> {
         let millis = i64::try_from(at.as_millis()).ok()?;
         let local = Timestamp::from_millisecond(millis).ok()?.to_zoned(zone.clone()).datetime();
@@ -35,7 +35,7 @@ impl QuietHours {
         };
         let end = day.to_datetime(self.to).to_zoned(zone.clone()).ok()?.timestamp();
         let end = Time::from_millis(u64::try_from(end.as_millisecond()).ok()?);
-        // When the clocks go back an hour comes twice; the first time was the end.
+        // When clocks are set back, an hour occurs twice; the first occurrence was the end.
         (end > at).then_some(end)
     }
 }
@@ -48,7 +48,7 @@ impl FromStr for QuietHours {
         let (from, to) = text.split_once('-').ok_or_else(unreadable)?;
         let time = |part: &str| civil::Time::strptime("%H:%M", part.trim()).ok();
         let (from, to) = time(from).zip(time(to)).ok_or_else(unreadable)?;
-        // Always or never: nobody knows which was meant.
+        // Equal times could mean always or never.
         if from == to {
             return Err(unreadable());
         }
@@ -73,7 +73,7 @@ impl fmt::Display for QuietHours {
 mod tests {
     use super::*;
 
-    /// Berlin, by its rule: no database of zones is needed.
+    /// Returns the time zone of Berlin as a POSIX rule, which needs no time zone database.
     fn berlin() -> TimeZone {
         TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()
     }

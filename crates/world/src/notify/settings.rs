@@ -1,4 +1,4 @@
-//! What a person sets for a channel: `[notify.NAME]` of `unstuck.toml`.
+//! The settings of a channel: `[notify.NAME]` of `unstuck.toml`.
 
 use serde::Deserialize;
 use unstuck_core::tell::Level;
@@ -8,54 +8,54 @@ use super::email::Security;
 use super::quiet::QuietHours;
 use crate::provider::Credential;
 
-/// One channel.
+/// The settings of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ChannelSettings {
-    /// How much it wants to hear.
+    /// The level of messages that the channel takes.
     #[serde(default)]
     pub level: Level,
-    /// When it wants to be left alone: what happens meanwhile is told afterwards.
+    /// Quiet hours: messages of that time are delivered afterwards.
     #[serde(default)]
     pub quiet_hours: Option<QuietHours>,
-    /// How it is reached. Its fields refuse what nobody knows.
+    /// The transport. Its fields refuse unknown keys.
     #[serde(flatten)]
     pub way: Way,
 }
 
-/// How a channel is reached.
+/// The transport of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Way {
-    /// By a note on the screen.
+    /// A desktop notification.
     Desktop(DesktopSettings),
-    /// By a signed request.
+    /// A signed HTTP request.
     Webhook(WebhookSettings),
-    /// In Slack.
+    /// A Slack webhook.
     Slack(SlackSettings),
-    /// By a program of the person's own.
+    /// A program of the operator's.
     Command(CommandSettings),
-    /// In Discord.
+    /// A Discord webhook.
     Discord(DiscordSettings),
-    /// In Telegram.
+    /// A Telegram bot.
     Telegram(TelegramSettings),
-    /// By ntfy.
+    /// An ntfy topic.
     Ntfy(NtfySettings),
-    /// By e-mail.
+    /// An email.
     Email(EmailSettings),
 }
 
-/// A note on the screen of this machine.
+/// A notification on the screen of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DesktopSettings {}
 
-/// A request to an address of the person's own.
+/// An HTTP request to a URL of the operator's.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookSettings {
-    /// Where to.
+    /// The URL that messages are posted to.
     pub url: Credential,
-    /// What it is signed with; without one it is not signed.
+    /// The signing key; without one, requests are not signed.
     #[serde(default)]
     pub secret: Option<Credential>,
 }
@@ -64,7 +64,7 @@ pub struct WebhookSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlackSettings {
-    /// The address that Slack gave; whoever has it can post.
+    /// The webhook URL from Slack; its holder can post.
     pub url: Credential,
 }
 
@@ -74,7 +74,7 @@ pub struct SlackSettings {
 pub struct CommandSettings {
     /// The program and its arguments.
     pub run: Vec<String>,
-    /// How long it may take.
+    /// Timeout of the program.
     #[serde(default = "command_timeout")]
     pub timeout_ms: Span,
 }
@@ -83,58 +83,58 @@ pub struct CommandSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiscordSettings {
-    /// The address that Discord gave; whoever has it can post.
+    /// The webhook URL from Discord; its holder can post.
     pub url: Credential,
 }
 
-/// A bot of Telegram.
+/// A Telegram bot.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TelegramSettings {
     /// The bot's token.
     pub token: Credential,
-    /// The chat it writes to: a number, or `@channel`.
+    /// The chat that the bot writes to: a number, or `@channel`.
     pub chat: String,
-    /// The address of the service, where it is not Telegram's own.
+    /// The base URL of the service, if it is not Telegram's own.
     #[serde(default)]
     pub base_url: Option<String>,
 }
 
-/// A topic of ntfy.
+/// An ntfy topic.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NtfySettings {
-    /// The topic; whoever knows it can read along.
+    /// The topic; knowing it is enough to read the messages.
     pub topic: Credential,
-    /// The access token, where the topic is protected.
+    /// The access token, if the topic is protected.
     #[serde(default)]
     pub token: Option<Credential>,
-    /// The address of the service, where it is not ntfy.sh.
+    /// The base URL of the service, if it is not ntfy.sh.
     #[serde(default)]
     pub base_url: Option<String>,
 }
 
-/// A mailbox.
+/// Recipients of email, and the server that sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmailSettings {
-    /// The mail server.
+    /// The host name of the mail server.
     pub host: String,
-    /// Its port, where it is not the usual one.
+    /// The port, if it is not the default one.
     #[serde(default)]
     pub port: Option<u16>,
-    /// How the connection is kept from others.
+    /// The encryption of the connection.
     #[serde(default)]
     pub security: Security,
-    /// The login, where the server wants one.
+    /// The login, if the server requires one.
     #[serde(default)]
     pub user: Option<String>,
-    /// Its password.
+    /// The password of the login.
     #[serde(default)]
     pub password: Option<Credential>,
-    /// Who writes.
+    /// The sender's address.
     pub from: String,
-    /// Who reads.
+    /// The recipients' addresses.
     pub to: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Slack, by an incoming webhook.
+//! A channel that posts to an incoming webhook of Slack.
 
 use serde_json::json;
 use unstuck_core::fault::Fault;
@@ -9,7 +9,7 @@ use super::post::Post;
 use super::settings::SlackSettings;
 use super::undelivered::Undelivered;
 
-/// Slack cuts longer ones.
+/// Maximum number of characters: Slack truncates longer texts.
 const TEXT_CHARS_MAX: usize = 4_000;
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Slack {
     }
 }
 
-/// The three signs by which Slack would find links and calls to everybody.
+/// Escapes the three characters by which Slack recognizes links and mentions.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,4 +1,4 @@
-//! Telegram, by a bot.
+//! A channel that sends messages as a Telegram bot.
 
 use serde_json::json;
 use unstuck_core::fault::Fault;
@@ -12,7 +12,7 @@ use super::undelivered::{Undelivered, Wait};
 use crate::provider::Credential;
 
 const BASE_URL: &str = "https://api.telegram.org";
-/// Telegram refuses longer ones.
+/// Maximum number of characters that Telegram accepts.
 const TEXT_CHARS_MAX: usize = 4_096;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Telegram {
         });
         let sent = self.post.send(&message.id, Vec::new(), body.to_string().into_bytes()).await?;
         sent.map_err(|refused| {
-            // It says how long to wait in the body only.
+            // Telegram states the wait only in the body.
             let seconds = refused.body()["parameters"]["retry_after"].as_u64();
             let wait = seconds.map(Span::from_secs).map(Wait::For);
             refused.meaning(wait.filter(|_| refused.status() == 429))

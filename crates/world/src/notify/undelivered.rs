@@ -1,32 +1,32 @@
-//! Why a message did not arrive.
+//! The reason why a message was not delivered.
 
 use unstuck_core::time::{Span, Time};
 
-/// Why a message did not arrive. What is said names hosts and programs, never an address.
+/// The reason why a message was not delivered. Its text names hosts and programs, never a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undelivered {
-    /// It may work later.
+    /// A retry may work.
     #[error("{why}")]
     Later {
-        /// What happened.
+        /// The error in words.
         why: String,
-        /// How long the other side wants to be left alone, where it said so.
+        /// The wait that the service asked for, if any.
         after: Option<Wait>,
     },
-    /// The same again cannot work: somebody has to change the settings.
+    /// A retry cannot work: the operator has to change the settings.
     #[error("{why}")]
     Never {
-        /// What happened.
+        /// The error in words.
         why: String,
     },
 }
 
-/// How long to wait.
+/// The time to wait before a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// This long from now.
     For(Span),
-    /// Until then.
+    /// Until this time.
     Until(Time),
 }
 
@@ -41,7 +41,7 @@ impl Undelivered {
 }
 
 impl Wait {
-    /// When the wait is over.
+    /// Returns the end of the wait.
     pub fn end(self, now: Time) -> Time {
         match self {
             Self::For(span) => now + span,

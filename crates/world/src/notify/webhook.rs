@@ -1,7 +1,7 @@
-//! A signed request to an address of the person's own.
+//! A channel that sends a signed request to a URL of the operator's.
 //!
 //! `X-Unstuck-Signature` is `sha256=` and the HMAC-SHA256, in hexadecimal digits, of the time in
-//! `X-Unstuck-Timestamp`, a full stop, and the body as it came. Whoever gets it compares both, and
+//! `X-Unstuck-Timestamp`, a full stop, and the body as it came. The receiver compares both, and
 //! refuses times that are long past.
 
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ fn signature(secret: &Credential, timestamp: &str, body: &[u8]) -> String {
     }
     let mut text = "sha256=".to_owned();
     for byte in context.sign().as_ref() {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
     text
