@@ -1,9 +1,9 @@
-//! One path, before a tool touches it.
+//! Checks one path, before a tool touches it.
 //!
-//! What is promised: at the moment of looking, the path, with every link on its way followed, lies
-//! inside the worktree and inside the fence, and what would be written has no second name. What is
-//! not: that nobody changes a folder into a link between this look and the tool's own. That is what
-//! the check of the difference from the base afterwards is for, and the sandbox for what lies
+//! The guarantee: at the time of the check, the path, with every link on its way followed, is
+//! inside the worktree and inside the scope, and a file to be written has no second name. It does
+//! not guarantee that no folder becomes a link between the check and the tool's own access. The
+//! later check of the difference from the base covers that, and the sandbox covers everything
 //! outside the worktree.
 
 use std::fs::{self, Metadata};
@@ -17,20 +17,20 @@ use super::private::is_private;
 use super::scope::Scope;
 use super::verdict::{SOURCE, Verdict};
 
-/// What a tool wants with a path.
+/// The kind of access to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To see what is there. The fence is about changes, so only leaving the worktree is refused.
+    /// Reading. The scope is about changes, so only leaving the worktree is refused.
     Read,
-    /// To change it.
+    /// Writing.
     Write,
 }
 
 impl Scope {
-    /// The real place of `path` within the worktree at `root`, if a tool may touch it.
+    /// Returns the real path of `path` within the worktree at `root`, if a tool may access it.
     ///
     /// A path may be relative to the root, or absolute and below it. Links are followed as long as
-    /// they stay inside, and the fence judges where they lead.
+    /// they stay inside, and the scope judges their target.
     pub fn admit(&self, root: &Path, path: &Path, access: Access) -> Result<PathBuf, Fault> {
         let refused = |why: &str| refuse(path, why);
         let root =
@@ -55,8 +55,8 @@ impl Scope {
             if found.is_some_and(|found| found.is_file() && found.nlink() > 1) {
                 return Err(refused("has a second name, perhaps outside the worktree"));
             }
-            // What a person has to be asked about is asked when the work is done, as with an agent
-            // program: they see all of it in one question.
+            // Paths that need the operator's approval are asked about when the work is done, as
+            // with an agent program: the operator then sees all of them in one question.
             let verdict = self.judge([inside.as_path()]);
             if let Some(fault) = (Verdict { ask: Vec::new(), ..verdict }).fault(None) {
                 return Err(fault);
@@ -75,11 +75,11 @@ fn refuse(path: &Path, why: &str) -> Fault {
     )
 }
 
-/// Where a path leads, and what is there. What does not exist yet counts from its nearest folder.
+/// Resolves a path, and returns its metadata. A missing file is resolved from its nearest folder.
 fn follow(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
     match fs::symlink_metadata(path) {
         Ok(_) => {
-            // A link that leads nowhere fails here, and rightly: writing would make its target.
+            // A dangling link fails here, and rightly: writing would create its target.
             let real = fs::canonicalize(path)?;
             let found = fs::metadata(&real)?;
             Ok((real, Some(found)))

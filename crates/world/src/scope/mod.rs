@@ -1,8 +1,8 @@
-//! The fence: which paths a task may change.
+//! The scope of a task: the paths that it may change.
 //!
-//! [`Scope`] judges paths that changed, after the fact and whoever changed them; that is the net.
-//! [`Scope::admit`] looks at one path before a tool touches it, so that most mistakes do not happen
-//! at all; see there for what it can promise.
+//! [`Scope`] judges changed paths, after the fact and regardless of who changed them; this is the
+//! safety net. [`Scope::admit`] checks one path before a tool touches it, so that most mistakes do
+//! not happen at all; its module states what it guarantees.
 
 mod admit;
 mod patterns;

@@ -4,28 +4,28 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// A pattern that is none.
+/// The error for an invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPattern {
-    /// The pattern.
+    /// The text of the pattern.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The error in words.
     pub why: String,
 }
 
-/// A list of globs. `*` stays within one folder and `**` does not; a plain name means that file, or
-/// that folder and everything in it.
+/// A list of globs. `*` stays within one folder and `**` does not; a plain name matches that file,
+/// or that folder and everything in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Patterns {
     set: GlobSet,
 }
 
-/// Whether upper and lower case are the same.
+/// The case sensitivity of patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
-    /// They differ.
+    /// Upper and lower case differ.
     Matters,
-    /// They are the same.
+    /// Upper and lower case are the same.
     Folds,
 }
 

@@ -1,12 +1,12 @@
-//! Names that no task may touch, however they are spelled: git's own folder and ours.
+//! Names that no task may touch, in any spelling: the folders of git and of Unstuck.
 //!
-//! Some file systems take other spellings for the same name: upper case, characters that are left
-//! out when names are compared, dots and blanks at the end, and short names.
+//! Some file systems take other spellings for the same name: upper case, characters that are
+//! ignored when names are compared, dots and blanks at the end, and short names.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-/// Whether a component of the path is git's folder or ours.
+/// Returns whether a component of the path is the folder of git or of Unstuck.
 pub(super) fn is_private(path: &Path) -> bool {
     path.components().any(|component| match component {
         Component::Normal(name) => named(name.as_bytes()),
@@ -17,12 +17,12 @@ pub(super) fn is_private(path: &Path) -> bool {
 fn named(name: &[u8]) -> bool {
     let text = String::from_utf8_lossy(name);
     let kept: String = text.chars().filter(|letter| !left_out(*letter)).collect();
-    // What follows a colon is another stream of the same file.
+    // A colon separates another stream of the same file.
     let plain = kept.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     [".git", "git~1", ".unstuck"].iter().any(|private| plain.eq_ignore_ascii_case(private))
 }
 
-/// Characters that some file systems do not see.
+/// Returns whether some file systems ignore a character.
 const fn left_out(letter: char) -> bool {
     matches!(letter,
         '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')

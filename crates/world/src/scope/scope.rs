@@ -1,4 +1,4 @@
-//! The rules of a task's fence, and how a path stands to them.
+//! The rules of a task's scope, and their application to a path.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -9,38 +9,38 @@ use super::patterns::{BadPattern, Case, Patterns};
 use super::private::is_private;
 use super::verdict::{Standing, Verdict};
 
-/// What happens with a change outside the allowed paths.
+/// The treatment of a change outside the allowed paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// It is taken back.
+    /// The change is reverted.
     #[default]
     Strict,
-    /// A person is asked.
+    /// The operator is asked.
     Ask,
-    /// It is let through; what is forbidden is still forbidden.
+    /// The change is accepted; forbidden paths stay forbidden.
     Open,
 }
 
-/// The rules, as they are written.
+/// The rules, as they are written in the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rules {
-    /// What happens with a change outside the allowed paths.
+    /// The treatment of a change outside the allowed paths.
     pub mode: Mode,
-    /// What may be changed; without any, everything that no other rule speaks of.
+    /// Paths that may be changed; if empty, all that no other rule covers.
     pub allowed: Vec<String>,
-    /// What must not be changed, in any spelling of upper and lower case.
+    /// Paths that must not be changed, regardless of case.
     pub forbidden: Vec<String>,
-    /// What may be changed when a person says so.
+    /// Paths that may be changed with the operator's approval.
     pub ask_first: Vec<String>,
-    /// The same, where no allowed pattern speaks of it by name.
+    /// Paths that need the operator's approval unless an allowed pattern names them.
     pub ask_unless_named: Vec<String>,
-    /// Those of them that the agent is told about before a person is asked.
+    /// Those of them that the agent is told about before the operator is asked.
     pub tell_first: Vec<String>,
 }
 
-/// A task's fence.
+/// The scope of a task.
 #[derive(Clone, Debug)]
 pub struct Scope {
     mode: Mode,
@@ -51,12 +51,12 @@ pub struct Scope {
     ask_first: Patterns,
     ask_unless_named: Patterns,
     tell_first: Patterns,
-    /// Allowed patterns that begin with a name: `**` speaks of nothing in particular.
+    /// Allowed patterns that begin with a name: `**` names no path in particular.
     named: Patterns,
 }
 
 impl Scope {
-    /// Reads the rules.
+    /// Parses the rules.
     pub fn new(rules: &Rules) -> Result<Self, BadPattern> {
         let named = rules.allowed.iter().filter(|one| !one.starts_with('*')).cloned();
         Ok(Self {
@@ -76,7 +76,8 @@ impl Scope {
         })
     }
 
-    /// How a path within the worktree stands to the fence. One that leaves the worktree is forbidden.
+    /// Returns the standing of a path within the worktree. A path that leaves the worktree is
+    /// forbidden.
     pub fn standing(&self, path: &Path) -> Standing {
         if !stays_inside(path) || is_private(path) || self.forbidden.cover(path) {
             return Standing::Forbidden;
@@ -93,17 +94,17 @@ impl Scope {
         }
     }
 
-    /// Whether an agent is told about a change of this path before a person is asked.
+    /// Returns whether the agent is told about a change of this path before the operator is asked.
     pub fn tells_first(&self, path: &Path) -> bool {
         self.tell_first.cover(path) && !self.ask_first.cover(path)
     }
 
-    /// Whether the rules speak of this path by name as one that may be changed.
+    /// Returns whether the rules list this path explicitly as one that may be changed.
     pub fn names(&self, path: &Path) -> bool {
         self.allowed.cover(path) && !self.forbidden.cover(path)
     }
 
-    /// The names of files and folders that the allowed patterns are made of.
+    /// Returns the names of files and folders in the allowed patterns.
     pub(crate) fn allowed_parts(&self) -> impl Iterator<Item = &str> {
         self.allowed_parts.iter().map(String::as_str)
     }
@@ -123,7 +124,7 @@ impl Scope {
     }
 }
 
-/// Whether a path names something below where it starts, without detours.
+/// Returns whether a path is relative and has only normal components.
 pub(super) fn stays_inside(path: &Path) -> bool {
     let mut components = path.components().peekable();
     components.peek().is_some()
@@ -159,7 +160,8 @@ mod tests {
         assert_eq!(standing(&["src/**"], ".ci/run.sh"), Standing::Outside);
     }
 
-    // T4.24: forbidden is told from outside, and what is allowed or to be asked stays what it is.
+    // T4.24: forbidden is told from outside, and paths that are allowed or to be asked about stay
+    // so.
     #[test]
     fn each_path_stands_as_the_rules_say() {
         let table = [

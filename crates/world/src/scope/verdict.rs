@@ -1,49 +1,49 @@
-//! What the fence says about a set of changes.
+//! The result of judging a set of changes.
 
 use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Fault, Files, Permission};
 
-/// Where faults of the fence are raised.
+/// The source name of faults of the scope.
 pub(super) const SOURCE: &str = "scope";
 
-/// How one path stands to the fence.
+/// The standing of a path in the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It may be changed.
+    /// The path may be changed.
     Inside,
-    /// It must not be changed.
+    /// The path must not be changed.
     Forbidden,
-    /// It is not among the paths that may be changed.
+    /// The path is not among those that may be changed.
     Outside,
-    /// A person has to be asked first.
+    /// The operator has to be asked first.
     Ask,
 }
 
-/// What the fence says about a set of changes, in the order they were given.
+/// The result of judging a set of changes, in the order they were given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Paths that must not be changed.
     pub forbidden: Vec<PathBuf>,
     /// Paths that are not among those that may be changed.
     pub outside: Vec<PathBuf>,
-    /// Paths that a person has to be asked about.
+    /// Paths that the operator has to be asked about.
     pub ask: Vec<PathBuf>,
 }
 
 impl Verdict {
-    /// Whether everything is inside.
+    /// Returns whether all paths are inside.
     pub const fn is_clean(&self) -> bool {
         self.forbidden.is_empty() && self.outside.is_empty() && self.ask.is_empty()
     }
 
-    /// What has to be taken back whatever a person says.
+    /// Returns the paths that have to be reverted regardless of the operator's answer.
     pub fn out_of_scope(&self) -> Vec<PathBuf> {
         self.forbidden.iter().chain(&self.outside).cloned().collect()
     }
 
-    /// The fault it is, with the place where the change that was taken back is kept. What is
-    /// forbidden weighs more than what is outside, and that more than what is to be asked.
+    /// Returns the fault, with the file in which the reverted change is kept. Forbidden paths take
+    /// precedence over those outside, and these over those to be asked about.
     pub fn fault(&self, patch: Option<&Path>) -> Option<Fault> {
         let files = |paths: &[PathBuf]| Files {
             files: names(paths),
