@@ -1,8 +1,8 @@
-//! Takes known secrets out of files that another program has written.
+//! Removes known secrets from files that another program has written.
 //!
-//! An agent program keeps what was said in files of its own, and what it prints ends up there, its
-//! own key included. Such a file may be open and grow while it is looked at, so a value is written
-//! over where it stands, byte by byte, and nothing moves.
+//! An agent program keeps the conversation in files of its own, and its output ends up there, its
+//! own key included. Such a file may be open and grow meanwhile, so a value is overwritten in
+//! place, byte by byte, and nothing moves.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, File, OpenOptions};
@@ -15,22 +15,22 @@ use rustix::fs::OFlags;
 
 use super::Redactor;
 
-/// How much of a file is looked at in one piece.
+/// Size of the chunks in which a file is read, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
-/// The file whose time says up to when everything was looked at.
+/// Name of the file whose modification time says up to when all files are clean.
 const STAMP: &str = ".unstuck-redacted";
-/// Clocks of file systems are coarse.
+/// Tolerance for the coarse timestamps of file systems.
 const SLACK: Duration = Duration::from_secs(2);
 /// Files that hold a login by design; without it the program could not work.
 const LOGINS: [&str; 2] = ["auth.json", ".credentials.json"];
-/// What a database begins with: its pages are not text, and its log has checksums.
+/// The beginning of a database file: its pages are not text, and its log has checksums.
 const DATABASE: &[u8] = b"SQLite format 3\0";
-/// How deep folders are looked through.
+/// Maximum depth of folders.
 const DEPTH_MAX: usize = 16;
 
 impl Redactor {
-    /// Writes over every known secret in the files below `folder` that have changed since this was
-    /// done last; how many files held one. Links are not followed.
+    /// Overwrites every known secret in the files below `folder` that have changed since the last
+    /// call, and returns the number of files that held one. Does not follow links.
     pub fn redact_files(&self, folder: &Path) -> io::Result<usize> {
         if self.values.is_none() {
             return Ok(0);
@@ -38,7 +38,7 @@ impl Redactor {
         let stamp = folder.join(STAMP);
         let since = fs::metadata(&stamp).and_then(|known| known.modified()).ok();
         let since = since.and_then(|since| since.checked_sub(SLACK));
-        // What changes from here on is looked at the next time.
+        // Later changes are examined at the next call.
         let begun = File::create(folder.join(format!("{STAMP}.new")))?;
         let cleaned = self.redact_below(folder, since, DEPTH_MAX)?;
         drop(begun);
@@ -58,14 +58,14 @@ impl Redactor {
             if kind.is_dir() && depth > 0 {
                 cleaned += self.redact_below(&entry.path(), since, depth - 1).unwrap_or(0);
             } else if kind.is_file() && is_wanted(&entry, since) {
-                // One that is gone by now, or cannot be written, is no reason to leave the others.
+                // A file that has disappeared or cannot be written is no reason to skip the others.
                 cleaned += usize::from(self.redact_file(&entry.path()).unwrap_or(false));
             }
         }
         Ok(cleaned)
     }
 
-    /// Writes over every known secret in one file; whether there was any.
+    /// Overwrites every known secret in one file, and returns whether there was any.
     fn redact_file(&self, path: &Path) -> io::Result<bool> {
         let mut options = OpenOptions::new();
         let nofollow = OFlags::NOFOLLOW.bits().cast_signed();
@@ -86,7 +86,7 @@ impl Redactor {
             if length < piece.len() {
                 return Ok(found);
             }
-            // The end of this piece is looked at again: a secret may stand across it.
+            // The end of this chunk is examined again: a secret may cross it.
             at += u64::try_from(PIECE_BYTES).unwrap_or(u64::MAX);
         }
     }
@@ -138,7 +138,7 @@ mod tests {
         write("projects/a/1.jsonl", line.as_bytes());
         write("auth.json", line.as_bytes());
         write("state.sqlite", &[DATABASE, line.as_bytes()].concat());
-        // Across two pieces.
+        // Across two chunks.
         let long = [vec![b'x'; PIECE_BYTES - 5], line.clone().into_bytes()].concat();
         write("long.log", &long);
         let outside = tempfile::NamedTempFile::new().unwrap();
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(read("auth.json"), line.as_bytes());
         assert!(read("state.sqlite").ends_with(line.as_bytes()));
         assert_eq!(fs::read(outside.path()).unwrap(), line.as_bytes());
-        // Another time there is nothing left to find, and what is new is found.
+        // A second call finds nothing in clean files, and secrets in new ones.
         assert_eq!(redactor.redact_files(folder.path()).unwrap(), 0);
         write("projects/a/2.jsonl", line.as_bytes());
         assert_eq!(redactor.redact_files(folder.path()).unwrap(), 1);

@@ -1,4 +1,4 @@
-//! How a secret value looks in the places it turns up in.
+//! The forms that a secret value takes in text.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::VALUE_BYTES_MIN;
 
-/// Everything that an address has to escape.
+/// The characters that a URL has to escape.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// One form to look for.
+/// A form to search for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Form {
     pub(super) text: String,
     pub(super) base64: bool,
 }
 
-/// All forms of all secrets, each once.
+/// Returns all forms of all secrets, without duplicates.
 pub(super) fn of<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Vec<Form> {
     let mut forms = BTreeSet::new();
     for secret in secrets {
@@ -30,7 +30,7 @@ pub(super) fn of<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Vec<Form> {
             }
         }
     }
-    // What a replacement says itself cannot be looked for: there would be no end to it.
+    // The replacement text itself is excluded, or redaction would never end.
     forms.retain(|form| form.text.len() >= VALUE_BYTES_MIN && !"[redacted]".contains(&form.text));
     forms.into_iter().collect()
 }
@@ -52,7 +52,7 @@ fn plain(value: &str) -> Vec<String> {
     ]
 }
 
-/// `%2F` as `%2f`.
+/// Converts `%2F` to `%2f`.
 fn lower_hex(address: &str) -> String {
     let mut lowered = String::with_capacity(address.len());
     let mut rest = address;
@@ -66,8 +66,8 @@ fn lower_hex(address: &str) -> String {
     lowered
 }
 
-/// In base64, wherever in the encoded text it begins: at one of three places in a group of
-/// letters. Letters that it shares with its neighbours are left out.
+/// Returns the base64 forms of a value, for each of its three positions within a group of
+/// characters. Leaves out characters that it shares with its neighbors.
 fn encoded(value: &str) -> impl Iterator<Item = String> {
     (0..3_usize).flat_map(move |offset| {
         let mut bytes = vec![0; offset];
@@ -79,7 +79,7 @@ fn encoded(value: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A letter of base64, in either alphabet.
+/// Returns whether a byte is a base64 character, in either alphabet.
 pub(super) const fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
 }

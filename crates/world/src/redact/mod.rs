@@ -1,10 +1,10 @@
-//! The one place where secrets are taken out of what leaves Unstuck: logs, records, prompts,
-//! notifications, pages.
+//! The single place that removes secrets from everything that leaves Unstuck: logs, records,
+//! prompts, notifications, pages.
 //!
-//! Two things are looked for, line by line: the values that are known to be secret,
-//! as they are and as they look in base64, in an address and in JSON; and the shapes of things
-//! that are secret wherever they come from (`shapes`). What is found becomes `[redacted]` or
-//! `[redacted:kind]`. A second time over the same text finds nothing more.
+//! It searches line by line for two things: values that are known to be secret, in plain form and
+//! as they look in base64, in a URL and in JSON; and text in the shape of a secret, regardless of
+//! its origin (`shapes`). Each match becomes `[redacted]` or `[redacted:kind]`. A second pass over
+//! the same text finds nothing more.
 
 mod files;
 mod forms;
@@ -19,26 +19,27 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 pub use stream::Stream;
 
-/// Shorter values are left alone: they are words, ports and version numbers as well.
+/// Minimum length of a secret value, in bytes: shorter ones are words, ports and version numbers as
+/// well.
 pub const VALUE_BYTES_MIN: usize = 8;
 
-/// Takes secrets out of text.
+/// A search for secrets in text, which replaces them.
 #[derive(Default)]
 pub struct Redactor {
     values: Option<AhoCorasick>,
-    /// Which of the values are base64: what stands around such a one is part of it.
+    /// For each form, whether it is base64: adjacent characters are then part of it.
     base64: Vec<bool>,
     longest: usize,
 }
 
-/// Without the values.
+/// Omits the values.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").field("forms", &self.base64.len()).finish_non_exhaustive()
     }
 }
 
-/// A part that has to go, and what it is.
+/// A range that has to be replaced, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Found {
     range: Range<usize>,
@@ -46,20 +47,20 @@ struct Found {
 }
 
 impl Redactor {
-    /// Looks for `secrets` beside the known shapes.
+    /// Makes a redactor for `secrets` and for the known shapes.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let forms = forms::of(secrets);
         let longest = forms.iter().map(|form| form.text.len()).max().unwrap_or(0);
         let base64 = forms.iter().map(|form| form.base64).collect();
-        // Not as a table of all steps, which takes longest to make: each of our commands makes one.
+        // This kind is faster to build than a full table, and each command of Unstuck builds one.
         let mut automaton = AhoCorasick::builder();
         automaton.kind(Some(AhoCorasickKind::ContiguousNFA));
-        // Nothing to look for, or more of it than an automaton can hold: the shapes remain.
+        // With no values, or more than an automaton can hold, the shapes remain.
         let values = automaton.build(forms.iter().map(|form| form.text.as_bytes())).ok();
         Self { values: values.filter(|_| !forms.is_empty()), base64, longest }
     }
 
-    /// The text without its secrets.
+    /// Returns the text without its secrets.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.bytes(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -71,7 +72,7 @@ impl Redactor {
         }
     }
 
-    /// The bytes without their secrets.
+    /// Returns the bytes without their secrets.
     pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
         let plain = !shapes::possible(bytes)
             && !self.values.as_ref().is_some_and(|values| values.is_match(bytes));
@@ -84,19 +85,19 @@ impl Redactor {
         if clean == bytes { Cow::Borrowed(bytes) } else { Cow::Owned(clean) }
     }
 
-    /// What a line holds that is a secret for sure: a key, by its kind, or a `value` that is known.
+    /// Returns the kind of a certain secret in a line: that of a key, or `value` for a known value.
     pub fn finds(&self, line: &[u8]) -> Option<&'static str> {
         let known = || self.values.as_ref().is_some_and(|values| values.is_match(line));
         shapes::key_in(line).or_else(|| known().then_some("value"))
     }
 
-    /// For text that comes in pieces.
+    /// Returns a stream for text that comes in chunks.
     pub fn stream(&self) -> Stream<'_> {
         Stream::new(self)
     }
 
-    /// One line without its secrets: known values first, so that no shape ends within one; then
-    /// shapes, in what is left. Whether a private key goes on after it.
+    /// Redacts one line: known values first, so that no shape ends within one; then shapes, in the
+    /// rest. Returns whether a private key continues after it.
     fn line(&self, line: &[u8], into: &mut Vec<u8>) -> bool {
         let values = self.known(line);
         let mut rest = Cow::Borrowed(line);
@@ -116,7 +117,7 @@ impl Redactor {
         }
     }
 
-    /// The known values in a line, in order; those that overlap as one.
+    /// Returns the known values in a line, in order; merges overlapping ones.
     fn known(&self, line: &[u8]) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
         let Some(values) = &self.values else { return found };
@@ -136,8 +137,8 @@ impl Redactor {
         found
     }
 
-    /// The place nearest before `wanted` where a line can be cut without cutting a secret, or
-    /// the nearest after it where there is none.
+    /// Returns the position nearest before `wanted` at which a line can be cut without cutting a
+    /// secret, or the nearest after it if there is none.
     fn cut(&self, line: &[u8], wanted: usize) -> usize {
         let mut found = self.known(line);
         found.extend(shapes::find(line));
@@ -156,7 +157,7 @@ impl Redactor {
     }
 }
 
-/// The whole run of base64 around a part of it.
+/// Extends a range to the whole run of base64 around it.
 fn widen(line: &[u8], range: Range<usize>) -> Range<usize> {
     let inside = |byte: &u8| forms::is_base64(*byte);
     let before = line[..range.start].iter().rev().take_while(|byte| inside(byte)).count();
@@ -164,7 +165,7 @@ fn widen(line: &[u8], range: Range<usize>) -> Range<usize> {
     range.start - before..range.end + after
 }
 
-/// `text` with what was found in it replaced.
+/// Replaces the matches in `text`.
 fn replace(text: &[u8], found: &[Found]) -> Vec<u8> {
     let mut replaced = Vec::with_capacity(text.len());
     let mut at = 0;

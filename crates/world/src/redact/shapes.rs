@@ -1,8 +1,8 @@
-//! What a secret looks like when nobody has said that it is one.
+//! Shapes of secrets, for values that are not known to be secret.
 //!
-//! Every shape has an anchor, a few letters that it cannot be without; all anchors are looked for
-//! at once, and only around one of them is anything looked at closely. Each look is bounded or
-//! moves the search on, so the whole is linear.
+//! Every shape has an anchor, a few characters that it always contains; all anchors are searched
+//! for at once, and only the text around a match is examined. Each examination is bounded or
+//! advances the search, so the whole is linear.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,10 +12,11 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use super::Found;
 use super::forms::is_base64;
 
-/// What to look for around an anchor.
+/// The shape to look for around an anchor.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// A key: the anchor in exactly this case at the start of a word, and so many letters after it.
+    /// A key: the anchor in exactly this case at the start of a word, and at least this many
+    /// characters after it.
     Key { kind: &'static str, letters_min: usize },
     /// Three parts of base64 with dots between.
     Jwt,
@@ -23,11 +24,11 @@ enum Shape {
     PrivateKey,
     /// A header whose whole value is a credential.
     Header,
-    /// A password in an address.
+    /// A password in a URL.
     Address,
-    /// Something that is given a value: `password=…`, `"token": "…"`.
+    /// An assignment: `password=…`, `"token": "…"`.
     Assignment { plain_words: bool },
-    /// The same where the name may also be that of the current folder: `PWD=/home/ada`.
+    /// An assignment whose name may also be that of the current folder: `PWD=/home/ada`.
     PasswordOrFolder,
 }
 
@@ -93,32 +94,32 @@ const SHAPES: &[(&str, Shape)] = &[
 const PRIVATE_KEY: &str = "private-key";
 const BEARER: &str = "bearer";
 
-/// How far an address is looked at.
+/// Maximum length of a URL's authority that is examined, in bytes.
 const AUTHORITY_BYTES_MAX: usize = 512;
 
 static ANCHORS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
-        // Most programs look at a line or two: a table for every state takes longer to make.
+        // Most programs examine a line or two: a table for every state takes longer to build.
         .kind(Some(AhoCorasickKind::ContiguousNFA))
         .build(SHAPES.iter().map(|(anchor, _)| anchor))
         .ok()
 });
 
-/// Whether there is any anchor at all.
+/// Returns whether the text contains any anchor.
 pub(super) fn possible(text: &[u8]) -> bool {
     ANCHORS.as_ref().is_none_or(|anchors| anchors.is_match(text))
 }
 
-/// Everything in one line that has one of the shapes.
+/// Returns all matches of the shapes in one line.
 pub(super) fn find(line: &[u8]) -> Vec<Found> {
     let mut found = Vec::new();
     let Some(anchors) = ANCHORS.as_ref() else { return found };
     let (mut at, mut last_end) = (0, 0);
     while let Some(hit) = anchors.find(Input::new(line).range(at..)) {
         let (anchor, shape) = SHAPES[hit.pattern().as_usize()];
-        // What was found before will be a marker, and a word begins after that.
+        // An earlier match becomes a marker, and a word begins after that.
         let fresh = hit.start() == last_end || !is_word(line[hit.start() - 1]);
         let range = match shape {
             Shape::Key { kind, letters_min } => exact(line, &hit.range(), anchor, fresh)
@@ -147,8 +148,8 @@ pub(super) fn find(line: &[u8]) -> Vec<Found> {
     found
 }
 
-/// The kind of key that a line holds, where it can hardly be anything else: a key of a service, or a
-/// private key. Names that are given a value, headers and addresses are in every other program.
+/// Returns the kind of key in a line, if it can hardly be anything else: a key of a service, or a
+/// private key. Assignments, headers and URLs are excluded, because many programs contain them.
 pub(super) fn key_in(line: &[u8]) -> Option<&'static str> {
     let anchors = ANCHORS.as_ref()?;
     let mut at = 0;
@@ -160,7 +161,7 @@ pub(super) fn key_in(line: &[u8]) -> Option<&'static str> {
             Shape::Key { kind, letters_min } if kind != BEARER => {
                 let key = exact(line, &hit.range(), anchor, fresh);
                 let Some(key) = key.and_then(|key| run(line, key, letters_min)) else { continue };
-                // Manuals mark the keys that are for everybody to see.
+                // Manuals mark public example keys.
                 let is_example = line[..key.end].ends_with(b"EXAMPLE");
                 if !is_example && is_drawn(&line[hit.end()..key.end]) {
                     return Some(kind);
@@ -176,7 +177,8 @@ pub(super) fn key_in(line: &[u8]) -> Option<&'static str> {
     None
 }
 
-/// Whether letters look drawn at random: a name made of words has no digits and is not in capitals.
+/// Returns whether characters look random: a name made of words has no digits and is not in
+/// capitals.
 fn is_drawn(letters: &[u8]) -> bool {
     letters.iter().any(u8::is_ascii_digit) || !letters.iter().any(u8::is_ascii_lowercase)
 }
@@ -185,14 +187,14 @@ const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// A key's anchor means something in its own case only; the word before a token in any.
+/// Checks a key's anchor, which counts only in its own case; the word before a token counts in any.
 fn exact(line: &[u8], hit: &Range<usize>, anchor: &str, fresh: bool) -> Option<Range<usize>> {
     let word = anchor.ends_with(' ') || anchor.contains('/');
     let same = word || &line[hit.clone()] == anchor.as_bytes();
     (fresh && same).then(|| if word { hit.end..hit.end } else { hit.clone() })
 }
 
-/// `range` with the letters after it, if there are enough of them.
+/// Extends `range` by the characters after it, if there are enough of them.
 fn run(line: &[u8], range: Range<usize>, letters_min: usize) -> Option<Range<usize>> {
     let letters = |byte: &u8| is_base64(*byte) || matches!(byte, b'.' | b'~');
     let letters = line[range.end..].iter().take_while(|byte| letters(byte)).count();
@@ -220,12 +222,13 @@ fn private_key(line: &[u8], begin: Range<usize>) -> Option<Range<usize>> {
     Some(begin.start..end)
 }
 
-/// Part of the body of a private key; also as JSON writes the ends of its lines.
+/// Returns whether a byte may be in the body of a private key, including line ends as JSON escapes
+/// them.
 pub(super) const fn is_key_body(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\')
 }
 
-/// Whether a private key begins on a line and goes on after it.
+/// Returns whether a private key begins on a line and continues after it.
 pub(super) fn opens_key(line: &[u8], found: &[Found]) -> bool {
     found.last().is_some_and(|Found { range, kind }| {
         *kind == Some(PRIVATE_KEY)
@@ -234,7 +237,7 @@ pub(super) fn opens_key(line: &[u8], found: &[Found]) -> bool {
     })
 }
 
-/// From after its name to the value of something: over a quote, `:` or `=`, spaces.
+/// The position of an assigned value, after the name, a quote, `:` or `=`, and spaces.
 struct Given {
     at: usize,
     quote: Option<u8>,
@@ -301,12 +304,12 @@ fn assignment(line: &[u8], name_end: usize, plain_words: bool) -> Option<Range<u
         .then_some(range)
 }
 
-/// Whether a value is a path from the root, from a home or from here.
+/// Returns whether a value is a path from the root, from a home folder or from the current one.
 fn is_folder(value: &[u8]) -> bool {
     [b"/".as_slice(), b"~", b"./", b"../"].iter().any(|start| value.starts_with(start))
 }
 
-/// Whether a value looks like a secret and not like a type, a variable or a call.
+/// Returns whether a value looks like a secret and not like a type, a variable or a call.
 fn is_secret(value: &[u8], given: &Given, plain_words: bool) -> bool {
     let literal = given.quote.is_some() || given.tight;
     let long = if literal { 4 } else { 8 };

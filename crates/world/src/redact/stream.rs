@@ -1,23 +1,24 @@
-//! Redaction of text that comes in pieces: line by line, so that a secret that two pieces share
-//! is found, and so that what is written shows up when its line ends.
+//! Redaction of text that comes in chunks: line by line, so that a secret across two chunks is
+//! found, and so that each line is shown when it ends.
 
 use super::Redactor;
 use super::shapes::is_key_body;
 
-/// A line that is longer is treated in parts.
+/// Maximum length of a line, in bytes; a longer one is processed in parts.
 const LINE_BYTES_MAX: usize = 64 * 1_024;
-/// How much of such a line is kept back for its next part; shapes are hardly ever longer.
+/// Number of bytes of such a line that are held back for its next part; shapes are hardly ever
+/// longer.
 const KEPT_BYTES: usize = 8 * 1_024;
-/// The longest private key, in lines.
+/// Maximum length of a private key, in lines.
 const KEY_LINES_MAX: u32 = 256;
 
-/// A text under way.
+/// A redaction in progress.
 #[derive(Debug)]
 pub struct Stream<'r> {
     redactor: &'r Redactor,
-    /// The line that has not ended.
+    /// The line that has not ended yet.
     pending: Vec<u8>,
-    /// How many more lines may belong to a private key that has begun.
+    /// Number of further lines that may belong to a private key that has begun.
     key_lines: u32,
 }
 
@@ -26,7 +27,7 @@ impl<'r> Stream<'r> {
         Self { redactor, pending: Vec::new(), key_lines: 0 }
     }
 
-    /// Takes in the next piece and gives out what can no longer change.
+    /// Takes in the next chunk and returns the output that can no longer change.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         let mut clean = Vec::with_capacity(piece.len());
         let mut rest = piece;
@@ -48,7 +49,7 @@ impl<'r> Stream<'r> {
         clean
     }
 
-    /// What is left when no more comes.
+    /// Returns the rest of the output at the end of the text.
     pub fn finish(mut self) -> Vec<u8> {
         let mut clean = Vec::new();
         let line = std::mem::take(&mut self.pending);
@@ -62,7 +63,7 @@ impl<'r> Stream<'r> {
         KEPT_BYTES.max(self.redactor.longest)
     }
 
-    /// One line, with its end where it has one.
+    /// Redacts one line, with its line end if it has one.
     fn line(&mut self, line: &[u8], clean: &mut Vec<u8>) {
         let rest = if self.key_lines > 0 { self.key(line) } else { line };
         if self.redactor.line(rest, clean) {
@@ -70,7 +71,7 @@ impl<'r> Stream<'r> {
         }
     }
 
-    /// What of a line does not belong to the private key that began before it.
+    /// Returns the part of a line that does not belong to the private key that began before it.
     fn key<'l>(&mut self, line: &'l [u8]) -> &'l [u8] {
         self.key_lines -= 1;
         if let Some(at) = memchr::memmem::find(line, b"-----END ") {
@@ -93,7 +94,7 @@ impl<'r> Stream<'r> {
         line
     }
 
-    /// The first part of a line that does not end.
+    /// Redacts the first part of a line that does not end.
     fn part(&mut self, clean: &mut Vec<u8>) {
         let cut = self.redactor.cut(&self.pending, self.pending.len() - self.kept());
         let rest = self.pending.split_off(cut);
