@@ -1,4 +1,4 @@
-//! Everything together: the routes, who is let through to them, and within which limits.
+//! Assembles the application: the routes, the access checks before them, and the limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +19,12 @@ use crate::problem::Problem;
 use crate::ready::ready;
 use crate::site::Site;
 
-/// The longest body.
+/// Maximum size of a request body, in bytes.
 const BODY_BYTES_MAX: usize = 1_024 * 1_024;
-/// A request is answered within this time, one that waits for an answer included; a stream has begun
-/// by then.
+/// Timeout of a request, including one that waits for an answer; a stream has begun by then.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(65);
 
-/// A site behind its door.
+/// Returns the router of a site, with its access checks.
 pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
     let behind = |routes: Router<Shared>, open| match open {
         For::Programs => {
@@ -56,7 +55,7 @@ pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
         .with_state(site)
 }
 
-/// For whom a group of routes is.
+/// The audience of a group of routes.
 enum For {
     Programs,
     People,
@@ -72,7 +71,7 @@ async fn in_time(request: Request, next: Next) -> Response {
     }
 }
 
-/// What nobody knows.
+/// Responds to an unknown path.
 async fn nothing(address: Uri) -> Response {
     let problem = Problem::new(StatusCode::NOT_FOUND, "there is no such page");
     if address.path().starts_with("/api/") {

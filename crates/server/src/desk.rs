@@ -1,4 +1,4 @@
-//! Where people's wishes about a project are handed in.
+//! The interface through which the server submits commands to a project.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use unstuck_runner::notify::Tested;
 use unstuck_runner::{Look, Looked, Undecided};
 use unstuck_store::tables::TaskRow;
 
-/// Whoever decides about a project: this process, or the one that holds it.
+/// The access to the holder of a project: this process, or another one.
 #[async_trait]
 pub trait Desk: fmt::Debug + Send + Sync {
-    /// Has a command decided, and waits until the decision is on disk.
+    /// Submits a command, and waits until the decision is on disk.
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused>;
 
-    /// Starts a build of what there is to do, and sees to it that it is carried out.
-    /// What was started for the same request before is found instead.
+    /// Starts a build of the given work, and makes sure that it is carried out. If the same request
+    /// has started a build before, returns that one.
     async fn start(&self, work: Wanted, order: Order) -> Result<BuildId, Refused>;
 
-    /// Has the start of a build decided. The same order once more finds the build that came of it.
+    /// Submits the start of a build. A repeated order returns the build that it started before.
     async fn begin(&self, start: Command, order: Order) -> Result<BuildId, Refused> {
         let events = self.command(order.clone().wants(start)).await?;
         if let Some(build) = events.iter().find_map(|recorded| recorded.event.starts()) {
@@ -33,7 +33,7 @@ pub trait Desk: fmt::Debug + Send + Sync {
         self.begun(&order).await?.ok_or(Refused::ChangingHands)
     }
 
-    /// The build that came of this very order before.
+    /// Returns the build that this very order started before.
     async fn begun(&self, order: &Order) -> Result<Option<BuildId>, Refused> {
         let Some(request) = &order.request else { return Ok(None) };
         match self.look(Look::Taken { request: request.clone() }).await? {
@@ -42,102 +42,102 @@ pub trait Desk: fmt::Debug + Send + Sync {
         }
     }
 
-    /// There are answers to take up. Whether somebody is there who acts on them at once; where
-    /// nobody is, the next one who takes the project up finds them.
+    /// Tells the holder that there are answers to process. Returns whether a process acts on them
+    /// at once; if none does, the next holder of the project finds them.
     async fn take_answers(&self) -> Result<bool, Refused>;
 
-    /// What a person wrote, without the secrets it may hold.
+    /// Removes secrets from a text that a person wrote.
     fn redacted(&self, text: &str) -> Arc<str>;
 
-    /// Looks something up in the state of the project.
+    /// Looks up data in the state of the project.
     async fn look(&self, look: Look) -> Result<Looked, Refused>;
 
-    /// The limits that are spoken of.
+    /// Returns the policy with the project's limits.
     fn policy(&self) -> Arc<Policy>;
 
-    /// The jobs as people think of them, by name.
+    /// Returns the jobs with their standings, by name.
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused>;
 
-    /// Sends a test message by each way of notifying that is set up, and tells what came of it.
+    /// Sends a test message through each configured channel, and returns the outcomes.
     async fn test_notifications(&self) -> Result<Vec<Tested>, Refused>;
 
-    /// Whether the project is carried on as it should be, besides its store.
+    /// Returns whether the project is carried on as it should be, besides its store.
     async fn ready(&self) -> Result<(), NotReady>;
 }
 
-/// Why a project is not carried on.
+/// The reason why a project is not carried on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotReady {
-    /// What it remembers cannot be read or written.
+    /// The store cannot be read or written.
     #[error("the store of a project cannot be used")]
     Store,
-    /// There is no room where its files are.
+    /// The disk with its files is full.
     #[error("there is no room left on the disk of a project")]
     Disk,
-    /// No process decides about it.
+    /// No process holds the project.
     #[error("no process holds a project and answers")]
     Holder,
-    /// It has jobs, and no process runs them.
+    /// The project has jobs, and no process runs them.
     #[error("no process runs the jobs of a project at their times")]
     Jobs,
 }
 
-/// What somebody wants to be done.
+/// The work that a client wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// A goal, in a few words.
     Goal(String),
-    /// What is written in these files and folders of the project; without any, in its usual folder.
+    /// Files and folders of the project that describe the work; if empty, its usual folder.
     Files(Vec<String>),
 }
 
-/// A job as people think of it.
+/// A job with its standing, as people see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JobStanding {
-    /// Its name.
+    /// The name of the job.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the job.
     pub title: String,
-    /// Where it stands, in a word.
+    /// The standing, in a word.
     pub standing: Stand,
-    /// The same in a sentence.
+    /// The standing, in a sentence.
     pub detail: String,
-    /// When it runs, as it was written.
+    /// The schedule, as it was written.
     pub schedule: Option<String>,
-    /// When it is due.
+    /// The time at which the job is due.
     pub next: Option<Time>,
-    /// What was ever done with it; absent while nobody has taken it into care.
+    /// The stored row of its task; absent until a holder has taken up the job.
     pub row: Option<TaskRow>,
 }
 
 impl JobStanding {
-    /// What the engine calls it.
+    /// Returns the id of its task in the engine.
     pub fn task(&self) -> Option<TaskId> {
         self.row.as_ref().map(|row| row.id)
     }
 
-    /// Whether it is left alone when its time comes.
+    /// Returns whether the job is held, that is, skipped when it is due.
     pub fn is_held(&self) -> bool {
         self.row.as_ref().is_some_and(|row| row.moved.held)
     }
 }
 
-/// Where a job stands.
+/// The standing of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stand {
-    /// It is at work or about to be.
+    /// The job runs or is about to.
     Running,
-    /// It has nothing to do until its time comes.
+    /// The job waits for its time.
     Idle,
-    /// A person is needed.
+    /// The operator is needed.
     NeedsAttention,
-    /// Nobody runs it.
+    /// No process runs the job.
     Stopped,
 }
 
 impl Stand {
-    /// As people call it.
+    /// Returns the label that people read.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "Running",
@@ -148,33 +148,33 @@ impl Stand {
     }
 }
 
-/// Why something was not done.
+/// The reason why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// It does not fit the state things are in.
+    /// The request does not fit the current state.
     #[error("{0}")]
     NotNow(String),
     /// The key of an action was used for another one.
     #[error("{0}")]
     KeyReused(String),
-    /// A request came again and said something else.
+    /// An idempotency key came again with another request.
     #[error("{0}")]
     RequestReused(String),
-    /// There is no such thing.
+    /// The named object does not exist.
     #[error("there is no {what} {name}")]
     Unknown {
-        /// What was looked for.
+        /// The kind of object.
         what: &'static str,
-        /// By which name.
+        /// The name in the request.
         name: String,
     },
-    /// What was asked makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Malformed(String),
-    /// Whoever decides is coming or going; it can be tried again in a moment.
+    /// The holder is starting or stopping; a retry may work in a moment.
     #[error("the project is changing hands; try again in a moment")]
     ChangingHands,
-    /// Something is in the way.
+    /// A fault prevents it.
     #[error("{0}")]
     Fault(Box<Fault>),
 }

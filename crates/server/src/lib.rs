@@ -1,8 +1,8 @@
-//! The part of Unstuck that shows: the HTTP API, the live events and the pages.
+//! The HTTP server of Unstuck: the API, the live events and the pages.
 //!
-//! A [`Site`] hosts projects. What it shows is read from their stores; what people want done goes
-//! through each project's [`Desk`], which whoever starts the server provides. Nothing is decided or
-//! performed here, and nothing that an agent wrote is ever taken for more than text.
+//! A [`Site`] hosts projects. It reads what it shows from their stores; commands of people go
+//! through each project's [`Desk`], which the caller that starts the server provides. The server
+//! decides and performs nothing itself, and treats everything that an agent wrote as plain text.
 
 mod api;
 mod app;

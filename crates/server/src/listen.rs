@@ -1,4 +1,4 @@
-//! Taking connections, within limits, until the server ends.
+//! Accepts connections, within limits, until the server stops.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,17 +18,16 @@ use tower::ServiceExt as _;
 
 use crate::auth::Peer;
 
-/// Connections at the same time. Those beyond wait in the kernel's own line.
+/// Maximum number of concurrent connections. Further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 4_096;
-/// So long somebody may take to say what they want.
+/// Timeout for reading the headers of a request.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
-/// So long a request that was begun may take to end when the server does.
+/// Maximum time that running requests get when the server stops.
 const END_WITHIN: Duration = Duration::from_secs(5);
-/// After a connection could not be taken, for want of descriptors, say.
+/// Pause after a connection could not be accepted, for example because descriptors ran out.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `stop`; then streams are told, requests that were begun are ended, and no more are
-/// taken.
+/// Serves until `stop`; then ends streams, finishes running requests, and accepts no more.
 pub async fn serve(listener: TcpListener, app: Router, stop: CancellationToken) -> io::Result<()> {
     let (graceful, room) = (GracefulShutdown::new(), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
     loop {
@@ -55,7 +54,7 @@ pub async fn serve(listener: TcpListener, app: Router, stop: CancellationToken) 
         });
     }
     drop(listener);
-    // Whoever takes longer is cut off.
+    // Connections that take longer are closed.
     let _ = time::timeout(END_WITHIN, graceful.shutdown()).await;
     Ok(())
 }
@@ -65,7 +64,7 @@ fn connection(
     peer: SocketAddr,
     app: Router,
 ) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + Send {
-    // Small frames go out at once; a connection without it is only slower.
+    // Small frames are sent at once; without this option a connection is only slower.
     let _ = stream.set_nodelay(true);
     let with_peer = move |mut request: axum::http::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));

@@ -1,8 +1,7 @@
-//! What a monitoring system reads: numbers about the projects and about the server, as Prometheus
-//! has them.
+//! Metrics of the projects and of the server, in the Prometheus text format.
 //!
-//! They are read from the tables when they are asked for; only the traffic is counted here. Failures
-//! are told by code and never by signature: there is no end to those.
+//! They are read from the tables on each request; only the traffic is counted here. Failures are
+//! labeled by code and never by signature, because the number of signatures is unbounded.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,17 +20,17 @@ use crate::auth::{Caller, Role};
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// The format, as its readers ask for it.
+/// The content type of the format.
 const FORMAT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-/// Classes of statuses, the first of which is never sent to the end.
+/// Number of status classes, from 1xx to 5xx; the first is never sent as a final status.
 const CLASSES: usize = 5;
 
-/// What goes through the server.
+/// Counters of the server's traffic.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    /// Responses by the first digit of their status.
+    /// Number of responses by the first digit of their status.
     responses: [AtomicU64; CLASSES],
-    /// Streams that were begun.
+    /// Number of streams that were begun.
     streams: AtomicU64,
 }
 
@@ -46,14 +45,14 @@ impl Traffic {
     }
 }
 
-/// Counts what is answered.
+/// Counts each response.
 pub(crate) async fn counted(State(site): State<Shared>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     site.traffic.count(&response);
     response
 }
 
-/// All numbers that somebody may see.
+/// Responds with all metrics that the caller may see.
 pub(crate) async fn show(State(site): State<Shared>, caller: Caller) -> Result<Response, Problem> {
     caller.needs(Role::Viewer)?;
     let mut all = Families::default();
@@ -93,7 +92,7 @@ pub(crate) async fn show(State(site): State<Shared>, caller: Caller) -> Result<R
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, FORMAT)], all.0).into_response())
 }
 
-/// The numbers of one project.
+/// The figures of one project.
 #[derive(Debug, Default)]
 struct Numbers {
     questions: u64,
@@ -104,7 +103,7 @@ struct Numbers {
     failures: BTreeMap<Code, u64>,
 }
 
-/// A number that every project has one of: its name, kind, meaning, and where it is.
+/// A metric with one value per project: its name, type, help text, and value.
 type Family = (&'static str, &'static str, &'static str, fn(&Numbers) -> u64);
 
 impl Numbers {
@@ -147,7 +146,7 @@ impl Numbers {
     }
 }
 
-/// Families of numbers, as text.
+/// The text of all metrics.
 #[derive(Debug, Default)]
 struct Families(String);
 
@@ -166,7 +165,7 @@ impl Families {
     }
 }
 
-/// The value of a label, as the format wants it.
+/// Escapes the value of a label.
 fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }

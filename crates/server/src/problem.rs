@@ -1,4 +1,4 @@
-//! Errors as programs read them: problem details (RFC 9457).
+//! Errors of the API as problem details (RFC 9457).
 
 use std::borrow::Cow;
 
@@ -12,34 +12,34 @@ use unstuck_store::StoreError;
 
 use crate::desk::Refused;
 
-/// What went wrong with a request: what, where, and what to do next.
+/// An error response: what went wrong, where, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
-    /// What kind of problem it is, as a link.
+    /// The kind of problem, as a URI.
     #[serde(rename = "type")]
     kind: Cow<'static, str>,
-    /// The same for everything of this kind.
+    /// The title, which is the same for all problems of this kind.
     title: Cow<'static, str>,
-    /// The status of the response.
+    /// The HTTP status of the response.
     status: u16,
-    /// What it is in this case.
+    /// The explanation of this occurrence.
     detail: String,
-    /// What to do next.
+    /// The next step for the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
-    /// The failure among all that Unstuck knows, where it is one of them.
+    /// The error code, if it is one that Unstuck knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<Code>,
-    /// Where such failures come from.
+    /// The category of that error code.
     #[serde(skip_serializing_if = "Option::is_none")]
     category: Option<Category>,
-    /// After how many seconds it may be tried again.
+    /// Seconds until the request may be retried.
     #[serde(skip)]
     retry_after_seconds: Option<u64>,
 }
 
 impl Problem {
-    /// A problem of a status, told for this case.
+    /// Makes a problem with a status and an explanation.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
             kind: Cow::Borrowed("about:blank"),
@@ -53,52 +53,52 @@ impl Problem {
         }
     }
 
-    /// With its next step.
+    /// Adds the next step.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// As one of the failures that Unstuck knows.
+    /// Adds an error code and its category.
     #[must_use]
     pub fn code(self, code: Code) -> Self {
         Self { code: Some(code), category: Some(code.row().category), ..self }
     }
 
-    /// Not before this many seconds.
+    /// Adds the number of seconds until a retry.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after_seconds: Some(seconds), ..self }
     }
 
-    /// There is no such thing, or it is not for the eyes of whoever asks.
+    /// Makes the problem for an object that does not exist, or that the caller may not see.
     pub fn unknown(what: &str, name: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::NOT_FOUND, format!("there is no {what} {name}"))
     }
 
-    /// The status of the response.
+    /// Returns the HTTP status.
     pub const fn status(&self) -> u16 {
         self.status
     }
 
-    /// What it is in this case.
+    /// Returns the explanation of this occurrence.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// What it is and what to do next, as a person reads it.
+    /// Returns the explanation and the next step as sentences for a person.
     pub fn sentences(&self) -> String {
         let hint = self.hint.as_deref().map(|hint| format!(" {}", sentence(hint)));
         format!("{}{}", sentence(&self.detail), hint.unwrap_or_default())
     }
 
-    /// What to do next.
+    /// Returns the next step, if there is one.
     pub fn next_step(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }
 
-/// It begins with a capital letter and ends with a full stop.
+/// Formats a text as a sentence: with a capital letter at the beginning and a full stop at the end.
 pub(crate) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

@@ -1,7 +1,6 @@
-//! Whether the server can do what it is there for: what each project needs is there, and so is what
-//! the next request needs.
+//! The readiness check: each project's needs are met, and so are those of the next request.
 //!
-//! The answer is open to everybody, so it names no project; the log does.
+//! The response is public, so it names no project; the log does.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -12,12 +11,12 @@ use crate::api::Shared;
 use crate::desk::NotReady;
 use crate::site::Room;
 
-/// Descriptors that are left for files, agents and whoever asks next.
+/// Minimum number of free descriptors, for files, agents and further requests.
 const DESCRIPTORS_LEFT_MIN: u64 = 32;
-/// The descriptors of this process, as a folder.
+/// The folder that lists the descriptors of this process.
 const DESCRIPTORS: &str = "/dev/fd";
 
-/// Says that it is ready, or the first thing that is in the way.
+/// Responds that the server is ready, or with the first obstacle.
 pub(crate) async fn ready(State(site): State<Shared>) -> Response {
     if site.stop.is_cancelled() {
         return not_ready(&"it is ending");
@@ -47,7 +46,8 @@ fn not_ready(why: &dyn std::fmt::Display) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response()
 }
 
-/// How many more descriptors this process may open. A system that does not tell sets no limit here.
+/// Returns the number of descriptors that this process may still open. A system that does not tell
+/// counts as unlimited.
 fn descriptors_left() -> u64 {
     let Some(most) = getrlimit(Resource::Nofile).current else { return u64::MAX };
     match std::fs::read_dir(DESCRIPTORS) {

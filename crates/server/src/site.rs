@@ -1,4 +1,4 @@
-//! What a server shows: some projects, each with its store, its desk and its live events.
+//! A site: the projects of a server, each with its store, its desk and its live events.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,33 +15,33 @@ use crate::desk::Desk;
 use crate::events::{Cursor, Hub};
 use crate::metrics::Traffic;
 
-/// A project that is to be shown.
+/// A project to be shown.
 #[derive(Debug)]
 pub struct Hosted {
-    /// Its name, which the store knows it by.
+    /// The name of the project in its store.
     pub name: Arc<str>,
-    /// Where it is remembered.
+    /// The store of the project.
     pub store: Arc<dyn Store>,
-    /// Where wishes about it are handed in.
+    /// The desk that takes commands about it.
     pub desk: Arc<dyn Desk>,
-    /// Who reads its questions.
+    /// The readers of its questions.
     pub audience: Audience,
 }
 
-/// Who reads the questions of a project.
+/// The readers of a project's questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audience {
-    /// People who read commands and their output: what a question rests on is open below it.
+    /// People who read commands and their output: the evidence below a question is open.
     #[default]
     Developer,
-    /// People who do not: it is folded.
+    /// Other people: the evidence is folded.
     Plain,
 }
 
 /// A project that is shown.
 #[derive(Debug)]
 pub(crate) struct Room {
-    /// Its name, which the store knows it by.
+    /// The name of the project in its store.
     pub(crate) name: Arc<str>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) desk: Arc<dyn Desk>,
@@ -49,20 +49,20 @@ pub(crate) struct Room {
     pub(crate) audience: Audience,
 }
 
-/// Everything a server shows.
+/// All projects that a server shows.
 pub struct Site {
     rooms: BTreeMap<Arc<str>, Arc<Room>>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Changes when something happens in any of them.
+    /// A counter that changes when an event arrives in any project.
     pub(crate) tick: watch::Sender<u64>,
     pub(crate) traffic: Traffic,
     pub(crate) kept: Kept,
-    /// The server ends.
+    /// The token that is cancelled when the server stops.
     pub(crate) stop: CancellationToken,
 }
 
 impl Site {
-    /// A site of these projects, whose events are read until `stop`.
+    /// Opens a site of these projects, and reads their events until `stop`.
     pub async fn open(
         projects: impl IntoIterator<Item = Hosted>,
         clock: Arc<dyn Clock>,
@@ -87,17 +87,17 @@ impl Site {
         }))
     }
 
-    /// The projects that somebody may see, in the order of their names.
+    /// Returns the projects that a caller may see, ordered by name.
     pub(crate) fn seen_by(&self, caller: &Caller) -> impl Iterator<Item = &Arc<Room>> {
         self.rooms.values().filter(|room| caller.sees(&room.name))
     }
 
-    /// One project, if somebody may see it. To others it does not exist.
+    /// Returns a project, if the caller may see it. For others it does not exist.
     pub(crate) fn room(&self, caller: &Caller, name: &str) -> Option<&Arc<Room>> {
         self.rooms.get(name).filter(|room| caller.sees(&room.name))
     }
 
-    /// How far the journals have come that somebody may see.
+    /// Returns the position of all journals that a caller may see.
     pub(crate) fn position(&self, caller: &Caller) -> Cursor {
         let mut cursor = Cursor::default();
         for room in self.seen_by(caller) {
@@ -106,12 +106,12 @@ impl Site {
         cursor
     }
 
-    /// All of them.
+    /// Returns all projects.
     pub(crate) fn rooms(&self) -> impl Iterator<Item = &Arc<Room>> {
         self.rooms.values()
     }
 
-    /// Another process may have written something about a project.
+    /// Wakes the reader of a project's events, because another process may have written some.
     pub fn nudge(&self, project: &str) {
         if let Some(room) = self.rooms.get(project) {
             room.hub.nudge();

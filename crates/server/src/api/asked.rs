@@ -1,4 +1,4 @@
-//! A question with the answer that waits to be taken up, as every surface shows it.
+//! A question with the answer that is not processed yet, as every surface shows it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,30 +6,30 @@ use unstuck_core::engine::QuestionId;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 use unstuck_store::{Answer, Store, StoreError};
 
-/// A question, and the answer that nobody has taken up yet.
+/// A question, and its answer if that is not processed yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Asked {
     /// The question.
     #[serde(flatten)]
     pub row: QuestionRow,
-    /// What was answered, while nobody has taken it up.
+    /// The answer, until the holder has processed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
 
 impl Asked {
-    /// A question with its answer, where it is among these.
+    /// Joins a question with its answer among these.
     pub fn of(row: QuestionRow, answers: &[Answer]) -> Self {
         let answer = answers.iter().find(|answer| answer.question == row.id).cloned();
         Self { row, answer }
     }
 
-    /// Whether it still waits for somebody.
+    /// Returns whether the question still waits for an answer.
     pub const fn is_open(&self) -> bool {
         matches!(self.row.status, QuestionStatus::Pending) && self.answer.is_none()
     }
 
-    /// What everybody may read: without the error in its own words.
+    /// Removes the raw error text, which only viewers may read.
     #[must_use]
     pub fn public(mut self) -> Self {
         self.row.raw_error.clear();
@@ -38,7 +38,7 @@ impl Asked {
     }
 }
 
-/// One question of a project.
+/// Reads a question of a project.
 pub(crate) async fn read(
     store: &dyn Store,
     project: &str,

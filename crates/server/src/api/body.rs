@@ -1,4 +1,4 @@
-//! Reading what was sent, with problems that help.
+//! Extractors of request data, with helpful problems.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -12,13 +12,13 @@ use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
 
-/// A body of JSON.
+/// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
 
-/// A body of JSON that may be left out.
+/// An optional JSON body.
 pub(crate) struct MaybeBody<T>(pub(crate) T);
 
-/// What stands behind the question mark.
+/// The query parameters.
 pub(crate) struct Asks<T>(pub(crate) T);
 
 impl<T, S> FromRequest<S> for Body<T>
@@ -94,7 +94,7 @@ fn not_asked(rejected: &QueryRejection) -> Problem {
         .hint("`GET /api/openapi.json` says what each request takes")
 }
 
-/// JSON with a tag, which is the same as long as the JSON is.
+/// JSON with an entity tag, which is a hash of the JSON.
 #[derive(Debug)]
 pub(crate) struct Tagged {
     json: Bytes,
@@ -117,7 +117,7 @@ impl Tagged {
         self.json.len()
     }
 
-    /// The JSON, unless whoever asks has it already.
+    /// Responds with the JSON, or with 304 if the client has it already.
     pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
         let known = headers.get(header::IF_NONE_MATCH).map_or(&[][..], HeaderValue::as_bytes);
         let same = known.split(|byte| *byte == b',').any(|known| self.tag == known.trim_ascii());

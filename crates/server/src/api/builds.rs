@@ -1,4 +1,4 @@
-//! Builds: where they stand, and what people want of them.
+//! Builds: their state, and commands about them.
 
 use std::collections::HashSet;
 
@@ -107,7 +107,7 @@ pub(super) fn routes(api: Api) -> Api {
     )
 }
 
-/// Something with the project it is in.
+/// An item with its project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct InRoom<T> {
     /// The project.
@@ -132,13 +132,13 @@ async fn list(
     Ok(cached(&headers, &listed))
 }
 
-/// What is to be done: a goal or files, and without either the files in the usual folder.
+/// The work of a new build: a goal or files, and without either the files in the usual folder.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct NewBuild {
     /// A goal, in a few words.
     goal: Option<String>,
-    /// Files or folders with tasks, from the root of the project.
+    /// Files or folders with tasks, relative to the root of the project.
     tasks: Option<Vec<String>>,
 }
 
@@ -161,12 +161,12 @@ async fn start(at: At, Body(new): Body<NewBuild>) -> Result<Response, Problem> {
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], body).into_response())
 }
 
-/// The build that is meant.
+/// Returns the build that a path names.
 async fn found(room: &Room, build: &str) -> Result<BuildRow, Problem> {
     build_of(room, BuildId(which::number("build", 'b', build)?)).await
 }
 
-/// One build of a project.
+/// Returns a build of a project.
 pub(crate) async fn build_of(room: &Room, id: BuildId) -> Result<BuildRow, Problem> {
     let rows = room.store.builds(&room.name).await?;
     let row = rows.into_iter().find(|row| row.id == id);
@@ -214,13 +214,13 @@ async fn report(at: At, Path(build): Path<String>) -> Result<Response, Problem> 
     Ok(cached(&at.headers, &report))
 }
 
-/// What a build came to.
+/// Returns the report of a build.
 pub(crate) async fn report_of(
     site: &Shared,
     room: &Room,
     build: BuildId,
 ) -> Result<Report, Problem> {
-    // Somebody is at work while we are there.
+    // The report counts this server as a process that works on the build.
     let seen = (true, site.clock.now());
     let facts = Facts::read(room.store.as_ref(), &room.name, Some(build), seen).await?;
     facts.map(|facts| Report::of(&facts)).ok_or_else(|| Problem::unknown("build", build))
@@ -248,7 +248,7 @@ async fn kick(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     for command in kicks(&rows) {
         match at.room.desk.command(at.caller.wants(command)).await {
             Ok(more) => events.extend(more),
-            // Somebody, or the time, was quicker.
+            // Another caller, or the end of the wait, was quicker.
             Err(Refused::NotNow(_)) => {}
             Err(refused) => return Err(refused.into()),
         }

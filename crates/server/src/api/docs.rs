@@ -1,5 +1,5 @@
-//! The routes of the API and their description, from one table: what is not described is not
-//! reachable, and what is described is.
+//! The routes of the API and their description, from one table: a route is reachable if and
+//! only if it is described.
 
 use axum::Router;
 use axum::extract::Request;
@@ -15,7 +15,7 @@ use super::Shared;
 use crate::auth::{Caller, Role};
 use crate::problem::Problem;
 
-/// Where the description has its types.
+/// The location of the types in the description.
 const TYPES: &str = "/components/schemas";
 
 /// Routes, and the description that grows with them.
@@ -26,7 +26,7 @@ pub(crate) struct Api {
     taken: SchemaGenerator,
 }
 
-/// One operation.
+/// An operation of the API.
 pub(crate) struct Op {
     method: Method,
     path: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct Op {
     problems: Vec<(u16, &'static str)>,
 }
 
-/// What an operation answers with.
+/// The response of an operation.
 enum Answer {
     Json(u16, &'static str, fn(&mut SchemaGenerator) -> Schema),
     Stream(&'static str),
@@ -77,17 +77,17 @@ impl Op {
         }
     }
 
-    /// Whom it takes; by default a viewer to look and an operator to do.
+    /// Sets the required role; by default a viewer for GET and an operator for the rest.
     pub(crate) fn takes(self, role: Role) -> Self {
         Self { role, ..self }
     }
 
-    /// What may stand behind the question mark.
+    /// Sets the type of the query parameters.
     pub(crate) fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(SchemaGenerator::root_schema_for::<T>), ..self }
     }
 
-    /// A header that is read.
+    /// Adds a header parameter.
     pub(crate) fn header(mut self, name: &str, required: bool, description: &str) -> Self {
         self.parameters.push(json!({
             "name": name, "in": "header", "required": required,
@@ -96,23 +96,23 @@ impl Op {
         self
     }
 
-    /// What is sent.
+    /// Sets the type of the body.
     pub(crate) fn body<T: JsonSchema>(self) -> Self {
         Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    /// What comes back.
+    /// Sets the status and the type of the response.
     pub(crate) fn gives<T: JsonSchema>(self, status: u16, description: &'static str) -> Self {
         let schema = SchemaGenerator::subschema_for::<T>;
         Self { response: Answer::Json(status, description, schema), ..self }
     }
 
-    /// Server-sent events come back.
+    /// Declares a response of server-sent events.
     pub(crate) fn streams(self, description: &'static str) -> Self {
         Self { response: Answer::Stream(description), ..self }
     }
 
-    /// What may be wrong besides.
+    /// Adds an error response.
     pub(crate) fn problem(mut self, status: StatusCode, when: &'static str) -> Self {
         self.problems.push((status.as_u16(), when));
         self
@@ -135,7 +135,7 @@ impl Api {
         }
     }
 
-    /// One more operation.
+    /// Adds an operation.
     pub(crate) fn op(mut self, op: Op, handler: MethodRouter<Shared>) -> Self {
         let role = op.role;
         let asks = move |caller, request, next| require(role, caller, request, next);
@@ -188,7 +188,7 @@ impl Api {
         operations[method.as_str().to_ascii_lowercase()] = described.into();
     }
 
-    /// The routes, and the description of all of them.
+    /// Returns the routes, and the description of all of them.
     pub(crate) fn finish(mut self) -> (Router<Shared>, Value) {
         let mut types = self.taken.take_definitions(true);
         types.extend(self.given.take_definitions(true));
@@ -212,7 +212,7 @@ impl Api {
     }
 }
 
-/// What may be wrong with any request.
+/// Returns the error responses of every operation.
 fn general() -> Vec<(u16, &'static str)> {
     vec![
         (400, "The request cannot be understood."),
@@ -225,7 +225,7 @@ fn general() -> Vec<(u16, &'static str)> {
     ]
 }
 
-/// Lets only those through who may.
+/// Refuses callers that lack the role.
 async fn require(role: Role, caller: Caller, request: Request, next: Next) -> Response {
     match caller.needs(role) {
         Ok(()) => next.run(request).await,
@@ -233,14 +233,14 @@ async fn require(role: Role, caller: Caller, request: Request, next: Next) -> Re
     }
 }
 
-/// The parameters that a path names.
+/// Returns the parameters that a path names.
 fn path_parameters(path: &str) -> Vec<Value> {
     let named = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let parameter = |name: &str| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
     named.map(parameter).collect()
 }
 
-/// The fields of a type, each as a parameter behind the question mark.
+/// Returns the fields of a type as query parameters.
 fn query_parameters(schema: &Schema) -> Vec<Value> {
     let field = |name: &str| schema.get(name).cloned().unwrap_or_default();
     let Value::Object(properties) = field("properties") else { return Vec::new() };

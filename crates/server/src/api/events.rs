@@ -1,4 +1,4 @@
-//! Live events.
+//! Live events as server-sent streams.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -51,21 +51,21 @@ pub(super) fn routes(api: Api) -> Api {
     )
 }
 
-/// From where on.
+/// The position to start from.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct From {
-    /// The id of the last event that was read, for those who cannot send `Last-Event-ID`.
+    /// The id of the last event that was read, for clients that cannot send `Last-Event-ID`.
     after: Option<String>,
 }
 
-/// From where on, and where.
+/// The position to start from, and the project.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct FromIn {
-    /// The project. Not needed where there is only one.
+    /// The project. Not needed if there is only one.
     project: Option<String>,
-    /// The id of the last event that was read, for those who cannot send `Last-Event-ID`.
+    /// The id of the last event that was read, for clients that cannot send `Last-Event-ID`.
     after: Option<String>,
 }
 
@@ -144,7 +144,7 @@ fn one(
     Ok(stream(Follow { lanes, shown, news, stop, plain: true }))
 }
 
-/// What the reader says it has read last.
+/// Returns the position that the client has read last.
 fn last(headers: &HeaderMap, after: Option<String>) -> Option<String> {
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     header.filter(|text| !text.is_empty()).map(str::to_owned).or(after)
@@ -161,7 +161,7 @@ fn stream(follow: Follow) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that collect would hold events back.
+    // Buffering proxies would hold events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -73,7 +73,7 @@ async fn resume(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
     super::ordered(&at, Command::ReleaseJob { task }).await
 }
 
-/// The job that is meant.
+/// Returns the task of the named job.
 async fn found(at: &At, name: &str) -> Result<TaskId, Problem> {
     let jobs = at.room.desk.jobs().await?;
     let task = jobs.iter().find(|job| job.name == name).and_then(JobStanding::task);

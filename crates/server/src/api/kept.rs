@@ -1,7 +1,7 @@
-//! Answers that are asked for again and again, kept as long as they are true.
+//! A cache of responses, which are kept as long as they are valid.
 //!
-//! Many look at the same list, and it changes seldom. The store says for a few microseconds whether
-//! anything was written since; while nothing was, nothing is read, put together or hashed again.
+//! Many clients request the same list, and it changes seldom. The store tells within microseconds
+//! whether it was written since; if not, nothing is read, serialized or hashed again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,16 +15,16 @@ use crate::auth::{Caller, Reach, Role};
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// How many answers are kept.
+/// Maximum number of cached responses.
 const KEPT_MAX: usize = 128;
-/// What is longer is not kept.
+/// Maximum size of a cached response, in bytes.
 const BYTES_MAX: usize = 256 * 1_024;
 
-/// Answers that may still be true.
+/// The cached responses.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Mutex<HashMap<Asked, Known>>);
 
-/// Who asked for what: others may see something else.
+/// The cache key: the URL and the caller's permissions, because other callers may see other data.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Asked {
     address: Uri,
@@ -32,7 +32,7 @@ struct Asked {
     reach: Reach,
 }
 
-/// An answer, and what the stores were when it was made.
+/// A response, and the revisions of the stores when it was made.
 #[derive(Debug)]
 struct Known {
     revisions: Vec<u64>,
@@ -40,15 +40,15 @@ struct Known {
 }
 
 impl Kept {
-    /// The answer to a request about `rooms`: the one that is known, or what `make` makes. It must
-    /// depend on nothing but the address, what the caller may see, and these stores.
+    /// Returns the cached response to a request about `rooms`, or makes it with `make`. The
+    /// response must depend only on the URL, the caller's permissions, and these stores.
     pub(crate) async fn answer<T: Serialize>(
         &self,
         (address, headers, caller): (&Uri, &HeaderMap, &Caller),
         rooms: &[Arc<Room>],
         make: impl Future<Output = Result<T, Problem>>,
     ) -> Result<Response, Problem> {
-        // Before anything is read: what is written meanwhile makes the answer an old one.
+        // The revisions come first: a later write makes the response outdated.
         let revisions = rooms.iter().map(|room| room.store.revision()).collect::<Result<_, _>>()?;
         let asked =
             Asked { address: address.clone(), role: caller.role, reach: caller.reach.clone() };

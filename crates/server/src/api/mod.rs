@@ -1,4 +1,4 @@
-//! The API: `/api/v1`, one file for each kind of thing.
+//! The API: `/api/v1`, with one file for each kind of resource.
 
 mod asked;
 mod body;
@@ -37,10 +37,10 @@ pub(crate) use kept::Kept;
 pub(crate) use problems::{Stands, met};
 pub(crate) use questions::{Choice, give};
 
-/// What every handler has at hand.
+/// The state that every handler shares.
 pub(crate) type Shared = Arc<Site>;
 
-/// All routes of the API, and their description.
+/// Returns all routes of the API, and their description.
 pub(crate) fn routes() -> (Router<Shared>, Value) {
     let api = questions::routes(Api::new());
     let api = builds::routes(api);
@@ -51,7 +51,7 @@ pub(crate) fn routes() -> (Router<Shared>, Value) {
     events::routes(api).finish()
 }
 
-/// JSON with a tag: whoever has it already is not sent it again.
+/// Returns JSON with an entity tag: a client that has it already gets 304.
 fn cached(headers: &HeaderMap, value: &impl Serialize) -> Response {
     match Tagged::new(value) {
         Ok(tagged) => tagged.answer(headers),
@@ -59,14 +59,14 @@ fn cached(headers: &HeaderMap, value: &impl Serialize) -> Response {
     }
 }
 
-/// Has a command decided, and tells what came of it: nothing where the same request came before.
+/// Submits a command, and returns its events: none if the same request came before.
 async fn ordered(at: &At, command: Command) -> Result<Response, Problem> {
     let request = request_key::of(&at.headers, "order", &command)?;
     let events = at.room.desk.command(at.caller.order(request).wants(command)).await?;
     Ok(told(&at.room, &events))
 }
 
-/// Events, as every reader gets them.
+/// Returns events in the format that every client gets.
 fn told(room: &Room, events: &[Recorded]) -> Response {
     let events: Vec<Envelope<'_>> =
         events.iter().map(|recorded| recorded.envelope(&room.name)).collect();

@@ -1,4 +1,4 @@
-//! Requests that wait until something has happened, for a while.
+//! Requests that wait for an event, up to a limit.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use super::Shared;
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// The longest that somebody may wait with one request.
+/// Maximum number of seconds that one request may wait.
 const WAIT_SECONDS_MAX: u64 = 55;
 
-/// How long somebody waits.
+/// The time that a request waits.
 pub(super) struct Patience {
     seconds: u64,
 }
 
 impl Patience {
-    /// As long as was said; not at all where nothing was.
+    /// Parses the wait; without one, the request does not wait.
     pub(super) fn of(wait: Option<u64>) -> Result<Self, Problem> {
         let seconds = wait.unwrap_or(0);
         if seconds <= WAIT_SECONDS_MAX {
@@ -29,7 +29,7 @@ impl Patience {
             .hint("ask again when the time is over"))
     }
 
-    /// Reads something, again after each thing that happens in the project, until it is as wanted or
+    /// Calls `read`, and again after each event of the project, until the result is as wanted or
     /// the time is over.
     pub(super) async fn read<T, R>(
         &self,

@@ -1,4 +1,4 @@
-//! Problems: every error that was met, got past or not.
+//! Problems: every error that occurred, resolved or not.
 
 use std::collections::HashSet;
 
@@ -31,38 +31,38 @@ pub(super) fn routes(api: Api) -> Api {
     )
 }
 
-/// An error that was met.
+/// An error that occurred.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Met {
-    /// What recognises it when it comes again.
+    /// The signature that recognizes it when it recurs.
     pub(crate) signature: Signature,
-    /// Its code.
+    /// The error code.
     pub(crate) code: Code,
-    /// Where it stands.
+    /// The current standing.
     pub(crate) stands: Stands,
-    /// Failures that count against its tries.
+    /// Number of failures that count against its attempts.
     pub(crate) count: u32,
-    /// Failures in all.
+    /// Number of failures in all.
     pub(crate) total: u64,
-    /// When it was first seen.
+    /// The time of the first occurrence.
     pub(crate) first_seen: Time,
-    /// When it was last seen.
+    /// The time of the last occurrence.
     pub(crate) last_seen: Time,
 }
 
-/// Where an error stands.
+/// The standing of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stands {
-    /// A person is asked about it.
+    /// The operator is asked about it.
     Open,
-    /// It is being worked on.
+    /// The supervisor is working on it.
     Trying,
-    /// It was got past.
+    /// The error is resolved.
     Recovered,
 }
 
-/// The errors that a project met, the latest first.
+/// Returns the errors of a project, the latest first.
 pub(crate) async fn met(room: &Room) -> Result<Vec<Met>, Problem> {
     let asked = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;
     let asked: HashSet<&str> = asked.iter().map(|row| row.signature.as_str()).collect();

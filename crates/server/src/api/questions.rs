@@ -25,7 +25,7 @@ use crate::auth::{Caller, Role};
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// The longest guidance.
+/// Maximum length of guidance, in characters.
 const GUIDANCE_CHARS_MAX: usize = 10_000;
 
 pub(super) fn routes(api: Api) -> Api {
@@ -76,47 +76,47 @@ pub(super) fn routes(api: Api) -> Api {
     )
 }
 
-/// Which questions are wanted.
+/// The questions that are wanted.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Which {
-    /// Only those of this project.
+    /// Only questions of this project.
     project: Option<String>,
-    /// Only those that stand like this.
+    /// Only questions with this status.
     status: Option<QuestionStatus>,
-    /// Only those after this one; with several projects it says which project they are in.
+    /// Only questions after this one; with several projects it names the project, too.
     after: Option<String>,
-    /// How many at most, up to 200.
+    /// Maximum number of questions, up to 200.
     limit: Option<u32>,
 }
 
-/// How one question is wanted.
+/// The parameters of a request for one question.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct One {
-    /// The project. Not needed where there is only one.
+    /// The project. Not needed if there is only one.
     project: Option<String>,
-    /// Wait up to so many seconds, at most 55, until it is no longer open.
+    /// Seconds to wait until the question is no longer open, at most 55.
     wait: Option<u64>,
 }
 
-/// What a person chose.
+/// The choice of a person.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
-    /// One of the values that the question offers.
+    /// A value that the question offers.
     pub(crate) decision: String,
-    /// What they want to say.
+    /// Guidance in the person's own words.
     #[serde(default)]
     pub(crate) guidance: Option<String>,
 }
 
-/// An answer that was taken down.
+/// An answer that was recorded.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answered {
     #[serde(flatten)]
     pub(crate) answer: Answer,
-    /// Whether somebody acts on it already; else it is taken up at the next start.
+    /// `true` if a process acts on it already; otherwise it is processed at the next start.
     pub(crate) taken_up: bool,
 }
 
@@ -148,7 +148,7 @@ async fn listed(
             _ => None,
         };
         start = None;
-        // One more than wanted tells whether there are more.
+        // The extra row tells whether there are more.
         let left = limit.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
         let one_more = left.saturating_add(1);
         let page =
@@ -171,7 +171,7 @@ async fn listed(
     Ok(Listed { items, next })
 }
 
-/// Where a list goes on: `shop/3`.
+/// The position at which a list continues: `shop/3`.
 struct Start {
     project: String,
     question: QuestionId,
@@ -189,7 +189,7 @@ impl Start {
     }
 }
 
-/// A question as somebody may see it.
+/// Returns a question as the caller may see it.
 fn seen(asked: Asked, caller: &Caller) -> Asked {
     if caller.may(Role::Viewer) { asked } else { asked.public() }
 }
@@ -223,7 +223,7 @@ async fn answer(
     Ok(Json(given))
 }
 
-/// Takes a person's answer down, and has it taken up.
+/// Records a person's answer, and tells the holder about it.
 pub(crate) async fn give(
     site: &Shared,
     room: &Room,
@@ -251,7 +251,7 @@ pub(crate) async fn give(
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
             .hint("say in `guidance` what to do"));
     }
-    // It is kept, and told to an agent: a key belongs into the environment.
+    // The guidance is stored, and sent to an agent: a key belongs into the environment.
     let guidance = guidance.map(|words| room.desk.redacted(words));
     let (by, at) = (Arc::clone(&caller.name), site.clock.now());
     let answer = Answer { question, decision, guidance, by, at };
@@ -266,7 +266,7 @@ pub(crate) async fn give(
         }
         AnswerError::Store(error) => error.into(),
     })?;
-    // From here on the answer is given: whatever happens now, it is taken up sometime.
+    // From here on the answer is recorded: it will be processed, whatever happens now.
     let taken_up = room.desk.take_answers().await.unwrap_or(false);
     Ok(Answered { answer, taken_up })
 }

@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a request that is sent once more is recognised.
+//! The `Idempotency-Key` header, which recognizes a repeated request.
 
 use std::sync::Arc;
 
@@ -8,15 +8,16 @@ use unstuck_core::plan::Request;
 
 use crate::problem::Problem;
 
-/// The header.
+/// The name of the header.
 pub(super) const NAME: &str = "Idempotency-Key";
-/// What it is, for the description.
+/// The description of the header.
 pub(super) const SAYS: &str = "A new random text for each thing that is told. The same once more, after \
     an answer that was lost, is taken once.";
-/// The longest key.
+/// Maximum length of a key, in characters.
 const CHARS_MAX: usize = 200;
 
-/// The request, if it has a key. What it says is told from something else by all of it.
+/// Returns the idempotency key of a request, if it has one, with a digest of the whole request that
+/// tells it from another one.
 pub(super) fn of(
     headers: &HeaderMap,
     about: &str,
@@ -31,7 +32,7 @@ pub(super) fn of(
     Ok(Some(Request { key: Arc::from(key), said: digest(about, said) }))
 }
 
-/// The same where a request cannot be without one.
+/// Returns the idempotency key of a request that requires one.
 pub(super) fn required(
     headers: &HeaderMap,
     about: &str,
@@ -43,9 +44,9 @@ pub(super) fn required(
     })
 }
 
-/// Recognises what was said.
+/// Returns a digest of a request.
 pub(super) fn digest(about: &str, said: &impl Serialize) -> u64 {
-    // Fields are written in their order, so the same words always come to the same.
+    // Fields are serialized in their order, so that equal requests have equal digests.
     let said = serde_json::to_vec(&(about, said)).unwrap_or_default();
     let mut first = [0; 8];
     first.copy_from_slice(&blake3::hash(&said).as_bytes()[..8]);

@@ -1,4 +1,4 @@
-//! Tasks: doing one after all, leaving one out.
+//! Tasks: retrying and skipping one.
 
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -36,7 +36,7 @@ async fn skip(at: At, Path((build, task)): Path<(String, String)>) -> Result<Res
     super::ordered(&at, Command::Skip { task }).await
 }
 
-/// The task that is meant.
+/// Returns the id of the named task, if it belongs to the build.
 async fn found(at: &At, build: &str, task: &str) -> Result<TaskId, Problem> {
     let build = BuildId(which::number("build", 'b', build)?);
     let id = TaskId(which::number("task", 't', task)?);

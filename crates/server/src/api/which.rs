@@ -1,4 +1,4 @@
-//! Which project and which thing a request means.
+//! Resolves the project and the resource that a request names, and paginates lists.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::site::{Room, Site};
 
-/// Most rows of a list that come at once.
+/// Maximum number of rows of a page.
 pub(crate) const LIMIT_MAX: u32 = 200;
-/// So many come where nobody says.
+/// Default number of rows of a page.
 const LIMIT: u32 = 50;
-/// How many names are enough to choose from.
+/// Maximum number of project names in a hint.
 const NAMES_MAX: usize = 5;
 
-/// Which project is meant.
+/// The project of a request.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct InProject {
-    /// The project. Not needed where there is only one.
+    /// The project. Not needed if there is only one.
     #[serde(default)]
     pub(crate) project: Option<String>,
 }
@@ -38,11 +38,11 @@ pub(crate) struct At<Q = InProject> {
     pub(crate) caller: Caller,
     pub(crate) room: Arc<Room>,
     pub(crate) headers: HeaderMap,
-    /// What stood behind the question mark.
+    /// The query parameters.
     pub(crate) asks: Q,
 }
 
-/// What may name a project.
+/// Query parameters that may name a project.
 pub(crate) trait NamesProject: DeserializeOwned {
     fn project(&self) -> Option<&str>;
 }
@@ -70,30 +70,30 @@ impl<Q: NamesProject> FromRequestParts<Shared> for At<Q> {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Listed<T> {
     /// The rows.
     pub(crate) items: Vec<T>,
-    /// Give this as `after` to get the next ones; absent where these were the last.
+    /// The value of `after` for the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
 
-/// Which part of a list is wanted.
+/// The page of a list that is wanted.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Part {
-    /// The project. Not needed where there is only one; a list of all projects has all of them.
+    /// The project. Not needed if there is only one; without it, a list covers all projects.
     pub(crate) project: Option<String>,
-    /// Only what comes after this: what the list before gave as `next`.
+    /// The `next` of the previous page.
     pub(crate) after: Option<String>,
-    /// How many at most, up to 200; 50 where nobody says.
+    /// Maximum number of rows, up to 200; 50 by default.
     pub(crate) limit: Option<u32>,
 }
 
 impl Part {
-    /// The part of all `items`, each of which has a name of its own.
+    /// Returns the page of all `items`, each of which has a unique name.
     pub(crate) fn of<T>(
         &self,
         items: Vec<T>,
@@ -114,13 +114,13 @@ impl Part {
     }
 }
 
-/// A list goes on only where one stopped.
+/// Returns the problem for an `after` that no page gave as `next`.
 pub(crate) fn no_such_start() -> Problem {
     let detail = "`after` is what the list before gave as `next`";
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
 }
 
-/// How many rows are wanted.
+/// Returns the number of rows of a page.
 pub(crate) fn limit(wanted: Option<u32>) -> Result<u32, Problem> {
     match wanted {
         None => Ok(LIMIT),
@@ -132,7 +132,7 @@ pub(crate) fn limit(wanted: Option<u32>) -> Result<u32, Problem> {
     }
 }
 
-/// The one project that is meant.
+/// Returns the one project that a request means.
 pub(crate) fn room(
     site: &Site,
     caller: &Caller,
@@ -156,7 +156,7 @@ pub(crate) fn room(
     }
 }
 
-/// The projects that are meant: the named one, or all that somebody may see.
+/// Returns the named project, or all that the caller may see.
 pub(crate) fn rooms(
     site: &Site,
     caller: &Caller,
@@ -168,7 +168,7 @@ pub(crate) fn rooms(
     }
 }
 
-/// The number of a thing: `q3` or `3`.
+/// Parses the number of a resource: `q3` or `3`.
 pub(crate) fn number<T: FromStr>(what: &str, letter: char, text: &str) -> Result<T, Problem> {
     let digits = text.strip_prefix(letter).unwrap_or(text);
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -176,7 +176,7 @@ pub(crate) fn number<T: FromStr>(what: &str, letter: char, text: &str) -> Result
     number.ok_or_else(|| Problem::unknown(what, shortened(text)))
 }
 
-/// A name that somebody sent, short enough to be said again.
+/// Shortens a name from a request, for a message.
 fn shortened(text: &str) -> String {
     text.chars().take(60).filter(|char| !char.is_control()).collect()
 }

@@ -1,4 +1,4 @@
-//! The file of tokens: its form, and what in it cannot be right.
+//! The format of the token file, and its consistency checks.
 
 use std::path::Path;
 
@@ -9,36 +9,36 @@ use super::caller::{Caller, Reach, Role};
 use super::error::AccessError;
 use super::token::{TokenHash, TokenId};
 
-/// The form that this Unstuck writes.
+/// The version of the format that this Unstuck writes.
 const VERSION: u32 = 1;
 
-/// A token as it is kept.
+/// A token as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenEntry {
-    /// Its name among the others.
+    /// The id, which is unique.
     pub id: TokenId,
-    /// Who uses it, as answers record it.
+    /// The name of its user, as answers record it.
     pub name: String,
-    /// What it lets do.
+    /// The role that it grants.
     pub role: Role,
-    /// Which projects it lets see.
+    /// The projects that it gives access to.
     pub reach: Reach,
-    /// When it was made, or made anew.
+    /// The time at which it was made or last rotated.
     pub created_at: Time,
-    /// From when on it lets nobody in.
+    /// The time at which it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
     pub(super) hash: TokenHash,
 }
 
 impl TokenEntry {
-    /// Whether it lets anybody in.
+    /// Returns whether the token is valid at this time.
     pub fn is_good(&self, now: Time) -> bool {
         self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// Whoever shows it.
+    /// Returns the caller that this token authenticates.
     pub(super) fn caller(&self) -> Caller {
         Caller { name: self.name.as_str().into(), role: self.role, reach: self.reach.clone() }
     }
@@ -49,15 +49,15 @@ impl TokenEntry {
 #[serde(deny_unknown_fields)]
 pub(super) struct Book {
     version: u32,
-    /// The number of the next one: a number is given once.
+    /// The id of the next token: an id is used once.
     pub(super) next: u32,
-    /// The one that lies beside this file for programs of the same user.
+    /// The token that is stored beside this file in plain text for programs of the same user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) here: Option<TokenId>,
     pub(super) tokens: Vec<TokenEntry>,
 }
 
-/// All that is looked at before it is known who wrote the rest.
+/// The part that is parsed first, to recognize files of newer versions.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
@@ -68,7 +68,7 @@ impl Book {
         Self { version: VERSION, next: 1, here: None, tokens: Vec::new() }
     }
 
-    /// What a file holds.
+    /// Parses a file, and checks its version and its consistency.
     pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Self, AccessError> {
         let damaged = |why| AccessError::Damaged { path: path.to_owned(), why };
         let wrong = |error: serde_json::Error| damaged(error.to_string());
@@ -87,7 +87,7 @@ impl Book {
         self.tokens.iter().find(|entry| entry.id == id)
     }
 
-    /// A token that cannot be there like that.
+    /// Returns a token whose id is a duplicate or was never assigned.
     fn contradiction(&self) -> Option<TokenId> {
         let wrong = |entry: &&TokenEntry| {
             let same = self.tokens.iter().filter(|other| other.id == entry.id).count();

@@ -1,4 +1,4 @@
-//! Somebody who asks.
+//! The authenticated caller of a request, with its role and its projects.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,53 +9,54 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{Command, Order};
 use unstuck_core::plan::Request;
 
-/// What somebody may do. Each may do what those before it may.
+/// The permissions of a caller. Each role includes those before it.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Reads and answers questions, sees how the work stands and the report.
+    /// Reads and answers questions, sees the state of the work and the report.
     Answerer,
-    /// Sees everything, technical detail included.
+    /// Sees everything, including technical detail.
     Viewer,
     /// Starts, holds and ends work, and makes tokens.
     Operator,
 }
 
-/// Which projects somebody may see.
+/// The projects that a caller may see.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// All that are there.
+    /// All projects of the server.
     All,
-    /// These.
+    /// Only these projects.
     Only(BTreeSet<Arc<str>>),
 }
 
-/// Somebody who asks, and was let in.
+/// The authenticated caller of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Their name, as answers record it.
+    /// The name, as answers record it.
     pub name: Arc<str>,
-    /// What they may do.
+    /// The role, which decides what the caller may do.
     pub role: Role,
-    /// Which projects they may see.
+    /// The projects that the caller may see.
     pub reach: Reach,
 }
 
 impl Caller {
-    /// An order of theirs, with the request that it came with.
+    /// Returns an order of this caller, with the request that it came with.
     pub fn order(&self, request: Option<Request>) -> Order {
         Order { by: Arc::clone(&self.name), request }
     }
 
-    /// Something that they want done, with who it is that does.
+    /// Adds this caller's name to a command.
     pub fn wants(&self, command: Command) -> Command {
         self.order(None).wants(command)
     }
 
-    /// Whether they may see a project. One they may not see does not exist to them.
+    /// Returns whether the caller may see a project. To a caller who may not see it, it does not
+    /// exist.
     pub fn sees(&self, project: &str) -> bool {
         match &self.reach {
             Reach::All => true,
@@ -63,7 +64,7 @@ impl Caller {
         }
     }
 
-    /// Whether they may do what takes this role.
+    /// Returns whether the caller has this role or a higher one.
     pub fn may(&self, role: Role) -> bool {
         self.role >= role
     }

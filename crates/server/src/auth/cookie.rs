@@ -1,15 +1,14 @@
-//! The cookie of a session.
+//! The session cookie.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use unstuck_core::time::Time;
 
-/// Its name.
 const NAME: &str = "unstuck_session";
-/// Somebody who sends more of that name is not looked at any further.
+/// Maximum number of cookies of that name that are read.
 const SAME_NAME_MAX: usize = 8;
 
-/// The values that a request carries under its name. There may be several: other servers of the same
-/// machine share the cookies of a browser, whatever port they are at.
+/// Returns the values of the session cookie in a request. There may be several: other servers of
+/// the same machine share the cookies of a browser, regardless of the port.
 pub(super) fn carried(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(header::COOKIE).into_iter();
     let pairs = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(';'));
@@ -17,19 +16,19 @@ pub(super) fn carried(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     named.take(SAME_NAME_MAX)
 }
 
-/// Gives a browser the cookie.
+/// Returns the header that sets the cookie.
 pub(super) fn set(sealed: &str, until: Time, now: Time, secure: bool) -> Option<HeaderValue> {
     let seconds = until.since(now).as_millis() / 1_000;
     written(&format!("{NAME}={sealed}; Max-Age={seconds}"), secure)
 }
 
-/// Takes it away.
+/// Returns the header that clears the cookie.
 pub(super) fn clear(secure: bool) -> Option<HeaderValue> {
     written(&format!("{NAME}=; Max-Age=0"), secure)
 }
 
-/// Scripts do not see it, other sites do not get it sent along, and it does not leave by a plain
-/// connection where there is another.
+/// Formats the header: scripts cannot read the cookie, other sites cannot send it, and it is not
+/// sent over a plain connection if the server is behind TLS.
 fn written(pair: &str, secure: bool) -> Option<HeaderValue> {
     let secure = if secure { "; Secure" } else { "" };
     let mut value =

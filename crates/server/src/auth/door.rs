@@ -1,7 +1,7 @@
-//! The door: every request comes through it, and it decides who is let in.
+//! The access check that every request passes.
 //!
-//! It is put before each group of routes by name, so that nothing is open by accident: [`api`] for
-//! programs, [`page`] for people, [`open`] for what everybody may see.
+//! It is put before each group of routes by name, so that no route is open by accident: [`api`] for
+//! programs, [`page`] for people, [`open`] for public routes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,10 +36,10 @@ use super::visit::{Csrf, Visit};
 use crate::pages;
 use crate::problem::Problem;
 
-/// A form that people fill in is shorter.
+/// Maximum size of a form, in bytes.
 const FORM_BYTES_MAX: usize = 256 * 1024;
 
-/// Who is let in, and by what it is known.
+/// The access check of a server, with its tokens, key and names.
 pub struct Door {
     pub(super) tokens: Tokens,
     pub(super) key: Key,
@@ -50,7 +50,7 @@ pub struct Door {
     spent: Mutex<Spent>,
 }
 
-/// For whom a group of routes is.
+/// The audience of a group of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
     Everybody,
@@ -58,28 +58,28 @@ enum For {
     Programs,
 }
 
-/// Somebody who was let in, and the session they came with, where it was one.
+/// An authenticated caller, and its session, if it came with one.
 type Known = (Caller, Option<Session>);
 
 impl Door {
-    /// A door for a server that is known under these names.
+    /// Makes the access check of a server that is known under these names.
     pub fn new(tokens: Tokens, key: Key, names: Names, clock: Arc<dyn Clock>) -> Self {
         let (failures, spent) = (Mutex::default(), Mutex::new(Spent::at(tokens.folder())));
         Self { tokens, key, names, behind_proxy: false, clock, failures, spent }
     }
 
-    /// The same, where all requests come from a proxy that says whom it got them from.
+    /// Trusts the headers of a proxy that all requests come through.
     #[must_use]
     pub fn behind_proxy(self) -> Self {
         Self { behind_proxy: true, ..self }
     }
 
-    /// What links are signed with.
+    /// Returns the key that signs links.
     pub const fn key(&self) -> &Key {
         &self.key
     }
 
-    /// Who may be let in.
+    /// Returns the access tokens.
     pub const fn tokens(&self) -> &Tokens {
         &self.tokens
     }
@@ -92,7 +92,7 @@ impl Door {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What somebody is told who showed something that is worth nothing: the same, or to slow down.
+    /// Counts a failed attempt, and returns `problem`, or 429 after too many.
     pub(super) fn failed(&self, visit: &Visit, problem: Problem) -> Problem {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(wait) = failures.note(visit.from, Instant::now()) else { return problem };
@@ -102,8 +102,8 @@ impl Door {
             .retry_after(wait.as_secs().max(1))
     }
 
-    /// Who sends a request. Somebody who shows nothing is nobody; a token that is worth nothing is
-    /// a failure, and a cookie that is worth nothing may be one of another server.
+    /// Authenticates a request. A request without credentials has no caller; an invalid token is a
+    /// failure; an invalid cookie is ignored, because it may belong to another server.
     fn who(&self, headers: &HeaderMap, visit: &Visit) -> Result<Option<Known>, Problem> {
         match bearer(headers) {
             Some(shown) => match self.shown(shown)? {
@@ -114,14 +114,14 @@ impl Door {
         }
     }
 
-    /// Whoever shows a token.
+    /// Returns the caller that a token authenticates, if it is valid.
     fn shown(&self, text: &str) -> Result<Option<Caller>, Problem> {
         let Some(token) = Token::read(text) else { return Ok(None) };
         let entry = self.tokens.shown(&token, self.now()).map_err(|error| unusable(&error))?;
         Ok(entry.map(|entry| entry.caller()))
     }
 
-    /// Whether what a request showed still lets the same one in.
+    /// Returns whether the credentials of a request still authenticate the same caller.
     fn still_lets_in(&self, shown: &HeaderMap, caller: &Caller) -> bool {
         let found = match bearer(shown) {
             Some(text) => self.shown(text),
@@ -144,7 +144,7 @@ impl Door {
         Ok(None)
     }
 
-    /// Whoever opened a session, as long as what it was opened with is good.
+    /// Returns the caller of a session, as long as the token or link that opened it is valid.
     fn opened(&self, opened: &Opened, now: Time) -> Result<Option<Caller>, Problem> {
         match opened {
             Opened::Token { id, print } => {
@@ -155,7 +155,7 @@ impl Door {
         }
     }
 
-    /// Looks at a request before anything is done with it.
+    /// Checks a request before it is handled.
     async fn admit(&self, request: Request, to: For) -> Result<(Request, Visit), Response> {
         let (mut parts, body) = request.into_parts();
         let reads_pages = to != For::Programs && accepts_pages(&parts.headers);
@@ -167,7 +167,7 @@ impl Door {
             self.names.sent_from_here(&parts, visit.secure).map_err(told)?;
         }
         let known = match self.who(&parts.headers, &visit) {
-            // Whoever wants to log in may still carry what is worth nothing.
+            // A client that wants to log in may still send an invalid credential.
             Err(_) if to == For::Everybody => None,
             known => known.map_err(told)?,
         };
@@ -192,8 +192,8 @@ impl Door {
         Ok((request, visit))
     }
 
-    /// Whether what changes something came from a form of this session, which another site cannot
-    /// know the value of.
+    /// Checks that a request which changes state comes from a form of this session: another site
+    /// cannot know the CSRF token.
     async fn by_own_form(&self, request: Request, session: &Session) -> Result<Request, Problem> {
         let (request, csrf) = match request.headers().get("x-csrf") {
             Some(value) => {
@@ -210,12 +210,12 @@ impl Door {
         Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint))
     }
 
-    /// Lets somebody who keeps coming stay.
+    /// Renews the session of a returning client.
     fn renew(&self, visit: &Visit, response: &mut Response) {
         let now = self.now();
         let renewed = visit.session.as_ref().and_then(|session| session.renewed(now));
         let Some(renewed) = renewed else { return };
-        // One that was ended or opened meanwhile is not brought back.
+        // A session that was ended or opened meanwhile is not brought back.
         if response.headers().contains_key(SET_COOKIE) {
             return;
         }
@@ -226,17 +226,17 @@ impl Door {
     }
 }
 
-/// Before what everybody may see: to log in, links, whether the server is well.
+/// Checks requests to public routes: login, links, health.
 pub async fn open(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     through(&door, request, next, For::Everybody).await
 }
 
-/// Before pages: who is not let in is sent to log in.
+/// Checks requests to pages: unauthenticated ones are redirected to the login.
 pub async fn page(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     through(&door, request, next, For::People).await
 }
 
-/// Before what programs ask: who is not let in is told why.
+/// Checks requests of programs: unauthenticated ones get an error.
 pub async fn api(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     through(&door, request, next, For::Programs).await
 }
@@ -264,7 +264,7 @@ fn is_stream(response: &Response) -> bool {
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// A stream that ends before the next piece goes out to somebody who is not let in any more.
+/// Ends a stream before its next chunk if the caller has lost access.
 fn while_let_in(door: Arc<Door>, shown: HeaderMap, caller: Caller, response: Response) -> Response {
     response.map(|body| {
         let pieces = body.into_data_stream();
@@ -274,7 +274,7 @@ fn while_let_in(door: Arc<Door>, shown: HeaderMap, caller: Caller, response: Res
     })
 }
 
-/// A token that a request shows. What other schemes carry is for a proxy before us.
+/// Returns the bearer token of a request. Other schemes are for a proxy in front.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
     let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
@@ -286,8 +286,8 @@ fn accepts_pages(headers: &HeaderMap) -> bool {
     accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
-/// The field of a form, and the request as it was. It is letters and digits, so it stands in the
-/// form as it is.
+/// Returns the CSRF field of a form, and the request unchanged. The value is hexadecimal, so it
+/// needs no decoding.
 async fn field_of_form(request: Request) -> Result<(Request, Option<String>), Problem> {
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
@@ -315,7 +315,8 @@ fn shows_nothing() -> Problem {
         .hint("send the header `Authorization: Bearer TOKEN`; `unstuck token make` makes one")
 }
 
-/// While it cannot be told who is let in, nobody is. What is wrong is for whoever runs the server.
+/// Returns the problem for unusable access files: all requests are refused, and the log has the
+/// cause for the operator.
 pub(super) fn unusable(error: &AccessError) -> Problem {
     tracing::error!(%error, hint = error.hint(), "nobody is let in");
     let detail = "it cannot be told just now who is let in here";
@@ -324,7 +325,7 @@ pub(super) fn unusable(error: &AccessError) -> Problem {
         .retry_after(30)
 }
 
-/// Why somebody is not let in: as a page for a person, else for a program.
+/// Formats a refusal: as a page for a browser, else as a problem for a program.
 fn told(problem: Problem, reads_pages: bool) -> Response {
     let asks = problem.status() == StatusCode::UNAUTHORIZED.as_u16();
     let mut response = if reads_pages { pages::fail(&problem) } else { problem.into_response() };
@@ -335,13 +336,13 @@ fn told(problem: Problem, reads_pages: bool) -> Response {
     response
 }
 
-/// To log in, and back to where somebody wanted to go. What a form would have done is not repeated.
+/// Redirects to the login, and back to the requested page afterwards. A form is not sent again.
 fn to_login(uri: &Uri, changes: bool) -> Response {
     let wanted = uri.path_and_query().filter(|_| !changes).map(PathAndQuery::as_str);
     see_other(&LocalPath::or_first(wanted).login())
 }
 
-/// To another page of ours.
+/// Redirects to another page of this server.
 pub(super) fn see_other(path: &str) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     let path = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));

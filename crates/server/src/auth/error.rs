@@ -1,51 +1,51 @@
-//! What can be wrong with the files that say who is let in.
+//! Errors of the files that decide about access.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::token::TokenId;
 
-/// Something about the files that say who is let in. While it lasts, nobody is.
+/// An error of the files that decide about access. While it lasts, all requests are refused.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     NotRead {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file or folder could not be made or written. What was there before still is.
+    /// A file or folder could not be created or written. The previous content is intact.
     #[error("cannot write {}: {source}", path.display())]
     NotWritten {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file holds something else than it should.
+    /// A file has invalid content.
     #[error("{} is damaged: {why}", path.display())]
     Damaged {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong, and where in it.
+        /// The error, and its position.
         why: String,
     },
-    /// A newer Unstuck wrote it.
+    /// A newer Unstuck wrote the file.
     #[error("{} was written by a newer Unstuck (version {version} of the file)", path.display())]
     Newer {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// The version of what it holds.
+        /// The version of the file's format.
         version: u32,
     },
-    /// Other users may read or change it.
+    /// Other users may read or change the file.
     #[error("{} is open to other users (mode {mode:04o})", path.display())]
     Exposed {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// Who may do what with it.
+        /// The permission bits of the file.
         mode: u32,
     },
     /// The system gave no random bytes.
@@ -54,16 +54,16 @@ pub enum AccessError {
     /// There is no such token.
     #[error("there is no token {0}")]
     UnknownToken(TokenId),
-    /// Nobody keeps track of so many.
+    /// The maximum number of tokens is reached.
     #[error("there are {0} tokens already")]
     TooMany(usize),
-    /// A name that answers could not record.
+    /// The name cannot be recorded in answers.
     #[error("this name cannot be used: {0}")]
     UnfitName(&'static str),
 }
 
 impl AccessError {
-    /// The next step.
+    /// Returns the next step for the operator.
     pub fn hint(&self) -> String {
         match self {
             Self::NotRead { .. } | Self::NotWritten { .. } => {

@@ -1,8 +1,8 @@
-//! How often somebody at an address was not let in of late.
+//! Counts failed authentication attempts by address.
 //!
-//! Tokens cannot be guessed; this is so that nobody is kept busy with trying, and that a program
-//! with a wrong token is told to slow down. Whoever shows a good one is let in all the same: nobody
-//! is locked out by a neighbour.
+//! Tokens cannot be guessed; this only saves work, and tells a program with a wrong token to slow
+//! down. A valid token is accepted all the same, so that no neighbor on an address locks others
+//! out.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many failures are nothing.
+/// Number of failures that have no consequence.
 const FAILURES_MAX: u32 = 10;
-/// In which time.
+/// The period in which they are counted.
 const WITHIN: Duration = Duration::from_mins(1);
-/// How many addresses are remembered.
+/// Maximum number of addresses that are remembered.
 const ADDRESSES_MAX: usize = 4_096;
 
-/// The failures of late.
+/// The recent failures.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
-    /// How many since when, by address.
+    /// Number of failures and the time of the first, by address.
     by_address: HashMap<Option<IpAddr>, (u32, Instant)>,
 }
 
 impl Failures {
-    /// One more. After too many: how long it is until the next try is worth anything.
+    /// Counts a failure. After too many, returns the time until a retry is useful.
     pub(super) fn note(&mut self, address: Option<IpAddr>, now: Instant) -> Option<Duration> {
         let address = address.map(block);
         if !self.by_address.contains_key(&address) {
@@ -39,7 +39,7 @@ impl Failures {
         (*count > FAILURES_MAX).then(|| WITHIN.saturating_sub(now.duration_since(*since)))
     }
 
-    /// Forgets those whose time is over, and the oldest where there are none.
+    /// Removes expired entries, and the oldest if there are none.
     fn make_room(&mut self, now: Instant) {
         if self.by_address.len() < ADDRESSES_MAX {
             return;
@@ -55,7 +55,7 @@ impl Failures {
     }
 }
 
-/// An address, or all that one customer has of the large kind.
+/// Returns an IPv4 address, or the /64 block of an IPv6 address, which one customer has.
 fn block(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -109,7 +109,7 @@ mod tests {
             failures.note(Some(IpAddr::V4(number.into())), at);
         }
         assert_eq!(failures.by_address.len(), ADDRESSES_MAX);
-        // The newest are the ones that are left.
+        // The newest entries are left.
         assert!(failures.by_address.contains_key(&Some(IpAddr::V4(9_999.into()))));
         failures.note(None, now + Duration::from_mins(10));
         assert_eq!(failures.by_address.len(), 1);

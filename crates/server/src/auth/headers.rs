@@ -1,5 +1,5 @@
-//! What browsers are told about every response: load nothing from elsewhere, show it in no frame,
-//! keep no copy.
+//! Security headers of every response: browsers load nothing from elsewhere, show it in no frame,
+//! and keep no copy.
 
 use axum::extract::Request;
 use axum::http::header::{
@@ -15,14 +15,14 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 const HEADERS: [(HeaderName, &str); 5] = [
     (CONTENT_SECURITY_POLICY, POLICY),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    // No other site learns an address of ours. With none at all, browsers hide from us as well
-    // where our own forms come from.
+    // No other site learns an address of this server. With `no-referrer`, browsers would also hide
+    // from this server where its own forms come from.
     (REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// A layer for everything that is answered.
+/// Adds the headers to every response.
 pub async fn guarded(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     guard(response.headers_mut());
@@ -33,7 +33,7 @@ fn guard(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // What never changes under its name, and nothing else, may be kept.
+    // Only resources that never change under their name may be cached.
     let kept = headers.get(CACHE_CONTROL).and_then(|value| value.to_str().ok());
     if !kept.is_some_and(|kept| kept.contains("immutable")) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

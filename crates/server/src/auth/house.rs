@@ -1,4 +1,4 @@
-//! A server with a door, for tests.
+//! A server with access checks, for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +41,7 @@ impl Clock for Still {
     async fn until(&self, _: Time) {}
 }
 
-/// A server with a door, and the first token.
+/// A server with access checks, and the first token.
 pub(super) struct House {
     pub(super) door: Arc<Door>,
     pub(super) clock: Arc<Still>,
@@ -49,7 +49,7 @@ pub(super) struct House {
     pub(super) folder: tempfile::TempDir,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -63,7 +63,7 @@ impl Answer {
         value.map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The cookie that was given, as a browser sends it back.
+    /// Returns the cookie of the response, as a browser sends it back.
     pub(super) fn cookie(&self) -> Option<String> {
         let cookie = self.headers.get(SET_COOKIE)?.to_str().unwrap();
         cookie.split_once(';').map(|(pair, _)| pair.to_owned())
@@ -113,13 +113,13 @@ impl House {
         self.send(request(Method::POST, path, &headers, form)).await
     }
 
-    /// The cookie of a session of the first token.
+    /// Returns the cookie of a session of the first token.
     pub(super) async fn session(&self) -> String {
         let form = format!("token={}", self.token.as_str());
         self.post("/login", &[], &form).await.cookie().unwrap()
     }
 
-    /// Three groups of routes that tell who is there.
+    /// Returns three groups of routes that respond with the caller.
     fn router(&self) -> Router {
         let door = || Arc::clone(&self.door);
         let programs = Router::new()

@@ -1,7 +1,8 @@
-//! The key of a server: what it signs comes from it and from nobody else.
+//! The signing key of a server, which proves that a text comes from that server.
 //!
-//! What is signed is not secret from whoever holds it; it only cannot be changed or made up. Each
-//! purpose signs with a key of its own, so that what is good for one is nothing to the others.
+//! Signed texts are not secret from their holders; they only cannot be changed or forged. Each
+//! purpose signs with a derived key of its own, so that a text for one purpose is invalid for the
+//! others.
 
 use std::fmt;
 use std::path::Path;
@@ -15,21 +16,21 @@ use super::error::AccessError;
 use super::private;
 use super::tokens::LOCK;
 
-/// The file in its folder.
+/// Name of the key file in its folder.
 const FILE: &str = "key";
-/// Its length.
+/// Length of the key, in bytes.
 const KEY_BYTES: usize = 32;
-/// Longer texts were not signed by us.
+/// Maximum length of a signed text, in bytes; a longer one was not signed here.
 const SEALED_BYTES_MAX: usize = 4096;
 
-/// What something is signed for.
+/// The purpose of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The cookie of a page.
+    /// The session cookie of a browser.
     Session,
-    /// What the forms of a session carry.
+    /// The CSRF token in the forms of a session.
     Csrf,
-    /// A link.
+    /// A link in a message.
     Link,
 }
 
@@ -43,12 +44,12 @@ impl Purpose {
     }
 }
 
-/// What a server signs with.
+/// The signing key of a server.
 #[derive(Clone)]
 pub struct Key([u8; KEY_BYTES]);
 
 impl Key {
-    /// The one in this folder, which is made when there is none.
+    /// Opens the key in this folder, and makes one if there is none.
     pub fn open(folder: &Path) -> Result<Self, AccessError> {
         if let Some(key) = Self::kept(folder)? {
             return Ok(key);
@@ -74,15 +75,16 @@ impl Key {
         Ok(Some(Self(key)))
     }
 
-    /// A value as a text that only we can have made.
+    /// Serializes and signs a value.
     pub(super) fn seal(&self, purpose: Purpose, value: &impl Serialize) -> String {
-        // Plain structures of ours always become text; an empty one reads as nothing.
+        // Plain structures always serialize; an empty text is invalid when it is read.
         let text = BASE64.encode(serde_json::to_vec(value).unwrap_or_default());
         let proof = BASE64.encode(self.proof(purpose, text.as_bytes()).as_bytes());
         format!("{text}.{proof}")
     }
 
-    /// What we sealed for this purpose. Anything else is nothing, and is not looked into.
+    /// Verifies and parses a text that was signed for this purpose. Returns `None` for any other
+    /// text, without parsing it.
     pub(super) fn unseal<T: DeserializeOwned>(&self, purpose: Purpose, sealed: &str) -> Option<T> {
         if sealed.len() > SEALED_BYTES_MAX {
             return None;
@@ -103,13 +105,13 @@ impl Key {
 
 #[cfg(test)]
 impl Key {
-    /// One without a file.
+    /// Returns a fixed key without a file.
     pub(super) const fn of_tests() -> Self {
         Self([7; KEY_BYTES])
     }
 }
 
-/// A key is no text for a log.
+/// Omits the key.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key")

@@ -1,4 +1,4 @@
-//! Links that let somebody do one thing for a while: signed, so that they need not be remembered.
+//! Signed links that permit one action for a limited time; the server need not store them.
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::QuestionId;
@@ -14,82 +14,82 @@ use super::private;
 use super::token::TokenId;
 use crate::problem::Problem;
 
-/// The longest that a link may last.
+/// Maximum lifetime of a link.
 pub const LINK_LASTS_MAX: Span = Span::from_hours(7 * 24);
-/// A link that is clicked at once.
+/// Lifetime of an entry link, which is clicked at once.
 const ENTRY_LASTS: Span = Span::from_mins(5);
 
 /// A link to the questions of one project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswererLink {
-    /// Whom it is sent to, as answers record it.
+    /// The name of the recipient, as answers record it.
     pub name: String,
-    /// Which project.
+    /// The name of the project.
     pub project: String,
-    /// When it ends.
+    /// The time at which the link expires.
     pub expires_at: Time,
 }
 
 /// A link to one answer of one question. Following it only shows what it would do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChoiceLink {
-    /// Whom it is sent to, as answers record it.
+    /// The name of the recipient, as answers record it.
     pub name: String,
-    /// Which project.
+    /// The name of the project.
     pub project: String,
-    /// Which question.
+    /// The id of the question.
     pub question: QuestionId,
-    /// Which answer.
+    /// The answer that it gives.
     pub decision: Decision,
-    /// When it ends.
+    /// The time at which the link expires.
     pub expires_at: Time,
 }
 
 /// A link that opens a session of a token, once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryLink {
-    /// Which token.
+    /// The id of the token.
     pub(super) token: TokenId,
-    /// Which link it is: the same is not used twice.
+    /// The id of the link, which is not used twice.
     pub(super) id: String,
-    /// When it ends.
+    /// The time at which the link expires.
     pub(super) expires_at: Time,
 }
 
-/// A link that we made.
+/// A link that this server signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Link {
-    /// To the questions of one project.
+    /// A link to the questions of one project.
     Answerer(AnswererLink),
-    /// To one answer of one question.
+    /// A link to one answer of one question.
     Choice(ChoiceLink),
-    /// Into a session, once.
+    /// A single-use link into a session.
     Entry(EntryLink),
 }
 
-/// Why a link leads nowhere.
+/// The reason why a link is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// It is not one of ours, or not whole.
+    /// The link is incomplete, or not signed by this server.
     #[error("this link is not complete, or was not made here")]
     Unreadable,
-    /// Its time is over.
+    /// The link has expired.
     #[error("this link has expired")]
     Expired,
-    /// It was used, and is good for one time.
+    /// The single-use link was used before.
     #[error("this link was used already")]
     Used,
 }
 
 impl Link {
-    /// To the questions of a project.
+    /// Makes a link to the questions of a project.
     pub fn answerer(name: &str, project: &str, lasts: Span, now: Time) -> Self {
         let (name, project) = (name.to_owned(), project.to_owned());
         Self::Answerer(AnswererLink { name, project, expires_at: end(lasts, now) })
     }
 
-    /// To one answer of a question.
+    /// Makes a link to one answer of a question.
     pub fn choice(
         name: &str,
         project: &str,
@@ -103,18 +103,18 @@ impl Link {
         Self::Choice(ChoiceLink { name, project, question, decision, expires_at })
     }
 
-    /// Into a session of a token, once and soon.
+    /// Makes a single-use link into a session of a token, which expires soon.
     pub fn entry(token: TokenId, now: Time) -> Result<Self, AccessError> {
         let id = private::random_name()?;
         Ok(Self::Entry(EntryLink { token, id, expires_at: now + ENTRY_LASTS }))
     }
 
-    /// As the last part of an address.
+    /// Returns the signed text, for the last part of a URL.
     pub fn seal(&self, key: &Key) -> String {
         key.seal(Purpose::Link, self)
     }
 
-    /// What a link says, if we made it and it has not ended.
+    /// Parses a link, if its signature is valid and it has not expired.
     pub fn read(key: &Key, text: &str, now: Time) -> Result<Self, LinkError> {
         let link: Self = key.unseal(Purpose::Link, text).ok_or(LinkError::Unreadable)?;
         if now < link.expires_at() { Ok(link) } else { Err(LinkError::Expired) }
@@ -130,20 +130,20 @@ impl Link {
 }
 
 impl AnswererLink {
-    /// Whoever follows it.
+    /// Returns the caller that the link authenticates.
     pub fn caller(&self) -> Caller {
         answerer(&self.name, &self.project)
     }
 }
 
 impl ChoiceLink {
-    /// Whoever answers by it.
+    /// Returns the caller that the link authenticates.
     pub fn caller(&self) -> Caller {
         answerer(&self.name, &self.project)
     }
 }
 
-/// Somebody who answers questions of one project.
+/// Returns a caller who may answer the questions of one project.
 pub(super) fn answerer(name: &str, project: &str) -> Caller {
     let reach = Reach::Only([project.into()].into());
     Caller { name: name.into(), role: Role::Answerer, reach }

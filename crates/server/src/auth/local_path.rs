@@ -1,13 +1,14 @@
-//! A path of this server: where somebody goes on after logging in. Never a place elsewhere.
+//! A path of this server: the target of the redirect after a login. It never leads to another
+//! server.
 
 use std::fmt;
 
 use axum::http::uri::PathAndQuery;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Longer ones are none of ours.
+/// Maximum length of a path, in bytes.
 const BYTES_MAX: usize = 1024;
-/// Letters of a path that need no other form inside a query.
+/// The characters that have to be escaped within a query.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.');
 
 /// A path of this server, with its query.
@@ -15,34 +16,34 @@ const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b
 pub struct LocalPath(String);
 
 impl LocalPath {
-    /// The first page.
+    /// Returns the first page.
     pub fn first() -> Self {
         Self("/".to_owned())
     }
 
-    /// What was asked for, or the first page where that is no path of ours.
+    /// Parses a path; returns the first page if it is no path of this server.
     pub fn or_first(text: Option<&str>) -> Self {
         text.and_then(Self::read).unwrap_or_else(Self::first)
     }
 
-    /// A path, if it cannot lead anywhere else. Browsers take `\` for `/`, leave control letters
-    /// out, and what begins with two of the one or the other for another server.
+    /// Parses a path, if it cannot lead to another server. Browsers take `\` for `/`, drop control
+    /// characters, and take a path that begins with two slashes for another server.
     fn read(text: &str) -> Option<Self> {
         let mut letters = text.bytes();
         let local = letters.next() == Some(b'/') && letters.next() != Some(b'/');
         let plain = text.bytes().all(|letter| letter.is_ascii_graphic() && letter != b'\\');
         let fits = text.len() <= BYTES_MAX && PathAndQuery::try_from(text).is_ok();
-        // To log in again leads nowhere.
+        // A redirect back to the login would lead nowhere.
         let login = text.starts_with("/login") || text.starts_with("/enter/");
         (local && plain && fits && !login).then(|| Self(text.to_owned()))
     }
 
-    /// As it is written.
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The page to log in, which leads here afterwards.
+    /// Returns the path of the login page that redirects here afterwards.
     pub(super) fn login(&self) -> String {
         match self.as_str() {
             "/" => "/login".to_owned(),

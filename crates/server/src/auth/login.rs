@@ -1,4 +1,4 @@
-//! Opening and ending sessions. What the pages look like is decided elsewhere.
+//! Opens and ends sessions. The pages themselves are in `pages`.
 
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, StatusCode};
@@ -16,32 +16,32 @@ use super::token::{Token, TokenId};
 use super::visit::Visit;
 use crate::problem::Problem;
 
-/// What somebody fills in to log in.
+/// The fields of the login form.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct LoginForm {
-    /// The token.
+    /// The token in plain text.
     #[serde(default)]
     token: String,
-    /// Where to go on.
+    /// The path to continue at.
     next: Option<String>,
 }
 
-/// What came of logging in.
+/// The outcome of a login.
 #[derive(Debug)]
 #[must_use]
 pub enum Login {
-    /// Somebody is in, and is led on.
+    /// The client is logged in and redirected.
     In(Response),
-    /// They are not: the page is to be shown, with the status of its problem where it has one.
+    /// The login page is to be shown, with the status of its problem if it has one.
     Page(LoginPage),
 }
 
-/// What the page to log in has to show.
+/// The data of the login page.
 #[derive(Clone, Debug)]
 pub struct LoginPage {
-    /// Where to go on, as the field `next` of the form.
+    /// The path to continue at, as the field `next` of the form.
     pub next: LocalPath,
-    /// Why it did not work.
+    /// The reason why a login failed.
     pub problem: Option<Problem>,
 }
 
@@ -49,22 +49,23 @@ pub struct LoginPage {
 #[derive(Debug)]
 #[must_use]
 pub struct Entered {
-    /// None where somebody was in before, with at least as much.
+    /// The session cookie; `None` if the client was already logged in with at least the same
+    /// permissions.
     cookie: Option<HeaderValue>,
 }
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Debug)]
 #[must_use]
 pub enum Followed {
-    /// To the questions of a project.
+    /// The questions of a project.
     Questions(AnswererLink, Entered),
-    /// To a page that asks whether this is to be answered.
+    /// A page that asks for confirmation of an answer.
     Confirm(ChoiceLink),
 }
 
 impl Entered {
-    /// On to a page of ours.
+    /// Redirects to a page of this server, and sets the session cookie.
     pub fn to(self, path: &LocalPath) -> Response {
         let mut response = see_other(path.as_str());
         if let Some(cookie) = self.cookie {
@@ -75,7 +76,7 @@ impl Entered {
 }
 
 impl Door {
-    /// `GET /login`: the page, or on for somebody who is in.
+    /// Handles `GET /login`: the page, or a redirect for a client that is logged in.
     pub fn login_page(&self, caller: Option<&Caller>, next: Option<&str>) -> Login {
         let next = LocalPath::or_first(next);
         match caller {
@@ -84,7 +85,7 @@ impl Door {
         }
     }
 
-    /// `POST /login`: in, or the page again with what was wrong.
+    /// Handles `POST /login`: a session, or the page again with the error.
     pub fn log_in(&self, visit: &Visit, form: &LoginForm) -> Login {
         let next = LocalPath::or_first(form.next.as_deref());
         let opened = Token::read(&form.token).map(|token| self.open_for(visit, &token)).transpose();
@@ -96,7 +97,7 @@ impl Door {
         Login::Page(LoginPage { next, problem: Some(problem) })
     }
 
-    /// `POST /logout`: the session is over, for whoever else has its cookie too.
+    /// Handles `POST /logout`: ends the session, also for other holders of its cookie.
     pub fn log_out(&self, visit: &Visit) -> Result<Response, Problem> {
         if let Some(session) = &visit.session {
             let now = self.now();
@@ -110,15 +111,15 @@ impl Door {
         Ok(response)
     }
 
-    /// The path of a link that opens a session of the token that lies here, once and within minutes.
-    /// None where that token was taken back.
+    /// Returns the path of a link that opens a session of the locally stored token, once and within
+    /// minutes; `None` if that token was revoked.
     pub fn entry_path(&self) -> Result<Option<String>, AccessError> {
         let now = self.now();
         let Some(id) = self.tokens.here_id(now)? else { return Ok(None) };
         Ok(Some(format!("/enter/{}", Link::entry(id, now)?.seal(&self.key))))
     }
 
-    /// `GET /enter/{code}`: in, with such a link.
+    /// Handles `GET /enter/{code}`: opens a session with such a link.
     pub fn enter(&self, visit: &Visit, code: &str) -> Result<Response, Problem> {
         let Link::Entry(link) = self.link(visit, code)? else {
             return Err(LinkError::Unreadable.into());
@@ -137,8 +138,8 @@ impl Door {
         Ok(entered.ok_or_else(not_let_in)?.to(&LocalPath::first()))
     }
 
-    /// `GET /link/{code}`: where a link of a message leads. Nothing is answered by that: programs
-    /// that look at messages follow links too.
+    /// Handles `GET /link/{code}`: resolves a link of a message. Following it answers nothing,
+    /// because programs that scan messages follow links too.
     pub fn follow(
         &self,
         visit: &Visit,
@@ -163,7 +164,7 @@ impl Door {
         }
     }
 
-    /// A link, if it is one of ours.
+    /// Parses a link of this server, and counts an unreadable one as a failed attempt.
     fn link(&self, visit: &Visit, code: &str) -> Result<Link, Problem> {
         Link::read(&self.key, code, self.now()).map_err(|error| match error {
             LinkError::Unreadable => self.failed(visit, error.into()),

@@ -1,4 +1,4 @@
-//! Who is there, and what they may do. See docs/design/security.md.
+//! Authentication and authorization of requests. See docs/design/security.md.
 
 mod book;
 mod caller;

@@ -1,9 +1,9 @@
-//! Under which names this server may be spoken to, and which pages are its own.
+//! The host names of this server, and the origins of its own pages.
 //!
-//! A page elsewhere can point a name of its own at this machine and then speak to us as if we were
-//! its server; so a request has to name us by a name that is ours. And a page elsewhere can make the
-//! browser send us a form; so what changes something has to come from a page of ours, or from no
-//! page at all.
+//! A page elsewhere can point its own name at this machine and then use this server as if it were
+//! its own (DNS rebinding); so a request has to name a host of this server. And a page elsewhere
+//! can make the browser send a form here (CSRF); so a request that changes state has to come from a
+//! page of this server, or from no page at all.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,22 +14,22 @@ use axum::http::{HeaderMap, StatusCode};
 
 use crate::problem::Problem;
 
-/// What a browser says about where a request comes from. Pages cannot set it.
+/// The header in which a browser states the origin of a request. Pages cannot set it.
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// The names of a server.
+/// The host names of a server.
 #[derive(Clone, Debug)]
 pub struct Names {
     bind: IpAddr,
     public: Vec<Place>,
 }
 
-/// A name that cannot be one of a server.
+/// The error for a text that is no host name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no name of a server: write a host such as inbox.example.org")]
 pub struct UnfitHost(pub String);
 
-/// A host, and its port where it was named.
+/// A host, with its port if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     host: Host,
@@ -42,15 +42,15 @@ enum Host {
     Name(String),
 }
 
-/// Where a page comes from.
+/// The origin of a page.
 struct Origin {
     place: Place,
     https: bool,
 }
 
 impl Names {
-    /// The names of a server that listens at this address, and is reached from elsewhere under
-    /// others. Those may stand as an address of the web: `https://inbox.example.org`.
+    /// Returns the names of a server that listens at this address and has these public names. A
+    /// public name may be a URL: `https://inbox.example.org`.
     pub fn new<'a>(
         bind: SocketAddr,
         public: impl IntoIterator<Item = &'a str>,
@@ -63,7 +63,7 @@ impl Names {
         Ok(Self { bind: bind.ip(), public })
     }
 
-    /// Whether a request names us by a name of ours.
+    /// Checks that a request names a host of this server.
     pub(super) fn meant(&self, parts: &Parts) -> Result<(), Problem> {
         let mut places = named(parts).peekable();
         let ours = |place: Option<Place>| place.is_some_and(|place| self.is_ours(&place.host));
@@ -76,13 +76,13 @@ impl Names {
         Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).hint(hint))
     }
 
-    /// Whether what wants to change something comes from a page of ours or from no page.
+    /// Checks that a request which changes state comes from a page of this server or from no page.
     pub(super) fn sent_from_here(&self, parts: &Parts, secure: bool) -> Result<(), Problem> {
         let site = text(&parts.headers, FETCH_SITE);
         let origin = parts.headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
         let from_here = match (site, origin) {
             (Some(site), _) if site != "same-origin" && site != "none" => false,
-            // The browser says where it comes from, and some hide the name of the page.
+            // The browser states the origin, and some hide the name of the page.
             (Some(_), Some("null")) | (_, None) => true,
             (_, Some(origin)) => self.is_own(origin, parts, secure),
         };
@@ -108,7 +108,7 @@ impl Names {
             }
     }
 
-    /// Whether a page is one of this very server: another port is another server.
+    /// Returns whether an origin is this very server: another port is another server.
     fn is_own(&self, origin: &str, parts: &Parts, secure: bool) -> bool {
         let Some(Origin { place, https }) = Origin::read(origin) else { return false };
         if secure && !https {
@@ -154,7 +154,8 @@ impl Origin {
     }
 }
 
-/// Every name that a request calls us by; one that cannot be read is none of ours.
+/// Returns every host that a request names; `None` for one that cannot be parsed, which is not this
+/// server's.
 fn named(parts: &Parts) -> impl Iterator<Item = Option<Place>> {
     let read = |text: &str| Place::read(text);
     let line = parts.uri.authority().map(|authority| read(authority.as_str()));
@@ -190,7 +191,7 @@ mod tests {
         let local = names("127.0.0.1:7077", &[]);
         let lan = names("192.168.1.5:7077", &["https://inbox.example.org/"]);
         let any = names("0.0.0.0:7077", &["inbox.example.org:8443"]);
-        // The host, and whether a local, a bound and an open server answer to it.
+        // The host, and whether a local, a bound and an open server respond to it.
         let cases = [
             ("127.0.0.1:7077", [true, true, true]),
             ("localhost:7077", [true, true, true]),
@@ -232,7 +233,7 @@ mod tests {
     fn what_changes_something_comes_from_a_page_of_ours_or_from_none() {
         let local = names("127.0.0.1:7077", &["https://inbox.example.org"]);
         let host = "localhost:7077";
-        // Origin, what the browser says, and whether it is let through.
+        // Origin, the browser's header, and whether the request passes.
         let cases = [
             (None, None, true),
             (Some("http://localhost:7077"), None, true),

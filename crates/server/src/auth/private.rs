@@ -1,7 +1,7 @@
-//! Files that are for their owner only.
+//! Files that only their owner may access.
 //!
-//! They are written beside and then take their place at once: whoever reads finds the old or the new
-//! one, never half of it.
+//! They are written to a draft and renamed: a reader finds the old or the new content, never a part
+//! of it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -15,12 +15,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 
 use super::error::AccessError;
 
-/// The rights of everybody but the owner.
+/// The permission bits of all users but the owner.
 const OTHERS: u32 = 0o077;
-/// Those of all.
+/// All permission bits.
 const RIGHTS: u32 = 0o7777;
 
-/// Which state of a file was seen. Another one has another.
+/// A fingerprint of a file's state, which changes with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     inode: u64,
@@ -30,7 +30,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// The state that a file is in; none where there is no file.
+    /// Returns the state of a file; `None` if it does not exist.
     pub(super) fn of(path: &Path) -> Result<Option<Self>, AccessError> {
         match fs::metadata(path) {
             Ok(found) => Ok(Some(Self {
@@ -45,7 +45,7 @@ impl Stamp {
     }
 }
 
-/// A folder that others cannot look into.
+/// Makes a folder that other users cannot read.
 pub(super) fn make_folder(folder: &Path) -> Result<(), AccessError> {
     let closed = || {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -57,8 +57,8 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), AccessError> {
     closed().map_err(|source| not_written(folder, source))
 }
 
-/// The turn to write, until this is dropped. The file stays for good: one that is removed could be
-/// locked twice.
+/// Locks a file for writing until the result is dropped. The lock file is never removed: a removed
+/// one could be locked twice.
 pub(super) fn lock(path: &Path) -> Result<File, AccessError> {
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -70,7 +70,8 @@ pub(super) fn lock(path: &Path) -> Result<File, AccessError> {
     locked().map_err(|source| not_written(path, source))
 }
 
-/// What a file holds; none where there is no file. One that others may read or change is not used.
+/// Reads a file; returns `None` if it does not exist. A file that other users may read or change is
+/// refused.
 pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, AccessError> {
     let not_read = |source| AccessError::NotRead { path: path.to_owned(), source };
     let file = match File::open(path) {
@@ -91,11 +92,11 @@ pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Acces
     Ok(Some(bytes))
 }
 
-/// Writes a file as a whole. Only whoever has the turn may.
+/// Writes a file atomically and durably. The caller holds the lock.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AccessError> {
     let draft = path.with_extension("new");
     let written = || {
-        // Left behind by somebody who was killed.
+        // A killed writer may have left a draft.
         remove(&draft)?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
         file.write_all(bytes)?;
@@ -109,7 +110,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AccessError> {
     written().map_err(|source| not_written(path, source))
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -121,14 +122,14 @@ pub(super) fn not_written(path: &Path, source: io::Error) -> AccessError {
     AccessError::NotWritten { path: path.to_owned(), source }
 }
 
-/// Bytes that nobody can guess.
+/// Returns random bytes from the system.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], AccessError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| AccessError::NoRandom(error.to_string()))?;
     Ok(bytes)
 }
 
-/// A name that nobody can guess and nothing else has.
+/// Returns a random, unique name.
 pub(super) fn random_name() -> Result<String, AccessError> {
     Ok(BASE64.encode(random::<16>()?))
 }

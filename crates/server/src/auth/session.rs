@@ -1,5 +1,5 @@
-//! Sessions: what a page's cookie says about whoever opened it. Nothing is remembered about them
-//! here; the cookie is signed, and belongs to a token or to a link.
+//! Sessions of browsers. The server stores nothing about them: the cookie is signed, and belongs to
+//! a token or to a link.
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::time::{Span, Time};
@@ -9,97 +9,98 @@ use super::key::{Key, Purpose};
 use super::private;
 use super::token::TokenId;
 
-/// How long a session lasts when nobody comes back.
+/// Lifetime of a session that is not used.
 const LASTS: Span = Span::from_hours(12);
-/// A session that is used is renewed when half of that is over.
+/// Remaining lifetime at which a used session is renewed.
 const RENEWED_AFTER: Span = Span::from_hours(6);
 
-/// Who opened a session, and with what.
+/// The credential that opened a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Opened {
-    /// With a token. Role and projects are those of the token at each use.
+    /// A token. Role and projects are those of the token at each use.
     Token {
-        /// Which one.
+        /// The id of the token.
         id: TokenId,
-        /// By what it is known to be still the same.
+        /// The fingerprint that shows whether the token is still the same.
         print: String,
     },
-    /// With a link: questions of one project, until the link ends.
+    /// A link: questions of one project, until the link expires.
     Link {
-        /// Whom it was sent to, as answers record it.
+        /// The name of the link's recipient, as answers record it.
         name: String,
-        /// Which project.
+        /// The name of the project.
         project: String,
-        /// When the link ends.
+        /// The time at which the link expires.
         ends_at: Time,
     },
 }
 
-/// A session.
+/// A session of a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Session {
-    /// Which one it is. It stays the same when it is renewed, and so do its forms.
+    /// The id. It stays the same when the session is renewed, and so do its forms.
     id: String,
     pub(super) opened: Opened,
-    /// When it is over, unless it is renewed.
+    /// The time at which the session expires, unless it is renewed.
     until: Time,
 }
 
 impl Session {
-    /// A new one.
+    /// Opens a new session.
     pub(super) fn open(opened: Opened, now: Time) -> Result<Self, AccessError> {
         let id = private::random_name()?;
         Ok(Self { id, until: until(&opened, now), opened })
     }
 
-    /// What a cookie says, if we signed it and it is not over.
+    /// Parses a cookie, if its signature is valid and it has not expired.
     pub(super) fn read(key: &Key, cookie: &str, now: Time) -> Option<Self> {
         let session: Self = key.unseal(Purpose::Session, cookie)?;
         (now < session.until).then_some(session)
     }
 
-    /// As its cookie says it.
+    /// Returns the signed value of the cookie.
     pub(super) fn seal(&self, key: &Key) -> String {
         key.seal(Purpose::Session, self)
     }
 
-    /// The same for longer, once half of its time is over and if it can last longer.
+    /// Returns the session with a later end, once half of its lifetime is over and if it can be
+    /// extended.
     pub(super) fn renewed(&self, now: Time) -> Option<Self> {
         let later = until(&self.opened, now);
         let due = self.until.since(now) <= RENEWED_AFTER && later > self.until;
         due.then(|| Self { until: later, ..self.clone() })
     }
 
-    /// What its forms carry, and nobody else knows.
+    /// Returns the CSRF token of the session's forms.
     pub(super) fn csrf(&self, key: &Key) -> String {
         key.proof(Purpose::Csrf, self.id.as_bytes()).to_hex().to_string()
     }
 
-    /// Whether a form of this session sent it.
+    /// Returns whether a CSRF token belongs to this session.
     pub(super) fn sent(&self, key: &Key, csrf: &str) -> bool {
         let given = blake3::Hash::from_hex(csrf);
         // The hash compares in constant time.
         given.is_ok_and(|given| given == key.proof(Purpose::Csrf, self.id.as_bytes()))
     }
 
-    /// When every cookie of a session that ends now is over, those that renewed it included.
+    /// Returns the time at which every cookie of a session that ends now has expired, renewed ones
+    /// included.
     pub(super) fn over_at_last(now: Time) -> Time {
         now + LASTS
     }
 
-    /// Which one it is.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    /// When it is over, unless it is renewed.
+    /// Returns the time at which the session expires, unless it is renewed.
     pub(super) const fn until(&self) -> Time {
         self.until
     }
 }
 
-/// How long a session that is used now lasts.
+/// Returns the end of a session that is used now.
 fn until(opened: &Opened, now: Time) -> Time {
     let end = now + LASTS;
     match opened {

@@ -1,5 +1,6 @@
-//! What is good for one time, or was ended before its time, until it would have ended anyway. It is kept
-//! in a file, for every server of the same user and for the next one.
+//! A revocation list of single-use links and sessions that were ended early; each entry stays until
+//! it would have expired anyway. It is kept in a file, for every server of the same user and for
+//! the next one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,28 +10,28 @@ use unstuck_core::time::Time;
 use super::error::AccessError;
 use super::private::{self, Stamp};
 
-/// How many are remembered. They are all signed by us, so nobody can fill this up.
+/// Maximum number of entries. They are all signed by the server, so no client can fill the list.
 const REMEMBERED_MAX: usize = 10_000;
-/// What so many take in a file at most.
+/// Maximum size of the file, in bytes.
 const BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-/// What must not be used again.
+/// The ids that must not be used again.
 #[derive(Debug)]
 pub(super) struct Spent {
     path: PathBuf,
-    /// The state of the file that is known.
+    /// The state of the file at the last read.
     seen: Option<Stamp>,
     until: BTreeMap<String, Time>,
 }
 
 impl Spent {
-    /// What was spent according to this folder.
+    /// Returns the list in this folder.
     pub(super) fn at(folder: &Path) -> Self {
         Self { path: folder.join("spent.json"), seen: None, until: BTreeMap::new() }
     }
 
-    /// Spends something that ends by itself at `until`. Whether it was still there to be spent. It is on
-    /// disk before anybody gets anything for it.
+    /// Marks an id as used until it expires at `until`, and returns whether it was unused. The
+    /// entry is on disk before the client gets anything for it.
     pub(super) fn spend(&mut self, id: &str, until: Time, now: Time) -> Result<bool, AccessError> {
         if let Some(folder) = self.path.parent() {
             private::make_folder(folder)?;
@@ -48,13 +49,13 @@ impl Spent {
         Ok(true)
     }
 
-    /// Whether it was.
+    /// Returns whether an id was used.
     pub(super) fn is_spent(&mut self, id: &str) -> Result<bool, AccessError> {
         self.catch_up()?;
         Ok(self.until.contains_key(id))
     }
 
-    /// Reads what others have spent since the last look.
+    /// Reads entries that other servers have added since the last read.
     fn catch_up(&mut self) -> Result<(), AccessError> {
         let stamp = Stamp::of(&self.path)?;
         if stamp == self.seen {

@@ -1,4 +1,4 @@
-//! A token: what a program shows to be let in. Only its hash is kept.
+//! An access token of a program or a person. Only its hash is stored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,30 +11,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::error::AccessError;
 use super::private;
 
-/// What all tokens begin with, so that those who look for secrets in texts can tell.
+/// Prefix of all tokens, by which secret scanners recognize them.
 const MARK: &str = "ust_";
-/// Nobody guesses so many.
+/// Number of random bytes, too many to guess.
 const RANDOM_BYTES: usize = 32;
 
-/// A token as it is given out, once.
+/// A token in plain text, as it is given out once.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// A new one.
+    /// Makes a new token.
     pub(super) fn make() -> Result<Self, AccessError> {
         let random: [u8; RANDOM_BYTES] = private::random()?;
         Ok(Self(format!("{MARK}{}", BASE64.encode(random))))
     }
 
-    /// What somebody shows, if it has the form of a token.
+    /// Parses a text that has the form of a token.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let random = BASE64.decode(text.strip_prefix(MARK)?).ok()?;
         (random.len() == RANDOM_BYTES).then(|| Self(text.to_owned()))
     }
 
-    /// As it is shown to be let in.
+    /// Returns the token in plain text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -44,19 +44,20 @@ impl Token {
     }
 }
 
-/// A token is no text for a log.
+/// Omits the token.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")
     }
 }
 
-/// What is kept of a token. It compares in constant time.
+/// The stored hash of a token. It compares in constant time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TokenHash(blake3::Hash);
 
 impl TokenHash {
-    /// A few letters of it, by which a session knows that the token is still the same.
+    /// Returns the first characters of the hash, by which a session knows that the token is still
+    /// the same.
     pub(super) fn print(self) -> String {
         self.0.to_hex()[..16].to_owned()
     }
@@ -75,7 +76,7 @@ impl<'de> Deserialize<'de> for TokenHash {
     }
 }
 
-/// The name of a token among the others: `k3`. No other ever gets it.
+/// The id of a token: `k3`. It is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenId(pub u32);
 

@@ -1,5 +1,5 @@
-//! The tokens of a server: a file that a running server looks at before each use, so that what is
-//! made or taken back counts at once.
+//! The access tokens of a server: a file that a running server checks before each use, so that new
+//! and revoked tokens take effect at once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use super::error::AccessError;
 use super::private::{self, Stamp};
 use super::token::{Token, TokenHash, TokenId};
 
-/// The file in its folder.
+/// Name of the token file in its folder.
 const FILE: &str = "tokens.json";
-/// The one token that lies in the open, for programs of the same user.
+/// Name of the file with the one token in plain text, for programs of the same user.
 const HERE: &str = "token";
-/// Whoever writes holds it.
+/// Name of the lock file, which writers hold.
 pub(super) const LOCK: &str = "lock";
-/// Room for many more than anybody keeps track of.
+/// Maximum size of the token file, in bytes.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// Nobody keeps track of more.
+/// Maximum number of tokens.
 const TOKENS_MAX: usize = 1_000;
-/// A name fits into a line.
+/// Maximum length of a name, in characters: it fits into a line.
 const NAME_CHARS_MAX: usize = 64;
 
 /// The tokens in a folder.
@@ -33,29 +33,29 @@ pub struct Tokens {
     seen: Mutex<Option<(Stamp, Arc<Book>)>>,
 }
 
-/// A token that is wanted.
+/// The parameters of a new token.
 #[derive(Clone, Debug)]
 pub struct NewToken {
-    /// Who will use it, as answers record it.
+    /// The name of its user, as answers record it.
     pub name: String,
-    /// What it lets do.
+    /// The role that it grants.
     pub role: Role,
-    /// Which projects it lets see.
+    /// The projects that it gives access to.
     pub reach: Reach,
-    /// From when on it lets nobody in.
+    /// The time at which it expires.
     pub expires_at: Option<Time>,
 }
 
 impl Tokens {
-    /// Those in this folder, which is made when the first one is.
+    /// Returns the tokens in this folder, which is made with the first one.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), seen: Mutex::new(None) }
     }
 
-    /// At the first start, one token that may do everything is made. It is kept beside the others
-    /// for programs of the same user, and given out here, once.
+    /// Makes the first token, with all permissions, at the first start. It is stored in plain text
+    /// for programs of the same user, and returned here, once.
     pub fn begin(&self, name: &str, now: Time) -> Result<Option<Token>, AccessError> {
-        // Whoever only comes again does not have to write.
+        // A later start need not write.
         if Stamp::of(&self.file())?.is_some() {
             return self.book().map(|_| None);
         }
@@ -66,7 +66,7 @@ impl Tokens {
         }
     }
 
-    /// A new token.
+    /// Makes a new token.
     pub fn make(&self, wish: NewToken, now: Time) -> Result<(TokenEntry, Token), AccessError> {
         let name = fit(&wish.name)?;
         let _turn = self.turn()?;
@@ -76,12 +76,12 @@ impl Tokens {
         Ok(made)
     }
 
-    /// All there are, the oldest first.
+    /// Returns all tokens, the oldest first.
     pub fn list(&self) -> Result<Vec<TokenEntry>, AccessError> {
         Ok(self.book()?.tokens.clone())
     }
 
-    /// Another token in the place of one: what was given out before stops working.
+    /// Replaces a token: the previous value stops working.
     pub fn rotate(&self, id: TokenId, now: Time) -> Result<(TokenEntry, Token), AccessError> {
         let _turn = self.turn()?;
         let mut book = self.kept()?.unwrap_or(Book::empty());
@@ -98,7 +98,7 @@ impl Tokens {
         Ok((entry, token))
     }
 
-    /// Takes a token back.
+    /// Revokes a token.
     pub fn revoke(&self, id: TokenId) -> Result<TokenEntry, AccessError> {
         let _turn = self.turn()?;
         let mut book = self.kept()?.unwrap_or(Book::empty());
@@ -113,21 +113,21 @@ impl Tokens {
         Ok(entry)
     }
 
-    /// The token that lies here for programs of the same user.
+    /// Returns the token that is stored in plain text for programs of the same user.
     pub fn here(&self) -> Result<Option<Token>, AccessError> {
         let file = self.folder.join(HERE);
         let text = private::read(&file, 1024)?;
         Ok(text.and_then(|text| Token::read(&String::from_utf8_lossy(&text))))
     }
 
-    /// The number of the token that lies here, as long as it lets somebody in.
+    /// Returns the id of that token, as long as it is valid.
     pub fn here_id(&self, now: Time) -> Result<Option<TokenId>, AccessError> {
         let book = self.book()?;
         let here = book.here.and_then(|id| book.entry(id));
         Ok(here.filter(|entry| entry.is_good(now)).map(|entry| entry.id))
     }
 
-    /// The one that somebody shows, if it lets them in.
+    /// Returns the entry of a token that a client shows, if it is valid.
     pub(super) fn shown(
         &self,
         token: &Token,
@@ -138,7 +138,7 @@ impl Tokens {
         Ok(found.filter(|entry| entry.is_good(now)).cloned())
     }
 
-    /// The one that a session was opened with, if it is still the same and lets somebody in.
+    /// Returns the entry of the token that opened a session, if it is unchanged and valid.
     pub(super) fn same(
         &self,
         id: TokenId,
@@ -150,17 +150,18 @@ impl Tokens {
         Ok(book.entry(id).filter(same).cloned())
     }
 
-    /// By what a session knows a token.
+    /// Returns the fingerprint by which a session knows a token.
     pub(super) fn print(&self, id: TokenId, now: Time) -> Result<Option<String>, AccessError> {
         let book = self.book()?;
         let entry = book.entry(id).filter(|entry| entry.is_good(now));
         Ok(entry.map(|entry| entry.hash).map(TokenHash::print))
     }
 
-    /// What is kept just now. Read again only when the file is another one.
+    /// Returns the current tokens. Reads the file again only when it has changed.
     fn book(&self) -> Result<Arc<Book>, AccessError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // Looked at before it is read: at worst the same is read twice, never the older one kept.
+        // The stamp is taken before the file is read: at worst it is read twice, never an old state
+        // kept.
         let stamp = Stamp::of(&self.file())?;
         match (stamp, &*seen) {
             (Some(stamp), Some((known, book))) if stamp == *known => Ok(Arc::clone(book)),
@@ -190,7 +191,7 @@ impl Tokens {
         };
         let (entry, token) = add(&mut book, wish, now)?;
         book.here = Some(entry.id);
-        // In this order: whoever is killed between the two begins anew.
+        // In this order, a start that is killed between the two begins anew.
         self.lay_here(&token)?;
         self.write(&book)?;
         Ok(token)
@@ -216,7 +217,7 @@ impl Tokens {
         self.folder.join(FILE)
     }
 
-    /// Where they are.
+    /// Returns the folder of the token files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -235,7 +236,7 @@ fn add(book: &mut Book, wish: NewToken, now: Time) -> Result<(TokenEntry, Token)
     Ok((entry, token))
 }
 
-/// A name as answers can record it.
+/// Trims a name and checks that answers can record it.
 fn fit(name: &str) -> Result<String, AccessError> {
     let name = name.trim();
     if name.is_empty() {

@@ -1,4 +1,4 @@
-//! What is known about a request besides who sends it, and how handlers get at both.
+//! The data of a request besides its caller, and the extractors of both.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -11,26 +11,26 @@ use super::caller::{Caller, Role};
 use super::session::Session;
 use crate::problem::Problem;
 
-/// Where a connection comes from. Whoever listens puts it into each request.
+/// The remote address of a connection. The listener adds it to each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 
-/// A request that came through the door.
+/// A request that has passed the access check.
 #[derive(Clone, Debug)]
 pub struct Visit {
-    /// Where it comes from, as far as that is known.
+    /// The address of the client, as far as it is known.
     pub(super) from: Option<IpAddr>,
-    /// It came by TLS, as a proxy that is trusted says.
+    /// `true` if the request came by TLS, as a trusted proxy says.
     pub(super) secure: bool,
-    /// Somebody only looks ahead: nothing may be used up by that.
+    /// `true` for a HEAD request or a prefetch, which must not use anything up.
     pub(super) looks_ahead: bool,
-    /// The session it belongs to.
+    /// The session that the request belongs to.
     pub(super) session: Option<Session>,
 }
 
 impl Visit {
-    /// What a request says about itself. What a proxy adds counts only where there is one: anybody
-    /// else could write it too.
+    /// Reads the data of a request. Headers of a proxy count only if there is one: any other client
+    /// could write them too.
     pub(super) fn of(parts: &Parts, behind_proxy: bool) -> Self {
         let headers = &parts.headers;
         let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
@@ -51,25 +51,26 @@ impl Visit {
     }
 }
 
-/// Whom the proxy got it from: the last one, which it wrote itself.
+/// Returns the address that the proxy got the request from: the last one, which the proxy wrote
+/// itself.
 fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
     let last = headers.get_all("x-forwarded-for").into_iter().next_back()?.to_str().ok()?;
     last.rsplit(',').next()?.trim().parse().ok()
 }
 
-/// What the forms of a page carry; nothing where there is no session.
+/// The CSRF token for the forms of a page; empty without a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Csrf(pub(super) String);
 
 impl Csrf {
-    /// As the field `csrf` of a form, or the header `x-csrf`.
+    /// Returns the value for the field `csrf` of a form, or for the header `x-csrf`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl Caller {
-    /// Whether they may do what takes this role; if not, what to tell them.
+    /// Returns a problem for the caller if it does not have this role.
     pub fn needs(&self, role: Role) -> Result<(), Problem> {
         if self.may(role) {
             return Ok(());
@@ -87,7 +88,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let caller = parts.extensions.get::<Self>().cloned();
-        // A route that was not put behind the door stays shut.
+        // A route without the access check stays closed.
         caller
             .ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "there is no valid session here"))
     }

@@ -1,4 +1,4 @@
-//! Where a reader of events stands.
+//! The position of a reader in the events.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// No cursor that we gave away is longer.
+/// Maximum length of a cursor, in bytes: no cursor that was given out is longer.
 const CHARS_MAX: usize = 64 * 1_024;
 
 /// The position of the last event that was read, in each project.
@@ -15,13 +15,13 @@ const CHARS_MAX: usize = 64 * 1_024;
 pub(crate) struct Cursor(BTreeMap<Arc<str>, u64>);
 
 impl Cursor {
-    /// Where a reader of one project stands: a plain number.
+    /// Parses the position of a reader of one project: a plain number.
     pub(crate) fn of_one(project: &Arc<str>, text: &str) -> Option<Self> {
         let seq = text.trim().parse().ok()?;
         Some(Self(BTreeMap::from([(Arc::clone(project), seq)])))
     }
 
-    /// Where a reader of several stands, as [`text`](Self::text) wrote it.
+    /// Parses the position of a reader of several projects, as [`text`](Self::text) wrote it.
     pub(crate) fn of_all(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.len() > CHARS_MAX {
@@ -31,12 +31,12 @@ impl Cursor {
         serde_json::from_slice(&decoded).ok().map(Self)
     }
 
-    /// The position in a project.
+    /// Returns the position in a project.
     pub(crate) fn at(&self, project: &str) -> Option<u64> {
         self.0.get(project).copied()
     }
 
-    /// Has come this far in a project.
+    /// Sets the position in a project.
     pub(crate) fn set(&mut self, project: &Arc<str>, seq: u64) {
         match self.0.get_mut(project) {
             Some(at) => *at = seq,
@@ -46,13 +46,13 @@ impl Cursor {
         }
     }
 
-    /// The same for a reader of several projects: opaque to it.
+    /// Returns the opaque text for a reader of several projects.
     pub(crate) fn text(&self) -> String {
         let mut json = String::from("{");
         for (at, (project, seq)) in self.0.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
             let name = serde_json::Value::from(&**project);
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(json, "{comma}{name}:{seq}");
         }
         json.push('}');

@@ -1,4 +1,4 @@
-//! One reader of live events.
+//! A reader of live events.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -16,47 +16,47 @@ use super::cursor::Cursor;
 use super::frame::{Frame, named};
 use super::hub::{Found, HEARTBEAT, Hub};
 
-/// What is written at once.
+/// Maximum size of one write, in bytes.
 const CHUNK_BYTES_MAX: usize = 64 * 1_024;
-/// After how long a reader comes back whose connection was lost.
+/// Milliseconds after which a client reconnects.
 const COME_BACK_MS: u32 = 1_000;
 
-/// One project that is followed.
+/// A project that is followed.
 #[derive(Debug)]
 pub(crate) struct Lane {
     hub: Arc<Hub>,
     /// The position of the last event that was written.
     at: u64,
-    /// Has it caught up? Whoever falls behind after that is too slow.
+    /// `true` once it has caught up: a reader that falls behind after that is too slow.
     live: bool,
     places: Places,
 }
 
-/// What a reader gets to see.
+/// The events that a reader gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// Every event.
     All,
-    /// Those of one build.
+    /// The events of one build.
     Build(BuildId),
-    /// Only that there is something new.
+    /// Only the fact that there are new events.
     Hints,
 }
 
-/// One reader.
+/// A reader of live events.
 #[derive(Debug)]
 pub(crate) struct Follow {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) shown: Shown,
-    /// Changes when there is something new in one of the lanes.
+    /// A counter that changes when there are new events in one of the lanes.
     pub(crate) news: watch::Receiver<u64>,
-    /// The server ends.
+    /// The token that is cancelled when the server stops.
     pub(crate) stop: CancellationToken,
-    /// Whether positions are plain numbers.
+    /// `true` if positions are plain numbers.
     pub(crate) plain: bool,
 }
 
-/// What is left to do.
+/// The next step of a stream.
 enum Step {
     Greet,
     Read,
@@ -64,15 +64,15 @@ enum Step {
 }
 
 impl Lane {
-    /// A project from a position on, or from now on.
+    /// Follows a project from a position on, or from now on.
     pub(crate) fn new(hub: Arc<Hub>, cursor: Option<&Cursor>) -> Self {
         let head = *hub.head().borrow();
         let at = cursor.and_then(|cursor| cursor.at(&hub.project)).unwrap_or(head);
-        // A position that is yet to come belongs to another life of the project.
+        // A position in the future belongs to an earlier store of the project.
         Self { at: at.min(head), live: false, places: Places::default(), hub }
     }
 
-    /// The next frames, if there are any; an error if it was too slow.
+    /// Returns the next frames, if there are any; an error if the reader was too slow.
     async fn next(&mut self) -> Result<Vec<Frame>, Behind> {
         let frames = match self.hub.after(self.at, CHUNK_BYTES_MAX) {
             Found::Frames(frames) => {
@@ -89,7 +89,7 @@ impl Lane {
     }
 }
 
-/// Why a reader gets no more.
+/// The reason why a stream ends.
 enum Behind {
     TooSlow,
     Unreadable,
@@ -103,7 +103,7 @@ impl From<StoreError> for Behind {
 }
 
 impl Follow {
-    /// What goes over the wire, until the reader leaves, is too slow, or the server ends.
+    /// Returns the stream, which ends when the reader leaves, is too slow, or the server stops.
     pub(crate) fn stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
         stream::unfold((self, Step::Greet), |(mut follow, step)| async move {
             let (text, step) = match step {
@@ -136,7 +136,7 @@ impl Follow {
                 return (text, Step::Read);
             }
             if !quiet {
-                // Nothing of it was for this reader; there may be more.
+                // None of them was for this reader; there may be more.
                 continue;
             }
             tokio::select! {
@@ -171,7 +171,7 @@ impl Follow {
         }
     }
 
-    /// Where the reader stands.
+    /// Returns the position of the reader, as text.
     fn position(&self) -> String {
         match self.lanes.first() {
             Some(lane) if self.plain => lane.at.to_string(),

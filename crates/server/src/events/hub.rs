@@ -1,4 +1,4 @@
-//! The live events of one project, read once and shared by all who follow.
+//! The live events of one project, read once and shared by all readers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,17 +11,18 @@ use unstuck_store::{Page, Places, Store, StoreError};
 
 use super::frame::Frame;
 
-/// Frames that are kept for those who follow; whoever is further behind reads from the store or is
-/// told so.
+/// Maximum number of frames that are kept for readers; a reader that is further behind reads from
+/// the store, or is told that it was too slow.
 const FRAMES_KEPT_MAX: usize = 4_096;
-/// And no more bytes of them than this.
+/// Maximum size of the kept frames, in bytes.
 const BYTES_KEPT_MAX: usize = 8 * 1_024 * 1_024;
-/// Events that are read at a time.
+/// Number of events that are read at a time.
 pub(super) const PAGE_EVENTS: u32 = 512;
-/// What happens within this time of the last news goes out with the next: a thousand readers are
-/// woken twenty times a second, not once for each event.
+/// Delay within which new events are batched: a thousand readers are woken twenty times a second,
+/// not once for each event.
 const BATCH: Duration = Duration::from_millis(50);
-/// So often the store is read without a hint: a process that wrote and died has told nobody.
+/// Interval at which the store is read without a hint, because a process that wrote and died has
+/// sent none.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The live events of one project.
@@ -31,7 +32,7 @@ pub(crate) struct Hub {
     pub(super) store: Arc<dyn Store>,
     ring: Mutex<Ring>,
     head: watch::Sender<u64>,
-    /// Somebody says that there is something to read.
+    /// The hint that there may be new events.
     nudged: Notify,
 }
 
@@ -42,17 +43,17 @@ struct Ring {
     bytes: usize,
 }
 
-/// What a reader finds after a position.
+/// The frames after a position.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// These, and no more for now.
+    /// All frames up to now, or a part of them.
     Frames(Vec<Frame>),
-    /// That is too long ago to be here.
+    /// The position is too old to be in the ring.
     TooLate,
 }
 
 impl Hub {
-    /// A hub of a project, which begins with what happens from now on.
+    /// Makes the hub of a project, which begins with events from now on.
     pub(crate) async fn new(
         project: Arc<str>,
         store: Arc<dyn Store>,
@@ -62,17 +63,17 @@ impl Hub {
         Ok(Arc::new(Self { project, store, ring, head, nudged }))
     }
 
-    /// There may be something to read.
+    /// Wakes the reader, because there may be new events.
     pub(crate) fn nudge(&self) {
         self.nudged.notify_one();
     }
 
-    /// The position of the newest event.
+    /// Returns a receiver of the newest event's position.
     pub(crate) fn head(&self) -> watch::Receiver<u64> {
         self.head.subscribe()
     }
 
-    /// Reads what happens until it is told to stop.
+    /// Reads events until `stop`.
     pub(crate) async fn run(&self, tick: watch::Sender<u64>, stop: CancellationToken) {
         let mut places = Places::default();
         let mut written = self.store.subscribe(&self.project);
@@ -110,7 +111,7 @@ impl Hub {
         }
     }
 
-    /// A page of frames, read from the store.
+    /// Reads a page of frames from the store.
     pub(super) async fn page(
         &self,
         places: &mut Places,
@@ -128,7 +129,7 @@ impl Hub {
         Ok(frames)
     }
 
-    /// What came after a position, at most some kilobytes of it.
+    /// Returns the frames after a position, up to `bytes_max` and at least one.
     pub(super) fn after(&self, seq: u64, bytes_max: usize) -> Found {
         let ring = self.ring();
         if seq >= *self.head.borrow() {

@@ -1,8 +1,8 @@
-//! What happens, as it happens: server-sent events.
+//! Live events: server-sent events.
 //!
 //! Each project has one [`Hub`]: it reads every event once from the store, makes a frame of it, and
-//! keeps the latest of them for all who follow. Whoever comes back reads from the store until they
-//! have caught up; whoever is too slow is told where to go on, and costs no memory meanwhile.
+//! keeps the latest frames for all readers. A returning reader reads from the store until it has
+//! caught up; one that is too slow is told where to continue, and costs no memory meanwhile.
 
 mod cursor;
 mod follow;

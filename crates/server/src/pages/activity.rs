@@ -1,4 +1,4 @@
-//! What happened, in plain sentences, with the technical side folded away.
+//! The activity feed: events in plain sentences, with the technical details folded away.
 
 use std::collections::HashMap;
 
@@ -12,37 +12,37 @@ use unstuck_store::{Page, Places, StoreError};
 use super::words::When;
 use crate::site::Room;
 
-/// Events that are read at a time.
+/// Number of events that are read at a time.
 const WINDOW: u64 = 500;
-/// And so many times at most for one page: where the build is quiet and others are not, the rest is
-/// on the page before.
+/// Maximum number of reads for one page: if this build is quiet and others are not, the rest is on
+/// the page before.
 const WINDOWS_MAX: usize = 20;
-/// Lines that are shown.
+/// Maximum number of lines that are shown.
 const LINES_MAX: usize = 60;
 
-/// One thing that happened.
+/// A line of the feed.
 pub(super) struct Line {
     pub(super) at: When,
-    /// For the style: `good`, `bad`, `asks`, `plain`.
+    /// The style: `good`, `bad`, `asks`, `plain`.
     pub(super) mood: &'static str,
     pub(super) says: String,
-    /// The task it is about, where the sentence does not name it.
+    /// The task it is about, if the sentence does not name it.
     pub(super) about: Option<String>,
-    /// The technical side.
+    /// The technical details.
     pub(super) kind: String,
     pub(super) why: Option<String>,
     pub(super) seq: u64,
 }
 
-/// A part of what happened, the newest first.
+/// A part of the feed, the newest line first.
 #[derive(Default)]
 pub(super) struct Feed {
     pub(super) lines: Vec<Line>,
-    /// What happened before this position is not among them.
+    /// The position before which there are earlier events.
     pub(super) earlier: Option<u64>,
 }
 
-/// What happened in a build before a position, or lately.
+/// Returns the events of a build before a position, or the latest.
 pub(super) async fn feed(
     room: &Room,
     build: BuildId,
@@ -57,7 +57,7 @@ pub(super) async fn feed(
     let mut feed = Feed::default();
     for _ in 0..WINDOWS_MAX {
         let events = window(room, upto).await?;
-        // Journals have no gaps: what is not there was dropped, and so was all before it.
+        // Journals have no gaps: a missing event was dropped, and so were all before it.
         if events.is_empty() {
             return Ok(feed);
         }
@@ -86,7 +86,7 @@ pub(super) async fn feed(
     Ok(feed)
 }
 
-/// The last events up to a position, oldest first.
+/// Reads the last events up to a position, oldest first.
 async fn window(room: &Room, upto: u64) -> Result<Vec<Recorded>, StoreError> {
     let after = upto.saturating_sub(WINDOW);
     let limit = u32::try_from(upto - after).unwrap_or(u32::MAX);
@@ -117,7 +117,7 @@ fn line(recorded: &Recorded, mood: &'static str, says: String, now: Time) -> Lin
     }
 }
 
-/// The sentence for an event; none for what only matters to machines.
+/// Returns the sentence for an event, or `None` for one that only matters to machines.
 fn says(
     recorded: &Recorded,
     row: Option<&TaskRow>,

@@ -1,5 +1,5 @@
-//! The few files that pages load: one style, one script, one picture. Their names change with what
-//! is in them, so that a browser may keep them for ever.
+//! The few files that pages load: one style sheet, one script, one picture. Their names change with
+//! their content, so that a browser may keep them forever.
 
 use std::sync::OnceLock;
 
@@ -19,13 +19,13 @@ pub(super) fn routes() -> Router<Shared> {
     Router::new().route("/assets/{name}", get(asset))
 }
 
-/// What the style is called.
+/// Returns the file name of the style sheet.
 pub(super) fn style() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| named("style", STYLE, "css"))
 }
 
-/// What the script is called.
+/// Returns the file name of the script.
 pub(super) fn script() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| named("live", SCRIPT, "js"))

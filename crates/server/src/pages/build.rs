@@ -1,4 +1,4 @@
-//! One build: how it stands, its tasks, what happened, what it cost.
+//! The page of a build: its state, its tasks, its events and its cost.
 
 use askama::Template;
 use axum::extract::{Path, Query, State};
@@ -29,7 +29,7 @@ struct Build {
     glance: Glance,
     columns: Vec<Column>,
     feed: Feed,
-    /// Whether the newest of it are on another page.
+    /// `true` if newer events are on another page.
     is_earlier: bool,
     charts: Vec<Chart>,
     can_kick: bool,
@@ -132,7 +132,7 @@ fn columns(tasks: &[TaskRow], now: Time) -> Vec<Column> {
     ]
 }
 
-/// Which part of what happened is to be seen.
+/// The part of the events to show.
 #[derive(Debug, Deserialize)]
 pub(super) struct Part {
     before: Option<u64>,
@@ -159,7 +159,7 @@ pub(super) async fn build(
     Ok(page(&Build { frame, glance, columns, feed, is_earlier, charts, can_kick }))
 }
 
-/// What an operator wants of a build.
+/// Carries out an operator's command about a build.
 pub(super) async fn order(
     State(site): State<Shared>,
     caller: Caller,
@@ -177,7 +177,7 @@ pub(super) async fn order(
     };
     for command in commands {
         match room.desk.command(caller.wants(command)).await {
-            // A wait that somebody, or the time, has ended already is no trouble.
+            // A wait that has ended meanwhile is no error.
             Err(Refused::NotNow(_)) if order == "kick" => {}
             decided => drop(decided?),
         }

@@ -1,4 +1,4 @@
-//! Charts as inline SVG: nothing is loaded and nothing is run to see them.
+//! Charts as inline SVG, which load nothing and run no script.
 
 use unstuck_core::policy::Amount;
 use unstuck_core::tell::brief;
@@ -6,42 +6,42 @@ use unstuck_core::text::brief::{length, money, thousands};
 use unstuck_core::time::Span;
 use unstuck_store::tables::TaskRow;
 
-/// Bars that are shown; the rest is one more.
+/// Maximum number of bars; the rest is summed up in a further one.
 const BARS_MAX: usize = 12;
-/// From one bar to the next, in the units of the picture.
+/// Distance between two bars, in units of the picture.
 const STEP: usize = 38;
-/// What fits beside the number of a bar.
+/// Maximum length of a name beside a bar, in characters.
 const NAME_CHARS_MAX: usize = 32;
 
-/// One bar of a chart.
+/// A bar of a chart.
 pub(super) struct Bar {
     pub(super) name: String,
-    /// Of a thousand.
+    /// The length relative to the longest bar, in thousandths.
     pub(super) share: u64,
     pub(super) says: String,
-    /// From the top, in the units of the picture.
+    /// The distance from the top, in units of the picture.
     pub(super) y: usize,
 }
 
 impl Bar {
-    /// In the units of the picture, which is 320 wide.
+    /// Returns the width in units of the picture, which is 320 wide.
     pub(super) const fn width(&self) -> u64 {
         self.share * 320 / 1_000
     }
 }
 
-/// A chart of bars.
+/// A bar chart.
 pub(super) struct Chart {
     pub(super) title: &'static str,
-    /// All bars together.
+    /// The sum of all bars.
     pub(super) total: String,
-    /// For those who do not see it.
+    /// The text for screen readers.
     pub(super) summary: String,
     pub(super) bars: Vec<Bar>,
     pub(super) height: usize,
 }
 
-/// What each task cost, in money where it is known, else in tokens; nothing where nothing is.
+/// Returns the cost of each task, in money if it is known, else in tokens; `None` if there is none.
 pub(super) fn costs(tasks: &[TaskRow]) -> Option<Chart> {
     let in_money = tasks.iter().any(|row| row.moved.spent.money_micros > 0);
     let value = |spent: Amount| if in_money { spent.money_micros } else { spent.tokens };
@@ -56,7 +56,7 @@ pub(super) fn costs(tasks: &[TaskRow]) -> Option<Chart> {
     chart("Cost by task", rows.collect(), says)
 }
 
-/// How long each task was worked on; nothing where it was no time at all.
+/// Returns the working time of each task; `None` if it is below a second.
 pub(super) fn times(tasks: &[TaskRow]) -> Option<Chart> {
     let longest = tasks.iter().map(|row| row.moved.spent.time_ms).max()?;
     if Span::from_millis(longest) < Span::from_secs(1) {
@@ -96,7 +96,7 @@ fn chart(
     Some(Chart { title, total, summary, bars, height })
 }
 
-/// A name that fits.
+/// Shortens a name to the available space.
 fn short(name: &str) -> String {
     if name.chars().count() <= NAME_CHARS_MAX {
         return name.to_owned();

@@ -1,4 +1,4 @@
-//! What every page has: its title, who looks at it, and how many questions wait.
+//! The common part of every page: its title, its viewer, and the number of open questions.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::api::Shared;
 use crate::auth::{Caller, Csrf, Role};
 use crate::problem::Problem;
 
-/// The parts of the site that can be gone to.
+/// The sections of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Here {
     Inbox,
@@ -22,26 +22,26 @@ pub(super) enum Here {
     Settings,
 }
 
-/// What every page has.
+/// The data that every page has.
 pub(super) struct Frame {
     pub(super) title: String,
     pub(super) here: Here,
-    /// Questions that wait for somebody.
+    /// Number of questions that wait for an answer.
     pub(super) waiting: u64,
-    /// How far the journals had come before the page was made. The script follows from there, and
-    /// fetches the page again when something happened. A page without a position is left alone.
+    /// The position of the journals before the page was made. The script follows from there, and
+    /// fetches the page again when an event arrives. A page without a position is left alone.
     pub(super) position: Option<String>,
     pub(super) name: Arc<str>,
     pub(super) role: Role,
     pub(super) csrf: String,
     pub(super) now: Time,
-    /// Whether there is more than one project to tell apart.
+    /// `true` if there is more than one project to tell apart.
     pub(super) several: bool,
 }
 
 impl Frame {
-    /// What every page has. Made before anything else is read, so that nothing happens unnoticed
-    /// between the reading and the following.
+    /// Makes the frame. It comes before any other read, so that no event is missed between reading
+    /// and following.
     pub(super) async fn new(
         site: &Shared,
         caller: &Caller,
@@ -68,8 +68,8 @@ impl Frame {
         })
     }
 
-    /// The frame of a page that answers a form. Its address cannot be fetched again, or would show
-    /// something else, so the page stays as it is.
+    /// Returns the frame of a page that responds to a form. Its URL cannot be fetched again, or
+    /// would show another page, so the page stays as it is.
     pub(super) fn answering_form(self) -> Self {
         Self { position: None, ..self }
     }
@@ -85,12 +85,12 @@ impl Frame {
         )
     }
 
-    /// Whether technical detail is for their eyes.
+    /// Returns whether the viewer may see technical details.
     pub(super) fn sees_detail(&self) -> bool {
         self.role >= Role::Viewer
     }
 
-    /// Whether they may start, hold and end work.
+    /// Returns whether the viewer may start, hold and end work.
     pub(super) fn operates(&self) -> bool {
         self.role >= Role::Operator
     }
@@ -106,12 +106,12 @@ impl Frame {
     }
 }
 
-/// A page, or why there is none.
+/// Renders a page.
 pub(super) fn page(template: &impl Template) -> Response {
     page_with(StatusCode::OK, template)
 }
 
-/// The same with another status.
+/// Renders a page with another status.
 pub(super) fn page_with(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
         Ok(html) => (status, Html(html)).into_response(),

@@ -1,4 +1,4 @@
-//! How a build stands, at a glance: the state card.
+//! The state card of a build.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// How a build stands.
+/// The state of a build at a glance.
 pub(super) struct Glance {
     pub(super) project: Arc<str>,
-    /// `shop, build 4`.
+    /// The name, such as `shop, build 4`.
     pub(super) name: String,
     pub(super) build: BuildId,
-    /// For the style: `working`, `waiting`, `resting`, `paused`, `done`, `failed`, `ended`.
+    /// The style: `working`, `waiting`, `resting`, `paused`, `done`, `failed`, `ended`.
     pub(super) mood: &'static str,
-    /// `Working`, `Waiting for you`.
+    /// The title, such as `Working` or `Waiting for you`.
     pub(super) title: &'static str,
     pub(super) says: String,
     pub(super) until: Option<When>,
     pub(super) done: u32,
     pub(super) tasks: u32,
-    /// Of a hundred.
+    /// The share of tasks that are done, in percent.
     pub(super) share: u32,
     pub(super) cost: Option<String>,
     pub(super) began: When,
@@ -103,7 +103,7 @@ fn stands(row: &BuildRow) -> (&'static str, &'static str, String) {
     }
 }
 
-/// The builds that are not over, and the newest of each project.
+/// Returns the builds that are not over, and the newest of each project.
 pub(super) async fn glances(
     site: &Shared,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! The inbox: what waits for a person, and answering it.
+//! The inbox: questions that wait for a person, and their answers.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ use crate::auth::{Caller, Csrf};
 use crate::problem::Problem;
 use crate::site::{Audience, Room};
 
-/// Answers that are still of interest.
+/// Maximum number of recent answers that are shown.
 const LATELY_MAX: usize = 5;
-/// They are among these.
+/// Number of the newest questions that are searched for them.
 const LATELY_LOOKED_AT: u32 = 20;
-/// How many names are enough to know what it is about.
+/// Maximum number of task names that are shown.
 const NAMES_MAX: usize = 3;
 
 #[derive(Template)]
@@ -44,7 +44,7 @@ struct Inbox {
 struct One {
     frame: Frame,
     card: Card,
-    /// Why an answer was not taken down.
+    /// The reason why an answer was not recorded.
     refused: Option<Problem>,
     operators: Option<Operators>,
 }
@@ -54,27 +54,27 @@ pub(super) struct Card {
     pub(super) project: Arc<str>,
     pub(super) id: QuestionId,
     pub(super) kind: &'static str,
-    /// What it is about.
+    /// The task or build that it is about.
     pub(super) title: String,
     pub(super) problem: String,
     pub(super) attempts: Vec<String>,
-    /// What it rests on.
+    /// The evidence for it.
     pub(super) evidence: Vec<Rests>,
-    /// That is shown without being asked for.
+    /// `true` if the evidence is shown unfolded.
     pub(super) unfolded: bool,
     pub(super) advice: String,
     pub(super) options: Vec<Choosable>,
-    /// `2 tasks wait: …`; nothing where it is only the one it is about.
+    /// The waiting tasks, as in `2 tasks wait: …`; absent if it is only the one it is about.
     pub(super) waits: Option<String>,
     pub(super) asked: When,
     pub(super) open: bool,
-    /// How it ended.
+    /// The answer or the end of the question.
     pub(super) ended: Option<Ended>,
-    /// It can be looked up once more.
+    /// `true` if the action can be checked once more.
     pub(super) checks: bool,
 }
 
-/// One thing that a question rests on.
+/// A piece of evidence for a question.
 pub(super) struct Rests {
     pub(super) label: &'static str,
     pub(super) lines: Vec<String>,
@@ -89,28 +89,28 @@ impl Rests {
     }
 }
 
-/// One choice.
+/// An option of a question.
 pub(super) struct Choosable {
     pub(super) value: Decision,
     pub(super) label: String,
     pub(super) description: String,
     pub(super) recommended: bool,
-    /// It is the person's own words.
+    /// `true` if the person writes the guidance.
     pub(super) guides: bool,
-    /// The words that go with it.
+    /// The fixed guidance that belongs to the option.
     pub(super) guidance: Option<String>,
 }
 
-/// How a question ended.
+/// The end of a question.
 pub(super) struct Ended {
     pub(super) said: String,
-    /// The answer waits to be taken up.
+    /// `true` if the answer is not processed yet.
     pub(super) later: bool,
     pub(super) guidance: Option<String>,
     pub(super) at: When,
 }
 
-/// What operators read besides.
+/// The details that viewers and operators read in addition.
 struct Operators {
     text: String,
     raw: String,
@@ -121,7 +121,7 @@ struct Operators {
 }
 
 impl Card {
-    /// The card of a question. `names` are those of the tasks that wait.
+    /// Makes the card of a question. `names` are those of the waiting tasks.
     fn new(room: &Room, asked: &Asked, names: &[String], frame: &Frame) -> Self {
         let (row, text) = (&asked.row, &asked.row.text);
         let choosable = |(at, option): (usize, &QuestionOption)| Choosable {
@@ -152,7 +152,7 @@ impl Card {
     }
 }
 
-/// What a question is about: the task that met it first, or a whole build.
+/// Returns the name of the task that raised the question first, or of the whole build.
 fn title(room: &Room, asked: &Asked, names: &[String]) -> String {
     match (names.first(), asked.row.build) {
         (Some(name), _) => name.clone(),
@@ -161,7 +161,7 @@ fn title(room: &Room, asked: &Asked, names: &[String]) -> String {
     }
 }
 
-/// `2 tasks wait: one, two`.
+/// Returns a sentence such as `2 tasks wait: one, two`.
 fn waits(count: usize, names: &[String]) -> Option<String> {
     if count == 0 {
         return Some("Everything in this build waits.".to_owned());
@@ -172,7 +172,7 @@ fn waits(count: usize, names: &[String]) -> Option<String> {
     (count > 1).then(|| format!("{count} tasks wait: {names}{more}"))
 }
 
-/// How a question ended, or that its answer waits to be taken up.
+/// Returns how a question ended, or that its answer is not processed yet.
 fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
     let row = &asked.row;
     let guidance = asked.answer.as_ref().map_or(row.guidance.as_ref(), |a| a.guidance.as_ref());
@@ -208,7 +208,7 @@ fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
     }
 }
 
-/// The inbox.
+/// Shows the inbox.
 pub(super) async fn inbox(
     State(site): State<Shared>,
     caller: Caller,
@@ -242,7 +242,7 @@ pub(super) async fn inbox(
     Ok(page(&Inbox { cards: plain(cards), lately: plain(lately), glances, frame }))
 }
 
-/// What the tasks that wait are called.
+/// Returns the names of the waiting tasks.
 async fn names(room: &Room, asked: &Asked) -> Result<Vec<String>, Problem> {
     let mut names = Vec::new();
     for id in asked.row.tasks.iter().take(NAMES_MAX) {
@@ -253,7 +253,7 @@ async fn names(room: &Room, asked: &Asked) -> Result<Vec<String>, Problem> {
     Ok(names)
 }
 
-/// One question in full.
+/// Shows one question in full.
 pub(super) async fn question(
     State(site): State<Shared>,
     caller: Caller,
@@ -292,7 +292,7 @@ async fn shown(
     Ok(page_with(status.unwrap_or(StatusCode::OK), &shown))
 }
 
-/// What a form sends.
+/// The fields of the answer form.
 #[derive(Deserialize)]
 pub(super) struct Sent {
     decision: String,
@@ -300,7 +300,7 @@ pub(super) struct Sent {
     guidance: String,
 }
 
-/// An answer from a form.
+/// Records an answer from a form.
 pub(super) async fn answer(
     State(site): State<Shared>,
     caller: Caller,
@@ -313,12 +313,12 @@ pub(super) async fn answer(
     let choice = Choice { decision: sent.decision, guidance: Some(sent.guidance) };
     match give(&site, &room, &caller, id, &choice).await {
         Ok(_) => Ok(Redirect::to("/").into_response()),
-        // Whoever was slower, or left something out, sees why, and what became of the question.
+        // The page shows why the answer was refused, and the state of the question.
         Err(problem) => shown(&site, &caller, &csrf, &room, id, Some(problem)).await,
     }
 }
 
-/// Looks again whether an action happened.
+/// Checks again whether an action was performed.
 pub(super) async fn check(
     State(site): State<Shared>,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! The jobs: scripts that are kept alive.
+//! The jobs page: scripts that are kept alive.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ struct JobCard {
     project: Arc<str>,
     job: JobStanding,
     mood: &'static str,
-    /// It waits for the answer to this.
+    /// The question whose answer it waits for.
     question: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ pub(super) async fn jobs(
     Ok(page(&Jobs { frame, jobs }))
 }
 
-/// What an operator wants of a job.
+/// Carries out an operator's command about a job.
 pub(super) async fn order(
     State(site): State<Shared>,
     caller: Caller,

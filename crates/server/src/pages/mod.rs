@@ -1,4 +1,4 @@
-//! The pages: made on the server, readable and answerable without a script, kept fresh by one.
+//! The pages: rendered on the server, usable without a script, kept fresh by one.
 
 mod activity;
 mod assets;
@@ -30,10 +30,10 @@ use crate::auth::{Caller, Door};
 use crate::problem::Problem;
 use crate::site::{Room, Site};
 
-/// What stands in an address as it is.
+/// The characters that have to be escaped in a URL.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// The pages for people who are let in.
+/// Returns the pages for authenticated people.
 pub(crate) fn routes(door: &Arc<Door>) -> Router<Shared> {
     Router::new()
         .merge(settings::routes(Arc::clone(door)))
@@ -54,12 +54,12 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Shared> {
 
 pub(crate) use signing::routes as signing_in;
 
-/// The pages for everybody.
+/// Returns the public pages.
 pub(crate) fn open() -> Router<Shared> {
     assets::routes()
 }
 
-/// What a page shows when there is none.
+/// An error that is shown as a page.
 pub(crate) struct Fail(Problem);
 
 #[derive(Template)]
@@ -82,7 +82,7 @@ impl IntoResponse for Fail {
     }
 }
 
-/// A page that says what is wrong.
+/// Renders a page with a problem.
 pub(crate) fn fail(problem: &Problem) -> Response {
     let status =
         StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -99,12 +99,12 @@ pub(crate) fn fail(problem: &Problem) -> Response {
     frame::page_with(status, &page)
 }
 
-/// One project that somebody may see.
+/// Returns a project that the caller may see.
 fn room(site: &Site, caller: &Caller, name: &str) -> Result<Arc<Room>, Problem> {
     site.room(caller, name).cloned().ok_or_else(|| Problem::unknown("project", name))
 }
 
-/// A name as it stands in an address.
+/// Percent-encodes a name for a URL.
 fn encoded(name: &str) -> String {
     utf8_percent_encode(name, PLAIN).to_string()
 }

@@ -1,4 +1,4 @@
-//! The problems: every error that was met, got past or not.
+//! The problems page: every error that occurred, resolved or not.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::api::{Shared, Stands, met};
 use crate::auth::{Caller, Csrf, Role};
 use crate::problem::sentence;
 
-/// Problems that are shown.
+/// Maximum number of problems that are shown.
 const PROBLEMS_MAX: usize = 200;
-/// How wide the line of a problem is at most, and at least, in the units of the picture.
+/// Maximum and minimum width of a problem's line, in units of the picture.
 const WIDTH: u64 = 200;
 const SHORTEST: u64 = 4;
 
@@ -33,9 +33,9 @@ struct Problems {
     open: usize,
     trying: usize,
     past: usize,
-    /// How many are not shown.
+    /// Number of problems that are not shown.
     more: usize,
-    /// When the first of them was met.
+    /// The time at which the first of them occurred.
     since: When,
 }
 
@@ -46,10 +46,10 @@ struct Row {
     total: u64,
     first: When,
     last: When,
-    /// From where to where its line goes, of the width of all.
+    /// The ends of its line, in units of the picture.
     from: u64,
     to: u64,
-    /// Where it stands, in words.
+    /// The standing in words.
     stands: &'static str,
     mood: &'static str,
 }
@@ -97,7 +97,8 @@ pub(super) async fn problems(
     Ok(page(&Problems { frame, rows, open, trying, past, more, since }))
 }
 
-/// Where on a line from `since` to `now` something began and ended. It is never too short to be seen.
+/// Returns the ends of an interval on a line from `since` to `now`. It is never too short to be
+/// seen.
 fn line(first: u64, last: u64, since: Time, now: Time) -> (u64, u64) {
     let all = now.as_millis().saturating_sub(since.as_millis()).max(1);
     let at = |millis: u64| {

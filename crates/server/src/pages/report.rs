@@ -13,7 +13,7 @@ use super::{Fail, room};
 use crate::api::{Shared, report_of};
 use crate::auth::{Caller, Csrf};
 
-/// Enough of a commit to find it by.
+/// Number of characters of a commit hash that are shown.
 const COMMIT_CHARS: usize = 9;
 
 #[derive(Template)]
@@ -30,7 +30,7 @@ struct ReportPage {
     shipped: Vec<ShippedRow>,
 }
 
-/// Something that is done.
+/// A task that is done.
 struct ShippedRow {
     title: String,
     commits: Vec<String>,

@@ -1,4 +1,4 @@
-//! The settings of the server: who is let in, and whether people are reached.
+//! The settings page: access tokens, and tests of notifications.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::api::Shared;
 use crate::auth::{AccessError, Caller, Csrf, Door, NewToken, Reach, Role, TokenEntry};
 use crate::problem::{Problem, sentence};
 
-/// The longest that a token made here may last, where it ends at all.
+/// Maximum lifetime of a token that is made here and expires, in days.
 const DAYS_MAX: u64 = 3_650;
 
 pub(super) fn routes(door: Arc<Door>) -> Router<Shared> {
@@ -46,7 +46,7 @@ struct Settings {
     told: Option<Told>,
 }
 
-/// What came of a form that was sent.
+/// The outcome of a form.
 #[derive(Default)]
 struct Came {
     made: Option<Made>,
@@ -60,7 +60,7 @@ struct Told {
     ways: Vec<Way>,
 }
 
-/// One way of notifying, and why nothing arrived by it.
+/// A notification channel, and the reason why its message was not delivered.
 struct Way {
     name: String,
     why_not: Option<String>,
@@ -81,7 +81,8 @@ struct Made {
     token: String,
 }
 
-/// Whoever makes tokens could make one for everything.
+/// Checks that a caller may make tokens: only one with access to all projects, because it could
+/// make a token for all of them.
 fn may(caller: &Caller) -> Result<(), Problem> {
     caller.needs(Role::Operator)?;
     if caller.reach == Reach::All {
@@ -138,15 +139,15 @@ fn row(entry: &TokenEntry, frame: &Frame) -> Row {
     }
 }
 
-/// What the form says.
+/// The fields of the token form.
 #[derive(Deserialize)]
 struct Wish {
     name: String,
     role: Role,
-    /// One of the projects; all without it.
+    /// The project; empty for all.
     #[serde(default)]
     project: String,
-    /// For how many days; for ever without it.
+    /// The lifetime in days; empty for an unlimited one.
     #[serde(default)]
     days: String,
 }
@@ -190,7 +191,7 @@ async fn make(
     }
 }
 
-/// Sends a test message by each way of notifying that a project has.
+/// Sends a test message through each channel of a project.
 async fn notify(
     State(site): State<Shared>,
     door: AtDoor,

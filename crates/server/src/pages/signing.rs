@@ -1,4 +1,4 @@
-//! Signing in and out, and the links that messages carry.
+//! Signing in and out, and the links in messages.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use crate::auth::Caller;
 use crate::auth::{ChoiceLink, Door, Followed, LocalPath, Login, LoginForm, LoginPage, Visit};
 use crate::problem::Problem;
 
-/// What only those do who are in.
+/// Returns the routes for authenticated people.
 pub(super) fn inside(door: Arc<Door>) -> Router<Shared> {
     Router::new().route("/logout", post(log_out)).layer(axum::Extension(door))
 }
 
-/// What everybody may do, with the door at hand.
+/// Returns the public routes.
 pub(crate) fn routes(door: Arc<Door>) -> Router<Shared> {
     Router::new()
         .route("/login", get(login_page).post(log_in))
@@ -48,7 +48,7 @@ struct Confirm {
     project: String,
     code: String,
     asked: Asked,
-    /// The choice, and what it leads to.
+    /// The choice, and its consequence.
     label: String,
     description: String,
     guides: bool,
@@ -89,7 +89,7 @@ async fn enter(door: AtDoor, visit: Visit, Path(code): Path<String>) -> Result<R
     Ok(door.enter(&visit, &code)?)
 }
 
-/// Where a link of a message leads. Nothing is answered by looking at it.
+/// Shows the target of a link in a message. Following the link answers nothing.
 async fn follow(
     State(site): State<Shared>,
     door: AtDoor,
@@ -106,14 +106,14 @@ async fn follow(
     }
 }
 
-/// What is to be confirmed.
+/// The fields of the confirmation form.
 #[derive(Debug, Default, Deserialize)]
 struct Chosen {
     #[serde(default)]
     guidance: String,
 }
 
-/// Somebody confirms what a link of a message chooses.
+/// Answers a question with the choice of a link, after confirmation.
 async fn choose(
     State(site): State<Shared>,
     door: AtDoor,

@@ -1,4 +1,4 @@
-//! One task: its attempts as a chain that can be opened.
+//! The page of a task, with its attempts as a chain that can be unfolded.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -31,11 +31,11 @@ struct Task {
     over: bool,
     cost: Option<String>,
     worked: Option<String>,
-    /// The oldest first.
+    /// The attempts, the oldest first.
     links: Vec<Link>,
 }
 
-/// One run of the chain.
+/// A run of the chain.
 struct Link {
     id: u64,
     says: String,
@@ -43,9 +43,9 @@ struct Link {
     began: When,
     took: Option<String>,
     spent: String,
-    /// The run it follows and which attempt that was, where it is not the one before.
+    /// The run that it retries and the number of that attempt, if it is not the previous one.
     follows: Option<(u64, usize)>,
-    /// The technical side.
+    /// The technical details.
     code: Option<String>,
     message: Option<String>,
     decisions: Vec<String>,
@@ -79,7 +79,7 @@ async fn found(room: &Room, build: BuildId, task: TaskId) -> Result<TaskRow, Pro
     row.ok_or_else(|| Problem::unknown("task", task))
 }
 
-/// What an attempt follows, where it is not the one before.
+/// Returns the run that an attempt retries, if it is not the previous one.
 fn follows(runs: &[RunRow], at: usize) -> Option<(u64, usize)> {
     let before = runs[at].retry_of?;
     let number = runs.iter().position(|run| run.id == before)? + 1;
@@ -118,7 +118,7 @@ fn why(why: &unstuck_core::engine::Why) -> String {
     }
 }
 
-/// How a run went, in a sentence that everybody may read.
+/// Returns the outcome of a run, in a sentence without technical details.
 fn stands(run: &RunRow) -> (&'static str, String) {
     let because = run.fault.as_ref().map(|fault| failed(fault.code(), false));
     let because = because.map(|why| format!(", because {why}")).unwrap_or_default();
@@ -138,7 +138,7 @@ fn stands(run: &RunRow) -> (&'static str, String) {
     }
 }
 
-/// What an operator wants of a task.
+/// Carries out an operator's command about a task.
 pub(super) async fn order(
     State(site): State<Shared>,
     caller: Caller,

@@ -1,23 +1,23 @@
-//! Points in time as a page says them.
+//! Points in time as a page shows them.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unstuck_core::text::brief::length;
 use unstuck_core::time::{Span, Time};
 
-/// What is younger than this is not worth a number.
+/// Maximum age that is shown as "just now".
 const NOW: Span = Span::from_secs(10);
 
 /// A point in time, for people and for the script that keeps it fresh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct When {
-    /// For machines: `2026-11-16T07:12:09Z`.
+    /// The machine-readable form: `2026-11-16T07:12:09Z`.
     pub(super) machine: String,
-    /// In milliseconds.
+    /// Milliseconds since the Unix epoch.
     pub(super) millis: u64,
-    /// `12 min ago`, `in 4 min`.
+    /// The relative form: `12 min ago`, `in 4 min`.
     pub(super) from_now: String,
-    /// `16 Nov 07:12`, where the server is.
+    /// The local time of the server: `16 Nov, 07:12`, or `07:12` if it is near.
     pub(super) clock: String,
 }
 

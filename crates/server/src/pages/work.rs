@@ -1,4 +1,4 @@
-//! All builds, the newest first.
+//! The work page: all builds, the newest first.
 
 use askama::Template;
 use axum::extract::State;
@@ -10,7 +10,7 @@ use super::glance::Glance;
 use crate::api::Shared;
 use crate::auth::{Caller, Csrf};
 
-/// Builds that are shown.
+/// Maximum number of builds that are shown.
 const BUILDS_MAX: usize = 100;
 
 #[derive(Template)]

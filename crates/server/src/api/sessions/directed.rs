@@ -1,4 +1,4 @@
-//! What a runtime is to do now.
+//! The direction of a session: what its runtime is to do now.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,29 +12,31 @@ use crate::api::asked::{self, Asked};
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// What a runtime is to do now, and what it has to know for that.
+/// The direction of a runtime, and the data it needs for that.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionDirection")]
 pub(super) struct Directed {
-    /// `retry`: it is its turn. `wait`: not before `until`. `ask`: not before a person has answered
-    /// `question`. `stop`: not any more.
+    /// `retry`: the runtime may work. `wait`: not before `until`. `ask`: not before a person has
+    /// answered `question`. `stop`: no more.
     pub(super) decision: Decision,
-    /// How often this error was met, the last time included; 0 while nothing has failed.
+    /// Number of times that this error occurred, including the last; 0 if nothing has failed.
     pub(super) attempt: u32,
-    /// How many attempts there are before a person is asked.
+    /// Number of attempts before a person is asked.
     pub(super) of: u32,
-    /// What failed last.
+    /// The code of the last failure.
     pub(super) code: Option<Code>,
-    /// When it goes on by itself, in milliseconds since the Unix epoch; absent where that is not known.
+    /// The time at which the session continues by itself, in milliseconds since the Unix epoch;
+    /// absent if it is not known.
     pub(super) until: Option<Time>,
     /// The question that a person has to answer.
     pub(super) question: Option<Asked>,
-    /// What the agent reads first: a person's guidance, what failed, and that it takes another way.
+    /// Text for the agent to read first: a person's guidance, the last failure, and the need for
+    /// another approach.
     pub(super) context: Option<String>,
 }
 
 impl Directed {
-    /// What the runtime of this session is to do now.
+    /// Reads the current direction of a session.
     pub(super) async fn read(room: &Room, task: &TaskRow) -> Result<Self, Problem> {
         let policy = Box::new((*room.desk.policy()).clone());
         let looked = room.desk.look(Look::Session { task: task.id, policy }).await?;
@@ -47,7 +49,8 @@ impl Directed {
         Ok(Self { decision, attempt, of, code, until, question, context })
     }
 
-    /// The engine forgets sessions that are over; the store does not.
+    /// Returns the direction of a session that is over: the engine no longer has it, the store
+    /// does.
     fn over(task: &TaskRow) -> Self {
         Self {
             decision: Decision::Stop,
@@ -60,7 +63,7 @@ impl Directed {
         }
     }
 
-    /// Whether the runtime has something to do, or nothing any more.
+    /// Returns whether the runtime may work, or has to stop.
     pub(super) const fn is_settled(&self) -> bool {
         matches!(self.decision, Decision::Retry | Decision::Stop)
     }

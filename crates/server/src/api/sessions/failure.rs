@@ -1,4 +1,4 @@
-//! A failure as a runtime tells it, and the fault that it is.
+//! A failure that a runtime reports, and its mapping to a fault.
 
 use std::sync::Arc;
 
@@ -14,75 +14,77 @@ use unstuck_core::time::Span;
 
 use crate::problem::Problem;
 
-/// Where a failure is raised that does not say so.
+/// The source of a failure that names none.
 const SOURCE: &str = "session";
-/// The longest name of a place.
+/// Maximum length of a source, in characters.
 const SOURCE_CHARS_MAX: usize = 200;
-/// How much of a message a fault carries: its end, where programs say what went wrong.
+/// Maximum length of a fault's message, in bytes: the end of the text, where programs state the
+/// error.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
-/// How many files of an approach are named.
+/// Maximum number of files of an approach that are named.
 const FILES_MAX: usize = 20;
 
-/// What failed: a `code`, or the error's own words.
+/// A failure: a `code`, or the error's own text.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SessionFailure")]
 pub(super) struct Failure {
-    /// Its code, where it is known: `AUTH_EXPIRED`. `unstuck explain` lists them.
+    /// The error code, if it is known: `AUTH_EXPIRED`. `unstuck explain` lists them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<String>,
     /// The name of the error's type: `PermissionError`.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
-    /// What the error says. Without a code it is read as the output of a failed program.
+    /// The error message. Without a code it is classified as the output of a failed program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// Who raised it; the agent's own work unless it says so.
+    /// The origin of the failure; the agent's own work by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<Origin>,
-    /// Where it was raised: `fetch_orders`. The same error in another place counts for itself.
+    /// The place where the failure was raised: `fetch_orders`. The same error in another place
+    /// counts separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<String>,
-    /// What this attempt was after, where that is less than the session's goal.
+    /// The goal of this attempt, if it is narrower than the session's goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     goal: Option<String>,
-    /// What this attempt did.
+    /// The approach of this attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     approach: Option<Tried>,
-    /// How long the other side asked to wait.
+    /// Seconds that the other side asked to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_after_seconds: Option<u64>,
 }
 
-/// What an attempt did: in a line, or with the files it changed and the commands it ran.
+/// An approach: in a line, or with the changed files and the number of commands.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "ApproachTold")]
 enum Tried {
-    /// In a line.
+    /// The approach in a line.
     Line(String),
-    /// In a line, with more.
+    /// The approach in full.
     Told(TriedMore),
 }
 
-/// What an attempt did.
+/// An approach in full.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ApproachInFull")]
 struct TriedMore {
-    /// In a line.
+    /// The approach in a line.
     summary: String,
-    /// The files it changed.
+    /// The files that the attempt changed.
     #[serde(default)]
     files: Vec<String>,
-    /// How many commands it ran.
+    /// Number of commands that the attempt ran.
     #[serde(default)]
     commands: u32,
 }
 
 impl Failure {
-    /// The fault that it is. A code is taken as it is said; without one, what was written is read,
-    /// and what nobody can read is known by who raised it.
+    /// Returns the fault of the failure. A code is used as it is; without one, the text is
+    /// classified, and a text that no rule recognizes is classified by its origin.
     pub(super) fn fault(&self, redacted: impl Fn(&str) -> Arc<str>) -> Result<Fault, Problem> {
         let said = redacted(&self.words());
         let source = self.source.as_deref().map(str::trim).filter(|source| !source.is_empty());
@@ -98,7 +100,7 @@ impl Failure {
         let fault = match (code, text_rules::classify(said.as_bytes(), Applies::Everything)) {
             (Some(code), _) => {
                 let fault = Fault::new(Kind::bare(code), source, message);
-                // A code that says no more is raised where such failures usually are.
+                // A bare code has the usual origin of such failures.
                 let usual = fault.origin;
                 fault.from_origin(self.origin.unwrap_or(usual))
             }
@@ -118,7 +120,7 @@ impl Failure {
         })
     }
 
-    /// The type and the message, as a program writes them.
+    /// Returns the type and the message, as a program prints them.
     fn words(&self) -> String {
         let message = self.message.as_deref().unwrap_or_default();
         match self.kind.as_deref().map(str::trim).filter(|kind| !kind.is_empty()) {
@@ -128,7 +130,7 @@ impl Failure {
         }
     }
 
-    /// What the attempt did. One that says nothing is an attempt too.
+    /// Returns the approach of the attempt, which may be empty.
     pub(super) fn approach(&self, redacted: impl Fn(&str) -> Arc<str>) -> Approach {
         let (summary, files, commands) = match self.approach.as_ref() {
             None => ("", &[][..], 0),
@@ -152,12 +154,12 @@ impl Failure {
     }
 }
 
-/// What was done, in one short line.
+/// Shortens an approach to one line.
 pub(super) fn did(words: &str) -> String {
     plain_line(cut(words.trim(), SUMMARY_CHARS_MAX))
 }
 
-/// The code with this name, unless it is about Unstuck itself.
+/// Parses a code, and refuses those about Unstuck itself.
 fn named(given: &str) -> Result<Code, Problem> {
     let wrong = |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
     let code: Code = given.parse().map_err(|unknown: unstuck_core::fault::UnknownCode| {

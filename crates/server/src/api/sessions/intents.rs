@@ -1,4 +1,4 @@
-//! An irreversible action of a session is about to be performed: it is asked first.
+//! Intents of irreversible actions: a runtime asks before it performs one.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ use crate::desk::Refused;
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// The longest key.
+/// Maximum length of a key, in characters.
 const KEY_CHARS_MAX: usize = 200;
-/// How long to leave an action alone that another session performs.
+/// Wait before asking again about an action that another session performs.
 const SHARED_ACTION_AGAIN: Span = Span::from_secs(15);
 
 pub(super) fn routes(api: Api) -> Api {
@@ -48,28 +48,28 @@ pub(super) fn routes(api: Api) -> Api {
     )
 }
 
-/// An action that is about to be performed.
+/// An irreversible action that is about to be performed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "MutationIntent")]
 struct Wanted {
-    /// Names it: the same key is never performed twice. Up to 200 characters.
+    /// The idempotency key: the same key is never performed twice. Up to 200 characters.
     key: String,
-    /// What kind of action it is.
+    /// The kind of action.
     #[serde(default)]
     kind: Kind,
-    /// Its arguments: the same key with other ones is refused. They are not kept.
+    /// The arguments: the same key with other ones is refused. They are not stored.
     #[serde(default)]
     arguments: Option<Value>,
-    /// In place of the arguments, a text that is the same for the same ones.
+    /// A digest in place of the arguments, which is the same for equal ones.
     #[serde(default)]
     digest: Option<String>,
-    /// Within what the key is unique.
+    /// The scope in which the key is unique.
     #[serde(default)]
     scope: Scope,
 }
 
-/// What kind of action it is.
+/// The kind of action.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "SessionMutationKind")]
@@ -81,34 +81,34 @@ enum Kind {
     Command,
 }
 
-/// Within what a key is unique.
+/// The scope in which a key is unique.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "MutationKeyScope")]
 enum Scope {
-    /// This session.
+    /// Unique within this session.
     #[default]
     Session,
-    /// The project, for good.
+    /// Unique within the project, permanently.
     Project,
 }
 
-/// Whether an action may be performed.
+/// The permission for an action.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "MutationPermit")]
 struct Permit {
-    /// What to do about it.
+    /// The decision about the action.
     decision: May,
-    /// Its key.
+    /// The key of the action.
     key: String,
-    /// The same whenever this action is sent: give it to the other side, which may recognise a
-    /// repeated call by it.
+    /// A key that is the same whenever this action is sent: pass it to the other side, which may
+    /// recognize a repeated call by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     idempotency_key: Option<String>,
-    /// What came back when it was performed.
+    /// The result of the action when it was performed.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Arc<str>>,
-    /// Not before then, in milliseconds since the Unix epoch.
+    /// The earliest time, in milliseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Time>,
     /// The question that a person has to answer.
@@ -116,18 +116,19 @@ struct Permit {
     question: Option<Asked>,
 }
 
-/// What to do about an action.
+/// The decision about an action.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "MutationDecision")]
 enum May {
-    /// Perform it now, once, and tell what came of it.
+    /// Perform the action now, once, and report its outcome.
     Proceed,
-    /// It happened before; `result` is what came back. Do not perform it.
+    /// The action was performed before; `result` is what came back. Do not perform it.
     Applied,
-    /// A person decided to leave it out. Do not perform it.
+    /// A person decided to leave the action out. Do not perform it.
     Skipped,
-    /// It was sent before, and nobody told what came of it. Find out and tell; `unknown` asks a person.
+    /// The action was sent before, and its outcome was not reported. Find out and report it;
+    /// `unknown` asks a person.
     Unsettled,
     /// Not now; ask again later.
     Wait,
@@ -150,7 +151,7 @@ async fn intend(
         let told = Told::Intends { mutation: spec };
         match at.room.desk.command(Command::Report { task: task.id, told }).await {
             Ok(_) => taken = true,
-            // Why not is seen below.
+            // The reason is determined below.
             Err(Refused::NotNow(_)) => {}
             Err(refused) => return Err(refused.into()),
         }
@@ -177,7 +178,7 @@ async fn intend(
     Ok(Json(permit))
 }
 
-/// How an action that the session sees stands.
+/// Returns the state of an action that the session sees.
 pub(super) async fn known(room: &Room, task: TaskId, key: &str) -> Result<Option<Intent>, Problem> {
     match room.desk.look(Look::Intent { task, key: key.to_owned() }).await? {
         Looked::Intent(found) => Ok(found),
@@ -201,7 +202,7 @@ impl Permit {
         Self { decision, ..self }
     }
 
-    /// It is not the session's turn.
+    /// Sets the decision of a session that may not work now.
     fn directed(self, directed: Directed) -> Self {
         let Directed { decision, until, question, .. } = directed;
         let decision = match decision {
@@ -214,7 +215,7 @@ impl Permit {
 }
 
 impl Wanted {
-    /// The action as the ledger knows it.
+    /// Returns the action as the ledger records it.
     fn spec(&self) -> Result<MutationSpec, Problem> {
         let wrong = |detail: &str| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
         let key = self.key.trim();

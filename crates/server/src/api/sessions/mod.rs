@@ -1,7 +1,7 @@
-//! Sessions for other runtimes: they do the work, and tell here what comes of it.
+//! Sessions for other runtimes: they do the work, and report its outcome here.
 //!
-//! A session is a build with one task. Everything that is told becomes a command of the engine; what
-//! comes back is read from where things stand then. Nothing is decided here.
+//! A session is a build with one task. Every report becomes a command of the engine; the response
+//! is read from the state after it. Nothing is decided here.
 
 mod directed;
 mod failure;

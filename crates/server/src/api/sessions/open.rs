@@ -1,4 +1,4 @@
-//! Opening a session, and looking at it.
+//! Opens sessions, and returns their records.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// What the one task of a session is called.
+/// The name of the one task of a session.
 const TASK: &str = "session";
-/// The longest goal.
+/// Maximum length of a goal, in characters.
 const GOAL_CHARS_MAX: usize = 10_000;
-/// The longest title, also of one that is made of the goal.
+/// Maximum length of a title, in characters, also of one that is derived from the goal.
 const TITLE_CHARS_MAX: usize = 120;
 
 pub(super) fn routes(api: Api) -> Api {
@@ -57,28 +57,28 @@ pub(super) fn routes(api: Api) -> Api {
     )
 }
 
-/// What a session is for.
+/// The parameters of a new session.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "OpenSession")]
 struct Open {
-    /// The project. Not needed where there is only one.
+    /// The project. Not needed if there is only one.
     #[serde(default)]
     project: Option<String>,
-    /// What is to be reached, up to 10,000 characters.
+    /// The goal, up to 10,000 characters.
     goal: String,
-    /// What people call it, up to 120 characters; else the beginning of the goal.
+    /// The title that people read, up to 120 characters; by default the beginning of the goal.
     #[serde(default)]
     title: Option<String>,
 }
 
-/// How one session is wanted.
+/// The parameters of a request for one session.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct One {
-    /// The project. Not needed where there is only one.
+    /// The project. Not needed if there is only one.
     project: Option<String>,
-    /// Wait up to so many seconds, at most 55, until its runtime has something to do.
+    /// Seconds to wait until the runtime has something to do, at most 55.
     wait: Option<u64>,
 }
 
@@ -104,7 +104,7 @@ async fn open(
     Ok(response)
 }
 
-/// Where a session is found.
+/// Returns the URL path of a session.
 fn address(room: &Room, build: BuildId) -> String {
     let project = utf8_percent_encode(&room.name, NON_ALPHANUMERIC);
     format!("/api/v1/sessions/{build}?project={project}")
@@ -124,7 +124,7 @@ fn task(room: &Room, wanted: &Open) -> Result<TaskSpec, Problem> {
     if given.is_some_and(|title| title.chars().count() > TITLE_CHARS_MAX) {
         return Err(wrong(format!("`title` is longer than {TITLE_CHARS_MAX} characters")));
     }
-    // Both are kept and shown: a key belongs into the environment.
+    // Both are stored and shown: a key belongs into the environment.
     let goal = room.desk.redacted(goal);
     let title = match given {
         Some(title) => plain_line(&room.desk.redacted(title)),
@@ -140,7 +140,7 @@ fn task(room: &Room, wanted: &Open) -> Result<TaskSpec, Problem> {
     })
 }
 
-/// The first line of a goal, as far as it makes a title.
+/// Returns the first line of a goal, shortened to a title.
 fn beginning(goal: &str) -> String {
     let line = goal.lines().next().unwrap_or_default();
     match line.char_indices().nth(TITLE_CHARS_MAX - 1) {
@@ -149,7 +149,8 @@ fn beginning(goal: &str) -> String {
     }
 }
 
-/// The account of a runtime elsewhere is not known, so each session waits for itself alone.
+/// Returns a random gate key: the account of a remote runtime is not known, so each session waits
+/// alone.
 fn gate() -> Result<GateKey, Problem> {
     let mut bytes = [0; 8];
     match getrandom::fill(&mut bytes) {

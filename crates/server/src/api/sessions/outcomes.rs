@@ -1,4 +1,4 @@
-//! What came of an irreversible action of a session.
+//! Outcomes of a session's irreversible actions.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::api::docs::{Api, Op};
 use crate::api::which::{At, InProject};
 use crate::problem::Problem;
 
-/// The longest body: a result may get longer when it is written as JSON.
+/// Maximum size of a body, in bytes: a result may get longer when it is written as JSON.
 const OUTCOME_BYTES_MAX: usize = 4 * RESULT_BYTES_MAX;
-/// Where such an outcome is told.
+/// The source of such an outcome's fault.
 const SOURCE: &str = "session";
 
 pub(super) fn routes(api: Api) -> Api {
@@ -42,31 +42,31 @@ pub(super) fn routes(api: Api) -> Api {
     )
 }
 
-/// What came of an action.
+/// The outcome of an action.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "MutationCameOf")]
 struct CameOf {
-    /// How it ended.
+    /// The way in which the action ended.
     outcome: How,
-    /// What came back, up to 1 MB: whoever asks for the same key again gets it.
+    /// The result, up to 1 MB: a later request with the same key gets it.
     #[serde(default)]
     result: Option<String>,
-    /// What went wrong.
+    /// The error message.
     #[serde(default)]
     message: Option<String>,
 }
 
-/// How an action ended.
+/// The way in which an action ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "MutationOutcome")]
 enum How {
-    /// It happened.
+    /// The action was performed.
     Applied,
-    /// It certainly did not happen, and may be performed again.
+    /// The action was certainly not performed, and may be performed again.
     Failed,
-    /// Nobody can tell. A person is asked, and the session waits for that.
+    /// The outcome is unknown. A person is asked, and the session waits for the answer.
     Unknown,
 }
 
@@ -76,9 +76,9 @@ enum How {
 struct Acted {
     /// The action's key.
     key: String,
-    /// Where it stands: `applied`, `not_applied`, `indeterminate`, `skipped`.
+    /// The status of the action: `applied`, `not_applied`, `indeterminate`, `skipped`.
     status: &'static str,
-    /// What its runtime is to do now.
+    /// The direction of the session's runtime.
     #[serde(flatten)]
     direction: Directed,
 }
@@ -121,7 +121,7 @@ impl CameOf {
     }
 }
 
-/// Where an action stands, in a word.
+/// Returns the state of an action, in a word.
 const fn word(state: &MutationState) -> &'static str {
     match state {
         MutationState::Intended => "intended",

@@ -1,4 +1,4 @@
-//! A session as it is shown.
+//! The record of a session, as it is shown.
 
 use axum::http::StatusCode;
 use schemars::JsonSchema;
@@ -14,29 +14,29 @@ use crate::api::which;
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// A session as it stands.
+/// The record of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Session")]
 pub(super) struct SessionRecord {
-    /// Its number, which is that of its build.
+    /// The id, which is that of its build.
     id: BuildId,
     /// The project.
     project: String,
-    /// What people call it.
+    /// The title that people read.
     title: String,
-    /// What is to be reached.
+    /// The goal.
     goal: String,
-    /// When it was opened.
+    /// The time at which it was opened.
     opened_at: Time,
-    /// When it came to its end.
+    /// The time at which it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<Time>,
-    /// Where it stands, as its task does.
+    /// The state of its task.
     #[serde(flatten)]
     state: TaskState,
-    /// What its runtime is to do now.
+    /// The direction of its runtime.
     direction: Directed,
-    /// Its irreversible actions, oldest first.
+    /// The irreversible actions, oldest first.
     mutations: Vec<ActionRecord>,
 }
 
@@ -44,11 +44,11 @@ pub(super) struct SessionRecord {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionMutation")]
 struct ActionRecord {
-    /// Its key.
+    /// The key of the action.
     key: String,
-    /// What kind of action it is.
+    /// The kind of action.
     kind: MutationKind,
-    /// Where it stands.
+    /// The status of the action.
     status: MutationStatus,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The session that is meant.
+    /// Finds the session that a path names.
     pub(super) async fn named(room: &Room, session: &str) -> Result<Self, Problem> {
         Self::numbered(room, BuildId(which::number("session", 'b', session)?)).await
     }
@@ -69,7 +69,7 @@ impl Found {
         Ok(Self { task: task.ok_or_else(|| Problem::unknown("session", id))? })
     }
 
-    /// As it stands now.
+    /// Returns the current record.
     pub(super) async fn record(self, room: &Room) -> Result<SessionRecord, Problem> {
         let Self { task } = self;
         let build = build_of(room, task.build).await?;
@@ -99,7 +99,8 @@ impl SessionRecord {
         self.id
     }
 
-    /// Whether its goal was reached; else why it cannot be said now.
+    /// Returns the record if the goal was reached, otherwise a problem that says why success cannot
+    /// be reported now.
     pub(super) fn done(self) -> Result<Self, Problem> {
         if self.state == TaskState::Done {
             return Ok(self);

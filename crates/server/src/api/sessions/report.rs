@@ -1,4 +1,4 @@
-//! What a runtime tells about its work: it failed, or it is done.
+//! Reports of a runtime about its work: a failure, or success.
 
 use std::sync::Arc;
 
@@ -54,12 +54,12 @@ pub(super) fn routes(api: Api) -> Api {
     )
 }
 
-/// What was done, where there is something to say.
+/// A report of success.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "SessionSuccess")]
 struct Success {
-    /// What was done, in a line.
+    /// The work that was done, in a line.
     summary: Option<String>,
 }
 
@@ -73,7 +73,8 @@ async fn failed(
     let redacted = |text: &str| at.room.desk.redacted(text);
     let fault = Arc::new(failure.fault(redacted)?);
     let approach = Some(Arc::new(failure.approach(redacted)));
-    // One that is over charges nothing; the engine may have forgotten it.
+    // A report about a session that is over costs nothing; the engine may no longer have the
+    // session.
     if !task.moved.state.has_ended() {
         let told = Told::Failed { request, fault, approach };
         report(&at.room, &session, Command::Report { task: task.id, told }).await?;

@@ -21,7 +21,7 @@ async fn a_program_is_let_in_by_its_token() {
             let answer = house.get(path, &[("authorization", &bearer_of(token))]).await;
             assert_eq!((answer.status, answer.text.as_str()), (200, who), "{path}");
         }
-        // It needs no form to change something.
+        // A request with a token needs no form to change state.
         let answer = house.post("/api/it", &[("authorization", &bearer_of(token))], "a=b").await;
         assert_eq!((answer.status, answer.text), (200, format!("{who}a=b")));
     }
@@ -66,11 +66,11 @@ async fn a_token_that_is_worth_nothing_is_a_failure_everywhere_but_where_all_may
     }
     let answer = house.get("/health", &[("authorization", "Bearer x")]).await;
     assert_eq!(answer.text, "nobody||");
-    // A proxy before us may have a login of its own.
+    // A proxy in front may have a login of its own.
     let cookie = house.session().await;
     let headers = [("authorization", "Basic YTpi"), ("cookie", &cookie)];
     assert_eq!(house.get("/it", &headers).await.status, 200);
-    // What is shown counts, and not what the browser adds.
+    // The credential counts, not the headers that the browser adds.
     let headers = [("authorization", "Bearer x"), ("cookie", &cookie)];
     assert_eq!(house.get("/it", &headers).await.status, 401);
 }
@@ -168,7 +168,7 @@ async fn other_names_and_other_sites_are_refused_before_anything_is_looked_at() 
         let headers = [("sec-fetch-site", "cross-site"), ("authorization", good.as_str())];
         assert_eq!(house.post(path, &headers, "").await.status, 403, "{path}");
     }
-    // Looking is no change; without leave of ours the other site cannot read it.
+    // Reading is no change; without CORS headers the other site cannot read the response.
     let headers = [("origin", "https://evil.example"), ("authorization", good.as_str())];
     let answer = house.get("/api/it", &headers).await;
     assert_eq!(answer.status, 200);

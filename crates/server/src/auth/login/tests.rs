@@ -40,7 +40,7 @@ async fn the_page_is_for_those_who_are_not_in() {
     let cookie = house.session().await;
     let answer = house.get("/login", &[("cookie", &cookie)]).await;
     assert_eq!((answer.status, answer.header(LOCATION)), (303, "/it"));
-    // Somebody else may log in over it.
+    // Another user may log in over it.
     let form = format!("token={}", house.token.as_str());
     assert_eq!(house.post("/login", &[("cookie", &cookie)], &form).await.status, 303);
 }
@@ -65,7 +65,7 @@ async fn logging_out_ends_the_session_for_everybody_who_has_its_cookie() {
     let (cookie, other) = (house.session().await, house.session().await);
     let csrf = house.get("/it", &[("cookie", &cookie)]).await.text;
     let csrf = csrf.split('|').nth(1).unwrap();
-    // No other site can log somebody out.
+    // Another site cannot log the user out.
     assert_eq!(house.post("/logout", &[("cookie", &cookie)], "").await.status, 403);
     house.later(Span::from_hours(7));
     let renewed = house.get("/it", &[("cookie", &cookie)]).await.cookie().unwrap();
@@ -85,7 +85,7 @@ async fn logging_out_ends_the_session_for_everybody_who_has_its_cookie() {
 async fn the_link_that_is_printed_lets_in_once() {
     let house = House::new();
     let path = house.door.entry_path().unwrap().unwrap();
-    // Programs and browsers that look ahead do not use it up.
+    // Programs and browsers that prefetch do not use it up.
     let head = Request::head(&path).header("host", "localhost").body(axum::body::Body::empty());
     assert_eq!(house.send(head.unwrap()).await.status, 503);
     assert_eq!(house.get(&path, &[("sec-purpose", "prefetch")]).await.status, 503);
@@ -120,7 +120,7 @@ async fn a_link_to_questions_opens_a_small_session_until_it_ends() {
     let cookie = answer.cookie().unwrap();
     let page = house.get("/it", &[("cookie", &cookie)]).await;
     assert!(page.text.starts_with("phone answerer|"), "{}", page.text);
-    // It can be followed again, as by a program that looked at the message first.
+    // It can be followed again, for example after a program that scanned the message.
     assert_eq!(house.get(&format!("/link/{link}"), &[]).await.status, 303);
     house.later(Span::from_hours(11));
     let renewed = house.get("/it", &[("cookie", &cookie)]).await.cookie().unwrap();
@@ -139,7 +139,7 @@ async fn a_link_to_questions_takes_nothing_from_somebody_who_is_in() {
     };
     let answer = house.get(&follow("shop"), &[("cookie", &cookie)]).await;
     assert_eq!((answer.status, answer.cookie()), (303, None));
-    // A small session for one project gives way to one for another.
+    // A session for one project is replaced by one for another.
     let shop = house.get(&follow("shop"), &[]).await.cookie().unwrap();
     assert!(house.get(&follow("bank"), &[("cookie", &shop)]).await.cookie().is_some());
 }

@@ -142,7 +142,7 @@ fn the_one_that_lies_here_follows_what_becomes_of_it() {
     tokens.revoke(TokenId(1)).unwrap();
     assert!(tokens.here().unwrap().is_none());
     assert_eq!(tokens.here_id(NOW).unwrap(), None);
-    // It was taken back on purpose: the next start does not make another.
+    // The token was revoked on purpose: the next start does not make another.
     assert!(tokens.begin("ada", NOW).unwrap().is_none());
 }
 
@@ -168,7 +168,7 @@ fn a_name_that_could_not_be_recorded_is_refused() {
     assert!(!folder.exists());
 }
 
-/// With a file that cannot be used, nobody is let in and nothing is written over.
+/// An unusable file refuses all access and is not overwritten.
 #[test]
 fn a_file_that_cannot_be_used_is_left_as_it_is_and_lets_nobody_in() {
     let hash = "0".repeat(64);
