@@ -16,7 +16,7 @@ const TEXT_CHARS_MAX: usize = 300;
 const TIMEOUT: Duration = Duration::from_secs(15);
 /// The program that shows a notification on this system.
 const PROGRAM: &str = if cfg!(target_os = "macos") { "osascript" } else { "notify-send" };
-/// An AppleScript that takes the text as arguments: no part of it is run as a script.
+/// The script that takes the text as arguments: no part of it is run as a script.
 const SCRIPT: [&str; 3] =
     ["on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run"];
 

@@ -2,8 +2,8 @@
 //!
 //! A [`Channel`] is one destination of messages, with its level and its quiet hours.
 //! [`Channel::deliver`] tries once and returns the outcome ([`Undelivered`]); the caller decides
-//! about retries and keeps the state. No failure here changes a run. Addresses and keys are secrets
-//! and are never shown. The design is in `docs/design/notifications.md`.
+//! when to retry. No failure here changes a run. Addresses and keys are secrets and are never
+//! shown. The design is in `docs/design/notifications.md`.
 
 mod channel;
 mod command;

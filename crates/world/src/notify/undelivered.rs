@@ -24,9 +24,9 @@ pub enum Undelivered {
 /// The time to wait before a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// This long from now.
+    /// A span from now.
     For(Span),
-    /// Until this time.
+    /// A point in time.
     Until(Time),
 }
 

@@ -36,7 +36,7 @@ pub struct Rules {
     pub ask_first: Vec<String>,
     /// Paths that need the operator's approval unless an allowed pattern names them.
     pub ask_unless_named: Vec<String>,
-    /// Those of them that the agent is told about before the operator is asked.
+    /// Patterns of `ask_unless_named` that the agent is told about before the operator is asked.
     pub tell_first: Vec<String>,
 }
 
