@@ -77,7 +77,7 @@ impl Secrets {
 /// Parses the header of a hunk: its first line in the new file, and its number of lines there.
 fn hunk(line: &[u8]) -> Option<(u64, u64)> {
     let numbers = line.strip_prefix(b"@@ -")?;
-    // What follows the second mark is a line of the file, in any encoding.
+    // The text after the second `@@` is a line of the file, in any encoding.
     let end = numbers.windows(3).position(|window| window == b" @@")?;
     let line = std::str::from_utf8(&numbers[..end]).ok()?;
     let new = line.split(' ').nth(1)?.strip_prefix('+')?;
