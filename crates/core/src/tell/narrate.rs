@@ -208,9 +208,9 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
             name(title)
         ),
         N::CheckFilesTakenBack { title, files } => format!(
-            "{} added {} that would change how the checks run. I took that back and kept a copy.",
-            start(title),
+            "I took back {} of {} that would change how the checks run, and kept a copy.",
             count(files.max(1), "file", "files"),
+            name(title)
         ),
         N::PushedAgain { title } => {
             format!("The push of {} did not arrive, so I try it again.", name(title))

@@ -174,9 +174,9 @@ mod tests {
     fn a_name_that_could_be_anything_needs_its_tool_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        std::fs::create_dir_all(root.join("app/env")).unwrap();
-        std::fs::write(root.join("app/Cargo.toml"), "").unwrap();
-        std::fs::write(root.join("app/env/pyvenv.cfg"), "").unwrap();
+        fs::create_dir_all(root.join("app/env")).unwrap();
+        fs::write(root.join("app/Cargo.toml"), "").unwrap();
+        fs::write(root.join("app/env/pyvenv.cfg"), "").unwrap();
         for (path, bytes) in [
             ("cube.obj", &b"o cube\nv 0 0 0\n"[..]),
             ("main.obj", &b"d\x86\0\0"[..]),
@@ -187,9 +187,9 @@ mod tests {
             ("old/build/lib/calc.py", &b""[..]),
         ] {
             let path = root.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, bytes).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, bytes).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
         let below = |path: &str| Some(ByProduct::Below(path.into()));
         let cases = [
