@@ -36,7 +36,8 @@ fn apart(wanted: &str, name: &str) -> Option<usize> {
 /// Returns the number of insertions, deletions, replacements and swaps of two neighbors that lead from one
 /// name to the other.
 fn distance(from: &str, to: &str) -> usize {
-    let (from, to) = (from.as_bytes(), to.as_bytes());
+    let from = from.as_bytes();
+    let to = to.as_bytes();
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=to.len()).collect();
     for (i, &a) in from.iter().enumerate() {

@@ -117,7 +117,9 @@ impl From<Span> for Duration {
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let secs = self.0 / 1_000;
-        let (hours, mins, rest) = (secs / 3_600, secs / 60 % 60, secs % 60);
+        let hours = secs / 3_600;
+        let mins = secs / 60 % 60;
+        let rest = secs % 60;
         match (hours, mins) {
             (0, 0) if (1..1_000).contains(&self.0) => write!(f, "{}ms", self.0),
             (0, 0) => write!(f, "{rest}s"),

@@ -67,7 +67,8 @@ impl World for ActionJob {
     }
 
     async fn clear(&self, tasks: &[TaskId]) {
-        let (runs, never) = (Runs::new(self.prober.runs.clone()), CancellationToken::new());
+        let runs = Runs::new(self.prober.runs.clone());
+        let never = CancellationToken::new();
         for task in tasks {
             runs.clear(*task, &never).await;
         }

@@ -77,7 +77,8 @@ mod tests {
     fn an_input_is_known_by_what_it_holds_however_long() {
         let brief =
             |content: &str| brief(&Redactor::default(), &json!({"path": "a", "content": content}));
-        let (one, other) = ("x".repeat(5_000), "y".repeat(5_000));
+        let one = "x".repeat(5_000);
+        let other = "y".repeat(5_000);
         assert_eq!(brief(&one), brief(&one));
         assert_ne!(brief(&one), brief(&other));
         assert!(brief(&one).len() < 200 && brief(&one).contains(r#""path":"a""#));

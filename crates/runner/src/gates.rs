@@ -47,7 +47,9 @@ impl GateMirror {
                 return;
             }
             Event::GateWaiting { gate, until, code, .. } if is_limit(*code) => {
-                let (until, code, by) = (*until, *code, self.own.clone());
+                let until = *until;
+                let code = *code;
+                let by = self.own.clone();
                 self.close(*gate, &Closed { until, code, by })
             }
             Event::GatePassing { gate, .. } => self.open(*gate),
@@ -69,7 +71,8 @@ impl GateMirror {
 
     fn close(&self, gate: GateKey, closed: &Closed) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let (file, draft) = (self.file(gate), self.folder.join(format!("{gate}.new")));
+        let file = self.file(gate);
+        let draft = self.folder.join(format!("{gate}.new"));
         fs::write(&draft, serde_json::to_vec(closed)?)?;
         fs::rename(draft, file)
     }

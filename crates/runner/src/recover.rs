@@ -49,7 +49,8 @@ impl Runner {
         let leftover: BTreeSet<EffectId> = self.leftover.drain(..).collect();
         for effect in self.state.outstanding() {
             let Some(order) = self.order(effect) else { continue };
-            let (id, task) = (order.effect.id, order.effect.task);
+            let id = order.effect.id;
+            let task = order.effect.task;
             match leftover.contains(&id) {
                 true if !scope.covers(&order) => self.leftover.push(id),
                 true if performing.contains(&id) => self.work.perform(order),

@@ -38,7 +38,8 @@ impl Runner {
             }
             _ => (None, None),
         };
-        let (build, spec) = (task.build, Arc::clone(&task.spec));
+        let build = task.build;
+        let spec = Arc::clone(&task.spec);
         let (attempt, broke) = match effect.what {
             Work::Repair { .. } => (task.repairs.called_for, task.repairs.broke.clone()),
             _ => (task.attempts, None),

@@ -49,7 +49,8 @@ impl Results {
     fn keep_in_file(&self, result: &[u8]) -> io::Result<Arc<str>> {
         let digest = blake3::hash(result);
         fs::create_dir_all(&self.folder)?;
-        let (file, draft) = (self.file(digest), self.folder.join(format!("{digest}.new")));
+        let file = self.file(digest);
+        let draft = self.folder.join(format!("{digest}.new"));
         if !file.exists() {
             let mut written = File::create(&draft)?;
             written.write_all(result)?;

@@ -96,7 +96,8 @@ impl Decider for Succession {
         action: Arc<dyn Action>,
     ) -> Result<Settled, Undecided> {
         self.ask(|decider| {
-            let (spec, action) = (spec.clone(), Arc::clone(&action));
+            let spec = spec.clone();
+            let action = Arc::clone(&action);
             async move { decider.mutate(effect, spec, action).await }
         })
         .await

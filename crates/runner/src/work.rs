@@ -185,9 +185,11 @@ impl WorkList {
 
     fn start(&mut self, order: Order) {
         let Some(attached) = self.performer(&order) else { return };
-        let (by, world) = (attached.number, Arc::clone(&attached.world));
+        let by = attached.number;
+        let world = Arc::clone(&attached.world);
         let stop = CancellationToken::new();
-        let (given, told) = (order.clone(), stop.clone());
+        let given = order.clone();
+        let told = stop.clone();
         let id = order.effect.id;
         let task = self.set.spawn(async move { (id, world.perform(given, told).await) });
         self.running.insert(id, Running { order, by, task, stop });

@@ -126,7 +126,8 @@ impl Numbers {
     ];
 
     async fn read(room: &Room) -> Result<Self, Problem> {
-        let (store, name) = (&room.store, &*room.name);
+        let store = &room.store;
+        let name = &*room.name;
         let mut numbers = Self {
             questions: store.unanswered(name).await?,
             events: store.newest(name).await?,

@@ -72,7 +72,9 @@ impl Site {
         let mut rooms = BTreeMap::new();
         for Hosted { name, store, desk, audience } in projects {
             let hub = Hub::new(Arc::clone(&name), Arc::clone(&store)).await?;
-            let (reader, tick, stop) = (Arc::clone(&hub), tick.clone(), stop.clone());
+            let reader = Arc::clone(&hub);
+            let tick = tick.clone();
+            let stop = stop.clone();
             tokio::spawn(async move { reader.run(tick, stop).await });
             let room = Room { name: Arc::clone(&name), store, desk, hub, audience };
             rooms.insert(name, Arc::new(room));

@@ -144,7 +144,8 @@ impl Sim {
             _ => None,
         };
         let taken = request.and_then(|request| self.state.taken(&request.key)).cloned();
-        let (decided, done) = (self.journal.len(), self.submit(command.clone(), None)?);
+        let decided = self.journal.len();
+        let done = self.submit(command.clone(), None)?;
         if let (Some(taken), Some(request)) = (taken, request) {
             let same = taken.request == *request;
             if same != done.is_ok() || self.journal.len() > decided {

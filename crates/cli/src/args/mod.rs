@@ -174,7 +174,8 @@ pub(crate) fn parse() -> Args {
 /// `unstuck help answer` is about `unstuck inbox answer`.
 fn helped(given: Vec<OsString>) -> Vec<OsString> {
     let mut words = given.into_iter();
-    let (program, first) = (words.next(), words.next());
+    let program = words.next();
+    let first = words.next();
     if first.as_deref() != Some(OsStr::new("help")) {
         return program.into_iter().chain(first).chain(words).collect();
     }

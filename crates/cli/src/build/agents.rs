@@ -193,7 +193,8 @@ impl Agents<'_> {
     }
 
     fn thinking(&self, spec: &TaskSpec, model: Arc<dyn Model>) -> Worker {
-        let (run, agent) = (&self.settings.run, self.agent());
+        let run = &self.settings.run;
+        let agent = self.agent();
         let name = self.model(spec);
         Worker::Model(Arc::new(ModelWorker {
             model,

@@ -95,7 +95,8 @@ pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<Task
     let allowed = allowed(settings, &spec.scope.allowed);
     let worker = agents.worker(spec)?;
     let model = agents.model(spec);
-    let (run, validate) = (&settings.run, &settings.validate);
+    let run = &settings.run;
+    let validate = &settings.validate;
     let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
     // The checks restore the settings file if there are checks and a file.
     let is_put_back = !pre_commit.is_empty() && agents.root.join(FILE).is_file();
@@ -139,7 +140,8 @@ fn fence(
     allowed: &[String],
     is_put_back: bool,
 ) -> Result<Scope, Error> {
-    let (own, validate) = (&agents.settings.scope, &agents.settings.validate);
+    let own = &agents.settings.scope;
+    let validate = &agents.settings.validate;
     let asked_about = DECIDING.iter().filter(|path| !(is_put_back && **path == FILE));
     let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
     let checks = [pre_commit, &validate.pre_push, &validate.pre_pr].map(Vec::as_slice).concat();

@@ -15,7 +15,8 @@ use crate::render::{Terminal, words};
 pub(crate) fn run(args: &Cancel, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "cancel", args.json)?;
     project::runtime()?.block_on(async {
-        let (store, name) = (control.store.as_ref(), control.project.name());
+        let store = control.store.as_ref();
+        let name = control.project.name();
         let build = which::open_build(store, name, args.build).await?;
         // A command that would be refused needs no confirmation.
         let possible = !build.standing && !build.state.has_ended();

@@ -132,7 +132,9 @@ fn write_json(out: &mut impl Write, reported: &Reported) -> Result<(), Error> {
 }
 
 fn write_for_reading(out: &mut impl Write, reading: &Reading, skipped: u64) -> Result<(), Error> {
-    let (title, name, dim) = (style::TITLE, style::CODE, style::DIM);
+    let title = style::TITLE;
+    let name = style::CODE;
+    let dim = style::DIM;
     let Reading { code, rule, signature, diagnostic } = reading;
     writeln!(out, "{title}{code}{title:#}  {}", code.summary())?;
     writeln!(out, "  {dim}class{dim:#}      {}", meaning(code.row().class))?;

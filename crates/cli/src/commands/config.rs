@@ -63,7 +63,8 @@ fn is_under(path: &str, key: &str) -> bool {
 }
 
 fn page(shown: &[Shown], terminal: &Terminal) -> Result<(), Error> {
-    let (title, dim) = (style::TITLE, style::DIM);
+    let title = style::TITLE;
+    let dim = style::DIM;
     let mut out = terminal.styled();
     let mut section = "";
     for Shown { path, value, origin } in shown {

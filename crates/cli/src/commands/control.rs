@@ -62,7 +62,9 @@ impl<'a> Control<'a> {
     /// Sends several commands and skips those that are rejected; returns how many were accepted.
     pub(super) async fn send_all(&self, commands: Vec<Command>) -> Result<(Sent, usize), Error> {
         let line = Line::open(&self.project, &self.store, self.verb).await?;
-        let (mut events, mut done, mut failed) = (Vec::new(), 0, None);
+        let mut events = Vec::new();
+        let mut done = 0;
+        let mut failed = None;
         for command in commands {
             match line.command(command).await {
                 Ok(more) => {

@@ -38,7 +38,8 @@ pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
 /// Writes all codes by category, in the order of the table.
 fn list(out: &mut impl Write, line_width: usize) -> Result<(), Error> {
     let width = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
-    let (title, name) = (style::TITLE, style::CODE);
+    let title = style::TITLE;
+    let name = style::CODE;
     for category in Category::ALL {
         writeln!(out, "{title}{category}{title:#}")?;
         for code in Code::ALL.iter().filter(|code| code.row().category == *category) {

@@ -70,7 +70,8 @@ fn find<'a>(
 /// Returns the signatures with the same code, or with the given text as a part.
 fn near(given: &str, known: &[SignatureRow]) -> Vec<Signature> {
     let (code, hash) = given.split_once(':').unwrap_or((given, ""));
-    let (code, hash) = (code.to_ascii_uppercase().replace('-', "_"), hash.to_ascii_lowercase());
+    let code = code.to_ascii_uppercase().replace('-', "_");
+    let hash = hash.to_ascii_lowercase();
     let alike = |row: &&SignatureRow| {
         let said = row.signature.to_string();
         let same_hash = hash.len() >= 4 && said.contains(&hash);

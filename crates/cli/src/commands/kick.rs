@@ -34,7 +34,8 @@ async fn one(control: &Control<'_>, given: &str) -> Result<(), Error> {
 
 /// Ends all waits of the newest build that has not ended, or, if there is none, of the jobs.
 async fn all(control: &Control<'_>) -> Result<(), Error> {
-    let (store, name) = (control.store.as_ref(), control.project.name());
+    let store = control.store.as_ref();
+    let name = control.project.name();
     let builds = store.builds(name).await?;
     let open = builds.iter().find(|build| !build.standing && !build.state.has_ended());
     let Some(build) = open.or_else(|| builds.iter().find(|build| build.standing)) else {

@@ -14,7 +14,8 @@ use crate::render::Terminal;
 pub(crate) fn run(args: &Pause, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "pause", args.json)?;
     project::runtime()?.block_on(async {
-        let (store, name) = (control.store.as_ref(), control.project.name());
+        let store = control.store.as_ref();
+        let name = control.project.name();
         let build = which::open_build(store, name, args.build).await?;
         let sent = control.send(Command::Pause { build: build.id }).await;
         let sent = sent.map_err(|error| hinted(error, next(build.state)))?;

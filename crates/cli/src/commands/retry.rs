@@ -15,7 +15,8 @@ use crate::render::{Terminal, words};
 pub(crate) fn run(args: &Retry, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "retry", args.json)?;
     project::runtime()?.block_on(async {
-        let (store, name) = (control.store.as_ref(), control.project.name());
+        let store = control.store.as_ref();
+        let name = control.project.name();
         let task = which::task(store, name, &args.task).await?;
         let sent = control.send(Command::Retry { task: task.id }).await;
         let sent = sent.map_err(|error| hinted(error, next(&task)))?;

@@ -16,7 +16,8 @@ use crate::render::{Terminal, words};
 pub(crate) fn run(args: &Skip, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let control = Control::open(dir, terminal, "skip", args.json)?;
     project::runtime()?.block_on(async {
-        let (store, name) = (control.store.as_ref(), control.project.name());
+        let store = control.store.as_ref();
+        let name = control.project.name();
         let task = which::task(store, name, &args.task).await?;
         let others = needing(&task, &store.tasks(name, task.build).await?);
         // A command that would be refused needs no confirmation.

@@ -79,11 +79,13 @@ impl Desk<'_> {
             |entry: &TokenEntry| words::cut(&words::plain_line(&entry.name), NAME_COLUMNS_MAX);
         let columns = entries.iter().map(|entry| name(entry).chars().count());
         let widest = columns.max().unwrap_or_default();
-        let (code, dim) = (style::CODE, style::DIM);
+        let code = style::CODE;
+        let dim = style::DIM;
         for entry in entries {
             let TokenEntry { id, role, reach, created_at, .. } = entry;
             let id = format!("{id:<4}");
-            let (name, role) = (format!("{:<widest$}", name(entry)), format!("{role:<8}"));
+            let name = format!("{:<widest$}", name(entry));
+            let role = format!("{role:<8}");
             let made = when::ago(*created_at, self.now);
             let end = self.end(entry);
             let here =
@@ -150,7 +152,8 @@ impl Desk<'_> {
             render::json(&mut out, &row)?;
         } else {
             let TokenEntry { id, name, role, reach, .. } = entry;
-            let (name, end) = (words::plain_line(name), self.end(entry));
+            let name = words::plain_line(name);
+            let end = self.end(entry);
             render::note(&format!("Token {id} for {name}: {role}, {}{end}.", said(reach)));
             writeln!(out, "{}", token.as_str())?;
             out.flush()?;

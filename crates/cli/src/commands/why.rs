@@ -61,7 +61,9 @@ impl Story {
     }
 
     fn head(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
-        let (title, dim, run) = (style::TITLE, style::DIM, &self.run);
+        let title = style::TITLE;
+        let dim = style::DIM;
+        let run = &self.run;
         let task = self.task.as_ref().map(|task| words::name(task.id, &task.spec));
         let task = task.unwrap_or_else(|| format!("task {}", run.task));
         writeln!(out, "{title}Run {}{title:#} of {task}", run.id)?;
@@ -75,7 +77,9 @@ impl Story {
 
     fn fault(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
         let Some(fault) = &self.run.fault else { return Ok(()) };
-        let (title, code, dim) = (style::TITLE, style::CODE, style::DIM);
+        let title = style::TITLE;
+        let code = style::CODE;
+        let dim = style::DIM;
         writeln!(out, "\n{title}What went wrong{title:#}")?;
         let about = fault.code();
         writeln!(
@@ -94,7 +98,8 @@ impl Story {
         if self.chain.len() < 2 {
             return Ok(());
         }
-        let (title, dim) = (style::TITLE, style::DIM);
+        let title = style::TITLE;
+        let dim = style::DIM;
         writeln!(out, "\n{title}The chain of runs{title:#}")?;
         for run in &self.chain {
             let here = if run.id == self.run.id { "  (this one)" } else { "" };
@@ -107,7 +112,9 @@ impl Story {
     }
 
     fn decided(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
-        let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+        let title = style::TITLE;
+        let dim = style::DIM;
+        let code = style::CODE;
         if self.decisions.is_empty() {
             return writeln!(out, "\nNothing had to be decided about it: it simply ran.");
         }

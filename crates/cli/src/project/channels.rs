@@ -48,7 +48,8 @@ pub(super) async fn sender(
     if channels.is_empty() {
         return Ok(None);
     }
-    let (store, name) = (Arc::clone(store), Arc::clone(project.name()));
+    let store = Arc::clone(store);
+    let name = Arc::clone(project.name());
     let links = ServerLinks::of(project)?.map(|links| Arc::new(links) as _);
     let outgoing = Outgoing { store, project: name, clock: Arc::new(SystemClock), channels, links };
     Ok(Some(Sender::start(outgoing).await?))

@@ -46,7 +46,8 @@ impl Links for ServerLinks {
         question: QuestionId,
         options: &[QuestionOption],
     ) -> Vec<AnswerLink> {
-        let (project, now) = (&self.project, now());
+        let project = &self.project;
+        let now = now();
         let inbox = Link::answerer(channel, project, LASTS, now);
         let choice = |option: &QuestionOption| {
             let link = Link::choice(channel, project, question, option.value, LASTS, now);

@@ -67,9 +67,11 @@ impl Seat {
         let sender = sender(project, store).await?;
         let handle = runner.handle();
         let unusable = |place: String| move |source| Error::Folder { place, source };
-        let (key, socket) = (project.token_key(), project.socket());
+        let key = project.token_key();
+        let socket = project.socket();
         let token_key = TokenKey::open(&key).map_err(unusable(key.display().to_string()))?;
-        let (told, redactor) = (handle.clone(), redactor(project));
+        let told = handle.clone();
+        let redactor = redactor(project);
         let server = Server::start_redacting(&socket, told, token_key, holder(verb), redactor)
             .map_err(unusable(socket.display().to_string()))?;
         let notices = handle.watch();

@@ -83,7 +83,8 @@ pub(crate) fn error(error: &Error, telling: Telling) {
     let stderr = io::stderr();
     let choice = if telling.no_color { ColorChoice::Never } else { AutoStream::choice(&stderr) };
     let mut out = AutoStream::new(stderr.lock(), choice);
-    let (what, next) = (style::ERROR, style::HINT);
+    let what = style::ERROR;
+    let next = style::HINT;
     let _ = writeln!(out, "{what}error:{what:#} {}", redactor.text(&error.to_string()));
     for hint in error.hints() {
         let _ = writeln!(out, "  {next}hint:{next:#} {}", redactor.text(&hint));

@@ -103,7 +103,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::RunCrashed { run, clean: true } => format!("run {run} was ended with Unstuck"),
         Event::RunCancelled { run, .. } => format!("run {run} was ended, as you asked"),
         Event::RunProgress { iterations, tool_calls, .. } => {
-            let (rounds, calls) = (*iterations as usize, *tool_calls as usize);
+            let rounds = *iterations as usize;
+            let calls = *tool_calls as usize;
             let rounds = words::number(rounds, "more round", "more rounds");
             format!("made progress: {rounds}, {}", words::number(calls, "tool call", "tool calls"))
         }

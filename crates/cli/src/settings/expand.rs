@@ -48,9 +48,11 @@ pub(super) fn expand(
     if !text.contains("${") {
         return Ok(None);
     }
-    let (mut out, mut rest) = (String::new(), text);
+    let mut out = String::new();
+    let mut rest = text;
     while let Some(at) = rest.find("${") {
-        let (before, after) = (&rest[..at], &rest[at + 2..]);
+        let before = &rest[..at];
+        let after = &rest[at + 2..];
         if let Some(before) = before.strip_suffix('$') {
             out.push_str(before);
             out.push_str("${");

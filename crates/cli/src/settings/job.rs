@@ -372,7 +372,8 @@ impl JsonSchema for Allowed {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let (money, parts) = (Money::json_schema(generator), Cap::json_schema(generator));
+        let money = Money::json_schema(generator);
+        let parts = Cap::json_schema(generator);
         schemars::json_schema!({
             "description": "What may be spent.",
             "anyOf": [money, parts],

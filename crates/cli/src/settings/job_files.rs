@@ -118,7 +118,8 @@ impl Reading<'_> {
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         table.entry("name").or_insert_with(|| Value::String(stem.into_owned()));
-        let (body, goal) = (read.text.trim(), table.contains_key("goal"));
+        let body = read.text.trim();
+        let goal = table.contains_key("goal");
         if !body.is_empty() && !goal {
             table.insert("goal".to_owned(), Value::String(body.to_owned()));
         }

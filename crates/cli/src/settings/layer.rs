@@ -103,7 +103,8 @@ impl Layer {
         place: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Vec<(String, Problem)> {
-        let (mut unset, mut written) = (Vec::new(), Vec::new());
+        let mut unset = Vec::new();
+        let mut written = Vec::new();
         let mut left = super::expand::EXPANSIONS_MAX;
         each_text(&mut self.table, "", &mut |path, value| {
             let Value::String(text) = value else { return };

@@ -43,7 +43,8 @@ fn the_reference_in_the_guide_is_fresh() {
 }
 
 fn reference() -> String {
-    let (schema, defaults) = (schema(), Table::try_from(Settings::default()).unwrap());
+    let schema = schema();
+    let defaults = Table::try_from(Settings::default()).unwrap();
     let mut page = HEAD.to_owned();
     for (name, section) in schema["properties"].as_object().unwrap() {
         let words = section["description"].as_str().unwrap();
@@ -67,7 +68,8 @@ fn reference() -> String {
 
 fn rows(page: &mut String, section: &Value, defaults: Option<&toml::Value>, before: &str) {
     for (name, key) in section["properties"].as_object().unwrap() {
-        let (path, default) = (format!("{before}{name}"), defaults.and_then(|all| all.get(name)));
+        let path = format!("{before}{name}");
+        let default = defaults.and_then(|all| all.get(name));
         if key.get("properties").is_some() {
             rows(page, key, default, &format!("{path}."));
             continue;

@@ -106,7 +106,8 @@ impl Look<'_> {
     }
 
     fn unknown(&mut self, name: &Spanned<DeString<'_>>, path: &Path<'_>, keys: &Keys) {
-        let (steps, near) = (steps(path), nearest(name.get_ref(), keys.names()));
+        let steps = steps(path);
+        let near = nearest(name.get_ref(), keys.names());
         let said = said(self.table, &steps);
         take(self.table, &steps);
         let message = format!("there is no setting {said}");

@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn other_words_make_no_other_approach() {
         let of = |summary| Approach::of(&change(1), &[run("make")], Some(summary), "");
-        let (one, other) = (of("Raised\nthe limit"), of("Hit a rate limit, 401, timeout"));
+        let one = of("Raised\nthe limit");
+        let other = of("Hit a rate limit, 401, timeout");
         assert_eq!(one.summary, "Raised the limit");
         assert!(one.digest.is_some());
         assert_eq!(one.digest, other.digest);

@@ -162,8 +162,10 @@ impl File {
     /// Adds the block's lines to the digest. A line that is removed and added again with different white
     /// space only is an unchanged line.
     fn block_end(&mut self) {
-        let (removed, added) = (std::mem::take(&mut self.removed), std::mem::take(&mut self.added));
-        let (mut from_removed, mut from_added) = (0, 0);
+        let removed = std::mem::take(&mut self.removed);
+        let added = std::mem::take(&mut self.added);
+        let mut from_removed = 0;
+        let mut from_added = 0;
         for (in_removed, in_added) in kept(&removed, &added) {
             self.take_lines(&removed[from_removed..in_removed], &added[from_added..in_added]);
             self.unchanged(removed[in_removed]);

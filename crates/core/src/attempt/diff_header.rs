@@ -124,8 +124,10 @@ impl Hunk {
 /// Returns the path in `a/x b/x`, which is unambiguous only if both sides agree.
 fn same_path(paths: &[u8]) -> Option<Vec<u8>> {
     let middle = paths.len() / 2;
-    let (one, other) = (paths.get(..middle)?, paths.get(middle + 1..)?);
-    let (one, other) = (prefixed_path(one)?, prefixed_path(other)?);
+    let one = paths.get(..middle)?;
+    let other = paths.get(middle + 1..)?;
+    let one = prefixed_path(one)?;
+    let other = prefixed_path(other)?;
     (one == other).then_some(one)
 }
 

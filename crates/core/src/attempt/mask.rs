@@ -37,7 +37,9 @@ const TEMPORARY: &[u8] = b"<tmp>";
 /// folder, or empty.
 pub(super) fn fold(text: &[u8], kind: Text, worktree: &str, out: &mut impl FnMut(&[u8])) {
     let worktree = worktree.trim_end_matches('/').as_bytes();
-    let (mut at, mut gap, mut begun) = (0, false, false);
+    let mut at = 0;
+    let mut gap = false;
+    let mut begun = false;
     while let Some(&byte) = text.get(at) {
         let rest = &text[at..];
         if let Some(length) = colour(rest) {

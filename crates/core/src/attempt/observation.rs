@@ -143,8 +143,10 @@ mod tests {
     #[test]
     fn a_first_red_test_costs_nothing_and_its_return_from_a_changed_tree_does() {
         use Judgement::{Fault, Observation};
-        let (one, other) = (red("test parses_dates failed"), red("test parses_times failed"));
-        let (one, other) = (Some(&one), Some(&other));
+        let one = red("test parses_dates failed");
+        let other = red("test parses_times failed");
+        let one = Some(&one);
+        let other = Some(&other);
         let cases: &[(&str, &[_], &[Judgement])] = &[
             ("first", &[(one, Some(A))], &[Observation]),
             ("same tree", &[(one, Some(A)), (one, Some(A))], &[Observation, Observation]),

@@ -179,7 +179,8 @@ impl Watch {
         if self.messages < self.limits.messages.max(1) {
             return Verdict::Fine;
         }
-        let (pattern, times) = (Pattern::OnlyTalk, self.messages);
+        let pattern = Pattern::OnlyTalk;
+        let times = self.messages;
         Verdict::Stuck(Evidence { pattern, times, action: String::new() })
     }
 
@@ -220,7 +221,8 @@ impl Watch {
 
     fn alternation(&self, label: &str) -> Option<Verdict> {
         let mut turns = self.window.iter().rev();
-        let (one, other) = (turns.next()?, turns.next()?);
+        let one = turns.next()?;
+        let other = turns.next()?;
         if one == other {
             return None;
         }

@@ -51,7 +51,9 @@ fn seen(actions: &[Action]) -> String {
 
 #[test]
 fn circles_are_recognised() {
-    let (a, b, c) = (ok("make a", "x"), ok("make b", "y"), ok("make c", "z"));
+    let a = ok("make a", "x");
+    let b = ok("make b", "y");
+    let c = ok("make c", "z");
     let cases: &[(&str, &[&Action], &str)] = &[
         ("same result", &[&a, &a, &a, &a], "...R"),
         ("it goes on", &[&a, &a, &a, &a, &a], "...RR"),
@@ -112,7 +114,8 @@ fn progress_resets() {
 #[test]
 fn waiting_for_a_running_process_is_no_symptom() {
     assert_eq!(seen(&vec![poll(); 100]), ".".repeat(100));
-    let (a, p) = (ok("make", "x"), poll());
+    let a = ok("make", "x");
+    let p = poll();
     let mixed = [&a, &p, &p, &a, &p, &a, &p, &a].map(Clone::clone);
     assert_eq!(seen(&mixed), ".......R", "a poll does not hide a circle either");
     let talk = [Step::Message, Step::Message, Step::Waiting, Step::Message, Step::Message];
@@ -121,8 +124,11 @@ fn waiting_for_a_running_process_is_no_symptom() {
 
 #[test]
 fn talk_without_action_is_no_progress() {
-    let (step, say) = (read("a"), action(ToolKind::Narrate, "x", Outcome::Succeeded, ""));
-    let (step, say, talk) = (Step::Action(&step), Step::Action(&say), Step::Message);
+    let step = read("a");
+    let say = action(ToolKind::Narrate, "x", Outcome::Succeeded, "");
+    let step = Step::Action(&step);
+    let say = Step::Action(&say);
+    let talk = Step::Message;
     assert_eq!(letters(&[talk, talk, talk]), "..T");
     assert_eq!(letters(&[talk, talk, step, talk, talk]), ".....");
     assert_eq!(letters(&[talk, say, talk]), "..T");

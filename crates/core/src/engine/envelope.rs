@@ -47,7 +47,8 @@ impl Recorded {
     /// Returns the event with the context that it carries itself.
     pub fn envelope<'a>(&'a self, project: &'a str) -> Envelope<'a> {
         let Self { seq, at, why, event } = self;
-        let (about, code) = (event.about(), self.code());
+        let about = event.about();
+        let code = self.code();
         Envelope {
             seq: *seq,
             at: *at,

@@ -426,7 +426,8 @@ impl Task {
     /// Returns the action at this index: first those of the specification, then those that the
     /// agent declared.
     pub fn action(&self, at: u32) -> Option<&Arc<MutationSpec>> {
-        let (at, standing) = (at as usize, &self.spec.mutations);
+        let at = at as usize;
+        let standing = &self.spec.mutations;
         match standing.get(at) {
             Some(spec) => Some(spec),
             None => self.declared.get(at - standing.len()),

@@ -64,7 +64,8 @@ pub struct Fault {
 impl Fault {
     /// Creates a fault of `kind`, raised at `source`. The named constructors do the same for one kind each.
     pub fn new(kind: Kind, source: impl Into<String>, message: impl Into<String>) -> Self {
-        let (source, message) = (source.into(), message.into());
+        let source = source.into();
+        let message = message.into();
         let signature = identify(&kind, &source, &message);
         Self {
             origin: kind.code().row().category.usual_origin(),

@@ -144,7 +144,8 @@ fn counts(code: Code) -> String {
         [] => "nothing".to_owned(),
         _ => charges.iter().map(|charge| charge.as_str()).collect::<Vec<_>>().join(", "),
     };
-    let (task, job) = (code.charges(Work::Task), code.charges(Work::Job));
+    let task = code.charges(Work::Task);
+    let job = code.charges(Work::Job);
     if task == job { names(task) } else { format!("{}; in a job: {}", names(task), names(job)) }
 }
 

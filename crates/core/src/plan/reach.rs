@@ -35,7 +35,8 @@ impl Reach {
 
     /// Returns whether both reach into a common part.
     pub fn meets(&self, other: &Self) -> bool {
-        let (mut own, mut others) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let mut own = self.0.iter().peekable();
+        let mut others = other.0.iter().peekable();
         while let (Some(part), Some(theirs)) = (own.peek(), others.peek()) {
             if part.starts_with(theirs.as_str()) || theirs.starts_with(part.as_str()) {
                 return true;
@@ -109,7 +110,8 @@ mod tests {
             (&["a/b", "c"], &["a/b/c/d"], true),
         ];
         for (one, other, meet) in table {
-            let (here, there) = (reach(one).unwrap(), reach(other).unwrap());
+            let here = reach(one).unwrap();
+            let there = reach(other).unwrap();
             assert_eq!(here.meets(&there), meet, "{one:?} {other:?}");
             assert_eq!(there.meets(&here), meet, "{other:?} {one:?}");
         }

@@ -233,7 +233,8 @@ impl MutationSpec {
             Call::Http(call) => (MutationKind::Http, call.look_up_url.is_some(), call.timeout_ms),
             Call::Command(command) => (MutationKind::Command, false, command.timeout_ms),
         };
-        let (key, arguments) = (key.into(), call.digest());
+        let key = key.into();
+        let arguments = call.digest();
         Self {
             key,
             kind,

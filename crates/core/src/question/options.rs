@@ -264,7 +264,8 @@ impl OptionsContext<'_> {
     }
 
     fn description(&self, kind: QuestionKind, decision: Decision) -> String {
-        let (scope, left_out) = (self.scope(), self.left_out());
+        let scope = self.scope();
+        let left_out = self.left_out();
         match decision {
             Decision::ProvideCredentials => {
                 format!("I go on where I stopped{scope}, and I see at once if it works now.")

@@ -38,7 +38,8 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
     if end == 0 {
         return whole;
     }
-    let (file, tail) = (&line[..end], &line[end..]);
+    let file = &line[..end];
+    let tail = &line[end..];
     let found = |rest: Option<_>, running| {
         rest.map_or(whole, |rest| Placed { rest, file: Some(file), running })
     };
@@ -89,7 +90,8 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
 /// Cuts off a file before a sentence about it, as after a level: `src/a.py Imports are not sorted.`
 pub(crate) fn cut_file(line: &[u8]) -> Placed<'_> {
     let end = memchr::memchr(b' ', line).unwrap_or(line.len());
-    let (file, rest) = (&line[..end], line[end..].trim_ascii_start());
+    let file = &line[..end];
+    let rest = line[end..].trim_ascii_start();
     let sentence = matches!(rest, [b'A'..=b'Z', b'a'..=b'z', ..]);
     // A name without a directory may be a test: `CartTest.adds  Time elapsed: 0.1 s`.
     if sentence && memchr::memchr(b'/', file).is_some() && is_file(file) {

@@ -59,7 +59,8 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         return true;
     }
     let Some(dot) = memchr::memrchr(b'.', name) else { return false };
-    let (stem, extension) = (&name[..dot], &name[dot + 1..]);
+    let stem = &name[..dot];
+    let extension = &name[dot + 1..];
     let named = stem.is_empty()
         && [b"rc".as_slice(), b"cfg", b"conf", b"config"]
             .iter()

@@ -80,7 +80,8 @@ fn is_hosted(token: &[u8]) -> bool {
 /// Returns the shape of a token with a colon: `a.rs:3` is a location, `db:5432` is a peer, `psql:a.sql:3` is
 /// a location after a program.
 fn with_colon(token: &[u8], at: usize) -> Shape {
-    let (head, tail) = (&token[..at], &token[at + 1..]);
+    let head = &token[..at];
+    let tail = &token[at + 1..];
     if let Some(next) = memchr::memchr(b':', tail)
         && place::is_file(&tail[..next])
         && tail.get(next + 1).is_some_and(u8::is_ascii_digit)

@@ -125,7 +125,8 @@ impl About<'_> {
         let Self { policy, task, .. } = self;
         let approaches = numbered(1, task.repairs.failed.iter());
         let broke = task.repairs.broke.as_deref().filter(|broke| *broke != failure);
-        let (message, broke_message) = (words(failure), broke.map(words).unwrap_or_default());
+        let message = words(failure);
+        let broke_message = broke.map(words).unwrap_or_default();
         replan(&Replan {
             work: Work::Job,
             guidance: guidance(task),

@@ -40,13 +40,16 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             Rule::RepairScript | Rule::ProposeOnly => {
                 let counts = &recorded.why.as_ref()?.counts;
                 let repair = counts.iter().find(|count| count.counter == Charge::Repair)?;
-                let (attempt, of) = (repair.at, repair.limit);
+                let attempt = repair.at;
+                let of = repair.limit;
                 Narration::Repairing { title: title(*task), attempt, of, code: code? }
             }
             _ => return None,
         },
         Event::TaskBackingOff { task, until: Some(until), .. } => {
-            let (title, code, wait) = (title(*task), code?, until.since(now));
+            let title = title(*task);
+            let code = code?;
+            let wait = until.since(now);
             let fault = state.task(*task).and_then(|task| task.failure.as_deref());
             let fault = fault.filter(|fault| fault.code() == code);
             Narration::BackingOff { title, code, wait, fault }
@@ -129,7 +132,8 @@ fn answered<'a>(title: &'a str, guidance: &'a Guidance, next: Step) -> Narration
     if guidance.decision == Decision::Deny && !matches!(next, Step::TakeBack) {
         return Narration::WithoutAction { title };
     }
-    let (decision, words) = (guidance.decision, guidance.text.as_deref());
+    let decision = guidance.decision;
+    let words = guidance.text.as_deref();
     Narration::Answered { title, decision, words, tasks: 1 }
 }
 
@@ -149,7 +153,8 @@ fn reconciled<'a>(
     to: Reconciled,
 ) -> Option<Narration<'a>> {
     let task = state.task(mutation.task)?;
-    let (title, happened) = (task.spec.called(), to == Reconciled::Applied);
+    let title = task.spec.called();
+    let happened = to == Reconciled::Applied;
     match (mutation.spec.kind, happened) {
         (MutationKind::Push, true) => Some(Narration::PushArrived { title }),
         // The retry is reported once; the last failure is reported as a warning.

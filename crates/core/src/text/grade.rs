@@ -42,7 +42,9 @@ struct Measured {
 
 impl Measured {
     fn of(text: &str) -> Self {
-        let (mut words, mut sentences, mut syllables) = (0, 0, 0);
+        let mut words = 0;
+        let mut sentences = 0;
+        let mut syllables = 0;
         let mut open = false;
         for token in text.split_whitespace() {
             let weight: u64 = token.split(['-', '–', '/']).map(self::syllables).sum();
@@ -64,7 +66,9 @@ impl Measured {
 /// Returns the syllables of a word: its groups of vowels, without silent endings. Digits count as one word of
 /// two syllables, whatever their length, because readers do not spell them out.
 fn syllables(word: &str) -> u64 {
-    let (mut groups, mut before_vowel, mut latin) = (0_u64, false, false);
+    let mut groups = 0_u64;
+    let mut before_vowel = false;
+    let mut latin = false;
     let mut ending = ['\0'; 3];
     for letter in word.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase) {
         let vowel = is_vowel(letter);

@@ -33,7 +33,8 @@ pub struct Obstacle<'a> {
 #[expect(clippy::too_many_lines, reason = "one sentence per code, exhaustive on purpose")]
 pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
     let account = about.account.unwrap_or(usual_account(code));
-    let (again, named) = (about.again, |said: &str| named(said, about.what));
+    let again = about.again;
+    let named = |said: &str| named(said, about.what);
     let said = match code {
         Code::ProviderCrash => "the AI helper stopped in the middle of its work.",
         Code::ProviderApiError => {

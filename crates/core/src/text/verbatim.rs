@@ -17,7 +17,9 @@ pub(super) const MARKS_MAX: u32 = 2;
 /// Returns the words on one line, without invisible and cursor-moving characters, at most `chars_max` long.
 pub fn verbatim(words: &str, chars_max: usize) -> String {
     let mut line = String::new();
-    let (mut left, mut marks, mut blank) = (chars_max, 0, false);
+    let mut left = chars_max;
+    let mut marks = 0;
+    let mut blank = false;
     for sign in without_escapes(words).trim().chars() {
         if sign.is_whitespace() || sign.is_control() {
             blank = true;

@@ -213,7 +213,8 @@ impl Working<'_> {
             Ok(spec) => spec,
             Err(fault) => return self.failed(call, *fault, None).await,
         };
-        let (key, kind) = (spec.key.clone(), spec.kind);
+        let key = spec.key.clone();
+        let kind = spec.kind;
         let state = match self.desk.declare(spec.clone()).await? {
             Declared::Noted(before) => {
                 let runs = self.tools.when_run(&spec, before);

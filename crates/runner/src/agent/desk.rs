@@ -93,7 +93,8 @@ impl Desk<'_> {
     }
 
     pub(super) async fn declare(&self, mutation: MutationSpec) -> Result<Declared, Over> {
-        let (task, key) = (self.task, mutation.key.clone());
+        let task = self.task;
+        let key = mutation.key.clone();
         let anew = mutation.kind.belongs_to_the_attempt();
         let mutate = Command::Mutate { effect: self.effect, mutation };
         let decided = self.decider.command(mutate).await;

@@ -87,7 +87,8 @@ impl Shared {
 
     /// Pushes the build's branch. A failure on the way says nothing about whether the push arrived.
     async fn push(&self, order: &Order) -> Result<Outcome, Fault> {
-        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        let task = self.task(order)?;
+        let workspace = self.workspace(order).await?;
         self.pass(order, task, &task.gates.pre_push, &workspace).await?;
         let commit = workspace.commit_made().await?;
         let remote = self.remote()?;
@@ -146,7 +147,8 @@ fn not_pushed(fault: Fault, remote: &str, branch: &str) -> Fault {
         Kind::GitPushFailed(known) => known.exit,
         _ => None,
     };
-    let (operation, reference) = ("push".to_owned(), Some(branch.to_owned()));
+    let operation = "push".to_owned();
+    let reference = Some(branch.to_owned());
     let context = GitOperation { operation, exit, reference, remote: Some(remote.to_owned()) };
     Fault::git_push_failed("git.push", fault.message, context)
 }

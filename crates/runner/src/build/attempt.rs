@@ -161,7 +161,8 @@ impl Shared {
             && (self.misses_declaration(order, &denied).await
                 || !self.allowed(order, &denied).await)
         {
-            let (fault, approach) = (Arc::new(denied), Some(Arc::new(approach)));
+            let fault = Arc::new(denied);
+            let approach = Some(Arc::new(approach));
             return Ok(Some(Report { outcome: Outcome::Failed { fault, approach }, spent }));
         }
         Ok(Some(Report { outcome: outcome(end, approach), spent }))
@@ -331,7 +332,8 @@ impl Shared {
     /// Returns the limits of an attempt: the agent program ends itself when the money is spent, and
     /// is ended when the working time is.
     async fn limits(&self, order: &Order, task: &TaskSettings) -> Limits {
-        let (budget, now) = (self.settings.budget, self.clock.now());
+        let budget = self.settings.budget;
+        let now = self.clock.now();
         let left = Look::BudgetLeft { task: order.effect.task, budget, now };
         // The error shows up again at the end of the attempt.
         let Ok(Looked::Budget(left)) = self.decider.look(left).await else { return task.limits };
@@ -460,7 +462,8 @@ impl Shared {
         let began = tokio::time::Instant::now();
         let (tell, told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
         let redactor = Arc::clone(&self.settings.redactor);
-        let (decider, effect) = (Arc::clone(&self.decider), order.effect.id);
+        let decider = Arc::clone(&self.decider);
+        let effect = order.effect.id;
         let follower = Follower::new(decider, effect, redactor, workspace, task.price);
         let told_to_stop = stop.child_token();
         let work = agent.work(assignment, tell, told_to_stop.clone());

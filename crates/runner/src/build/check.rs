@@ -34,7 +34,8 @@ impl Shared {
     }
 
     pub(crate) async fn try_check(&self, order: &Order) -> Result<(), Fault> {
-        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        let task = self.task(order)?;
+        let workspace = self.workspace(order).await?;
         let judged = self.judge(order, task, &workspace).await;
         // An outage says nothing about the work, and work that was taken back has a reason of its
         // own: denials count at the check that judges the work.
@@ -95,7 +96,8 @@ impl Shared {
         }
         let outside = verdict.out_of_scope();
         if !outside.is_empty() {
-            let (run, now) = (order.effect.run, self.clock.now());
+            let run = order.effect.run;
+            let now = self.clock.now();
             let taken = workspace.take_back_work(&outside, run, now).await?;
             return verdict.fault(Some(&taken.patch)).map_or(Ok(()), Err);
         }
@@ -173,14 +175,16 @@ impl Shared {
 
     /// Returns whether the operator wants the work done without the change that a fault is about.
     pub(super) async fn goes_without(&self, order: &Order, fault: &Fault) -> bool {
-        let (task, signature) = (order.effect.task, fault.signature);
+        let task = order.effect.task;
+        let signature = fault.signature;
         let looked = self.decider.look(Look::GoesWithout { task, signature }).await;
         looked.is_ok_and(|seen| seen.is())
     }
 
     /// Returns whether the operator allowed the action that a fault is about.
     pub(super) async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
-        let (task, signature) = (order.effect.task, fault.signature);
+        let task = order.effect.task;
+        let signature = fault.signature;
         let allowed = self.decider.look(Look::Allows { task, signature }).await;
         allowed.is_ok_and(|seen| seen.is())
     }
@@ -464,7 +468,8 @@ async fn named_and_guarded(
     if checks.is_firm() || checks.commands().is_empty() {
         return Ok(Vec::new());
     }
-    let (words, mut changes) = (words_of(order), workspace.changes().await?);
+    let words = words_of(order);
+    let mut changes = workspace.changes().await?;
     let is_meant = changes_tests(&words);
     let is_named = |change: &Change| {
         names_file(&words, &change.path) || is_meant && belongs_to_tests(&change.path)

@@ -57,7 +57,8 @@ impl Shared {
 
     /// Takes back all changes that need an approval, because the operator denied it.
     async fn try_take_back(&self, order: &Order) -> Result<(), Fault> {
-        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        let task = self.task(order)?;
+        let workspace = self.workspace(order).await?;
         let verdict = look_over(task, &workspace).await?;
         let paths = [verdict.out_of_scope(), verdict.ask].concat();
         if !paths.is_empty() {

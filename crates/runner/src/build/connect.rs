@@ -30,7 +30,8 @@ impl Shared {
         let permitted = self.permit(order, mutation).await?;
         match call {
             Call::PullRequest(wanted) => {
-                let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+                let task = self.task(order)?;
+                let workspace = self.workspace(order).await?;
                 self.pass(order, task, &task.gates.pre_pr, &workspace).await?;
                 let connector = self.connector()?;
                 Ok(connector.open_pull_request(wanted, &head(wanted, order)).await)
@@ -78,7 +79,8 @@ impl Shared {
         mutation: &Mutation,
         reach: &ActionReach,
     ) -> Result<(Launch, Option<Egress>), Fault> {
-        let (mut shell, workspace) = (self.shell(order), self.workspace(order).await?);
+        let mut shell = self.shell(order);
+        let workspace = self.workspace(order).await?;
         let mut egress = None;
         if is_planned(order, mutation) {
             shell.wall = Wall::default();

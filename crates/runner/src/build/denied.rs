@@ -182,7 +182,8 @@ mod tests {
             ),
         ];
         for (denials, expected) in cases {
-            let (denied, list) = (Denied::default(), Commands::new(&Rules::default()));
+            let denied = Denied::default();
+            let list = Commands::new(&Rules::default());
             denied.note(TaskId(1), &End::Finished { said: String::new(), denials });
             let fault = denied.take(TaskId(1), &list);
             assert_eq!(fault.as_ref().map(Fault::code), expected.map(|(code, _)| code));
@@ -229,7 +230,8 @@ mod tests {
 
     #[test]
     fn an_attempt_that_failed_by_itself_leaves_no_denial_of_an_earlier_one() {
-        let (denied, list) = (Denied::default(), Commands::new(&Rules::default()));
+        let denied = Denied::default();
+        let list = Commands::new(&Rules::default());
         let denials = vec![denial(ToolKind::Command, "x")];
         denied.note(TaskId(1), &End::Finished { said: String::new(), denials });
         denied.note(TaskId(1), &End::Stopped);

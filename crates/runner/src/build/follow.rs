@@ -88,8 +88,11 @@ impl<'a> Follower<'a> {
     ) -> Self {
         let worktree = workspace.directory().to_string_lossy().into_owned();
         let watch = Watch::new(StuckLimits::default(), worktree.as_str());
-        let (open, seen) = (BTreeMap::new(), Seen::default());
-        let (says_done, calls, unpriced) = (None, 0, false);
+        let open = BTreeMap::new();
+        let seen = Seen::default();
+        let says_done = None;
+        let calls = 0;
+        let unpriced = false;
         Self {
             decider,
             effect,

@@ -35,7 +35,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_next_waits_for_the_last_and_for_nobody_else() {
-        let (worktrees, never) = (OneAtATime::default(), CancellationToken::new());
+        let worktrees = OneAtATime::default();
+        let never = CancellationToken::new();
         let held = worktrees.take(TaskId(1), &never).await.unwrap();
         worktrees.take(TaskId(2), &never).await.unwrap();
         let stopped = CancellationToken::new();

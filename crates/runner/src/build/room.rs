@@ -19,7 +19,8 @@ fn size(bytes: u64) -> String {
 impl Shared {
     /// Requires enough disk space for another worktree.
     pub(super) fn require_room(&self) -> Result<(), Fault> {
-        let (root, wanted) = (self.settings.project.root(), self.settings.disk_free_bytes_min);
+        let root = self.settings.project.root();
+        let wanted = self.settings.disk_free_bytes_min;
         let Ok(disk) = rustix::fs::statvfs(root) else { return Ok(()) };
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         if free >= wanted {

@@ -63,7 +63,8 @@ impl Shared {
         (task, worker): (&TaskSettings, &ModelWorker),
         workspace: &Workspace,
     ) -> Result<(Toolbox, Option<RunSocket>), Fault> {
-        let (settings, run) = (&self.settings, order.effect.run);
+        let settings = &self.settings;
+        let run = order.effect.run;
         let all = &self.environment(order);
         let shims = self.shims(order, |shims| {
             let path = path_of(all);

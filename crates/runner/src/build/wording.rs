@@ -19,7 +19,8 @@ pub(super) fn is_named_in(words: &str, path: &Path) -> bool {
 /// Returns whether the words name a file as such: by its path, or by a name that is not an ordinary
 /// word.
 pub(super) fn names_file(words: &str, path: &Path) -> bool {
-    let (name, path) = (path.file_name().unwrap_or_default(), path.to_string_lossy());
+    let name = path.file_name().unwrap_or_default();
+    let path = path.to_string_lossy();
     let name = name.to_string_lossy();
     let is_ordinary = !name.contains('.') && !name.chars().any(char::is_uppercase);
     let between = |c: char| c.is_whitespace() || "\"'`“”,;:()".contains(c);

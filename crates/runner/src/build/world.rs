@@ -126,7 +126,8 @@ impl Shared {
 #[async_trait]
 impl World for BuildWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
-        let (effect, shared) = (order.effect.clone(), Arc::clone(&self.shared));
+        let effect = order.effect.clone();
+        let shared = Arc::clone(&self.shared);
         let work = |stop: CancellationToken| async move { shared.perform(&order, &stop).await };
         self.under_way.perform(&effect, &stop, work).await
     }

@@ -40,7 +40,8 @@ impl Acts {
         // Drops the entries of settled actions, which no other task refers to.
         self.all.retain(|_, action| Arc::strong_count(action) > 1);
         self.all.insert(id, Arc::clone(&action));
-        let (handle, say) = (handle.clone(), self.say.clone());
+        let handle = handle.clone();
+        let say = self.say.clone();
         tokio::spawn(async move {
             let said = match handle.mutate(effect, mutation, action).await {
                 Ok(settled) => Say::Settled { id, settled },

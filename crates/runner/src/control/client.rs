@@ -327,7 +327,8 @@ impl Client {
     fn perform(&self, order: Order) {
         let covering = lock(&self.0.worlds).iter().find(|(scope, _)| scope.covers(&order)).cloned();
         let Some((_, world)) = covering else { return };
-        let (effect, stop) = (order.effect.id, CancellationToken::new());
+        let effect = order.effect.id;
+        let stop = CancellationToken::new();
         lock(&self.0.running).insert(effect, stop.clone());
         let client = self.clone();
         tokio::spawn(async move {

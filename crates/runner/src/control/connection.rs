@@ -179,7 +179,8 @@ impl Connection {
         world: &Arc<RemoteWorld>,
         waits: bool,
     ) -> Result<Option<u64>, CommandError> {
-        let (handle, world) = (&self.talk.handle, Arc::clone(world) as _);
+        let handle = &self.talk.handle;
+        let world = Arc::clone(world) as _;
         if !waits {
             return handle.try_attach(scope, world).await;
         }

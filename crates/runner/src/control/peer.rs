@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn the_narrowest_rights_and_the_outer_run_count() {
-        let (inner, outer) = (Rights::Only(EffectId(1)), Rights::Only(EffectId(2)));
+        let inner = Rights::Only(EffectId(1));
+        let outer = Rights::Only(EffectId(2));
         let table = [
             (vec![], Rights::Operator),
             (vec![Rights::Operator], Rights::Operator),

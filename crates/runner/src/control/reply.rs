@@ -21,7 +21,8 @@ pub(super) const fn done(id: u64) -> Say {
 }
 
 pub(super) fn refused(id: u64, why: Refusal, message: &dyn std::fmt::Display) -> Say {
-    let (code, message) = (why.code(), message.to_string());
+    let code = why.code();
+    let message = message.to_string();
     Say::Refused { id, why, code: Some(code), category: Some(code.row().category), message }
 }
 

@@ -47,7 +47,8 @@ impl RunSocket {
         }
         let listener = UnixListener::bind(SocketPath::of(&path)?.as_path())?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-        let (control, token) = (Arc::from(control), Arc::from(token.as_str()));
+        let control = Arc::from(control);
+        let token = Arc::from(token.as_str());
         Ok(Self { path, listening: tokio::spawn(listen(listener, control, token)) })
     }
 
@@ -73,7 +74,8 @@ async fn listen(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
             tokio::time::sleep(super::server::ACCEPT_PAUSE).await;
             continue;
         };
-        let (control, token) = (Arc::clone(&control), Arc::clone(&token));
+        let control = Arc::clone(&control);
+        let token = Arc::clone(&token);
         tokio::spawn(async move {
             if let Err(error) = pass_on(stream, &control, &token).await {
                 tracing::debug!(%error, "a connection of a run has ended");

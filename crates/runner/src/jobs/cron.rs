@@ -86,11 +86,13 @@ impl Cron {
             let Some(change) = zone.following(at).next() else {
                 return offset.to_timestamp(found).ok();
             };
-            let (turn, then) = (change.timestamp(), change.offset());
+            let turn = change.timestamp();
+            let then = change.offset();
             if offset.to_timestamp(found).ok()? < turn {
                 return offset.to_timestamp(found).ok();
             }
-            let (before, behind) = (offset.to_datetime(turn), then.to_datetime(turn));
+            let before = offset.to_datetime(turn);
+            let behind = then.to_datetime(turn);
             let mut from = behind;
             if before < behind && found < behind && !self.is_every_hour() {
                 // The clocks skip this time.
@@ -145,7 +147,8 @@ impl Cron {
 
     /// Returns the first matching time of day at or after this one.
     fn time_from(&self, hour: i8, minute: i8) -> Option<(i8, i8)> {
-        let (hour, minute) = (unsigned(hour), unsigned(minute));
+        let hour = unsigned(hour);
+        let minute = unsigned(minute);
         let this_hour = self.hours.has(hour).then(|| self.minutes.next(minute)).flatten();
         let (hour, minute) = match this_hour {
             Some(minute) => (hour, minute),

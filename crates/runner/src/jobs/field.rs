@@ -93,7 +93,8 @@ impl Field {
     }
 
     fn range(&self, part: &str, from: &str, to: &str) -> Result<(u8, u8), ScheduleError> {
-        let (from, mut to) = (self.value(part, from)?, self.value(part, to)?);
+        let from = self.value(part, from)?;
+        let mut to = self.value(part, to)?;
         // A range such as Friday to Sunday ends with the week.
         if self.max == 7 && to == 0 && from > 0 {
             to = 7;

@@ -69,7 +69,8 @@ fn time(cron: &Cron) -> Option<Time> {
     let first = hours.next(0)?;
     if minutes.count() > 1 {
         // A span of consecutive hours.
-        let (pace, last) = (paced_minutes(*minutes)?, hours.iter().last()?);
+        let pace = paced_minutes(*minutes)?;
+        let last = hours.iter().last()?;
         let in_a_row = u32::from(last - first) + 1 == hours.count();
         return in_a_row.then(|| Time::Paced(format!("{pace} from {first:02}:00 to {last:02}:59")));
     }

@@ -198,7 +198,8 @@ impl Line {
 
     /// Schedules the next try, not before the time that was asked for.
     async fn later(&mut self, why: String, asked: Option<Time>) {
-        let (now, tries) = (self.now(), self.outbox.tries.saturating_add(1));
+        let now = self.now();
+        let tries = self.outbox.tries.saturating_add(1);
         let asked = asked.map(|at| at.min(now + ASKED_MAX));
         let retry_at = asked.max(Some(now + retry_in(tries)));
         let channel = self.channel.name();

@@ -67,7 +67,8 @@ impl Sender {
     pub async fn start(outgoing: Outgoing) -> Result<Self, StoreError> {
         let Outgoing { store, project, clock, channels, links } = outgoing;
         let shared = Shared { store, project, clock, links };
-        let (mut opened, mut lines) = (Vec::new(), JoinSet::new());
+        let mut opened = Vec::new();
+        let mut lines = JoinSet::new();
         for channel in channels {
             opened.push(Line::open(shared.clone(), channel).await?);
         }

@@ -126,7 +126,8 @@ impl Repairer {
         if gained.is_empty() {
             return Ok(());
         }
-        let (run, now) = (order.effect.run, self.shared.clock.now());
+        let run = order.effect.run;
+        let now = self.shared.clock.now();
         let taken = workspace.take_back(&gained, run, now).await?;
         Err(rights::fault(&gained, &taken.patch))
     }

@@ -31,7 +31,8 @@ pub(super) fn for_agent(order: &Order, command: &str, start: Start) -> Order {
     if !brief.is_empty() {
         parts.push(brief.clone());
     }
-    let (title, goal) = (format!("Repair {title}"), parts.join("\n\n"));
+    let title = format!("Repair {title}");
+    let goal = parts.join("\n\n");
     let task = TaskSpec { title, goal, ..TaskSpec::clone(&order.task) };
     let effect = Effect { what: Work::Attempt { start }, ..order.effect.clone() };
     Order { task: Arc::new(task), effect, ..order.clone() }

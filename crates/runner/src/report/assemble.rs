@@ -15,7 +15,8 @@ use super::{checks, cost, healed, waits};
 impl Report {
     /// Assembles the report of these facts.
     pub fn of(facts: &Facts) -> Self {
-        let (names, build) = (Names::new(facts), &facts.build);
+        let names = Names::new(facts);
+        let build = &facts.build;
         let counts = counts(facts);
         let code = build.failure.as_ref().map(|fault| fault.code());
         let tasks = || facts.tasks.iter();
@@ -123,7 +124,8 @@ fn waiting(facts: &Facts, names: &Names<'_>, row: &QuestionRow) -> Waiting {
 fn answered(row: &QuestionRow) -> Option<Answered> {
     let chosen: Decision = row.decision?;
     let option = row.text.chosen(chosen, row.guidance.as_deref())?;
-    let (problem, choice) = (row.text.problem.clone(), option.label.clone());
+    let problem = row.text.problem.clone();
+    let choice = option.label.clone();
     let own = row.guidance.as_deref().filter(|_| option.guidance.is_none());
     let words = own.map(|words| verbatim(words, QUESTION_CHARS_MAX));
     let words = words.filter(|words| !words.is_empty());
@@ -137,7 +139,8 @@ fn not_done(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<NotDon
         TaskState::Skipped { left: Left::Denied } => moved.failure.as_ref().map(|f| f.code()),
         _ => None,
     };
-    let (why, landed) = (words::why(&moved.state, facts.build.state, names)?, checks::landed(task));
+    let why = words::why(&moved.state, facts.build.state, names)?;
+    let landed = checks::landed(task);
     let (task, title, attempts) = (row.id, names.of(row.id), task.attempts());
     let category = code.map(|code| code.row().category);
     Some(NotDone { task, title, why, attempts, landed, code, category })

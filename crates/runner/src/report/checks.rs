@@ -33,9 +33,11 @@ pub(super) fn told(task: &TaskFacts) -> ChecksTold {
 
 fn sentence(gates: &[Checked]) -> String {
     let count = |verdict| gates.iter().map(|gate| gate.count(verdict)).sum::<u32>();
-    let (passed, before) = (count(CheckVerdict::Passed), count(CheckVerdict::RedBefore));
+    let passed = count(CheckVerdict::Passed);
+    let before = count(CheckVerdict::RedBefore);
     let flaky = count(CheckVerdict::Flaky);
-    let (failed, not_made) = (count(CheckVerdict::Failed), count(CheckVerdict::NotMade));
+    let failed = count(CheckVerdict::Failed);
+    let not_made = count(CheckVerdict::NotMade);
     if gates.is_empty() {
         return "It is not known what was checked.".to_owned();
     }

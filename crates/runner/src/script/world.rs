@@ -87,7 +87,8 @@ impl ScriptWorld {
     /// Starts the command, or its repair, unless it is running already.
     async fn execute(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         self.0.has_begun.store(true, Ordering::Release);
-        let (effect, world) = (order.effect.clone(), self.clone());
+        let effect = order.effect.clone();
+        let world = self.clone();
         let work = |stop: CancellationToken| async move {
             match order.effect.what {
                 Work::Repair { propose } => world.0.repair(&order, propose, &stop).await,

@@ -186,7 +186,8 @@ async fn tasks(at: At<Part>, Path(build): Path<String>) -> Result<Response, Prob
 
 async fn runs(at: At<Part>, Path(build): Path<String>) -> Result<Response, Problem> {
     let row = found(&at.room, &build).await?;
-    let (store, name) = (&at.room.store, &at.room.name);
+    let store = &at.room.store;
+    let name = &at.room.name;
     let mut items = Vec::new();
     for task in store.tasks(name, row.id).await? {
         items.extend(store.runs(name, task.id).await?);
@@ -196,7 +197,8 @@ async fn runs(at: At<Part>, Path(build): Path<String>) -> Result<Response, Probl
 
 async fn problems(at: At<Part>, Path(build): Path<String>) -> Result<Response, Problem> {
     let row = found(&at.room, &build).await?;
-    let (store, name) = (&at.room.store, &at.room.name);
+    let store = &at.room.store;
+    let name = &at.room.name;
     let mut known = HashSet::new();
     for task in store.tasks(name, row.id).await? {
         let runs = store.runs(name, task.id).await?;

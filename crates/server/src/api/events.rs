@@ -100,7 +100,8 @@ fn all(
     };
     let lanes = site.seen_by(caller).map(|room| Lane::new(room.hub.clone(), cursor.as_ref()));
     let lanes = lanes.collect();
-    let (news, stop) = (site.tick.subscribe(), site.stop.clone());
+    let news = site.tick.subscribe();
+    let stop = site.stop.clone();
     Ok(stream(Follow { lanes, shown, news, stop, plain: false }))
 }
 
@@ -140,7 +141,8 @@ fn one(
         None => None,
     };
     let lanes = vec![Lane::new(room.hub.clone(), cursor.as_ref())];
-    let (news, stop) = (room.hub.head(), site.stop.clone());
+    let news = room.hub.head();
+    let stop = site.stop.clone();
     Ok(stream(Follow { lanes, shown, news, stop, plain: true }))
 }
 

@@ -253,7 +253,8 @@ pub(crate) async fn give(
     }
     // The guidance is stored, and sent to an agent: a key belongs into the environment.
     let guidance = guidance.map(|words| room.desk.redacted(words));
-    let (by, at) = (Arc::clone(&caller.name), site.clock.now());
+    let by = Arc::clone(&caller.name);
+    let at = site.clock.now();
     let answer = Answer { question, decision, guidance, by, at };
     room.store.answer(&room.name, answer.clone()).await.map_err(|error| match error {
         AnswerError::NoQuestion(id) => Problem::unknown("question", id),

@@ -64,7 +64,8 @@ type Known = (Caller, Option<Session>);
 impl Door {
     /// Makes the access check of a server that is known under these names.
     pub fn new(tokens: Tokens, key: Key, names: Names, clock: Arc<dyn Clock>) -> Self {
-        let (failures, spent) = (Mutex::default(), Mutex::new(Spent::at(tokens.folder())));
+        let failures = Mutex::default();
+        let spent = Mutex::new(Spent::at(tokens.folder()));
         Self { tokens, key, names, behind_proxy: false, clock, failures, spent }
     }
 

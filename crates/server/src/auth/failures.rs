@@ -76,7 +76,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn after_ten_failures_a_minute_has_to_pass() {
-        let (mut failures, begin) = (Failures::default(), Instant::now());
+        let mut failures = Failures::default();
+        let begin = Instant::now();
         for _ in 0..10 {
             assert_eq!(failures.note(address("10.0.0.1"), begin), None);
         }
@@ -89,7 +90,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_customer_is_one_address() {
-        let (mut failures, now) = (Failures::default(), Instant::now());
+        let mut failures = Failures::default();
+        let now = Instant::now();
         for last in 0..10 {
             assert_eq!(failures.note(address(&format!("2001:db8:1:2::{last}")), now), None);
         }
@@ -103,7 +105,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn there_is_an_end_to_what_is_remembered() {
-        let (mut failures, now) = (Failures::default(), Instant::now());
+        let mut failures = Failures::default();
+        let now = Instant::now();
         for number in 0..10_000_u32 {
             let at = now + Duration::from_millis(number.into());
             failures.note(Some(IpAddr::V4(number.into())), at);

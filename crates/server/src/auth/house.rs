@@ -98,7 +98,8 @@ impl House {
 
     pub(super) async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.router().oneshot(request).await.unwrap();
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         Answer { status, headers, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }

@@ -85,7 +85,8 @@ pub enum LinkError {
 impl Link {
     /// Makes a link to the questions of a project.
     pub fn answerer(name: &str, project: &str, lasts: Span, now: Time) -> Self {
-        let (name, project) = (name.to_owned(), project.to_owned());
+        let name = name.to_owned();
+        let project = project.to_owned();
         Self::Answerer(AnswererLink { name, project, expires_at: end(lasts, now) })
     }
 
@@ -98,7 +99,8 @@ impl Link {
         lasts: Span,
         now: Time,
     ) -> Self {
-        let (name, project) = (name.to_owned(), project.to_owned());
+        let name = name.to_owned();
+        let project = project.to_owned();
         let expires_at = end(lasts, now);
         Self::Choice(ChoiceLink { name, project, question, decision, expires_at })
     }

@@ -123,13 +123,15 @@ mod tests {
     }
 
     fn of_a_link(ends_at: Time) -> Session {
-        let (name, project) = ("phone".to_owned(), "shop".to_owned());
+        let name = "phone".to_owned();
+        let project = "shop".to_owned();
         Session::open(Opened::Link { name, project, ends_at }, NOW).unwrap()
     }
 
     #[test]
     fn a_session_reads_as_it_was_until_it_is_over() {
-        let (key, session) = (Key::of_tests(), of_a_token());
+        let key = Key::of_tests();
+        let session = of_a_token();
         let cookie = session.seal(&key);
         let end = NOW + LASTS;
         assert_eq!(Session::read(&key, &cookie, NOW), Some(session.clone()));
@@ -139,7 +141,8 @@ mod tests {
 
     #[test]
     fn it_is_renewed_when_half_is_over_and_its_forms_stay_good() {
-        let (key, session) = (Key::of_tests(), of_a_token());
+        let key = Key::of_tests();
+        let session = of_a_token();
         let half = NOW + RENEWED_AFTER;
         assert_eq!(session.renewed(half - MOMENT), None);
         let renewed = session.renewed(half).unwrap();
@@ -162,7 +165,8 @@ mod tests {
     #[test]
     fn the_forms_of_one_session_are_nothing_to_another() {
         let key = Key::of_tests();
-        let (one, other) = (of_a_token(), of_a_token());
+        let one = of_a_token();
+        let other = of_a_token();
         assert!(one.sent(&key, &one.csrf(&key)));
         assert!(!one.sent(&key, &other.csrf(&key)));
         for wrong in ["", "00", &one.csrf(&key)[1..], one.id()] {
@@ -173,7 +177,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_a_session_or_a_panic(text in ".*") {
-            let (key, session) = (Key::of_tests(), of_a_token());
+            let key = Key::of_tests();
+            let session = of_a_token();
             prop_assert_eq!(Session::read(&key, &text, NOW), None);
             prop_assert!(!session.sent(&key, &text));
         }

@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn the_next_server_and_the_one_beside_know_it_too() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut one, mut beside) = (Spent::at(folder.path()), Spent::at(folder.path()));
+        let mut one = Spent::at(folder.path());
+        let mut beside = Spent::at(folder.path());
         let end = NOW + Span::from_secs(1);
         assert!(!beside.is_spent("a").unwrap());
         assert!(one.spend("a", end, NOW).unwrap());

@@ -133,7 +133,8 @@ impl Tokens {
         token: &Token,
         now: Time,
     ) -> Result<Option<TokenEntry>, AccessError> {
-        let (book, hash) = (self.book()?, token.hash());
+        let book = self.book()?;
+        let hash = token.hash();
         let found = book.tokens.iter().find(|entry| entry.hash == hash);
         Ok(found.filter(|entry| entry.is_good(now)).cloned())
     }
@@ -228,7 +229,8 @@ fn add(book: &mut Book, wish: NewToken, now: Time) -> Result<(TokenEntry, Token)
         return Err(AccessError::TooMany(book.tokens.len()));
     }
     let NewToken { name, role, reach, expires_at } = wish;
-    let (id, token) = (TokenId(book.next), Token::make()?);
+    let id = TokenId(book.next);
+    let token = Token::make()?;
     let hash = token.hash();
     let entry = TokenEntry { id, name, role, reach, created_at: now, expires_at, hash };
     book.next = book.next.saturating_add(1);

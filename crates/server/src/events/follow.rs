@@ -118,7 +118,8 @@ impl Follow {
     async fn read(&mut self) -> (String, Step) {
         loop {
             self.news.mark_unchanged();
-            let (mut text, mut quiet) = (String::new(), true);
+            let mut text = String::new();
+            let mut quiet = true;
             for lane in 0..self.lanes.len() {
                 match self.lanes[lane].next().await {
                     Ok(frames) => {

@@ -59,7 +59,8 @@ impl Hub {
         store: Arc<dyn Store>,
     ) -> Result<Arc<Self>, StoreError> {
         let head = watch::Sender::new(store.newest(&project).await?);
-        let (ring, nudged) = (Mutex::default(), Notify::new());
+        let ring = Mutex::default();
+        let nudged = Notify::new();
         Ok(Arc::new(Self { project, store, ring, head, nudged }))
     }
 

@@ -50,7 +50,8 @@ impl Frame {
         title: impl Into<String>,
     ) -> Result<Self, Problem> {
         let position = site.position(caller).text();
-        let (mut waiting, mut projects) = (0, 0);
+        let mut waiting = 0;
+        let mut projects = 0;
         for room in site.seen_by(caller) {
             waiting += room.store.unanswered(&room.name).await?;
             projects += 1;

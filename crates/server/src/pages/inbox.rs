@@ -215,7 +215,8 @@ pub(super) async fn inbox(
     csrf: Csrf,
 ) -> Result<Response, Fail> {
     let frame = Frame::new(&site, &caller, &csrf, Here::Inbox, "Inbox").await?;
-    let (mut cards, mut lately) = (Vec::new(), Vec::new());
+    let mut cards = Vec::new();
+    let mut lately = Vec::new();
     for room in site.seen_by(&caller) {
         let answers = room.store.answers(&room.name).await?;
         let mut rows = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;

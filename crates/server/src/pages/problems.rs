@@ -85,7 +85,9 @@ pub(super) async fn problems(
     }
     rows.sort_by_key(|row| std::cmp::Reverse(row.last.millis));
     let stand = |stands: &str| rows.iter().filter(|row| row.stands == stands).count();
-    let (open, trying, past) = (stand(OPEN), stand(TRYING), stand(PAST));
+    let open = stand(OPEN);
+    let trying = stand(TRYING);
+    let past = stand(PAST);
     let more = rows.len().saturating_sub(PROBLEMS_MAX);
     rows.truncate(PROBLEMS_MAX);
     let since = rows.iter().map(|row| row.first.millis).min().map(Time::from_millis);

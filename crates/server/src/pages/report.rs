@@ -71,6 +71,7 @@ pub(super) async fn report(
     let shipped = shipped.collect();
     let began = When::new(report.started_at, frame.now);
     let ended = report.ended_at.map(|at| When::new(at, frame.now));
-    let (took, cost) = (length(report.cost.took_ms), money(report.cost.total));
+    let took = length(report.cost.took_ms);
+    let cost = money(report.cost.total);
     Ok(page(&ReportPage { frame, project, build, report, began, ended, took, cost, shipped }))
 }

@@ -70,7 +70,8 @@ pub(super) async fn task(
     let worked = Some(row.moved.spent.time_ms).filter(|ms| *ms > 0);
     let worked = worked.map(|ms| length(Span::from_millis(ms)));
     let card = TaskCard::of(&row, frame.now);
-    let (goal, over) = (row.spec.goal.clone(), row.moved.state.has_ended());
+    let goal = row.spec.goal.clone();
+    let over = row.moved.state.has_ended();
     Ok(page(&Task { frame, project, build, card, goal, over, cost, worked, links }))
 }
 

@@ -50,7 +50,9 @@ struct Project {
 
 impl Default for Project {
     fn default() -> Self {
-        let (content, holder, written) = (Content::default(), None, watch::Sender::new(0));
+        let content = Content::default();
+        let holder = None;
+        let written = watch::Sender::new(0);
         Self { content, holder, written }
     }
 }

@@ -248,7 +248,8 @@ impl Desk {
     /// Writes batches in one transaction, reports the result of each, and returns their number. A batch that
     /// may not be written is left out before anything of it is written; if the disk fails, all fail.
     pub(super) fn commit(&mut self, group: &mut Group<'_>) -> usize {
-        let (mut taken, mut verdicts) = (Vec::new(), Vec::new());
+        let mut taken = Vec::new();
+        let mut verdicts = Vec::new();
         let sound = self.sound();
         let written = sound.and_then(|()| self.write(group, &mut taken, &mut verdicts));
         crash::point();

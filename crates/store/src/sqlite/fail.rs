@@ -33,7 +33,8 @@ impl Doing {
 
 /// Converts an error of SQLite.
 pub(super) fn sqlite(path: &Path, doing: Doing, error: &rusqlite::Error) -> StoreError {
-    let (at, cause) = (path.display().to_string(), error.to_string());
+    let at = path.display().to_string();
+    let cause = error.to_string();
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
         // A value that differs from the one written there.
         return match error {

@@ -35,7 +35,8 @@ impl Journal for SqliteJournal {
         let rows = match Rows::of(batch) {
             Ok(rows) => Box::new(rows),
             Err(error) => {
-                let (at, cause) = (self.shared.at(), error.to_string());
+                let at = self.shared.at();
+                let cause = error.to_string();
                 return Receipt::settled(Err(StoreError::NotWritten { at, cause }));
             }
         };
@@ -44,7 +45,8 @@ impl Journal for SqliteJournal {
             self.tail.cut(bytes);
         }
         let (reply, receipt) = oneshot::channel();
-        let (project, epoch) = (self.project, self.epoch);
+        let project = self.project;
+        let epoch = self.epoch;
         self.shared.writer.append(Append { project, epoch, rows, reply });
         Receipt(receipt)
     }
@@ -60,7 +62,8 @@ impl Journal for SqliteJournal {
     }
 
     async fn retain(&mut self, before: Time) -> Result<u64, StoreError> {
-        let (project, epoch) = (self.project, self.epoch);
+        let project = self.project;
+        let epoch = self.epoch;
         let writer = &self.shared.writer;
         let mut dropped = 0;
         loop {
@@ -81,7 +84,8 @@ impl Journal for SqliteJournal {
     }
 
     async fn close(self: Box<Self>, state: &State) -> Result<(), StoreError> {
-        let (project, epoch) = (self.project, self.epoch);
+        let project = self.project;
+        let epoch = self.epoch;
         let body = self.tail.is_worth_closing().then(|| written_down(state));
         self.shared.writer.run(move |desk| desk.let_go(project, epoch, body.as_deref())).await
     }

@@ -91,7 +91,8 @@ pub(super) fn walk(
     id: i64,
     name: &str,
 ) -> Result<Verified, ReadError> {
-    let (mut seal, mut events) = (before_first(conn, id, name)?, 0);
+    let mut seal = before_first(conn, id, name)?;
+    let mut events = 0;
     let mut last = event::first(conn, id)?.map_or(0, |first| first.saturating_sub(1));
     event::replay(conn, id, 0, |found| {
         seal = next(at, seal, last, found)?;
@@ -109,7 +110,8 @@ pub(super) fn next(
     last: u64,
     found: &event::Found<'_>,
 ) -> Result<Seal, StoreError> {
-    let (seq, expected) = (found.link.seq, last.saturating_add(1));
+    let seq = found.link.seq;
+    let expected = last.saturating_add(1);
     if seq != expected {
         return Err(damaged(at, format!("event {expected} is missing from the journal")));
     }

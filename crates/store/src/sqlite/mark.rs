@@ -198,7 +198,8 @@ pub(super) fn beside(database: &Path) -> io::Result<Vec<PathBuf>> {
     let begins = begins(database);
     let mut began: OsString = database.file_name().unwrap_or_default().to_owned();
     began.push(".");
-    let (mut marks, mut earlier) = (Vec::new(), Vec::new());
+    let mut marks = Vec::new();
+    let mut earlier = Vec::new();
     for entry in found {
         let entry = entry?;
         let name = entry.file_name();

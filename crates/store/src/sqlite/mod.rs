@@ -93,7 +93,8 @@ impl SqliteStore {
         let check = Check::default();
         let desk = Desk::new(conn, path.clone(), Arc::clone(&check.found), opened);
         let writer = Writer::start(desk, path.clone())?;
-        let (readers, written) = (Readers::new(path.clone()), Mutex::default());
+        let readers = Readers::new(path.clone());
+        let written = Mutex::default();
         Ok(Self(Arc::new(Shared { path, file, check, readers, writer, written })))
     }
 
@@ -115,7 +116,8 @@ impl SqliteStore {
 
     /// Verifies the whole journal of a project, and the file.
     pub async fn verify(&self, project: &str) -> Result<Verified, StoreError> {
-        let (at, name) = (self.0.path.clone(), project.to_owned());
+        let at = self.0.path.clone();
+        let name = project.to_owned();
         let walk = move |conn: &Connection| {
             check::whole(conn, &at)?;
             match project::find(conn, &name)? {
@@ -140,7 +142,8 @@ impl SqliteStore {
     /// Replaces the whole content by that of such a copy, atomically. The caller holds the project, whose
     /// state in memory is invalid afterwards.
     pub async fn restore(&self, from: PathBuf, project: &str) -> Result<(), StoreError> {
-        let (at, project) = (self.0.path.clone(), project.to_owned());
+        let at = self.0.path.clone();
+        let project = project.to_owned();
         self.waiting(move || backup::restore(&from, &at, &project)).await
     }
 
@@ -195,7 +198,8 @@ impl Shared {
 #[async_trait]
 impl Store for SqliteStore {
     async fn claim(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError> {
-        let (name, holder) = (project.to_owned(), holder.clone());
+        let name = project.to_owned();
+        let holder = holder.clone();
         let written = self.0.written(project);
         // In one job of the writer, where everything is already open: it has nothing else to do for a project
         // without a holder.
@@ -337,7 +341,8 @@ impl Store for SqliteStore {
     }
 
     async fn outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError> {
-        let (name, channel) = (project.to_owned(), channel.to_owned());
+        let name = project.to_owned();
+        let channel = channel.to_owned();
         let open = move |desk: &mut Desk| {
             desk.transaction(|conn| outbox::open(conn, project::make(conn, &name)?, &channel))
         };
@@ -345,7 +350,8 @@ impl Store for SqliteStore {
     }
 
     async fn told(&self, project: &str, channel: &str, told: Outbox) -> Result<(), StoreError> {
-        let (name, channel) = (project.to_owned(), channel.to_owned());
+        let name = project.to_owned();
+        let channel = channel.to_owned();
         let put = move |desk: &mut Desk| {
             desk.transaction(|conn| outbox::put(conn, project::make(conn, &name)?, &channel, &told))
         };

@@ -30,7 +30,8 @@ struct Pool {
 
 impl Readers {
     pub(super) fn new(at: PathBuf) -> Self {
-        let (idle, free) = (Mutex::default(), Semaphore::new(READERS_MAX));
+        let idle = Mutex::default();
+        let free = Semaphore::new(READERS_MAX);
         Self(Arc::new(Pool { at, idle, free, watches: Mutex::default() }))
     }
 
@@ -60,7 +61,8 @@ impl Readers {
         let _free = self.0.free.acquire().await.ok();
         let done = task::spawn_blocking(move || pool.read(look)).await;
         done.unwrap_or_else(|error| {
-            let (at, cause) = (self.0.at.display().to_string(), error.to_string());
+            let at = self.0.at.display().to_string();
+            let cause = error.to_string();
             Err(StoreError::NotRead { at, cause })
         })
     }

@@ -41,7 +41,8 @@ pub(super) fn read_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Time> {
 
 /// Reads an amount from three columns.
 pub(super) fn read_amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Amount> {
-    let (money_micros, tokens) = (uint(row, at)?, uint(row, at + 1)?);
+    let money_micros = uint(row, at)?;
+    let tokens = uint(row, at + 1)?;
     Ok(Amount { money_micros, tokens, time_ms: uint(row, at + 2)? })
 }
 

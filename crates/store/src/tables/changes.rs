@@ -322,7 +322,8 @@ impl Draft<'_> {
         let builds = touched.builds.iter().filter_map(|id| state.build(*id));
         changes.builds.extend(builds.map(|build| BuildRow::of(build, at)));
         for task in touched.new_tasks.iter().filter_map(|id| state.task(*id)) {
-            let (spec, moved) = (Arc::<TaskSpec>::clone(&task.spec), TaskChange::of(task, at));
+            let spec = Arc::<TaskSpec>::clone(&task.spec);
+            let moved = TaskChange::of(task, at);
             changes.new_tasks.push(TaskRow { id: task.id, build: task.build, spec, moved });
         }
         let moved = touched.tasks.difference(&touched.new_tasks);

@@ -40,7 +40,8 @@ fn running<'a>(state: &'a State, build: &'a Build) -> impl Iterator<Item = &'a T
 }
 
 fn overlap(one: &Task, other: &Task) -> bool {
-    let (one, other) = (&one.spec, &other.spec);
+    let one = &one.spec;
+    let other = &other.spec;
     let meet = |here: &String| other.scope.allowed.iter().any(|there| nested(here, there));
     one.serialize || other.serialize || one.scope.allowed.iter().any(meet)
 }

@@ -10,7 +10,8 @@ use crate::elsewhere::is_elsewhere;
 pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
     for task in before.tasks() {
         let Some(now) = after.task(task.id) else { continue };
-        let (was, is) = (uncrashed(task.counters), uncrashed(now.counters));
+        let was = uncrashed(task.counters);
+        let is = uncrashed(now.counters);
         require(was == is, "I10", || format!("{}: {was:?} became {is:?}", task.id))?;
         require(task.charged == now.charged, "I10", || format!("{} charges", task.id))?;
         if let TaskState::BackingOff { until: Some(_), .. } | TaskState::Parked { .. } = task.state

@@ -27,7 +27,8 @@ pub fn shape(state: &State, policy: &Policy) -> Result<(), Violation> {
     runs(state)?;
     actions(state)?;
     questions(state)?;
-    let (spent, reserved) = (state.spent_today(), state.reserved_today());
+    let spent = state.spent_today();
+    let reserved = state.reserved_today();
     require(spent.plus(reserved).over(policy.budget.per_day).is_none(), "I12", || {
         format!("the day: {spent:?} and {reserved:?}")
     })

@@ -46,7 +46,8 @@ fn compare(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
         (Value::Object(one), Value::Object(other)) => {
             for key in one.keys().chain(other.keys().filter(|key| !one.contains_key(*key))) {
                 let null = Value::Null;
-                let (a, b) = (one.get(key).unwrap_or(&null), other.get(key).unwrap_or(&null));
+                let a = one.get(key).unwrap_or(&null);
+                let b = other.get(key).unwrap_or(&null);
                 compare(&format!("{path}/{key}"), a, b, found);
             }
         }

@@ -68,7 +68,8 @@ pub async fn play(scenario: &Arc<Scenario>, how: Loop, draw: u64) -> Measured {
     loop {
         let mut working = JoinSet::new();
         for task in scenario.tasks.iter().filter(|task| shared.stands(&task.name, Standing::Open)) {
-            let (shared, task) = (Arc::clone(&shared), task.clone());
+            let shared = Arc::clone(&shared);
+            let task = task.clone();
             working.spawn(async move { shared.work(&task).await });
         }
         tokio::select! {
@@ -136,7 +137,8 @@ impl Shared {
 
     /// Performs the whole task from its beginning; returns whether it was done.
     async fn tried(&self, task: &Task) -> bool {
-        let (site, name) = (&self.site, task.name.as_str());
+        let site = &self.site;
+        let name = task.name.as_str();
         if site.call(name, How::default()).await.is_err() || !self.commands(name).await {
             return false;
         }

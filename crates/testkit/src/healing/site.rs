@@ -106,7 +106,8 @@ pub enum Acted {
 impl Site {
     /// Creates a site where nothing has happened.
     pub fn new(scenario: Arc<Scenario>, draw: u64) -> Self {
-        let (began, book) = (Instant::now(), Mutex::default());
+        let began = Instant::now();
+        let book = Mutex::default();
         Self { scenario, draw, began, book, killed: Notify::new() }
     }
 
@@ -221,7 +222,8 @@ impl Site {
 
     /// Returns whether an action has visibly happened, for a person who looks.
     pub fn has_happened(&self, task: &str, key: &str) -> bool {
-        let (now, name) = (Instant::now(), (task.to_owned(), key.to_owned()));
+        let now = Instant::now();
+        let name = (task.to_owned(), key.to_owned());
         self.book().effects.get(&name).is_some_and(|times| times.iter().any(|at| *at <= now))
     }
 

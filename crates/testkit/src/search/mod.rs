@@ -140,7 +140,8 @@ impl Node {
         for question in self.state.questions() {
             for &decision in question.kind.decisions() {
                 let by = Arc::from("somebody");
-                let (question, guidance) = (question.id, None);
+                let question = question.id;
+                let guidance = None;
                 let answer = Command::Answer { question, decision, guidance, by };
                 moves.push(Next::plain(answer));
             }

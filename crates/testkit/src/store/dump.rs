@@ -34,7 +34,9 @@ impl Dump {
         for build in &builds {
             tasks.extend(store.tasks(project, build.id).await?);
         }
-        let (mut runs, mut mutations, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
+        let mut runs = Vec::new();
+        let mut mutations = Vec::new();
+        let mut decisions = Vec::new();
         let mut checkpoints = Vec::new();
         for task in &tasks {
             same(

@@ -35,7 +35,8 @@ impl Shims {
 
     /// Makes an empty set of shims in `folder`/bin. Existing refusals in `folder` still count.
     pub fn within(folder: &Path) -> io::Result<Self> {
-        let (bin, log) = (folder.join("bin"), folder.join(Self::LOG));
+        let bin = folder.join("bin");
+        let log = folder.join(Self::LOG);
         fs::create_dir_all(&bin)?;
         append(&log)?;
         Ok(Self { folder: bin, log, programs: Vec::new() })
@@ -138,7 +139,8 @@ fn beginning_with(start: &str, path: &OsStr) -> Vec<String> {
 
 /// Returns the script of a program that never runs.
 fn refusal(program: &str, log: &Path) -> String {
-    let (said, log) = (quoted(&never(program)), quoted(&log.display().to_string()));
+    let said = quoted(&never(program));
+    let log = quoted(&log.display().to_string());
     format!(
         r"#!/bin/sh
 # Made by Unstuck: this never runs.
@@ -162,7 +164,8 @@ fn script(program: &str, refused: &[&str], real: &Path, log: &Path) -> String {
         let said = quoted(&sentence(&what));
         let _ = writeln!(refusals, "  '{does} '*) refuse '{what}' {said} ;;");
     }
-    let (real, log) = (quoted(&real.display().to_string()), quoted(&log.display().to_string()));
+    let real = quoted(&real.display().to_string());
+    let log = quoted(&log.display().to_string());
     format!(
         r#"#!/bin/sh
 # Made by Unstuck: refuses what cannot be taken back, and passes everything else on.

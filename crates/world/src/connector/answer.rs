@@ -40,7 +40,8 @@ impl Answer {
 
     /// Returns the fault for a status that is not a success.
     pub(super) fn fault(&self) -> Fault {
-        let (source, status) = (self.source, self.status());
+        let source = self.source;
+        let status = self.status();
         let message = self.words();
         let http = Http {
             status: Some(status),

@@ -25,7 +25,8 @@ pub async fn run(
 
 /// Waits for a program that was already started, as [`run`] does.
 pub async fn finish(mut process: Process, stop: &CancellationToken) -> (Ended, Option<Vec<u8>>) {
-    let (stopper, stdout) = (process.stopper(), process.take_stdout());
+    let stopper = process.stopper();
+    let stdout = process.take_stdout();
     let run = async { tokio::join!(process.wait(), all(stdout, &stopper)) };
     tokio::pin!(run);
     tokio::select! {

@@ -100,7 +100,9 @@ impl Web {
 
     /// Sends a request and reads the response, with any status.
     pub(super) async fn exchange(&self, request: Request) -> Result<Answer, Unsuccessful> {
-        let (source, host, limit) = (request.source, request.host(), request.timeout);
+        let source = request.source;
+        let host = request.host();
+        let limit = request.timeout;
         tokio::time::timeout(limit, self.send(request)).await.unwrap_or_else(|_| {
             let message = format!("{host} did not answer within {} s", limit.as_secs());
             Err(Unsuccessful::Lost(Fault::network_timeout(source, message, Http::default())))
@@ -108,7 +110,8 @@ impl Web {
     }
 
     async fn send(&self, request: Request) -> Result<Answer, Unsuccessful> {
-        let (source, host) = (request.source, request.host());
+        let source = request.source;
+        let host = request.host();
         let mut sent = self.client.request(request.method, request.url).headers(request.headers);
         if let Some(body) = request.body {
             sent = sent.body(body);

@@ -89,7 +89,8 @@ fn accept(listener: &TcpListener, socket: &Path, open: &Arc<AtomicUsize>) {
             open.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
-        let (socket, counted) = (socket.to_owned(), Arc::clone(open));
+        let socket = socket.to_owned();
+        let counted = Arc::clone(open);
         let started = start(move || {
             // A broken connection is closed on both sides; the client sees it.
             let _ = connect(&connection, &socket);

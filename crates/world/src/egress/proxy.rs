@@ -64,7 +64,8 @@ impl Proxy {
         stream: impl Stream + 'static,
         slot: OwnedSemaphorePermit,
     ) {
-        let (proxy, slot) = (Arc::clone(self), Arc::new(slot));
+        let proxy = Arc::clone(self);
+        let slot = Arc::new(slot);
         spawn(&self.end, async move {
             let answer = service_fn(|request| proxy.answer(request, Arc::clone(&slot)));
             // A broken connection has told its client all there is to tell.

@@ -173,7 +173,8 @@ impl Call<'_> {
         let mut child = Group(self.command().spawn()?);
         let (stdin, stdout, stderr) =
             (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
-        let (mut out, mut complaints) = (Vec::new(), Kept::within(STDERR_BYTES_MAX));
+        let mut out = Vec::new();
+        let mut complaints = Kept::within(STDERR_BYTES_MAX);
         let status = {
             let streams = async {
                 tokio::join!(

@@ -57,7 +57,8 @@ impl Git {
 
     /// Returns the name and email address of the repository's settings, if both are set.
     pub async fn person(&self) -> Result<Option<Person>, Fault> {
-        let (name, email) = (self.setting("user.name").await?, self.setting("user.email").await?);
+        let name = self.setting("user.name").await?;
+        let email = self.setting("user.email").await?;
         Ok(name.zip(email).map(|(name, email)| Person { name, email }))
     }
 

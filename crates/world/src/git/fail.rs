@@ -86,7 +86,8 @@ impl Operation {
             reference: reference.map(str::to_owned),
             remote: None,
         };
-        let (source, message) = (self.source(), message.into());
+        let source = self.source();
+        let message = message.into();
         match self {
             // No step may continue without this information, or without a worktree.
             Self::Look | Self::Status | Self::Worktree => {

@@ -97,7 +97,8 @@ impl Git {
     /// Returns a client with the folders of its repository fixed.
     #[must_use]
     pub fn pinned(&self, layout: &Layout) -> Self {
-        let (own, common) = (layout.git_dir.clone(), layout.common_dir.clone());
+        let own = layout.git_dir.clone();
+        let common = layout.common_dir.clone();
         let folders = Some(Folders { own, common, at_root: false });
         let lookup = Arc::new(Lookup::at(self.directory.clone(), folders.clone()));
         Self { folders, lookup, ..self.clone() }

@@ -13,7 +13,8 @@ const NAMES: [&str; 5] =
 
 /// Returns an existing lock file that explains a failure. The caller has just seen a command fail.
 pub(super) fn held(git: &Git, reference: Option<&str>) -> Option<PathBuf> {
-    let (git_dir, common) = (git_dir(git)?, common_dir(git)?);
+    let git_dir = git_dir(git)?;
+    let common = common_dir(git)?;
     let of_index = git.index.iter().map(|index| with_suffix(index));
     let of_reference = reference.iter().map(|name| with_suffix(&common.join(name)));
     let named = [&git_dir, &common].into_iter().flat_map(|dir| NAMES.map(|name| dir.join(name)));

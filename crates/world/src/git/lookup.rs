@@ -71,13 +71,15 @@ impl Lookup {
     }
 
     fn start(&self, git: &Git) -> Option<Running> {
-        let (directory, folders) = (self.directory.clone(), self.folders.clone());
+        let directory = self.directory.clone();
+        let folders = self.folders.clone();
         let repository = Git { directory, folders, ..git.clone() };
         let call = repository.call(Operation::Look);
         let call = call.args(["cat-file", "--batch-check=%(objectname)"]);
         let mut command = call.command();
         let mut child = Group(command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?);
-        let (ask, answers) = (child.0.stdin.take()?, child.0.stdout.take()?);
+        let ask = child.0.stdin.take()?;
+        let answers = child.0.stdout.take()?;
         Some(Running { ask, answers: BufReader::new(answers), _child: child })
     }
 }
@@ -116,7 +118,8 @@ mod tests {
 
     #[test]
     fn only_what_is_an_answer_is_read_as_one() {
-        let (name, oid) = ("refs/heads/a^{commit}", "1".repeat(40));
+        let name = "refs/heads/a^{commit}";
+        let oid = "1".repeat(40);
         let object = Meaning::Object(Oid::read(oid.as_bytes()).unwrap());
         let rows = [
             (format!("{oid}\n"), Some(object)),

@@ -65,7 +65,9 @@ impl Git {
         let tree = self.tree_of(commit.as_str()).await?;
         let tree = tree.ok_or_else(|| self.unreadable(Operation::Merge))?;
         let person = Person { name: "Unstuck".to_owned(), email: "unstuck@localhost".to_owned() };
-        let (message, person, at) = (commit.as_str(), &person, Time::EPOCH);
+        let message = commit.as_str();
+        let person = &person;
+        let at = Time::EPOCH;
         let new = NewCommit { tree: &tree, parents, message, person, at, signed: false };
         self.make_commit(new).await
     }

@@ -52,7 +52,8 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Difference>, Unreadable> {
 
 fn difference<'a>(record: &[u8], next: &mut impl Iterator<Item = &'a [u8]>) -> Option<Difference> {
     let mut words = record.strip_prefix(b":")?.split(|byte| *byte == b' ');
-    let (old, new) = (Mode::read(words.next()?)?, Mode::read(words.next()?)?);
+    let old = Mode::read(words.next()?)?;
+    let new = Mode::read(words.next()?)?;
     let what = what(*words.nth(2)?.first()?)?;
     let first = path(next.next()?)?;
     let (path, from) = match what {

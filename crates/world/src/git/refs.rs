@@ -116,7 +116,8 @@ impl Git {
         for change in changes {
             let RefChange { name, old, new } = change;
             let Some(any) = new.as_ref().or(old.as_ref()) else { continue };
-            let (old, zero) = (old.as_ref().map(Oid::as_str), any.zero());
+            let old = old.as_ref().map(Oid::as_str);
+            let zero = any.zero();
             let old = old.unwrap_or(&zero);
             let _ = match new {
                 Some(new) => writeln!(orders, "update {name} {new} {old}"),

@@ -102,7 +102,8 @@ impl Git {
     pub(crate) async fn remote_urls(&self) -> Result<(Vec<String>, Vec<String>), Fault> {
         let call = self.call(Operation::Look).args(["config", "--null", "--get-regexp"]);
         let done = call.args([r"^remote\..*\.(url|pushurl)$"]).run_expecting(&[0, 1]).await?;
-        let (mut urls, mut push_urls) = (Vec::new(), Vec::new());
+        let mut urls = Vec::new();
+        let mut push_urls = Vec::new();
         for record in done.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
             let record = String::from_utf8_lossy(record);
             let Some((name, url)) = record.split_once('\n') else { continue };

@@ -72,7 +72,8 @@ fn own_settings(listed: &str) -> Vec<Setting> {
             Some((subsection, key)) => (Some(subsection.to_owned()), key),
             None => (None, rest),
         };
-        let (section, key) = (section.to_owned(), key.to_owned());
+        let section = section.to_owned();
+        let key = key.to_owned();
         found.push(Setting { section, subsection, key, value: value.to_owned() });
     }
     found
@@ -103,7 +104,8 @@ fn write_settings(settings: &[Setting], refused: &str) -> String {
             ("remote", "url") => without_password(&setting.value),
             _ => setting.value.clone(),
         };
-        let (section, subsection) = (&setting.section, setting.subsection.as_deref());
+        let section = &setting.section;
+        let subsection = setting.subsection.as_deref();
         write_setting(&mut text, (section, subsection), &setting.key, &value);
         if (section.as_str(), setting.key.as_str()) == ("remote", "url") {
             write_setting(&mut text, (section, subsection), "pushurl", refused);

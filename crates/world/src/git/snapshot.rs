@@ -149,7 +149,8 @@ impl Snapshot {
         let now = git.refs(&[]).await?;
         let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
         for name in names {
-            let (before, after) = (self.refs.get(name), now.get(name));
+            let before = self.refs.get(name);
+            let after = now.get(name);
             if before == after {
                 continue;
             }
@@ -208,7 +209,8 @@ impl Snapshot {
         let names: BTreeSet<&PathBuf> = self.files.keys().chain(now.keys()).collect();
         let mut restored = Vec::new();
         for name in names {
-            let (before, after) = (self.files.get(name), now.get(name));
+            let before = self.files.get(name);
+            let after = now.get(name);
             if before == after {
                 continue;
             }

@@ -91,7 +91,8 @@ impl Git {
 
 /// Resolves an address relative to another.
 fn resolve_address(origin: &str, relative: &str) -> String {
-    let (mut base, mut rest) = (origin.trim_end_matches('/').to_owned(), relative);
+    let mut base = origin.trim_end_matches('/').to_owned();
+    let mut rest = relative;
     loop {
         if let Some(same) = rest.strip_prefix("./") {
             rest = same;
@@ -115,7 +116,8 @@ pub fn local_submodules(common_dir: &Path) -> Vec<(String, PathBuf)> {
     let mut folders = vec![(common_dir.join("modules"), String::new())];
     while let Some((folder, above)) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
-            let (path, part) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            let path = entry.path();
+            let part = entry.file_name().to_string_lossy().into_owned();
             let name = if above.is_empty() { part } else { format!("{above}/{part}") };
             if path.join("HEAD").is_file() {
                 folders.push((path.join("modules"), String::new()));

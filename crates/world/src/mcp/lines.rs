@@ -53,7 +53,8 @@ mod tests {
     use super::*;
 
     fn cut(bytes: &[u8], piece: usize) -> Vec<Line> {
-        let (mut lines, mut all) = (Lines::default(), Vec::new());
+        let mut lines = Lines::default();
+        let mut all = Vec::new();
         for chunk in bytes.chunks(piece) {
             lines.push(chunk, |line| all.push(line));
         }

@@ -29,7 +29,8 @@ impl Command {
         let mut words = settings.run.into_iter();
         let program = words.next().filter(|program| !program.is_empty());
         let program = program.ok_or_else(|| invalid("run", "there is no program to run"))?;
-        let (arguments, timeout) = (words.collect(), settings.timeout_ms.into());
+        let arguments = words.collect();
+        let timeout = settings.timeout_ms.into();
         Ok(Self { room, program, arguments, timeout })
     }
 

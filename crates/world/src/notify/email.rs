@@ -67,7 +67,8 @@ impl Email {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(self.meaning(&error)),
             Err(_) => {
-                let (host, seconds) = (&self.host, TOTAL.as_secs());
+                let host = &self.host;
+                let seconds = TOTAL.as_secs();
                 Err(Undelivered::later(format!("{host} did not answer within {seconds} s")))
             }
         }

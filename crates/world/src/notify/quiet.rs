@@ -26,7 +26,8 @@ impl QuietHours {
     pub fn end(&self, at: Time, zone: &TimeZone) -> Option<Time> {
         let millis = i64::try_from(at.as_millis()).ok()?;
         let local = Timestamp::from_millisecond(millis).ok()?.to_zoned(zone.clone()).datetime();
-        let (date, time) = (local.date(), local.time());
+        let date = local.date();
+        let time = local.time();
         let over_midnight = self.to <= self.from;
         let day = match (over_midnight, time >= self.from, time < self.to) {
             (false, true, true) | (true, false, true) => date,

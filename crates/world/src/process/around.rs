@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn whatever_lives_below_the_holder_of_a_lock_lives_in_its_run() {
         let folder = tempfile::tempdir().unwrap();
-        let (held, free) = (folder.path().join("t0-r1.lock"), folder.path().join("t0-r2.lock"));
+        let held = folder.path().join("t0-r1.lock");
+        let free = folder.path().join("t0-r2.lock");
         assert!(runs_of(getpid(), folder.path()).is_empty());
         let file = File::create(&held).unwrap();
         File::create(free).unwrap();

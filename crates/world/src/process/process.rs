@@ -85,7 +85,10 @@ impl Process {
         let feeding = feed(self.guard.stdin.take(), std::mem::take(&mut self.launch.input));
         let streams = streams(&mut self.launch, &mut self.guard, &flow);
         tokio::pin!(feeding, streams);
-        let (mut fed, mut flowing, mut gone, mut timed_out) = (false, true, self.gone, None);
+        let mut fed = false;
+        let mut flowing = true;
+        let mut gone = self.gone;
+        let mut timed_out = None;
         let deadlines = self.launch.deadlines;
         while gone.is_none() {
             tokio::select! {
@@ -167,7 +170,8 @@ fn streams<'flow>(
     guard: &mut GuardChild,
     flow: &'flow Flow,
 ) -> impl Future<Output = ()> + use<'flow> {
-    let (stdout, stderr) = (guard.stdout.take(), guard.stderr.take());
+    let stdout = guard.stdout.take();
+    let stderr = guard.stderr.take();
     let output = std::mem::take(&mut launch.output);
     async move {
         if let Output::Log(log) = &output {

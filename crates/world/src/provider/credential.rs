@@ -67,7 +67,8 @@ mod tests {
     // B2: an account has one gate, for all of its users.
     #[test]
     fn the_same_account_has_the_same_gate_and_no_other_has() {
-        let (one, two) = (Credential::new("key-one"), Credential::new("key-two"));
+        let one = Credential::new("key-one");
+        let two = Credential::new("key-two");
         let gates = [
             gate("anthropic-api", "https://a", one.as_ref()),
             gate("anthropic-api", "https://a", two.as_ref()),

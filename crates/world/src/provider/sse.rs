@@ -35,7 +35,8 @@ impl Events {
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
         while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {
-            let (line, end) = (&rest[..at], rest[at]);
+            let line = &rest[..at];
+            let end = rest[at];
             rest = &rest[at + 1..];
             if end == b'\r' {
                 self.after_return = rest.is_empty();

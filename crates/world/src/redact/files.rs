@@ -71,7 +71,8 @@ impl Redactor {
         let nofollow = OFlags::NOFOLLOW.bits().cast_signed();
         let file = options.read(true).write(true).custom_flags(nofollow).open(path)?;
         let mut piece = vec![0; PIECE_BYTES + self.longest];
-        let (mut at, mut found) = (0_u64, false);
+        let mut at = 0_u64;
+        let mut found = false;
         loop {
             let length = read_full(&file, &mut piece, at)?;
             if at == 0 && piece[..length].starts_with(DATABASE) {

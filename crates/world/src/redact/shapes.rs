@@ -116,7 +116,8 @@ pub(super) fn possible(text: &[u8]) -> bool {
 pub(super) fn find(line: &[u8]) -> Vec<Found> {
     let mut found = Vec::new();
     let Some(anchors) = ANCHORS.as_ref() else { return found };
-    let (mut at, mut last_end) = (0, 0);
+    let mut at = 0;
+    let mut last_end = 0;
     while let Some(hit) = anchors.find(Input::new(line).range(at..)) {
         let (anchor, shape) = SHAPES[hit.pattern().as_usize()];
         // An earlier match becomes a marker, and a word begins after that.

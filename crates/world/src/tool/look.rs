@@ -100,7 +100,8 @@ impl Files {
         walk.hidden(false).parents(false).git_global(false).require_git(false).max_depth(depth);
         walk.sort_by_file_path(Path::cmp);
         walk.filter_entry(move |entry| {
-            let (path, name) = (entry.path(), entry.file_name().to_string_lossy());
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy();
             let private = PRIVATE.iter().any(|private| name.eq_ignore_ascii_case(private));
             !private && (path.starts_with(&place) || place.starts_with(path))
         });

@@ -35,7 +35,8 @@ impl Runs {
             let _ = self.0.shims.note(&refusal);
             return self.refused(&ask.command, refusal.sentence());
         }
-        let (before, hosts) = (self.0.shims.refused(), self.refused_hosts());
+        let before = self.0.shims.refused();
+        let hosts = self.refused_hosts();
         let ended = self.launched(ask, stop).await?;
         if self.0.shims.refused() > before {
             return self.refused(&ask.command, output(&ended));

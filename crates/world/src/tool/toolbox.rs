@@ -112,7 +112,8 @@ pub struct Toolbox {
 impl Toolbox {
     /// Creates the tools.
     pub fn new(means: Means) -> Self {
-        let (root, scope) = (means.root.clone(), means.scope.clone());
+        let root = means.root.clone();
+        let scope = means.scope.clone();
         Self { files: Arc::new(Files { root, scope }), runs: Runs(means) }
     }
 

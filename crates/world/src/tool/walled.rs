@@ -67,7 +67,8 @@ impl Kept {
             }
             Self::Path(denied) => {
                 let what = if denied.hidden { "reading" } else { "writing to" };
-                let (path, line) = (denied.path.display(), denied.settings_line());
+                let path = denied.path.display();
+                let line = denied.settings_line();
                 format!(
                     "A command was kept from {what} {path}. To allow it: `{line}` below [wall]."
                 )

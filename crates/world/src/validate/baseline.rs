@@ -87,7 +87,9 @@ impl Baseline {
             return Err(Fault::precondition_missing("validate:base", message, Missing { what }));
         }
         let shell = &workspace.behind_wall(shell);
-        let (red, flaky, tests_run) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        let red = BTreeMap::new();
+        let flaky = Vec::new();
+        let tests_run = BTreeMap::new();
         let mut baseline = Self { commit, red, flaky, tests_run };
         for checks in gates {
             for check in (0..checks.commands().len()).filter_map(|n| checks.check(n)) {

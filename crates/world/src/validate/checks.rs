@@ -93,7 +93,8 @@ impl Checks {
     pub fn new(gate: Gate, commands: &[String], protect: &[String]) -> Result<Self, BadPattern> {
         let protected = Patterns::read(protect, Case::Folds)?;
         let commands = commands.to_vec();
-        let (defining, replacing) = (Vec::new(), Vec::new());
+        let defining = Vec::new();
+        let replacing = Vec::new();
         Ok(Self { gate, commands, protected, defining, replacing, firm: false })
     }
 

@@ -129,7 +129,8 @@ fn node(line: &str, root: &Path) -> Option<String> {
 fn declares(file: &Path, name: &str) -> bool {
     let small = fs::metadata(file).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
     let Some(text) = small.then(|| fs::read_to_string(file).ok()).flatten() else { return false };
-    let (text, name) = (plain(&text), plain(name));
+    let text = plain(&text);
+    let name = plain(name);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '/' | '@');
     text.match_indices(&name).any(|(at, _)| {
         !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)

@@ -48,7 +48,9 @@ impl Secrets {
     /// Scans the lines that a patch adds.
     pub fn scan(&self, patch: &[u8]) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let (mut file, mut number, mut left) = (String::new(), 0_u64, 0_u64);
+        let mut file = String::new();
+        let mut number = 0_u64;
+        let mut left = 0_u64;
         for line in patch.split(|byte| *byte == b'\n') {
             if left == 0 {
                 if let Some(name) = line.strip_prefix(b"+++ ") {

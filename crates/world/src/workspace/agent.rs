@@ -134,7 +134,8 @@ impl Workspace {
         let before: Snapshot = serde_json::from_slice(&bytes)
             .map_err(|error| failed(&self.state.kept(), &std::io::Error::from(error)))?;
         let keep = self.state.kept().join(run.to_string());
-        let (git, layout) = (&self.project.git, &self.project.layout);
+        let git = &self.project.git;
+        let layout = &self.project.layout;
         if reach == Reach::Unknown {
             self.project.mend(self.place.build)?;
         }

@@ -81,7 +81,8 @@ impl Project {
     /// Restores files that have disappeared from the operator's repository since the backup. Refs
     /// are restored elsewhere.
     pub(super) fn mend(&self, build: BuildId) -> Result<(), Fault> {
-        let (folder, common) = (self.backup(build), &self.layout.common_dir);
+        let folder = self.backup(build);
+        let common = &self.layout.common_dir;
         if !folder.join(COMPLETE).exists() {
             return Ok(());
         }

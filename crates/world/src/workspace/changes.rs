@@ -66,7 +66,8 @@ impl Workspace {
             _ => None,
         });
         let tools = self.by_products(new).await?;
-        let (footprint, named) = (self.footprint()?, self.named()?);
+        let footprint = self.footprint()?;
+        let named = self.named()?;
         let is_work = |entry: &Entry| match entry {
             Entry::Untracked { path, .. } => {
                 let ours = footprint.made(path)

@@ -143,7 +143,8 @@ impl Workspace {
         if self.private.is_none() {
             return self.git.write_tree().await;
         }
-        let (program, environment) = (self.git.program(), self.hook_environment());
+        let program = self.git.program();
+        let environment = self.hook_environment();
         let arguments = ["write-tree".into()];
         let shell = self.behind_wall(shell);
         let ended = shell.run_program(&self.directory, program, &arguments, &environment).await?;

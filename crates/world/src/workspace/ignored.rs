@@ -68,7 +68,8 @@ impl Workspace {
         new.extend(self.no_longer_tracked().await?);
         let keep = self.ignored_kept(run);
         for path in &new {
-            let (from, to) = (self.directory.join(path), keep.join(path));
+            let from = self.directory.join(path);
+            let to = keep.join(path);
             set_aside(&from, &to).map_err(|error| failed(&from, &error))?;
         }
         Ok(new)

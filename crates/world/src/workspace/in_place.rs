@@ -48,7 +48,8 @@ impl Workspace {
 
     /// Returns the workspace of the operator's tree, as a task has taken it.
     pub(super) async fn in_place_at(project: &Project, place: Place) -> Result<Self, Fault> {
-        let (git_dir, state) = (project.layout.git_dir.clone(), project.state(place));
+        let git_dir = project.layout.git_dir.clone();
+        let state = project.state(place);
         let git = project.git_in_place();
         let branch = git.branch().await?.unwrap_or_else(|| HEAD.to_owned());
         let taken = state.read(IN_PLACE)?.unwrap_or_default();

@@ -55,7 +55,8 @@ impl Project {
     /// of tasks do not count as users of them; the caller looks at those separately.
     pub async fn branches_of(&self, build: BuildId) -> Result<Vec<Leftover>, Fault> {
         let refs = self.git.refs(&[HEADS, REMOTES]).await?;
-        let (whole, part) = (build_branch(build), format!("{}.", build_branch(build)));
+        let whole = build_branch(build);
+        let part = format!("{}.", build_branch(build));
         let (ours, persons): (BTreeMap<_, _>, BTreeMap<_, _>) =
             refs.into_iter().partition(|(name, _)| name.starts_with(OURS));
         let build_tip = ours.get(&whole).cloned();

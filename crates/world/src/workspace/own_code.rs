@@ -254,7 +254,8 @@ mod tests {
 
     #[test]
     fn paths_of_the_checkout_become_the_worktrees() {
-        let (root, worktree) = (Path::new("/shop"), Path::new("/shop/.unstuck/worktrees/t1"));
+        let root = Path::new("/shop");
+        let worktree = Path::new("/shop/.unstuck/worktrees/t1");
         let lead = Lead { root, worktree };
         let own = "/shop/.unstuck/worktrees/t1";
         let cases = [

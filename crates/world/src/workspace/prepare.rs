@@ -107,13 +107,15 @@ impl Workspace {
     }
 
     fn at(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
-        let (directory, state) = (project.worktree(place), project.state(place));
+        let directory = project.worktree(place);
+        let state = project.state(place);
         if !directory.is_dir() {
             let message = format!("{} is no worktree", directory.display());
             return Err(missing(message, "the task's worktree"));
         }
         project.have_git_folder(place)?;
-        let (git_dir, common_dir) = (state.git(), &project.layout.common_dir);
+        let git_dir = state.git();
+        let common_dir = &project.layout.common_dir;
         Ok(Self {
             project: project.clone(),
             place,
@@ -130,7 +132,8 @@ impl Workspace {
 
     async fn have_worktree(project: &Project, wanted: &Preparation) -> Result<Self, Fault> {
         let place = wanted.place;
-        let (directory, state) = (project.worktree(place), project.state(place));
+        let directory = project.worktree(place);
+        let state = project.state(place);
         let fresh = matches!(wanted.start, Start::Fresh | Start::NewWorktree);
         let quarantined = state.read(QUARANTINE)?;
         if let Some(why) = quarantined.as_ref().filter(|_| !fresh) {

@@ -28,7 +28,8 @@ pub fn share(root: &Path, directory: &Path, paths: &[String]) -> Result<(), Faul
 
 fn put(root: &Path, directory: &Path, paths: &[PathBuf]) -> Result<(), Fault> {
     for path in paths {
-        let (from, to) = (root.join(path), directory.join(path));
+        let from = root.join(path);
+        let to = directory.join(path);
         let Ok(found) = fs::metadata(&from) else { continue };
         if fs::symlink_metadata(&to).is_ok() {
             continue;

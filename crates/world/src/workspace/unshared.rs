@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn a_file_that_only_the_person_has_is_found_in_an_output() {
         let place = tempfile::tempdir().unwrap();
-        let (root, directory) = (place.path().join("repo"), place.path().join("tree"));
+        let root = place.path().join("repo");
+        let directory = place.path().join("tree");
         for name in ["repo/config", "tree", "outside"] {
             fs::create_dir_all(place.path().join(name)).unwrap();
         }

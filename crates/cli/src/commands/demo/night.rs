@@ -67,7 +67,8 @@ impl Night {
             turns: None,
         };
         let runner = Runner::open(setup).await?;
-        let (handle, read_back) = (runner.handle(), runner.state().seq());
+        let handle = runner.handle();
+        let read_back = runner.state().seq();
         if read_back > 0 {
             let page = Page { after: read_back - 1, limit: 1 };
             let last = store.events(&project, page).await?;
@@ -77,7 +78,8 @@ impl Night {
         let notices = handle.watch();
         let running = tokio::spawn(runner.run());
         let settings = settings(folder, &Shop::open(folder)?).await?;
-        let (told, when) = (handle.clone(), Arc::clone(&clock) as _);
+        let told = handle.clone();
+        let when = Arc::clone(&clock) as _;
         let build = BuildWorld::new(settings, Arc::new(told), Arc::clone(&store), &*project, when);
         let world = Paced { build, clock: Arc::clone(&clock) };
         handle.attach(Scope::Project, Arc::new(world)).await?;

@@ -80,7 +80,9 @@ async fn ask(
         Shop::open(folder)?.renew_key()?;
     }
     let guidance = answer.guidance.as_deref().map(Arc::from);
-    let (decision, by, at) = (answer.decision, Arc::from("you"), night.now());
+    let decision = answer.decision;
+    let by = Arc::from("you");
+    let at = night.now();
     night.answer(Answer { question: id, decision, guidance, by, at }).await
 }
 

@@ -27,7 +27,8 @@ pub(super) fn opening(
     scripted: bool,
     goes_on: bool,
 ) -> io::Result<()> {
-    let (title, dim) = (style::TITLE, style::DIM);
+    let title = style::TITLE;
+    let dim = style::DIM;
     writeln!(
         out,
         "{title}A night with Unstuck{title:#} {dim}· 6 tasks, 3 at a time · seed {seed}{dim:#}"
@@ -75,7 +76,8 @@ pub(super) fn read_back(out: &mut impl Write, at: Time, events: u64) -> io::Resu
 }
 
 pub(super) fn question(out: &mut impl Write, words: &QuestionText, width: usize) -> io::Result<()> {
-    let (title, dim) = (style::TITLE, style::DIM);
+    let title = style::TITLE;
+    let dim = style::DIM;
     writeln!(out)?;
     writeln!(out, "  {title}A question for you{title:#}")?;
     writeln!(out, "  {}", wrapped(&words.problem, 2, width))?;
@@ -83,7 +85,8 @@ pub(super) fn question(out: &mut impl Write, words: &QuestionText, width: usize)
         writeln!(out, "    · {}", wrapped(attempt, 6, width))?;
     }
     for (at, option) in words.options.iter().enumerate() {
-        let (number, here) = (at + 1, if words.recommends(at) { " (recommended)" } else { "" });
+        let number = at + 1;
+        let here = if words.recommends(at) { " (recommended)" } else { "" };
         writeln!(out, "  {title}{number}. {}{title:#}{dim}{here}{dim:#}", option.label)?;
         writeln!(out, "     {}", wrapped(&option.description, 5, width))?;
     }
@@ -98,7 +101,9 @@ pub(super) fn answered(out: &mut impl Write, answer: &Answer) -> io::Result<()> 
 
 /// Shows the reasons of decisions: one decision of each kind.
 pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> io::Result<()> {
-    let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+    let title = style::TITLE;
+    let dim = style::DIM;
+    let code = style::CODE;
     writeln!(
         out,
         "\n{title}Why?{title:#} {dim}Every decision names its rule and its counters.{dim:#}"
@@ -129,13 +134,15 @@ pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> i
 
 /// Writes the heading of the report, which is the same as for any build.
 pub(super) fn morning(out: &mut impl Write) -> io::Result<()> {
-    let (title, dim) = (style::TITLE, style::DIM);
+    let title = style::TITLE;
+    let dim = style::DIM;
     writeln!(out, "\n{title}In the morning{title:#} {dim}· this is `unstuck report`{dim:#}\n")
 }
 
 /// Writes the next commands. Nothing of the night is kept, so all of them are about other work.
 pub(super) fn next(out: &mut impl Write, width: usize) -> io::Result<()> {
-    let (title, code) = (style::TITLE, style::CODE);
+    let title = style::TITLE;
+    let code = style::CODE;
     writeln!(out, "\n{title}Next, in a project of your own{title:#}")?;
     for (command, does) in NEXT {
         writeln!(out, "  {code}{command:14}{code:#} {}", wrapped(does, 17, width))?;

@@ -51,7 +51,8 @@ pub(super) struct Paced {
 #[async_trait]
 impl World for Paced {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
-        let (work, attempt) = (order.effect.what, order.attempt);
+        let work = order.effect.what;
+        let attempt = order.attempt;
         let takes = story::takes(&order.task.name, work, attempt);
         let until = self.clock.now() + takes;
         let _still = tokio::select! {

@@ -75,7 +75,8 @@ async fn look(project: &Project, resolved: Option<&Resolved>) -> Result<Vec<Find
     let network = Network::of(&rules).await;
     match resolved {
         Some(resolved) => {
-            let (policy, guard) = (Arc::new(resolved.policy.clone()), project::own_guard()?);
+            let policy = Arc::new(resolved.policy.clone());
+            let guard = project::own_guard()?;
             let agents = Agents {
                 settings: &resolved.settings,
                 policy: &policy,
@@ -128,7 +129,8 @@ fn page(findings: &[Finding], terminal: &Terminal) -> Result<(), Error> {
 
 fn verdict(findings: &[Finding]) -> String {
     let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
-    let (bad, warnings) = (count(Verdict::Bad), count(Verdict::Warning));
+    let bad = count(Verdict::Bad);
+    let warnings = count(Verdict::Warning);
     let look = match warnings {
         0 => String::new(),
         n => format!(" {} worth a look.", words::number(n, "thing is", "things are")),

@@ -19,7 +19,8 @@ const OTHERS: u32 = 0o077;
 
 /// Returns the findings and the time of the newest event.
 pub(super) async fn look(project: &Project) -> (Vec<Finding>, Option<Time>) {
-    let (folder, database) = (project.folder(), project.database());
+    let folder = project.folder();
+    let database = project.database();
     let writable: &Path = if database.exists() { &database } else { nearest(&folder) };
     if let Err(error) = access(writable, Access::WRITE_OK) {
         let place = writable.display().to_string();

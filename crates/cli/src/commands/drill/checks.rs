@@ -106,7 +106,8 @@ pub(super) async fn carry_out(check: &Check, place: &Place) -> (Vec<Tried>, Opti
 /// Starts a local service with a scripted model.
 async fn service(place: &Place, script: Script) -> Result<Server, String> {
     let server = Server::start(script).await.map_err(|error| error.to_string())?;
-    let (url, key) = (server.url(), KEY.0);
+    let url = server.url();
+    let key = KEY.0;
     place.set_up(&format!(
         "[agent]\nprovider = \"anthropic-api\"\nmodel = \"claude-opus-4-5\"\n\
          base_url = \"{url}\"\nkey_env = \"{key}\"\n"

@@ -101,7 +101,8 @@ fn list(wanted: &[&Check], terminal: &Terminal) -> Result<Exit, Error> {
 }
 
 fn opening(checks: usize, terminal: &Terminal) -> Result<(), Error> {
-    let (title, dim) = (style::TITLE, style::DIM);
+    let title = style::TITLE;
+    let dim = style::DIM;
     let mut out = terminal.styled();
     let checks = words::number(checks, "check", "checks");
     writeln!(out, "{title}Drill{title:#} {dim}· {checks} in a throw-away folder{dim:#}")?;
@@ -113,7 +114,8 @@ fn show(outcome: &Outcome, terminal: &Terminal) -> Result<(), Error> {
     let (mark, color) = if outcome.held { ("✔", style::HINT) } else { ("✘", style::ERROR) };
     let dim = style::DIM;
     let took = format!("{}.{} s", outcome.millis / 1_000, outcome.millis % 1_000 / 100);
-    let (name, promise) = (outcome.name, outcome.promise);
+    let name = outcome.name;
+    let promise = outcome.promise;
     let mut out = terminal.styled();
     writeln!(out, "  {color}{mark}{color:#} {name:18} {promise}  {dim}{took}{dim:#}")?;
     for Tried { tries, held, .. } in &outcome.tried {

@@ -47,7 +47,8 @@ async fn attacked(place: &Place) -> Result<(Vec<Tried>, bool), String> {
     let lines = lines(&target)?;
     let steps = format!("[[attempt]]\nsteps = [{WORK}, {{run = {}}}]\n", quoted(&lines));
     std::fs::write(&script, steps).map_err(failed)?;
-    let (home, script) = (place.beside("home"), script.display().to_string());
+    let home = place.beside("home");
+    let script = script.display().to_string();
     let home = home.display().to_string();
     let variables = [
         ("HOME", &*home),

@@ -34,7 +34,8 @@ pub(super) fn spec(name: &str, phase: Option<Phase>) -> TaskSpec {
     let title = file.map_or(program.into(), |file| file.to_string_lossy()) + arguments;
     let title = title.into_owned();
     let (name, goal) = (name.to_owned(), name.to_owned());
-    let (phase, job) = (phase.map(Into::into), Some(JobSpec::default()));
+    let phase = phase.map(Into::into);
+    let job = Some(JobSpec::default());
     TaskSpec { name, title, goal, phase, job, ..TaskSpec::default() }
 }
 

@@ -159,7 +159,8 @@ impl Repair {
         project: &Project,
     ) {
         let Some(settings) = self.settings.clone() else { return };
-        let (store, clock) = (Arc::clone(store), Arc::new(SystemClock));
+        let store = Arc::clone(store);
+        let clock = Arc::new(SystemClock);
         let name = &**project.name();
         world.repair_with(Repairer::new(settings, seat.decider(), store, name, clock));
     }
@@ -220,6 +221,7 @@ fn agents<'a>(
     guard: &'a Guard,
     network: Network,
 ) -> Agents<'a> {
-    let (root, homes) = (project.root(), project.homes());
+    let root = project.root();
+    let homes = project.homes();
     Agents { settings, policy, root, homes, guard, network }
 }

@@ -48,7 +48,8 @@ pub(super) async fn give(
     guidance: Option<&str>,
 ) -> Result<Given, Error> {
     project::refuse_inside_run(&desk.project, "answer")?;
-    let (by, at) = (Arc::from(project::whoever()), project::now());
+    let by = Arc::from(project::whoever());
+    let at = project::now();
     // Guidance is stored and passed to an agent; a key belongs in the environment.
     let redactor = redactor(&desk.project);
     let guidance = guidance.map(|words| Arc::from(&*redactor.text(words)));
@@ -67,7 +68,8 @@ pub(super) async fn give(
 
 /// Returns the first task that waited for the answer, with its build, in their current state.
 async fn about(desk: &Desk<'_>, asked: &QuestionRow) -> Result<Option<(BuildRow, TaskRow)>, Error> {
-    let (store, project) = (&desk.store, desk.project.name());
+    let store = &desk.store;
+    let project = desk.project.name();
     let (Some(build), Some(task)) = (asked.build, asked.tasks.first()) else { return Ok(None) };
     let build = store.builds(project).await?.into_iter().find(|row| row.id == build);
     let Some(build) = build else { return Ok(None) };
@@ -123,7 +125,8 @@ fn choice<'a>(row: &'a QuestionRow, word: &str) -> Result<(Decision, Option<&'a 
                 format!("`{command}`: {}", words::plain_line(&option.label))
             };
             let choices = row.text.options.iter().map(line).collect();
-            let (question, word) = (row.id, word.to_owned());
+            let question = row.id;
+            let word = word.to_owned();
             Err(InboxError::NoSuchChoice { question, word, choices }.into())
         }
     }

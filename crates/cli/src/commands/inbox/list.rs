@@ -23,7 +23,8 @@ pub(super) async fn run(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
     } else if questions.is_empty() {
         writeln!(out, "{}", empty(all))?;
     } else {
-        let (now, width) = (project::now(), desk.terminal.width());
+        let now = project::now();
+        let width = desk.terminal.width();
         let open = questions.iter().filter(|asked| asked.is_open()).count();
         writeln!(out, "{}", heading(open))?;
         for asked in &questions {
@@ -56,10 +57,13 @@ fn heading(open: usize) -> String {
 }
 
 fn question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) -> io::Result<()> {
-    let (row, title, dim) = (&asked.row, style::TITLE, style::DIM);
+    let row = &asked.row;
+    let title = style::TITLE;
+    let dim = style::DIM;
     let facts = [waiting(row), stands(asked, now)];
     let facts: Vec<&str> = facts.iter().map(String::as_str).filter(|f| !f.is_empty()).collect();
-    let (id, kind) = (row.id.to_string(), words::kind(row.kind));
+    let id = row.id.to_string();
+    let kind = words::kind(row.kind);
     let column = id.chars().count().max(INDENT - 2) + 2;
     let rest = wrapped(&format!("· {}", facts.join(" · ")), column, width);
     writeln!(out, "{title}{id:2}  {kind}{title:#} {dim}{rest}{dim:#}")?;
@@ -78,7 +82,8 @@ fn choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<
     for (at, option) in row.text.options.iter().enumerate() {
         let here = if row.text.recommends(at) { " (recommended)" } else { "" };
         let label = format!("{}{here}", option.label);
-        let (value, label) = (option.value, wrapped(&label, INDENT + widest + 2, width));
+        let value = option.value;
+        let label = wrapped(&label, INDENT + widest + 2, width);
         writeln!(out, "{:INDENT$}{code}{value:widest$}{code:#}  {label}", "")?;
     }
     Ok(())
@@ -122,7 +127,8 @@ fn answered(by: Option<&str>, ago: &str, decision: Option<Decision>) -> String {
 }
 
 fn next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {
-    let (dim, id) = (style::DIM, first.id.0);
+    let dim = style::DIM;
+    let id = first.id.0;
     writeln!(out, "{dim}`unstuck inbox show {id}` says more about a question.{dim:#}")?;
     let chosen = first.text.options.iter().enumerate().find(|(at, _)| first.text.recommends(*at));
     let Some((_, option)) = chosen.or_else(|| first.text.options.iter().enumerate().next()) else {

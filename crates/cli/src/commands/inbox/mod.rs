@@ -52,7 +52,8 @@ pub(super) async fn at_the_terminal(
     terminal: &Terminal,
     screen: Screen,
 ) -> Result<Exit, Error> {
-    let (project, store) = (project.clone(), Arc::clone(store));
+    let project = project.clone();
+    let store = Arc::clone(store);
     browse::run(&Desk { project, store, terminal, json: false }, screen).await
 }
 

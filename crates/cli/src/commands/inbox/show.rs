@@ -76,7 +76,9 @@ impl Page<'_> {
     }
 
     fn head(&self, out: &mut impl Write) -> io::Result<()> {
-        let (row, title, dim) = (&self.asked.row, style::TITLE, style::DIM);
+        let row = &self.asked.row;
+        let title = style::TITLE;
+        let dim = style::DIM;
         let kind = words::kind(row.kind);
         let stands = wrapped(&list::stands(self.asked, project::now()), 0, self.width);
         writeln!(out, "{title}Question {}: {kind}{title:#}", row.id)?;
@@ -94,7 +96,8 @@ impl Page<'_> {
     }
 
     fn tried(&self, out: &mut impl Write) -> io::Result<()> {
-        let (title, attempts) = (style::TITLE, &self.asked.row.text.attempts);
+        let title = style::TITLE;
+        let attempts = &self.asked.row.text.attempts;
         if attempts.is_empty() {
             return Ok(());
         }
@@ -106,7 +109,9 @@ impl Page<'_> {
     }
 
     fn evidence(&self, out: &mut impl Write) -> io::Result<()> {
-        let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+        let title = style::TITLE;
+        let dim = style::DIM;
+        let code = style::CODE;
         let entries = self.asked.row.evidence.entries();
         if entries.is_empty() {
             return Ok(());
@@ -132,8 +137,12 @@ impl Page<'_> {
     }
 
     fn choices(&self, out: &mut impl Write) -> io::Result<()> {
-        let (title, dim, code, strong) = (style::TITLE, style::DIM, style::CODE, style::STRONG);
-        let (id, text) = (self.asked.row.id, &self.asked.row.text);
+        let title = style::TITLE;
+        let dim = style::DIM;
+        let code = style::CODE;
+        let strong = style::STRONG;
+        let id = self.asked.row.id;
+        let text = &self.asked.row.text;
         writeln!(out, "\n{title}What you can choose{title:#}")?;
         for (at, option) in text.options.iter().enumerate() {
             let here = if text.recommends(at) { " (recommended)" } else { "" };
@@ -157,7 +166,10 @@ impl Page<'_> {
     }
 
     fn operators(&self, out: &mut impl Write) -> io::Result<()> {
-        let (row, title, code, dim) = (&self.asked.row, style::TITLE, style::CODE, style::DIM);
+        let row = &self.asked.row;
+        let title = style::TITLE;
+        let code = style::CODE;
+        let dim = style::DIM;
         writeln!(out, "\n{title}For operators{title:#}")?;
         for line in row.operator_text.lines() {
             writeln!(out, "  {}", wrapped(&words::plain_line(line), 2, self.width))?;

@@ -50,7 +50,8 @@ impl<'a> Report<'a> {
 
     /// Writes the report for a person.
     pub(super) fn page(&self, terminal: &Terminal) -> Result<(), Error> {
-        let (title, dim) = (style::TITLE, style::DIM);
+        let title = style::TITLE;
+        let dim = style::DIM;
         let mut out = terminal.styled();
         writeln!(out, "{title}{}{title:#}", self.root.display())?;
         for wrote in self.files {

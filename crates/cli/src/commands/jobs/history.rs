@@ -198,7 +198,9 @@ fn put(firings: &mut [Firing], row: QuestionRow) {
 }
 
 fn page(out: &mut impl Write, name: &str, firings: &[Firing]) -> io::Result<()> {
-    let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+    let title = style::TITLE;
+    let dim = style::DIM;
+    let code = style::CODE;
     if firings.is_empty() {
         return writeln!(out, "“{name}” never ran. `unstuck jobs run {name}` runs it.");
     }

@@ -31,7 +31,8 @@ pub(super) fn run(project: &Project, json: bool, terminal: &Terminal) -> Result<
     if jobs.is_empty() && !json {
         return Err(JobsError::NoJobs { root: project.root().to_owned() }.into());
     }
-    let (watcher, now) = (watcher::current(project), project::now());
+    let watcher = watcher::current(project);
+    let now = project::now();
     let listed = Listed { watcher, jobs };
     let mut out = terminal.styled();
     if json {
@@ -59,7 +60,8 @@ fn page(out: &mut impl std::io::Write, listed: &Listed, now: Time) -> Result<(),
             Stand::NeedsAttention => style::ERROR,
             Stand::Stopped => style::DIM,
         };
-        let (name, word) = (words::cut(name, NAME_COLUMNS_MAX), standing.as_str());
+        let name = words::cut(name, NAME_COLUMNS_MAX);
+        let word = standing.as_str();
         writeln!(out, "  {name:widest$}  {color}{word:15}{color:#}  {detail}")?;
     }
     Ok(())

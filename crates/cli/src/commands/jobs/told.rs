@@ -21,7 +21,8 @@ pub(crate) async fn told(
 ) -> Result<Vec<JobStanding>, Error> {
     let defined = Defined::read(project)?;
     let held = project::current_holder(project).await.is_some();
-    let (turns, watched) = (Turns::new(project.runs()), watcher::current(project).is_some());
+    let turns = Turns::new(project.runs());
+    let watched = watcher::current(project).is_some();
     // A job may be run by hand beside the watcher.
     let present = |row: Option<&TaskRow>| {
         let at_work = watched || row.is_some_and(|row| turns.is_taken(row.id));

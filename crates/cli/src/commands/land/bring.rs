@@ -133,7 +133,9 @@ async fn merged(coming: &Coming) -> Result<Oid, Error> {
     let Some(person) = git.person().await? else { return Err(LandError::NoName.into()) };
     let parents = [head.clone(), tip.clone()];
     let message = format!("Merge branch '{}'\n", coming.branch);
-    let (message, person, at) = (message.as_str(), &person, project::now());
+    let message = message.as_str();
+    let person = &person;
+    let at = project::now();
     let new = NewCommit { tree, parents: &parents, message, person, at, signed: true };
     Ok(git.make_commit(new).await?)
 }

@@ -75,11 +75,13 @@ impl Coming {
     pub(super) async fn find(root: &Path, build: &BuildRow) -> Result<Self, Error> {
         let id = build.id;
         let repository = workspace::Project::open("git", root).await?;
-        let (git, branch) = (repository.git().clone(), workspace::Project::branch(id));
+        let git = repository.git().clone();
+        let branch = workspace::Project::branch(id);
         let Some(tip) = repository.build_tip(id).await? else {
             return Err(LandError::NoBranch { build: id }.into());
         };
-        let (head, onto) = (git.head().await?, git.branch().await?);
+        let head = git.head().await?;
+        let onto = git.branch().await?;
         let Some(base) = git.merge_base(&head, &tip).await? else {
             return Err(LandError::NothingInCommon { build: id }.into());
         };

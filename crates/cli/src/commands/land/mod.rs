@@ -113,7 +113,8 @@ async fn send(
     let token = request::token(&settings.github)?;
     let wanted = request::wanted(project, store.as_ref(), settings, coming).await?;
     let Found { git, tip, .. } = &coming.found;
-    let (remote, branch) = (&settings.run.remote, format!("{HEADS}{}", coming.branch));
+    let remote = &settings.run.remote;
+    let branch = format!("{HEADS}{}", coming.branch);
     let is_sent = git.ls_remote(remote, &branch).await?.as_ref() == Some(tip);
     // An open pull request for this very commit was checked before it was opened.
     if !is_sent || !pull::is_open(project, store.as_ref(), &wanted).await? {

@@ -11,7 +11,8 @@ const ROWS_MAX: usize = 20;
 const NAME_CHARS: usize = 9;
 
 pub(super) fn write(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
-    let (build, onto) = (coming.build, coming.onto.as_deref().unwrap_or("what you have here"));
+    let build = coming.build;
+    let onto = coming.onto.as_deref().unwrap_or("what you have here");
     let commits = words::number(coming.commits.len(), "commit", "commits");
     if coming.commits.is_empty() && !coming.has_work {
         let why =
@@ -29,7 +30,8 @@ pub(super) fn write(out: &mut impl Write, coming: &Coming, width: usize) -> io::
         return unfinished(out, coming);
     }
     if let Some(opened) = &coming.pull_request {
-        let (said, code) = (if opened.before { "is" } else { "is now" }, style::CODE);
+        let said = if opened.before { "is" } else { "is now" };
+        let code = style::CODE;
         let url = words::plain_line(&opened.url);
         writeln!(out, "A pull request for the {commits} of build {build} {said} open to {onto}:")?;
         writeln!(out, "  {code}{url}{code:#}")?;
@@ -44,7 +46,8 @@ pub(super) fn write(out: &mut impl Write, coming: &Coming, width: usize) -> io::
 }
 
 fn rows(out: &mut impl Write, coming: &Coming) -> io::Result<()> {
-    let (dim, code) = (style::DIM, style::CODE);
+    let dim = style::DIM;
+    let code = style::CODE;
     for title in coming.commits.iter().take(ROWS_MAX) {
         let name: String = title.commit.as_str().chars().take(NAME_CHARS).collect();
         writeln!(out, "  {code}{name}{code:#}  {}", words::plain_line(&title.title))?;
@@ -59,7 +62,8 @@ fn rows(out: &mut impl Write, coming: &Coming) -> io::Result<()> {
 }
 
 fn more(out: &mut impl Write, count: usize) -> io::Result<()> {
-    let (dim, rest) = (style::DIM, count.saturating_sub(ROWS_MAX));
+    let dim = style::DIM;
+    let rest = count.saturating_sub(ROWS_MAX);
     if rest == 0 { Ok(()) } else { writeln!(out, "  {dim}… and {rest} more{dim:#}") }
 }
 
@@ -73,7 +77,9 @@ fn unfinished(out: &mut impl Write, coming: &Coming) -> io::Result<()> {
 
 /// Writes whether the result can be brought, and the next commands.
 fn fits(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
-    let (dim, build, branch) = (style::DIM, coming.build, &coming.branch);
+    let dim = style::DIM;
+    let build = coming.build;
+    let branch = &coming.branch;
     writeln!(out)?;
     if let Some(hindrance) = &coming.hindrance {
         let line = format!("It cannot be brought yet: {hindrance}. Nothing was changed.");

@@ -88,7 +88,8 @@ impl Place<'_> {
     /// Returns the shell for setup and checks, behind the same sandbox as in a build.
     fn shell(&self, project: &Project, settings: &Settings) -> Result<Shell, Error> {
         let environment = Environment::usual(env::vars_os(), &settings.commands.env);
-        let (root, private) = (project.root(), self.private());
+        let root = project.root();
+        let private = self.private();
         let wall = workspace::wall_around(root, &self.path, &private, &environment);
         Ok(Shell {
             guard: own_guard()?,

@@ -16,7 +16,8 @@ pub(super) fn plain(
     recorded: &Recorded,
     about: Option<&About>,
 ) -> io::Result<()> {
-    let (dim, strong) = (style::DIM, style::STRONG);
+    let dim = style::DIM;
+    let strong = style::STRONG;
     let at = when::stamp(recorded.at);
     let general = || happened(&recorded.event, recorded.at);
     match about {

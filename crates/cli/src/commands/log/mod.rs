@@ -55,7 +55,8 @@ struct Reader<W> {
 
 impl<W: Write> Reader<W> {
     fn new(project: &Project, store: Arc<dyn Store>, out: W, after: u64, json: bool) -> Self {
-        let (project, names) = (Arc::clone(project.name()), Names::default());
+        let project = Arc::clone(project.name());
+        let names = Names::default();
         Self { project, store, out, after, json, names }
     }
 
@@ -69,7 +70,8 @@ impl<W: Write> Reader<W> {
                 if self.json {
                     event_json(&mut self.out, &self.project, recorded)?;
                 } else {
-                    let (store, project) = (self.store.as_ref(), &self.project);
+                    let store = self.store.as_ref();
+                    let project = &self.project;
                     let about = self.names.of(store, project, recorded).await?;
                     line::plain(&mut self.out, recorded, about.as_ref())?;
                 }

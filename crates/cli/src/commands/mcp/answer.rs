@@ -153,7 +153,8 @@ async fn declare(desk: &mut Desk, declaration: &Declaration) -> Result<String, N
     if let Some(fault) = events.iter().find_map(|recorded| recorded.event.met()) {
         return Err(No(fault.code(), fault.message.clone()));
     }
-    let (key, kind) = (spec.key.as_str(), spec.kind);
+    let key = spec.key.as_str();
+    let kind = spec.kind;
     let before = events.iter().find_map(|recorded| recorded.event.declared_before());
     let state = match before {
         Some(Reconciled::Applied) => "applied",

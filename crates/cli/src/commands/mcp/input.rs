@@ -20,7 +20,8 @@ pub(super) fn lines() -> io::Result<mpsc::Receiver<Line>> {
 }
 
 fn read(say: &mpsc::Sender<Line>) {
-    let (mut lines, mut chunk) = (Lines::default(), vec![0; CHUNK_BYTES]);
+    let mut lines = Lines::default();
+    let mut chunk = vec![0; CHUNK_BYTES];
     let mut input = io::stdin().lock();
     loop {
         match input.read(&mut chunk) {

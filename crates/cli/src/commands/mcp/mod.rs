@@ -55,7 +55,8 @@ fn desk(dir: Option<&Path>) -> Result<Desk, Error> {
 
 async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
     let protocol = Protocol::new(tools(), words::instructions(&desk), env!("CARGO_PKG_VERSION"));
-    let (mut lines, mut signals) = (input::lines()?, Signals::new()?);
+    let mut lines = input::lines()?;
+    let mut signals = Signals::new()?;
     let mut then = Then::GoesOn;
     loop {
         let line = match then {

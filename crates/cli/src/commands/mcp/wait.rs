@@ -56,7 +56,8 @@ impl Waits {
     }
 
     async fn attempt(&self, effect: Effect, stop: &CancellationToken) -> Option<Report> {
-        let (id, mut ended) = (effect.id, self.ended.subscribe());
+        let id = effect.id;
+        let mut ended = self.ended.subscribe();
         self.current.send_replace(Some(effect));
         let report = tokio::select! {
             _ = ended.wait_for(|ended| *ended) => {

@@ -116,7 +116,8 @@ fn another_way(recorded: &Recorded, attempt: u32, code: Code, work: Kind) -> Str
     let counts = recorded.why.iter().flat_map(|why| &why.counts);
     let of = counts.filter(|count| count.counter == Charge::Signature).map(|count| count.limit);
     let of = of.max().unwrap_or(u32::MAX);
-    let (summary, advice) = (code.summary(), tell::advice(code, work, (attempt, of)));
+    let summary = code.summary();
+    let advice = tell::advice(code, work, (attempt, of));
     format!("{code}: {summary}. This is attempt {attempt} at it.\n{advice}")
 }
 

@@ -129,7 +129,8 @@ impl CommandAction {
             return Outcome::Applied { result: kept.unwrap_or_default() };
         }
         let fault = Arc::new(self.fault(ended, written.as_deref()));
-        let (status, has_begun) = (status(ended.how), !matches!(ended.how, How::NotStarted(_)));
+        let status = status(ended.how);
+        let has_begun = !matches!(ended.how, How::NotStarted(_));
         let failed = Some(Arc::clone(&fault));
         let written = written.unwrap_or_default();
         *self.ran.lock().unwrap_or_else(PoisonError::into_inner) =

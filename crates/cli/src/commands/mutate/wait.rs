@@ -68,7 +68,8 @@ impl Waited {
         }
         self.told = Some((hindrance, Instant::now()));
         if !args.quiet {
-            let (key, since) = (&args.key, span(rounded(self.since.elapsed())));
+            let key = &args.key;
+            let since = span(rounded(self.since.elapsed()));
             let why = explain(hindrance);
             render::note(&format!("unstuck: {key:?} has been waiting for {since}: {why}"));
         }
@@ -106,7 +107,8 @@ fn explain(hindrance: Hindrance) -> String {
 /// Reports that the wait was given up, and returns the exit code.
 pub(super) fn tell_given_up(hindrance: Hindrance, args: &Mutate) -> Exit {
     if !args.quiet {
-        let (key, why) = (&args.key, explain(hindrance));
+        let key = &args.key;
+        let why = explain(hindrance);
         render::note(&format!(
             "unstuck: {key:?} was not run, because the time to wait is over: {why} Run it again later."
         ));

@@ -8,7 +8,8 @@ use super::page::{Item, Page, Piece, Section, Table};
 const STYLE: &str = include_str!("report.css");
 
 pub(super) fn write(out: &mut impl Write, page: &Page) -> io::Result<()> {
-    let (title, times) = (Escaped(&page.title), Escaped(&page.times));
+    let title = Escaped(&page.title);
+    let times = Escaped(&page.times);
     // Even text that escaped the escaping could do nothing.
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -53,7 +54,8 @@ fn section(out: &mut impl Write, section: &Section) -> io::Result<()> {
 }
 
 fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
-    let (mark, title) = (Escaped(item.mark), Escaped(&item.title));
+    let mark = Escaped(item.mark);
+    let title = Escaped(&item.title);
     writeln!(out, "<li>\n<h3><span aria-hidden=\"true\">{mark}</span> {title}</h3>")?;
     if !item.facts.is_empty() {
         let facts: Vec<String> = item.facts.iter().map(piece).collect();
@@ -69,7 +71,8 @@ fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
     if !item.choices.is_empty() {
         writeln!(out, "<dl>")?;
         for (label, command) in &item.choices {
-            let (label, command) = (Escaped(label), Escaped(command));
+            let label = Escaped(label);
+            let command = Escaped(command);
             writeln!(out, "<dt>{label}</dt>\n<dd><code>{command}</code></dd>")?;
         }
         writeln!(out, "</dl>")?;

@@ -109,7 +109,8 @@ impl Piece {
 }
 
 fn times(report: &Report) -> String {
-    let (began, took) = (when::minute(report.started_at), report.cost.took_ms);
+    let began = when::minute(report.started_at);
+    let took = report.cost.took_ms;
     match report.ended_at {
         Some(ended) => format!("{began} to {}, {took}", when::minute(ended)),
         None => format!("since {began}, {took} so far"),

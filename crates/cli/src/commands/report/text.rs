@@ -13,7 +13,9 @@ const INDENT: usize = 4;
 const NAME_COLUMNS_MAX: usize = 36;
 
 pub(super) fn write(out: &mut impl Write, page: &Page, all: bool, width: usize) -> io::Result<()> {
-    let (title, strong, dim) = (style::TITLE, style::STRONG, style::DIM);
+    let title = style::TITLE;
+    let strong = style::STRONG;
+    let dim = style::DIM;
     writeln!(out, "{title}{}{title:#} {dim}· {}{dim:#}", page.title, page.times)?;
     writeln!(out, "\n{strong}{}{strong:#}", wrapped(&page.headline, 0, width))?;
     for remark in &page.remarks {
@@ -42,9 +44,13 @@ fn section(out: &mut impl Write, section: &Section, width: usize) -> io::Result<
 }
 
 fn item(out: &mut impl Write, item: &Item, width: usize) -> io::Result<()> {
-    let (strong, dim, code, color) = (style::STRONG, style::DIM, style::CODE, color(item.mark));
+    let strong = style::STRONG;
+    let dim = style::DIM;
+    let code = style::CODE;
+    let color = color(item.mark);
     let facts: Vec<&str> = item.facts.iter().map(Piece::text).collect();
-    let (mark, facts) = (item.mark, facts.join(" · "));
+    let mark = item.mark;
+    let facts = facts.join(" · ");
     let name = wrapped(&item.title, INDENT, width);
     write!(out, "  {color}{mark}{color:#} {strong}{name}{strong:#}")?;
     let wide = INDENT + item.title.chars().count() + 3 + facts.chars().count();

@@ -218,7 +218,8 @@ impl Crew {
         let specs = tasks.iter().map(|row| &*row.spec);
         let repository = self.repository.clone();
         let settings = build_settings(&self.project, &agents, repository, start, specs).await?;
-        let (store, clock) = (Arc::clone(store), Arc::new(SystemClock));
+        let store = Arc::clone(store);
+        let clock = Arc::new(SystemClock);
         Ok(BuildWorld::new(settings, decider, store, &**name, clock))
     }
 }

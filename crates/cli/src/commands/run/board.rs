@@ -97,7 +97,8 @@ impl Board {
 
     /// Returns the lines of the view.
     pub(super) fn lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
-        let (title, dim) = (style::TITLE, style::DIM);
+        let title = style::TITLE;
+        let dim = style::DIM;
         let mut lines = Vec::new();
         let other = OTHER_LINES * self.builds.len().max(1) + usize::from(self.red_base.is_some());
         let room = rows.saturating_sub(other).max(1);
@@ -338,7 +339,8 @@ mod tests {
             tests: Vec::new(),
             compared: false,
         };
-        let (build, run) = (BuildId(7), RunId(5));
+        let build = BuildId(7);
+        let run = RunId(5);
         board.happened(&at(Event::BaseChecked { build, run, red: vec![red] }), None);
         assert!(keys(&board).starts_with("y they should · n it has nothing to do with them"));
         assert_eq!(board.red_base(), Some(build));
@@ -358,7 +360,8 @@ mod tests {
             tests: Vec::new(),
             compared: false,
         };
-        let (id, run) = (BuildId(7), RunId(5));
+        let id = BuildId(7);
+        let run = RunId(5);
         board.happened(&at(Event::BaseChecked { build: id, run, red: vec![red] }), None);
         board.look(vec![(build(1), Vec::new())], Vec::new(), Vec::new());
         assert_eq!(board.red_base(), Some(id));

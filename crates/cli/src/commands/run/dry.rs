@@ -39,7 +39,8 @@ pub(super) fn show(
         out.flush()?;
         return Ok(Exit::Done);
     }
-    let (title, dim) = (style::TITLE, style::DIM);
+    let title = style::TITLE;
+    let dim = style::DIM;
     let jobs = crew.settings().run.jobs;
     let tasks = words::number(rows.len(), "task", "tasks");
     writeln!(out, "{title}{tasks}, {jobs} at a time{title:#} {dim}· nothing is done{dim:#}")?;

@@ -96,7 +96,8 @@ fn beside(project: &Project, files: &[PathBuf]) -> Vec<(String, String)> {
     let others = folders.iter().filter_map(|folder| task_files(folder).ok()).flatten();
     let mut found = Vec::new();
     for path in others {
-        let (file, bytes) = (shown(project, &path), bytes(&path).unwrap_or_default());
+        let file = shown(project, &path);
+        let bytes = bytes(&path).unwrap_or_default();
         let Ok(source) = Source::from_bytes(&file, &bytes) else { continue };
         found.extend(names(&source).into_iter().map(|name| (name, file.clone())));
     }

@@ -87,7 +87,8 @@ pub(super) async fn until_they_end(
         return Ok(ending);
     }
     loop {
-        let (until, over) = (patience.until, patience.over());
+        let until = patience.until;
+        let over = patience.over();
         tokio::select! {
             biased;
             heard = seat.hear() => match heard? {

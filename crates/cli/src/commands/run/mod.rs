@@ -116,7 +116,8 @@ impl Work<'_> {
         let store = self.project.make_store()?;
         let mut signals = Signals::new()?;
         let mut view = View::new(self.follow, self.project, &store, self.terminal)?;
-        let (mut seat, mut aside) = (None, None);
+        let mut seat = None;
+        let mut aside = None;
         let ending = tokio::select! {
             biased;
             signal = signals.next() => {
@@ -156,7 +157,8 @@ impl Work<'_> {
             Some(_) => Vec::new(),
             None => open_builds(self.project, store).await?,
         };
-        let (before, mut is_asked_for) = (store.builds(self.project.name()).await?, false);
+        let before = store.builds(self.project.name()).await?;
+        let mut is_asked_for = false;
         if plan.is_none() && builds.is_empty() {
             return Ok(Ending::NothingToDo);
         }
@@ -255,7 +257,8 @@ impl Work<'_> {
             return Ok(());
         }
         for build in builds {
-            let (name, seen) = (self.project.name(), (false, project::now()));
+            let name = self.project.name();
+            let seen = (false, project::now());
             let facts = Facts::read(store.as_ref(), name, Some(*build), seen).await?;
             if let Some(left) = facts.as_ref().and_then(push_left) {
                 view.say(&format!(

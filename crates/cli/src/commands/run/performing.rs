@@ -115,7 +115,8 @@ impl Performing {
         world: BuildWorld,
         others: Others,
     ) -> Result<(), Error> {
-        let (scope, turn) = (Scope::Build(build), Arc::new(OnceLock::new()));
+        let scope = Scope::Build(build);
+        let turn = Arc::new(OnceLock::new());
         if let Some(free) = self.turns.try_take_build(build)?
             && post.try_attach(scope.clone(), Arc::new(world.clone())).await?
         {
@@ -138,7 +139,8 @@ impl Performing {
         if self.left_alone.get(&build).is_some_and(|waits| !waits.is_finished()) {
             return;
         }
-        let (turns, left) = (self.turns.clone(), self.left());
+        let turns = self.turns.clone();
+        let left = self.left();
         let waits = tokio::spawn(async move {
             // If the turn cannot be waited for, the next lookup finds the build.
             if turns.take_build(build).await.is_ok() {
@@ -153,7 +155,8 @@ impl Performed {
     /// Takes up a build when its turn comes. A follower of the build sees its end in any case, and notices
     /// by itself when the decider is gone.
     fn wait(&mut self, turns: Turns, post: Post, build: BuildId) {
-        let (world, turn) = (Arc::new(self.world.clone()), Arc::clone(&self.turn));
+        let world = Arc::new(self.world.clone());
+        let turn = Arc::clone(&self.turn);
         let waits = tokio::spawn(async move {
             if let Ok(taken) = turns.take_build(build).await {
                 let _ = turn.set(taken);

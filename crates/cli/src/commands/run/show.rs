@@ -98,7 +98,9 @@ impl<'a> View<'a> {
             (_, true) => Kind::Quiet,
             _ => Live::enter(terminal)?.map_or(Kind::Lines, |live| Kind::Live(Box::new(live))),
         };
-        let (store, ours, asked) = (Arc::clone(store), Ours::default(), HashSet::new());
+        let store = Arc::clone(store);
+        let ours = Ours::default();
+        let asked = HashSet::new();
         Ok(Self { kind, project, store, terminal, ours, asked, heard: None })
     }
 
@@ -246,7 +248,8 @@ impl<'a> View<'a> {
             return Ok(());
         }
         let name = self.project.name();
-        let (rows, gates) = (self.rows().await?, self.store.gates(name).await?);
+        let rows = self.rows().await?;
+        let gates = self.store.gates(name).await?;
         let questions = self.store.questions(name, Some(QuestionStatus::Pending)).await?;
         if let Kind::Live(live) = &mut self.kind {
             live.board.look(rows, gates, questions);
@@ -362,7 +365,8 @@ impl<'a> View<'a> {
 
     /// Formats the end of the wait for all remaining work, and how to continue.
     async fn limited(&self) -> Result<String, Error> {
-        let (rows, gates) = (self.rows().await?, self.store.gates(self.project.name()).await?);
+        let rows = self.rows().await?;
+        let gates = self.store.gates(self.project.name()).await?;
         Ok(limited(&rows, &gates, now()))
     }
 
@@ -387,7 +391,9 @@ impl<'a> View<'a> {
 }
 
 fn head(out: &mut impl io::Write, build: &BuildRow) -> io::Result<()> {
-    let (title, dim, id) = (style::TITLE, style::DIM, build.id);
+    let title = style::TITLE;
+    let dim = style::DIM;
+    let id = build.id;
     let tasks = words::number(build.tasks as usize, "task", "tasks");
     writeln!(
         out,
@@ -397,7 +403,8 @@ fn head(out: &mut impl io::Write, build: &BuildRow) -> io::Result<()> {
 }
 
 fn line(out: &mut impl io::Write, recorded: &Recorded, narration: &str) -> io::Result<()> {
-    let (dim, at) = (style::DIM, when::stamp(recorded.at));
+    let dim = style::DIM;
+    let at = when::stamp(recorded.at);
     let (mark, color) = style::mark(&recorded.event);
     let said = words::plain_line(narration);
     writeln!(out, "{dim}{at}{dim:#}  {color}{mark}{color:#} {said}")?;
@@ -427,14 +434,16 @@ fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) ->
     // A step that failed for a passing reason is repeated, which tells nothing about the service.
     let again = tasks().find(|task| at_gate(task) == Some(false));
     let again = again.filter(|_| !tasks().any(|task| at_gate(&task) == Some(true)));
-    let (rests, waits) = (rests.min(), waits.min());
+    let rests = rests.min();
+    let waits = waits.min();
     let until = waits.or(rests).filter(|until| *until > now);
     let until = until.map(|until| when::until(until, now));
     let over = "and --max-wait is over; `unstuck resume` goes on";
     if let Some(task) = again
         && let Some(fault) = &task.moved.failure
     {
-        let (name, why) = (task.spec.called(), failed_at(fault));
+        let name = task.spec.called();
+        let why = failed_at(fault);
         let at = until.map_or_else(String::new, |until| format!(" at {until}"));
         return format!("unstuck: “{name}” is tried again{at}, because {why}, {over}");
     }
@@ -453,7 +462,8 @@ fn summary(
     tasks: &[TaskRow],
     own_branch: Option<&str>,
 ) -> io::Result<()> {
-    let (title, dim) = (style::TITLE, style::DIM);
+    let title = style::TITLE;
+    let dim = style::DIM;
     let all = words::number(tasks.len(), "task", "tasks");
     let done = stand::counts(&all, build, tasks);
     let cost = words::amount(build.spent);

@@ -236,7 +236,8 @@ const fn is_nothing_to_do(problem: &file::Problem) -> bool {
 }
 
 fn told(problem: file::Problem) -> Problem {
-    let (code, hint) = (problem.code(), problem.hint());
+    let code = problem.code();
+    let hint = problem.hint();
     let told = Problem::at(code, problem.file, problem.wrong.to_string());
     let told = Problem { line: problem.line.and_then(|line| line.try_into().ok()), ..told };
     match hint {

@@ -43,7 +43,8 @@ impl ServedDesk {
     pub(super) fn new(project: Project, store: Arc<dyn Store>) -> Result<Self, Error> {
         let redactor = redactor(&project);
         let policy = Arc::new(project.settings()?.policy.clone());
-        let (post, performing) = (watch::Sender::new(None), Mutex::new(Performing::new(&project)));
+        let post = watch::Sender::new(None);
+        let performing = Mutex::new(Performing::new(&project));
         Ok(Self { project, store, redactor, policy, keeps_jobs: false, post, performing })
     }
 
@@ -127,7 +128,8 @@ impl Desk for ServedDesk {
         let build = self.begin(crew.start(plan), order).await?;
         // The build is on disk: the next holder finds it, whatever happens now.
         let open = open_builds(&self.project, &self.store).await.map_err(not_now)?;
-        let (post, mut performing) = (self.post().await?, self.performing().await);
+        let post = self.post().await?;
+        let mut performing = self.performing().await;
         performing.keep(&open);
         let performed =
             crew.perform(&mut performing, &post, &self.store, &[build], Others::LeftAlone).await;

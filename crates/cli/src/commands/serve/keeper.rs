@@ -37,7 +37,8 @@ impl Keeper {
     /// returned; a later one is reported and waited out, while other projects are served.
     pub(super) async fn keep(self, begun: oneshot::Sender<()>) -> Result<(), Error> {
         let mut begun = Some(begun);
-        let (mut wait, mut said) = (WAIT, String::new());
+        let mut wait = WAIT;
+        let mut said = String::new();
         loop {
             let Err(error) = Box::pin(self.sit_until_stopped(&mut begun)).await else {
                 return Ok(());

@@ -110,7 +110,8 @@ impl Served {
         projects: Vec<Project>,
     ) -> Result<Self, Error> {
         let stop = CancellationToken::new();
-        let (mut hosted, mut keepers) = (Vec::new(), Vec::new());
+        let mut hosted = Vec::new();
+        let mut keepers = Vec::new();
         for project in projects {
             let store = project.make_store()?;
             let desk = ServedDesk::new(project.clone(), Arc::clone(&store))?.keeping_jobs();
@@ -125,7 +126,8 @@ impl Served {
         }
         let face = Face::open(listener, settings, hosted, stop.clone()).await?;
         let keeper = |(project, store, desk)| {
-            let (site, stop) = (Arc::clone(&face.site), stop.clone());
+            let site = Arc::clone(&face.site);
+            let stop = stop.clone();
             Keeper { project, store, desk, site, stop }
         };
         let keepers = keepers.into_iter().map(keeper).collect();
@@ -134,8 +136,11 @@ impl Served {
 
     /// Prints the address, and the ways to log in.
     fn greet(face: &Face, names: &[Arc<str>], terminal: &Terminal) -> Result<(), Error> {
-        let (mut out, dim, code) = (terminal.styled(), style::DIM, style::CODE);
-        let (base, here) = (face.base(), face.address());
+        let mut out = terminal.styled();
+        let dim = style::DIM;
+        let code = style::CODE;
+        let base = face.base();
+        let here = face.address();
         write!(out, "Serving {} at {code}{base}/{code:#}", names.join(", "))?;
         // Behind a proxy both addresses are useful.
         if base.ends_with(&here.to_string()) {
@@ -164,7 +169,8 @@ impl Served {
         let Self { face, keepers, stop } = self;
         let names: Vec<_> =
             keepers.iter().map(|keeper| Arc::clone(keeper.project.name())).collect();
-        let (mut kept, mut begins) = (JoinSet::new(), Vec::new());
+        let mut kept = JoinSet::new();
+        let mut begins = Vec::new();
         for keeper in keepers {
             let (begun, begins_now) = oneshot::channel();
             kept.spawn_local(keeper.keep(begun));

@@ -48,7 +48,8 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn head(&self, out: &mut impl Write) -> io::Result<()> {
-        let (title, dim) = (style::TITLE, style::DIM);
+        let title = style::TITLE;
+        let dim = style::DIM;
         let who = match &self.standing.holder {
             Some(holder) => {
                 format!("{holder} is at work, started {}", when::ago(holder.since, self.now))
@@ -60,7 +61,8 @@ impl Page<'_> {
     }
 
     fn questions(&self, out: &mut impl Write) -> io::Result<()> {
-        let (strong, dim) = (style::STRONG, style::DIM);
+        let strong = style::STRONG;
+        let dim = style::DIM;
         let ids = self.standing.questions.iter().map(|row| row.id);
         let (answered, open): (Vec<_>, Vec<_>) = ids.partition(|id| self.standing.is_answered(*id));
         if !open.is_empty() {
@@ -91,7 +93,9 @@ impl Page<'_> {
     }
 
     fn build(&self, out: &mut impl Write, standing: &BuildStanding) -> io::Result<()> {
-        let (title, dim, row) = (style::TITLE, style::DIM, &standing.build);
+        let title = style::TITLE;
+        let dim = style::DIM;
+        let row = &standing.build;
         writeln!(out)?;
         if row.standing {
             writeln!(out, "{title}Jobs{title:#}")?;
@@ -136,7 +140,8 @@ impl Page<'_> {
         let Standing { performers, questions, watcher, .. } = self.standing;
         let jobs = performers.jobs.as_ref().filter(|_| row.spec.job.is_some());
         let job = jobs.and_then(|jobs| jobs.find(&row.spec.name).ok());
-        let (state, performer) = (&row.moved.state, performers.of(build, row));
+        let state = &row.moved.state;
+        let performer = performers.of(build, row);
         if row.spec.job.is_none() || self.is_answered(state) {
             return self.stands(state, performer);
         }
@@ -199,7 +204,9 @@ impl Page<'_> {
     }
 
     fn problems(&self, out: &mut impl Write) -> io::Result<()> {
-        let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+        let title = style::TITLE;
+        let dim = style::DIM;
+        let code = style::CODE;
         let known = &self.standing.signatures;
         if known.is_empty() {
             return Ok(());
@@ -230,7 +237,8 @@ impl Page<'_> {
     }
 
     fn spent(&self, out: &mut impl Write) -> io::Result<()> {
-        let (dim, spent) = (style::DIM, words::amount(self.standing.spent_today));
+        let dim = style::DIM;
+        let spent = words::amount(self.standing.spent_today);
         if spent.is_empty() {
             return Ok(());
         }

@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn each_picture_replaces_the_last_one() {
-        let (mut frame, mut shown) = (Frame::default(), Shown::default());
+        let mut frame = Frame::default();
+        let mut shown = Shown::default();
         for text in ["one\ntwo\nthree", "one\n2", "", "a\nb\nc\nd\nthere is no room", "a\nx"] {
             shown.see(&frame.draw(lines(text), None, SIZE));
             let expected: Vec<&str> = text.lines().take(SIZE.rows).collect();
@@ -208,7 +209,8 @@ mod tests {
 
     #[test]
     fn a_cursor_stands_where_it_is_wanted_and_the_next_picture_finds_its_top() {
-        let (mut frame, mut shown) = (Frame::default(), Shown::default());
+        let mut frame = Frame::default();
+        let mut shown = Shown::default();
         shown.see(&frame.draw(lines("one\ntwo\nthree"), Some((1, 2)), SIZE));
         assert_eq!((shown.at, shown.cursor), ((1, 2), true));
         shown.see(&frame.draw(lines("a\nb"), None, SIZE));
@@ -218,7 +220,8 @@ mod tests {
     #[test]
     fn what_was_there_before_stays_when_the_lines_go_and_when_they_stay() {
         for (cursor, clears) in [(None, true), (Some((0, 1)), true), (Some((0, 1)), false)] {
-            let (mut frame, mut shown) = (Frame::default(), Shown::default());
+            let mut frame = Frame::default();
+            let mut shown = Shown::default();
             shown.rows = vec!["before".chars().collect()];
             shown.at = (1, 0);
             shown.see(&frame.draw(lines("one\ntwo"), cursor, SIZE));

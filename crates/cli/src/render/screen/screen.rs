@@ -79,7 +79,8 @@ impl Screen {
         let signals = Signals::new()?;
         let Ok(keyboard) = keyboard() else { return Ok(None) };
         let raw = Raw::enter()?;
-        let (keys, frame) = (Keys::default(), Frame::default());
+        let keys = Keys::default();
+        let frame = Frame::default();
         let screen = Self { raw, keyboard, signals, keys, frame, coloured: terminal.is_coloured() };
         screen.write(PASTE_ON)?;
         Ok(Some(screen))

@@ -27,7 +27,8 @@ impl State {
         }
         let Some(run) = self.runs.get(&id) else { return };
         let operation = if ends { run.step.operation() } else { Operation::Tool };
-        let (task_id, step) = (run.task, run.step);
+        let task_id = run.task;
+        let step = run.step;
         let Some(task) = self.tasks.get_mut(&task_id) else { return };
         if ends {
             task.counters.crashes = 0;

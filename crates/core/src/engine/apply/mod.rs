@@ -28,7 +28,8 @@ impl State {
     #[expect(clippy::too_many_lines, reason = "a table: one line per event")]
     pub(super) fn record(&mut self, recorded: &Recorded) {
         self.seq = recorded.seq;
-        let (seq, at) = (recorded.seq, recorded.at);
+        let seq = recorded.seq;
+        let at = recorded.at;
         match &recorded.event {
             Event::BuildStarted { build, plan, slots, in_place } => {
                 self.build_started(*build, plan, *slots, *in_place);

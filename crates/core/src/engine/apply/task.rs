@@ -237,8 +237,11 @@ impl State {
         if task.state.has_ended() {
             task.approach = None;
         }
-        let (new, ready, gate) = (&task.state, task.needs_left == 0, task.gate_needed());
-        let (place, beside) = ((Reverse(task.spec.priority), id), task.beside);
+        let new = &task.state;
+        let ready = task.needs_left == 0;
+        let gate = task.gate_needed();
+        let place = (Reverse(task.spec.priority), id);
+        let beside = task.beside;
         if let TaskState::BackingOff { until, gate, .. } = old {
             if let Some(until) = until {
                 self.timers.remove(&(until, Timer::Task(id)));

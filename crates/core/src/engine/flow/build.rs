@@ -54,7 +54,8 @@ pub(in crate::engine) fn resume(turn: &mut Turn<'_>, id: BuildId, event: Event, 
 
 fn resume_run(turn: &mut Turn<'_>, id: RunId) {
     let Some(run) = turn.state.run(id) else { return };
-    let (task, step) = (run.task, run.step);
+    let task = run.task;
+    let step = run.step;
     let Some(gate) = turn.state.task(task).map(|task| task.spec.gate) else { return };
     let next = Next { phase: run.phase, step };
     if step.needs_gate() && turn.state.gate(gate).is_some_and(|gate| !gate.lets_pass(task)) {
@@ -72,7 +73,8 @@ fn resume_run(turn: &mut Turn<'_>, id: RunId) {
 /// and one question.
 pub(in crate::engine) fn pause_for_questions(turn: &mut Turn<'_>, id: BuildId) {
     let Some(build) = turn.state.build(id) else { return };
-    let (open, limit) = (build.open_questions, question_limit(turn, id));
+    let open = build.open_questions;
+    let limit = question_limit(turn, id);
     if open < limit || !build.state.lets_work() {
         return;
     }

@@ -112,6 +112,7 @@ fn may_work(turn: &Turn<'_>, id: TaskId) -> bool {
 /// Ends a task's wait.
 pub(super) fn make_ready(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
-    let (run, next) = (task.state.run(), task.next);
+    let run = task.state.run();
+    let next = task.next;
     turn.decide(Event::TaskReady { task: id, run, next }, Why::rule(Rule::WaitOver));
 }

@@ -99,7 +99,8 @@ fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
         return;
     }
     let Some(task) = turn.state.task(id) else { return };
-    let (build, work) = (task.build, task.work());
+    let build = task.build;
+    let work = task.work();
     // A script that ended while the outcome of its action was unknown need not be broken: it runs
     // again and receives the outcome that is known now.
     let is_script = work == Work::Job && turn.state.run(run).is_some_and(at_script);
@@ -142,7 +143,8 @@ fn after_script(turn: &Turn<'_>, id: TaskId) -> Next {
 /// reconciliation.
 pub(in crate::engine) fn action_settled(turn: &mut Turn<'_>, id: MutationId) {
     let Some(mutation) = turn.state.mutation(id) else { return };
-    let (task, run) = (mutation.task, mutation.run);
+    let task = mutation.task;
+    let run = mutation.run;
     match turn.state.task(task).map(|task| &task.state) {
         Some(TaskState::Reconciling { .. }) => reconcile_rest(turn, task),
         Some(TaskState::Running { run: current }) if *current == run => {

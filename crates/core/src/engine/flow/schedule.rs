@@ -84,7 +84,8 @@ fn let_start(turn: &Turn<'_>, key: Option<GateKey>) -> Lets {
 /// Starts a task's next run, or resumes its paused one.
 fn start(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
-    let (next, run) = (task.next, task.state.run());
+    let next = task.next;
+    let run = task.state.run();
     // The first run of a firing retries none: the run before it belongs to another firing.
     let first = task.work() == Work::Job && task.executions == 0;
     let retry_of = task.last_run.filter(|_| !first);

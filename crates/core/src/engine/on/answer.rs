@@ -34,7 +34,8 @@ pub(super) fn on(
         return Err(Rejected::NotAnOption { question: id, decision });
     }
     let end = if decision.leaves_out() { QuestionEnd::Skipped } else { QuestionEnd::Resolved };
-    let (subject, said) = (question.subject, guidance.clone());
+    let subject = question.subject;
+    let said = guidance.clone();
     turn.decide(
         Event::QuestionResolved { question: id, subject, decision, end, guidance: said, by },
         Why::rule(Rule::PersonDecided),
@@ -71,7 +72,8 @@ fn about_error(
     let guidance = Arc::new(Guidance { decision, text: text.cloned() });
     for &task in &question.tasks {
         if let Some(mutation) = refused_action(turn, task, question, decision) {
-            let (to, result) = (Reconciled::Skipped, Arc::from(""));
+            let to = Reconciled::Skipped;
+            let result = Arc::from("");
             let why = Why::rule(Rule::PersonDecided);
             turn.decide(Event::MutationReconciled { mutation, to, result }, why);
             unpark(turn, task, question, &guidance, as_it_was);
@@ -324,7 +326,8 @@ fn about_action(
     let result = text.unwrap_or_default();
     let why = Why::rule(Rule::PersonDecided);
     let Some(mutation) = turn.state.mutation(id) else { return };
-    let (run, merge) = (mutation.run, mutation.spec.kind == MutationKind::Merge);
+    let run = mutation.run;
+    let merge = mutation.spec.kind == MutationKind::Merge;
     turn.decide(Event::MutationReconciled { mutation: id, to, result }, why.clone());
     for &task in &question.tasks {
         if merge && to == Reconciled::Skipped {

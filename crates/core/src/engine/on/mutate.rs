@@ -20,7 +20,8 @@ pub(super) fn on(
     mutation: MutationSpec,
 ) -> Result<(), Rejected> {
     let run = turn.run_owed(effect)?;
-    let (id, task) = (run.id, run.task);
+    let id = run.id;
+    let task = run.task;
     if let Some(phase) = turn.task(task)?.spec.phase.filter(|phase| *phase != WorkPhase::Act) {
         return violate(turn, effect, (id, phase), &mutation);
     }

@@ -21,7 +21,8 @@ pub(super) fn on(
     if !run.step.needs_gate() {
         return Err(Rejected::Misfit(effect));
     }
-    let (id, judgement) = (run.id, run.seen.weigh(Some(fault), tree));
+    let id = run.id;
+    let judgement = run.seen.weigh(Some(fault), tree);
     turn.emit(Event::Observed { run: id, signature: fault.signature, tree });
     if judgement == Judgement::Fault {
         raised(turn, id, fault);

@@ -18,7 +18,8 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Res
     if !run.step.needs_gate() {
         return Err(Rejected::Misfit(effect));
     }
-    let (id, task) = (run.id, run.task);
+    let id = run.id;
+    let task = run.task;
     // Calls of an agent program are not reserved: a program that continues after the budget is used
     // up is stopped, and a program whose last call was too expensive has finished.
     let overspent = overspent(turn, task);

@@ -66,7 +66,8 @@ fn ends_a_run(fault: &Fault) -> bool {
 fn commit_failed(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     meet(turn, run, fault, None, false);
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
-    let (count, limit) = (task.counters.git, turn.policy.retry.git);
+    let count = task.counters.git;
+    let limit = turn.policy.retry.git;
     let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Git, count, limit);
     if count <= limit {
         let until = turn.now;

@@ -114,7 +114,8 @@ fn crashed_too_often(turn: &mut Turn<'_>, id: TaskId, next: Next) -> bool {
     }
     // The cause of the crash is unknown and need not be an internal error: no code is blamed.
     let subject = Subject::Error(Signature::of_parts(Code::InternalError, "crash", &["killed"]));
-    let (kind, why) = (QuestionKind::Passing, Why::rule(Rule::CrashedTooOften));
+    let kind = QuestionKind::Passing;
+    let why = Why::rule(Rule::CrashedTooOften);
     ask(turn, Ask { task: id, run: None, next, subject, kind, fault: None, why });
     true
 }

@@ -86,7 +86,8 @@ fn intends(turn: &mut Turn<'_>, id: TaskId, wanted: MutationSpec) -> Result<(), 
 /// Settles an action that the session performed. Reporting the same outcome again changes nothing.
 fn acted(turn: &mut Turn<'_>, id: TaskId, key: &str, outcome: Outcome) -> Result<(), Rejected> {
     let task = turn.task(id)?;
-    let (build, known) = (task.build, turn.state.action(id, key));
+    let build = task.build;
+    let known = turn.state.action(id, key);
     let known = known.filter(|known| known.task == id);
     let effect = match known.map(|known| &known.state) {
         Some(MutationState::InFlight { effect }) => *effect,

@@ -13,7 +13,9 @@ use crate::policy::Amount;
 
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Result<(), Rejected> {
     let run = turn.run_owed(effect)?;
-    let (id, task, reserved) = (run.id, run.task, run.reserved);
+    let id = run.id;
+    let task = run.task;
+    let reserved = run.reserved;
     let spans = caps(turn.state, &turn.policy.budget, task).ok_or(Rejected::NoTask(task))?;
     let mut wind_down = false;
     for (span, cap) in spans {

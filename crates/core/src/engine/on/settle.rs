@@ -41,7 +41,9 @@ fn settle_run(
     spent: Amount,
 ) -> Result<(), Rejected> {
     let run = turn.state.run(id).ok_or(Rejected::Stale(effect))?;
-    let (task, step, phase) = (run.task, run.step, run.phase);
+    let task = run.task;
+    let step = run.step;
+    let phase = run.phase;
     match (outcome, step) {
         (Outcome::Attempted { approach }, Step::Attempt { .. }) => {
             pay(turn, id, spent);
@@ -186,7 +188,8 @@ fn turn_step(turn: &Turn<'_>, run: RunId) -> Step {
 /// more already.
 fn repeated(turn: &Turn<'_>, run: RunId, approach: &Approach) -> Option<(Signature, u32, bool)> {
     let task = turn.state.task(turn.state.run(run)?.task)?;
-    let (signature, digest) = (task.retrying?, approach.digest?);
+    let signature = task.retrying?;
+    let digest = approach.digest?;
     let (attempt, failed) = turn.state.signatures().failed_before(signature, digest)?;
     debug_assert_eq!(failed.tried.code.row().class, Class::CodeError);
     Some((signature, attempt, failed.confirmed))

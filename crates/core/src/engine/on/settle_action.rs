@@ -129,7 +129,8 @@ fn probed(
                 turn.decide(Event::MutationSettling { mutation: id, until, said: None }, why);
             }
             None => {
-                let (to, result) = (Reconciled::NotApplied, Arc::from(""));
+                let to = Reconciled::NotApplied;
+                let result = Arc::from("");
                 turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
                 flow::action_settled(turn, id);
             }
@@ -137,7 +138,8 @@ fn probed(
         Outcome::CannotTell { said } => cannot_tell(turn, id, said),
         // The same commit may be pushed to the same ref again, so the outcome need not be known.
         Outcome::Failed { .. } | Outcome::Unknown { .. } if is_push(turn, id) => {
-            let (to, result) = (Reconciled::NotApplied, Arc::from(""));
+            let to = Reconciled::NotApplied;
+            let result = Arc::from("");
             turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
             flow::action_settled(turn, id);
         }
@@ -160,7 +162,8 @@ fn probed(
 /// Drops the pending fault of a task whose action happened. A job's script died all the same.
 fn forgive(turn: &mut Turn<'_>, id: MutationId) {
     let Some(mutation) = turn.state.mutation(id) else { return };
-    let (task, run) = (mutation.task, mutation.run);
+    let task = mutation.task;
+    let run = mutation.run;
     let Some(TaskState::Reconciling { .. }) = turn.state.task(task).map(|task| &task.state) else {
         return;
     };

@@ -24,7 +24,8 @@ fn ring(turn: &mut Turn<'_>, timer: Timer) {
     match timer {
         Timer::Task(id) => {
             if let Some(task) = turn.state.task(id) {
-                let (run, next) = (task.state.run(), task.next);
+                let run = task.state.run();
+                let next = task.next;
                 turn.decide(Event::TaskReady { task: id, run, next }, why);
             }
         }

@@ -88,7 +88,8 @@ fn repeat(
     // A scheduled job repeats it for as long as there is time.
     let why = if task.is_scheduled() { why } else { why.counted(Charge::Transient, count, limit) };
     let nth = count.saturating_sub(1);
-    let (after, at) = (fault.retry_after, fault.resets_at);
+    let after = fault.retry_after;
+    let at = fault.resets_at;
     let until = turn.policy.backoff.until(nth, after, at, turn.now, turn.rng);
     Some((until, why))
 }

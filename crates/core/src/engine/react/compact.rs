@@ -17,7 +17,8 @@ pub(super) fn compact(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     };
     let (id, next) = place;
     let Some(task) = turn.state.task(id) else { return };
-    let (count, limit) = (task.counters.compactions, turn.policy.retry.compactions);
+    let count = task.counters.compactions;
+    let limit = turn.policy.retry.compactions;
     let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Compaction, count, limit);
     if count > limit {
         ask_after(turn, run, fault, counted(Rule::TriesUsedUp));

@@ -28,7 +28,8 @@ pub(in crate::engine) fn only_waits(turn: &Turn<'_>, task: &Task) -> bool {
 /// Ends the firing without success and starts the next one.
 pub(in crate::engine) fn let_next_try(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
-    let (fault, later) = (task.failure.clone(), task.fire_later);
+    let fault = task.failure.clone();
+    let later = task.fire_later;
     let Some(fault) = fault else { return };
     let code = fault.code();
     let why = Why::code(Rule::NextFiringTries, code);
@@ -43,7 +44,8 @@ pub(in crate::engine) fn let_next_try(turn: &mut Turn<'_>, id: TaskId) {
 pub(super) fn tell_when_due(turn: &mut Turn<'_>, id: TaskId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.task(id) else { return };
     let Some(failing) = task.failing else { return };
-    let (own, general) = (&task.spec.overrides, &turn.policy.retry);
+    let own = &task.spec.overrides;
+    let general = &turn.policy.retry;
     let firings = own.alert_firings.unwrap_or(general.alert_firings);
     let span = own.alert_after_ms.unwrap_or(general.alert_after_ms);
     let subject = Subject::Job(id);

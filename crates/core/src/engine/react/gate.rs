@@ -81,7 +81,8 @@ fn has_passed(turn: &Turn<'_>, fault: &Fault) -> bool {
 /// night.
 fn reopens_at(turn: &mut Turn<'_>, key: GateKey, fault: &Fault) -> Time {
     let limited = turn.state.gate(key).map_or(0, |gate| gate.limited);
-    let (policy, now) = (turn.policy, turn.now);
+    let policy = turn.policy;
+    let now = turn.now;
     if has_passed(turn, fault) {
         return now + policy.backoff.wait(limited, turn.rng);
     }

@@ -125,7 +125,8 @@ pub(super) fn react(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 /// Continues the run with `step`. A run that was paused over an action waits for a slot first.
 pub(super) fn take_up(turn: &mut Turn<'_>, id: RunId, step: Step) {
     let Some(run) = turn.state.run(id) else { return };
-    let (task, phase) = (run.task, run.phase);
+    let task = run.task;
+    let phase = run.phase;
     match turn.state.task(task).map(|task| &task.state) {
         Some(TaskState::Reconciling { .. }) => {
             let next = Next { phase, step }.resumed();

@@ -32,7 +32,8 @@ pub(in crate::engine) fn propose_repair(turn: &mut Turn<'_>, run: RunId, branch:
     }
     turn.pause_run(run, Status::PausedApproval, Step::Execute, Some(fault.code()));
     let why = Why::code(Rule::RepairProposed, fault.code());
-    let (subject, kind) = (Subject::Error(fault.signature), QuestionKind::Hands);
+    let subject = Subject::Error(fault.signature);
+    let kind = QuestionKind::Hands;
     let next = Next::EXECUTE;
     ask(turn, Ask { task, run: Some(run), next, subject, kind, fault: Some(&fault), why });
 }

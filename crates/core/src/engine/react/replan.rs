@@ -40,7 +40,8 @@ fn try_another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 /// Records the number of the current try and the reason for another one.
 pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
-    let (signature, code) = (fault.signature, fault.code());
+    let signature = fault.signature;
+    let code = fault.code();
     let attempt = tries(turn, task, signature);
     let limits = turn.policy.limits(code, &task.spec.overrides);
     let why = Why::code(Rule::AnotherApproach, code)
@@ -61,7 +62,8 @@ fn tries(turn: &Turn<'_>, task: &Task, signature: Signature) -> u32 {
 /// Returns the reason why there is no further try, if there is none.
 pub(super) fn tries_used_up(turn: &Turn<'_>, run: RunId, fault: &Fault) -> Option<Why> {
     let task = turn.state.run(run).and_then(|run| turn.state.task(run.task))?;
-    let (signature, code) = (fault.signature, fault.code());
+    let signature = fault.signature;
+    let code = fault.code();
     let limits = turn.policy.limits(code, &task.spec.overrides);
     let count = tries(turn, task, signature);
     let asked_already = turn.state.question_about(Subject::Error(signature)).is_some();
@@ -81,7 +83,8 @@ pub(super) fn tries_used_up(turn: &Turn<'_>, run: RunId, fault: &Fault) -> Optio
 pub(super) fn repair(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let limit = turn.policy.limits(fault.code(), &task.spec.overrides).repairs;
-    let (id, count) = (task.id, task.counters.repairs);
+    let id = task.id;
+    let count = task.counters.repairs;
     let propose = proposes_only(turn, task);
     let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Repair, count, limit);
     if count > limit {

@@ -398,7 +398,8 @@ pub(super) fn of_program(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     };
     let speaks = |line: &Line<'_>| {
         let Some(at) = find_part(line.text, b": ") else { return false };
-        let (name, said) = (&line.text[..at], &line.text[at + 2..]);
+        let name = &line.text[..at];
+        let said = &line.text[at + 2..];
         let named = |b: &u8| b.is_ascii_lowercase() || matches!(b, b'-' | b'_');
         at > 1
             && name.iter().all(named)

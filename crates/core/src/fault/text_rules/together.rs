@@ -23,7 +23,8 @@ pub(super) fn rules() -> impl Iterator<Item = &'static str> {
 /// Offers the meaning of the word combinations in each line.
 pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
     // Rules narrow enough to count beside a phrase that already matched.
-    let (wide, passes) = (best.is_wide(), best.passes());
+    let wide = best.is_wide();
+    let passes = best.passes();
     let asks = best.is(Code::AuthMissing);
     let refused = best.is(Code::ToolAccessDenied);
     let rejects = best.is(Code::AuthInvalid);

@@ -54,7 +54,9 @@ impl<'a> Others<'a> {
         match &self.all[at] {
             Elsewhere { standing: Standing::There, .. } => Ok(()),
             Elsewhere { name, standing: Standing::NotThere { why, way } } => {
-                let (name, why, way) = (name.clone(), why.clone(), way.clone());
+                let name = name.clone();
+                let why = why.clone();
+                let way = way.clone();
                 Err(Wrong::NotThere { name, why, way })
             }
         }

@@ -108,7 +108,9 @@ impl Outline {
             Tag::Item => {
                 self.open = false;
                 if let (Some(numbered), 0) = (self.lists.last(), self.quotes) {
-                    let (list, numbered, depth) = (self.list, *numbered, self.lists.len());
+                    let list = self.list;
+                    let numbered = *numbered;
+                    let depth = self.lists.len();
                     self.around.push(self.items.len());
                     self.items.push(Item { range, check: None, list, numbered, depth });
                 }
@@ -144,7 +146,8 @@ impl Outline {
     fn begin(&mut self, kind: Kind, range: Range<usize>) {
         if self.quotes == 0 {
             let depth = self.lists.len();
-            let (text, first_line_end) = (String::new(), None);
+            let text = String::new();
+            let first_line_end = None;
             self.leaves.push(Leaf { kind, range, depth, text, first_line_end });
             self.open = true;
         }

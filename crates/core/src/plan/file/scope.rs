@@ -21,7 +21,8 @@ pub(super) struct Scope {
 /// Parses the sections of a scope.
 pub(super) fn read(body: &str, leaves: &[(Section, &Leaf)]) -> Scope {
     let mut scope = Scope::default();
-    let (mut last, mut side) = (None, None);
+    let mut last = None;
+    let mut side = None;
     for (section, leaf) in leaves {
         if last != Some(*section) {
             last = Some(*section);

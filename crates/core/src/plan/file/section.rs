@@ -66,7 +66,8 @@ pub(super) struct Sections<'a> {
 impl<'a> Sections<'a> {
     pub(super) fn of(outline: &'a Outline) -> Self {
         let mut sections = Self::default();
-        let (mut now, mut level) = (Section::Other, 0);
+        let mut now = Section::Other;
+        let mut level = 0;
         for leaf in &outline.leaves {
             match leaf.kind {
                 Kind::Heading(deep) if leaf.depth == 0 => {

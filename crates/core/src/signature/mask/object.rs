@@ -102,7 +102,8 @@ impl<'a> Pass<'a, '_> {
             }
         } else {
             let end = memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
-            let (peer, path) = (&rest[..end], &rest[end..]);
+            let peer = &rest[..end];
+            let path = &rest[end..];
             let peer = memchr::memrchr(b'@', peer).map_or(peer, |at| &peer[at + 1..]);
             let host = &peer[..memchr::memrchr(b':', peer).unwrap_or(peer.len())];
             if token::is_ip(host) {

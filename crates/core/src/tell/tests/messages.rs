@@ -15,7 +15,8 @@ fn news(what: Happened) -> News {
 }
 
 fn asked(project: &str, title: &str, code: Option<Code>) -> Message {
-    let (id, titles) = (QuestionId(3), [title]);
+    let id = QuestionId(3);
+    let titles = [title];
     let kind = if code.is_some() { QuestionKind::Hands } else { QuestionKind::Happened };
     let asked =
         Asked { titles: &titles, tasks: 1, ..Asked::new(kind, code, Reason::FirstOccurrence) };
@@ -24,7 +25,8 @@ fn asked(project: &str, title: &str, code: Option<Code>) -> Message {
 
 /// Returns every form, with the given names and code.
 fn all(project: &str, title: &str, code: Code) -> Vec<Message> {
-    let (build, task) = (crate::engine::BuildId(1), crate::engine::TaskId(2));
+    let build = crate::engine::BuildId(1);
+    let task = crate::engine::TaskId(2);
     let tally = Tally { done: 3, not_done: 1, waiting: 2, questions: 2 };
     let failed = news(Happened::TaskFailed(task, code));
     let acted = news(Happened::Acted(crate::engine::MutationId(4)));

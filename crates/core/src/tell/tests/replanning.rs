@@ -44,7 +44,8 @@ fn context(approaches: &[TriedApproach<'static>]) -> Replan<'static> {
 }
 
 fn red(message: &'static str) -> ReplanFailure<'static> {
-    let (code, source) = (Code::ValidationPreCommit, "validate:pre_commit#1");
+    let code = Code::ValidationPreCommit;
+    let source = "validate:pre_commit#1";
     ReplanFailure { code, source, message }
 }
 

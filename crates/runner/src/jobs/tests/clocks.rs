@@ -29,7 +29,8 @@ fn local(time: Time, zone: &TimeZone) -> Zoned {
 
 /// Returns the next times in local time, with their offset from UTC.
 fn next_times(line: &str, rules: &str, after: &str, how_many: usize) -> Vec<String> {
-    let (schedule, zone) = (Schedule::read(line).unwrap(), zone(rules));
+    let schedule = Schedule::read(line).unwrap();
+    let zone = zone(rules);
     let mut times = Vec::new();
     let mut after = at(after);
     for _ in 0..how_many {

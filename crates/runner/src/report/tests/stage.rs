@@ -47,14 +47,17 @@ pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
         started_at: BEGAN,
         ended_at,
     };
-    let (questions, answers, gates) = (Vec::new(), Vec::new(), Vec::new());
+    let questions = Vec::new();
+    let answers = Vec::new();
+    let gates = Vec::new();
     let project = "shop".to_owned();
     Facts { project, build, tasks, questions, answers, gates, at_work: false, now: at(90) }
 }
 
 /// Returns a task that was worked on once, for ten minutes.
 pub(super) fn task(id: u32, title: &str, state: TaskState) -> TaskFacts {
-    let (title, gate) = (title.to_owned(), GateKey(1));
+    let title = title.to_owned();
+    let gate = GateKey(1);
     let spec = TaskSpec { name: format!("n{id}"), title, gate, ..TaskSpec::default() };
     let spent = Amount { money_micros: 310_000, ..Amount::ZERO };
     let moved = TaskChange {

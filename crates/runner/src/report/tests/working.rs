@@ -22,7 +22,8 @@ fn what_was_checked_is_said_and_so_is_what_was_not() {
             put_back: Vec::new(),
         })]
     };
-    let (passed, before) = (CheckVerdict::Passed, CheckVerdict::RedBefore);
+    let passed = CheckVerdict::Passed;
+    let before = CheckVerdict::RedBefore;
     let cases = [
         (vec![], "It is not known what was checked."),
         (gate(vec![]), "Nothing was checked, because no checks are set."),

@@ -96,7 +96,8 @@ impl Failure {
                 "send what your error says as `message`, and the name of its type as `type`",
             ));
         }
-        let (message, origin) = (tail(&said), self.origin.unwrap_or(Origin::Agent));
+        let message = tail(&said);
+        let origin = self.origin.unwrap_or(Origin::Agent);
         let fault = match (code, text_rules::classify(said.as_bytes(), Applies::Everything)) {
             (Some(code), _) => {
                 let fault = Fault::new(Kind::bare(code), source, message);

@@ -235,7 +235,8 @@ impl Wanted {
             Kind::Http => MutationKind::Http,
             Kind::Command => MutationKind::Command,
         };
-        let (key, permanent) = (key.to_owned(), self.scope == Scope::Project);
+        let key = key.to_owned();
+        let permanent = self.scope == Scope::Project;
         Ok(MutationSpec { key, kind, arguments, permanent, ..MutationSpec::default() })
     }
 }

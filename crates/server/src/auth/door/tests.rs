@@ -208,7 +208,8 @@ async fn a_session_that_is_used_is_renewed_when_half_is_over() {
 #[tokio::test]
 async fn while_the_file_of_tokens_cannot_be_read_nobody_is_let_in() {
     let house = House::new();
-    let (good, cookie) = (bearer_of(&house.token), house.session().await);
+    let good = bearer_of(&house.token);
+    let cookie = house.session().await;
     let file = house.folder.path().join("server").join("tokens.json");
     std::fs::write(&file, "{").unwrap();
     for headers in [("authorization", &good), (COOKIE.as_str(), &cookie)] {
@@ -222,8 +223,10 @@ async fn while_the_file_of_tokens_cannot_be_read_nobody_is_let_in() {
 
 #[tokio::test]
 async fn a_cookie_of_another_server_is_no_failure() {
-    let (house, other) = (House::new(), House::new());
-    let (own, foreign) = (house.session().await, other.session().await);
+    let house = House::new();
+    let other = House::new();
+    let own = house.session().await;
+    let foreign = other.session().await;
     for _ in 0..20 {
         assert_eq!(house.get("/it", &[("cookie", &foreign)]).await.status, 303);
     }

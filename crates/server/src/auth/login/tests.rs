@@ -62,7 +62,8 @@ async fn behind_tls_the_cookie_stays_there() {
 #[tokio::test]
 async fn logging_out_ends_the_session_for_everybody_who_has_its_cookie() {
     let house = House::new();
-    let (cookie, other) = (house.session().await, house.session().await);
+    let cookie = house.session().await;
+    let other = house.session().await;
     let csrf = house.get("/it", &[("cookie", &cookie)]).await.text;
     let csrf = csrf.split('|').nth(1).unwrap();
     // Another site cannot log the user out.

@@ -78,7 +78,8 @@ fn a_folder_that_was_open_is_closed() {
 #[test]
 fn one_that_is_made_counts_at_once_in_a_server_that_runs() {
     let (_outer, folder) = folder();
-    let (server, program) = (Tokens::at(&folder), Tokens::at(&folder));
+    let server = Tokens::at(&folder);
+    let program = Tokens::at(&folder);
     server.begin("ada", NOW).unwrap();
     let (entry, token) = program.make(wish(" phone "), NOW).unwrap();
     assert_eq!(server.shown(&token, NOW).unwrap(), Some(entry.clone()));

@@ -76,6 +76,7 @@ pub(crate) fn take(conn: &Connection, project: i64, question: QuestionId) -> rus
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Answer> {
     let guidance: Option<Arc<str>> = row.get(2)?;
-    let (question, decision) = (QuestionId(row.get(0)?), read_shown(row, 1)?);
+    let question = QuestionId(row.get(0)?);
+    let decision = read_shown(row, 1)?;
     Ok(Answer { question, decision, guidance, by: row.get(3)?, at: read_time(row, 4)? })
 }

@@ -50,7 +50,8 @@ impl Written {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?7)
                  ON CONFLICT (project, id) DO NOTHING",
             )?;
-            let (task, spec) = (intended.task, &intended.spec);
+            let task = intended.task;
+            let spec = &intended.spec;
             insert.execute(params![project, self.id, task, run, spec, self.status, intended.at])?;
         }
         let mut update = conn.prepare_cached(

@@ -87,7 +87,8 @@ impl Ended {
             "UPDATE questions SET status = ?3, decision = ?4, guidance = ?5, answered_by = ?6,
                resolved_at = ?7 WHERE project = ?1 AND id = ?2",
         )?;
-        let (guidance, by) = (&self.guidance, &self.by);
+        let guidance = &self.guidance;
+        let by = &self.by;
         update.execute(params![project, id, self.status, self.decision, guidance, by, self.at])?;
         Ok(())
     }

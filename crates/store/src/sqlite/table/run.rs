@@ -64,7 +64,8 @@ impl Written {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0, ?7)
                  ON CONFLICT (project, id) DO NOTHING",
             )?;
-            let (task, retry_of) = (began.task, began.retry_of);
+            let task = began.task;
+            let retry_of = began.retry_of;
             insert.execute(params![project, self.id, task, retry_of, phase, status, began.at])?;
         }
         let mut update = conn.prepare_cached(

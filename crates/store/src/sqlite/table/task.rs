@@ -24,7 +24,8 @@ pub(crate) struct Moved {
 
 impl New {
     pub(crate) fn of(row: &TaskRow) -> serde_json::Result<Self> {
-        let (spec, moved) = (json(&row.spec)?, json(&row.moved)?);
+        let spec = json(&row.spec)?;
+        let moved = json(&row.moved)?;
         Ok(Self { id: row.id.0, build: row.build.0, spec, moved })
     }
 

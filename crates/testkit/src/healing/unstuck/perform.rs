@@ -36,7 +36,8 @@ impl World for Performer {
 
 impl Performer {
     async fn outcome(&self, order: &Order) -> Option<Outcome> {
-        let (site, task) = (&self.site, order.task.name.as_str());
+        let site = &self.site;
+        let task = order.task.name.as_str();
         Some(match order.effect.what {
             Work::Attempt { start } => return self.attempt(order, start).await,
             Work::Check => plain(site.check(task).await),
@@ -65,7 +66,8 @@ impl Performer {
         };
         match self.site.call(task, how).await {
             Err(Failed { fault, approach }) => {
-                let (fault, approach) = (Arc::new(fault), approach.map(Arc::new));
+                let fault = Arc::new(fault);
+                let approach = approach.map(Arc::new);
                 Some(Outcome::Failed { fault, approach })
             }
             Ok(approach) => {

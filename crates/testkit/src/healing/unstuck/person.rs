@@ -76,7 +76,8 @@ impl Person {
         if let Some(code) = read.question.code() {
             read.tasks.iter().for_each(|task| self.site.decided(task, code, decision));
         }
-        let (by, at) = (Arc::from("a person"), self.site.now());
+        let by = Arc::from("a person");
+        let at = self.site.now();
         let answer = Answer { question: id, decision, guidance: None, by, at };
         store.answer(project, answer).await.map_err(|error| Stuck(error.to_string()))?;
         Ok(handle.take_answers().await?)

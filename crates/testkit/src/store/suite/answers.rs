@@ -64,7 +64,8 @@ pub async fn wrong_answers_are_refused(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a")]).await?;
     let id = stage.refused("a").await?;
-    let (store, nobody) = (Arc::clone(&stage.store), QuestionId(99));
+    let store = Arc::clone(&stage.store);
+    let nobody = QuestionId(99);
     let give =
         async |question, decision| store.answer(PROJECT, answer(question, decision, "anna")).await;
     let refused = give(nobody, Decision::SkipFeature).await;

@@ -104,7 +104,8 @@ async fn say(stage: &mut Stage, name: &str, text: &str) -> Checked {
 }
 
 fn said(stage: &mut Stage, name: &str, text: &str, iterations: u32) -> Checked<Batch> {
-    let (task, effect) = (stage.id(name)?, stage.owed(name)?.id);
+    let task = stage.id(name)?;
+    let effect = stage.owed(name)?.id;
     let report = Progress { iterations, ..Progress::default() };
     let mut batch = stage.decided(Command::Progress { effect, report })?;
     batch.checkpoint = Some(Checkpoint { task, conversation: Conversation::new(text)? });

@@ -42,13 +42,16 @@ pub async fn a_held_project_is_refused_by_name(place: &dyn Place) -> Checked {
 pub async fn a_failed_batch_leaves_nothing_behind(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     stage.build(vec![task("a"), task("b")]).await?;
-    let (before, durable) = (Dump::of(&*stage.store, PROJECT).await?, stage.state.clone());
-    let (a, b) = (stage.id("a")?, stage.id("b")?);
+    let before = Dump::of(&*stage.store, PROJECT).await?;
+    let durable = stage.state.clone();
+    let a = stage.id("a")?;
+    let b = stage.id("b")?;
     let mut gap = stage.decided(Command::Skip { task: a })?;
     let last = gap.events.len() - 1;
     gap.events[last].seq += 1;
     let next = stage.decided(Command::Skip { task: b })?;
-    let (first, second) = (stage.journal.append(gap), stage.journal.append(next));
+    let first = stage.journal.append(gap);
+    let second = stage.journal.append(next);
     holds("a batch with a gap is refused", first.durable().await.is_err())?;
     holds("and so is what follows it", second.durable().await.is_err())?;
     let Stage { store, journal, .. } = &mut stage;
@@ -72,7 +75,8 @@ pub async fn a_journal_is_read_in_pages(place: &dyn Place) -> Checked {
     stage.red("a", "one").await?;
     let all = stage.store.events(PROJECT, Page { after: 0, limit: u32::MAX }).await?;
     same("all are there", &(all.len() as u64), &stage.state.seq())?;
-    let (mut after, mut paged) = (0, Vec::new());
+    let mut after = 0;
+    let mut paged = Vec::new();
     loop {
         let page = stage.store.events(PROJECT, Page { after, limit: 3 }).await?;
         holds("a page is no longer than asked for", page.len() <= 3)?;

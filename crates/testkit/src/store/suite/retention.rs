@@ -18,7 +18,8 @@ pub async fn what_is_old_goes(place: &dyn Place) -> Checked {
             stage.settle(name, Outcome::Done).await?;
         }
     }
-    let (before, all) = (stage.now + Span::from_secs(1), stage.state.seq());
+    let before = stage.now + Span::from_secs(1);
+    let all = stage.state.seq();
     same("without snapshots nothing goes", &stage.journal.retain(before).await?, &0)?;
     let first = remember(&mut stage).await?;
     stage.build(vec![task("c")]).await?;

@@ -38,7 +38,8 @@ pub async fn runs_are_remembered(place: &dyn Place) -> Checked {
     stage.red("a", "one").await?;
     let runs = stage.store.runs(PROJECT, stage.id("a")?).await?;
     same("the failure led to a second run", &runs.len(), &2)?;
-    let (first, second) = (&runs[0], &runs[1]);
+    let first = &runs[0];
+    let second = &runs[1];
     same("the first failed", &first.status, &RunStatus::Standing(Status::FailedLogic))?;
     same("when", &first.ended_at, &Some(stage.now))?;
     let fault = first.fault.as_ref().ok_or("its fault is there")?;

@@ -44,7 +44,8 @@ impl Cgroup {
         mounts.lines().find_map(|mount| {
             let (place, kind) = mount.split_once(" - ")?;
             let mut place = place.split(' ').skip(3);
-            let (root, at) = (place.next()?, place.next()?);
+            let root = place.next()?;
+            let at = place.next()?;
             let below = Path::new(within).strip_prefix(root).ok()?;
             kind.starts_with("cgroup2 ").then(|| Path::new(at).join(below))
         })

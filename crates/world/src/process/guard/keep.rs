@@ -219,7 +219,8 @@ impl<'a> Kept<'a> {
     #[expect(clippy::disallowed_methods, reason = "a guard is a program: nobody tells it the time")]
     fn ask_to_end(&mut self, grace: Duration) -> u32 {
         let begun = Instant::now();
-        let (mut known, mut asked) = (self.keepers(), 0);
+        let mut known = self.keepers();
+        let mut asked = 0;
         while self.collect()
             && let Some(left) = grace.checked_sub(begun.elapsed())
             && self.awaited.told_to_end() != Some(Ending::AtOnce)

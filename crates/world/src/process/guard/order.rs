@@ -86,7 +86,8 @@ impl Order {
         let grace_ms = self.grace.as_millis().to_string();
         let inherits = if self.inherits_environment { "inherits" } else { "bare" };
         let changes = self.environment.len().to_string();
-        let (lock, directory) = (self.lock.into(), self.directory.into());
+        let lock = self.lock.into();
+        let directory = self.directory.into();
         [session.into(), grace_ms.into()]
             .into_iter()
             .chain(self.wall.into_words())

@@ -205,7 +205,8 @@ pub const ATTACKS: &[Attack] = &[
         address.is_ok_and(|address| UnixStream::connect_addr(&address).is_ok())
     }),
     attack("mount", "mount a file system", Against::Calls, |_| {
-        let (kind, at) = (c"tmpfs".as_ptr() as usize, c".".as_ptr() as usize);
+        let kind = c"tmpfs".as_ptr() as usize;
+        let at = c".".as_ptr() as usize;
         let mounted = succeeds(libc::SYS_mount, [kind, at, kind, 0, 0]);
         mounted && succeeds(libc::SYS_umount2, [at, libc::MNT_DETACH as usize, 0, 0, 0])
     }),

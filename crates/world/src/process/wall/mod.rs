@@ -233,7 +233,8 @@ mod tests {
     #[test]
     fn the_process_that_puts_a_wall_up_stays_outside() {
         let place = tempfile::tempdir().unwrap();
-        let (inside, outside) = (place.path().join("inside"), place.path().join("outside"));
+        let inside = place.path().join("inside");
+        let outside = place.path().join("outside");
         let secret = place.path().join("secret");
         fs::write(&secret, "x").unwrap();
         let wall = Wall {

@@ -41,7 +41,8 @@ impl AnthropicApi {
         let gate = gate(NAME, base_url, settings.credential.as_ref());
         let is_token = settings.variable.as_deref() == Some(TOKEN);
         let key = if is_token { ("authorization", "Bearer ") } else { VENDOR.key };
-        let (model, vendor) = (settings.model.clone(), Vendor { key, ..VENDOR });
+        let model = settings.model.clone();
+        let vendor = Vendor { key, ..VENDOR };
         Self { model, gate, service: Service::new(settings, &vendor) }
     }
 

@@ -147,7 +147,8 @@ impl Stream {
         match &*block.kind {
             "text" if own => Some(Activity::Said { text: shown(&block.text?) }),
             "tool_use" => {
-                let (call, name) = (block.id?.into_owned(), block.name?.into_owned());
+                let call = block.id?.into_owned();
+                let name = block.name?.into_owned();
                 self.calls.began(&call);
                 let input = clip(block.input.map_or("{}", |input| input.get()), INPUT_BYTES_MAX);
                 Some(Activity::Called { call, tool: tools::kind(&name), name, input })

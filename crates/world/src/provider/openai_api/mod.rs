@@ -86,7 +86,8 @@ impl Model for OpenAiApi {
         request: Request<'_>,
         stop: &CancellationToken,
     ) -> Option<Result<Turn, Failure>> {
-        let (model, effort) = (&self.model, self.effort.as_deref());
+        let model = &self.model;
+        let effort = self.effort.as_deref();
         match self.dialect {
             Dialect::Responses => {
                 let body = http::body(&responses::wire::Ask::new(model, request, effort));

@@ -81,7 +81,8 @@ impl Run {
             Ok(process) => process,
             Err(fault) => return Closed::NotStarted(Box::new(fault)),
         };
-        let (now, complaint) = (Instant::now(), Kept::within(complaint_bytes_max));
+        let now = Instant::now();
+        let complaint = Kept::within(complaint_bytes_max);
         let talk = Talk {
             heard: Heard { reply: conversation.open(), ..Heard::default() },
             conversation,
@@ -155,7 +156,8 @@ impl Talk<'_> {
         stop: CancellationToken,
     ) -> Closed {
         tokio::pin!(waiting);
-        let (mut chunk, mut aside) = (vec![0; CHUNK_BYTES], vec![0; ASIDE_BYTES]);
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut aside = vec![0; ASIDE_BYTES];
         while self.goes_on() {
             self.close_stdin();
             let due = self.due();
@@ -234,8 +236,10 @@ impl Talk<'_> {
     /// Handles a read from the standard output; no bytes mean the end of the stream.
     fn on_read(&mut self, bytes: &[u8]) {
         self.last_sign = Instant::now();
-        let (conversation, heard) = (&mut *self.conversation, &mut self.heard);
-        let (any_line, first) = (&mut self.any_line, &mut self.first);
+        let conversation = &mut *self.conversation;
+        let heard = &mut self.heard;
+        let any_line = &mut self.any_line;
+        let first = &mut self.first;
         let each = |line: &[u8]| {
             if !line.trim_ascii().is_empty() {
                 *any_line = true;

@@ -19,7 +19,8 @@ impl Lines {
     /// Takes the next chunk and calls `each` with every line that it completes.
     pub fn push(&mut self, mut chunk: &[u8], mut each: impl FnMut(&[u8])) {
         while let Some(end) = memchr(b'\n', chunk) {
-            let (line, rest) = (&chunk[..end], &chunk[end + 1..]);
+            let line = &chunk[..end];
+            let rest = &chunk[end + 1..];
             chunk = rest;
             if self.begun.is_empty() && !self.skipping {
                 each(line);
@@ -61,7 +62,8 @@ mod tests {
     use super::*;
 
     fn lines(chunks: impl IntoIterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
-        let (mut reader, mut found) = (Lines::default(), Vec::new());
+        let mut reader = Lines::default();
+        let mut found = Vec::new();
         for chunk in chunks {
             reader.push(&chunk, |line| found.push(line.to_vec()));
         }
@@ -82,7 +84,8 @@ mod tests {
     #[test]
     fn a_line_without_an_end_takes_no_memory_and_the_next_one_is_read() {
         const MEGABYTE: usize = 1 << 20;
-        let (mut reader, mut found) = (Lines::default(), Vec::new());
+        let mut reader = Lines::default();
+        let mut found = Vec::new();
         for _ in 0..100 {
             reader.push(&vec![b'x'; MEGABYTE], |_| panic!("a line"));
             assert!(reader.begun.capacity() <= 2 * LINE_BYTES_MAX);

@@ -222,7 +222,8 @@ impl Acting<'_> {
     }
 
     async fn called(&self, number: u32, tool: ToolKind, name: &str, input: &str) {
-        let (name, input) = (name.to_owned(), input.to_owned());
+        let name = name.to_owned();
+        let input = input.to_owned();
         self.tell(Activity::Called { call: number.to_string(), tool, name, input }).await;
     }
 

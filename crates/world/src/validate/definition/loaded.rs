@@ -63,7 +63,8 @@ pub(super) fn by_settings(text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for key in KEYS {
         for (at, _) in text.match_indices(key) {
-            let (before, after) = (&text[..at], &text[at + key.len()..]);
+            let before = &text[..at];
+            let after = &text[at + key.len()..];
             let after = after.trim_start_matches(['"', '\'']).trim_start();
             let value = after.strip_prefix([':', '=']).unwrap_or_default().trim_start_matches(' ');
             if !before.ends_with(is_part) && !value.is_empty() {

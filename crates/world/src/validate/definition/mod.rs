@@ -350,7 +350,8 @@ pub(super) fn scripts_run(commands: &[String]) -> Vec<(&'static str, String)> {
 /// base.
 pub(super) fn scripts_differ(script: &str, base: &[u8], now: &[u8]) -> bool {
     let read = |bytes: &[u8]| -> Value { serde_json::from_slice(bytes).unwrap_or_default() };
-    let (base, now) = (read(base), read(now));
+    let base = read(base);
+    let now = read(now);
     if RUNNERS.iter().any(|runner| base[runner] != now[runner]) {
         return true;
     }

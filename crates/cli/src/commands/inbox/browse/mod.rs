@@ -65,7 +65,8 @@ fn end(mut screen: Screen, exit: Exit) -> Result<Exit, Error> {
 /// Returns the open questions, and whether there is a holder.
 async fn waiting(desk: &Desk<'_>) -> Result<(Vec<Card>, bool), Error> {
     let held = project::current_holder(&desk.project).await.is_some();
-    let (mut cards, unfolded) = (Vec::new(), desk.shows_evidence());
+    let mut cards = Vec::new();
+    let unfolded = desk.shows_evidence();
     for asked in desk.questions(Some(QuestionStatus::Pending)).await? {
         if asked.is_open() {
             let name = desk.project.name();

@@ -8,7 +8,8 @@ use super::view::picture;
 use crate::render::screen::{Key, Size};
 
 fn choice(decision: Decision, label: &str, leads_to: &str, recommended: bool) -> Choice {
-    let (label, leads_to) = (label.to_owned(), leads_to.to_owned());
+    let label = label.to_owned();
+    let leads_to = leads_to.to_owned();
     Choice { decision, label, leads_to, guidance: None, recommended }
 }
 

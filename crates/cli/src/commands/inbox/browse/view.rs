@@ -141,7 +141,8 @@ impl Sheet {
         }
         self.lines.push(String::new());
         self.text(0, "Your words, which go to the agent as they are:");
-        let (room, begin) = (self.columns - 2, self.lines.len());
+        let room = self.columns - 2;
+        let begin = self.lines.len();
         let chars: Vec<char> = line.text().chars().collect();
         let rows = chars.len() / room + 1;
         for row in 0..rows {
@@ -200,7 +201,8 @@ impl Sheet {
 
     /// Returns the lines at the bottom: the note, and the keys.
     fn foot(&self, board: &Board, keys: &str) -> Vec<String> {
-        let (dim, strong) = (style::DIM, style::STRONG);
+        let dim = style::DIM;
+        let strong = style::STRONG;
         let mut lines = vec![String::new()];
         if let Some(note) = board.note {
             let note = self.wrapped(note, 0);

@@ -29,7 +29,8 @@ pub(super) async fn all(
     let find = || find_rows(store.as_ref(), project.name());
     let known = find().await?;
     let is_new = |spec: &&TaskSpec| known.get(&spec.name).is_none_or(|row| *row.spec != **spec);
-    let (decider, mut asked) = (seat.decider(), JoinSet::new());
+    let decider = seat.decider();
+    let mut asked = JoinSet::new();
     for spec in ready.specs().filter(is_new) {
         if asked.len() >= ASKED_MAX {
             defined(asked.join_next().await)?;

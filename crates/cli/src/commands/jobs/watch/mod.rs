@@ -140,7 +140,8 @@ impl<'a> Watch<'a> {
     ) -> Result<(), Error> {
         let mut round = self.begin(seat).await?;
         let teller = Teller::new(self.say.saying(), Arc::clone(self.store), self.project);
-        let (decider, mut asked) = (seat.decider(), JoinSet::new());
+        let decider = seat.decider();
+        let mut asked = JoinSet::new();
         loop {
             tokio::select! {
                 biased;

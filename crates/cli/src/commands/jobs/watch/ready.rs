@@ -89,7 +89,8 @@ impl Ready {
 
     /// Returns the differences from earlier jobs.
     pub(super) fn since(&self, before: &Self) -> Difference {
-        let (now, then) = (&self.jobs, &before.jobs);
+        let now = &self.jobs;
+        let then = &before.jobs;
         let names = |of: &mut dyn Iterator<Item = &String>| of.cloned().collect();
         let differs = |name: &&String| then.get(*name).is_some_and(|was| was.job != now[*name].job);
         Difference {

@@ -136,7 +136,9 @@ fn counts_failures(line: &[u8]) -> bool {
     ];
     let words = line.split(|b| !b.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let (mut before, mut previous): (&[u8], &[u8]) = (b"", b"");
-    let (mut failures, mut tests, mut seen) = (false, false, 0);
+    let mut failures = false;
+    let mut tests = false;
+    let mut seen = 0;
     for word in words.take(WORDS_MAX) {
         let is = |known: &&[u8]| word.eq_ignore_ascii_case(known);
         let was = |known: &&[u8]| previous.eq_ignore_ascii_case(known);
