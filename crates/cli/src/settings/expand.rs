@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(is("${B}"), "${A}", "what a variable holds is not looked at again");
         assert_eq!(is("$${A} and ${A}"), "${A} and one");
         let wrong = |text: &str| put_in(text).unwrap_err();
-        assert_eq!(wrong("${NOBODY}"), Unusable::Unset("NOBODY".to_owned()));
-        assert_eq!(wrong("${NOBODY}").code(), Code::ConfigEnvVarMissing);
+        assert_eq!(wrong("${NOT_SET}"), Unusable::Unset("NOT_SET".to_owned()));
+        assert_eq!(wrong("${NOT_SET}").code(), Code::ConfigEnvVarMissing);
         assert_eq!(wrong("${A"), Unusable::Open);
         assert_eq!(wrong("${A B}"), Unusable::Name("A B".to_owned()));
         assert_eq!(wrong("${}"), Unusable::Name(String::new()));

@@ -96,7 +96,7 @@ mod tests {
 
     // TX16, B9
     #[test]
-    fn what_lets_somebody_in_is_not_shown() {
+    fn secrets_of_a_channel_are_not_shown() {
         let text = "kind = \"webhook\"\nurl = \"https://canary.example\"\nsecret = \"canary\"\n";
         let notify: Notify = toml::from_str(text).unwrap();
         let shown = toml::to_string(&notify).unwrap();
@@ -106,7 +106,7 @@ mod tests {
 
     // TX16
     #[test]
-    fn what_lets_somebody_in_is_a_secret_and_a_plain_address_is_none() {
+    fn a_key_in_an_address_is_a_secret_and_a_plain_address_is_none() {
         let secrets = |text: &str| -> Vec<String> {
             let notify: Notify = toml::from_str(text).unwrap();
             notify.secrets().map(str::to_owned).collect()

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_set_is_what_the_engine_starts_from() {
+    fn unset_settings_are_the_defaults_of_the_engine() {
         assert_eq!(Settings::default().policy(), Ok(Policy::default()));
     }
 

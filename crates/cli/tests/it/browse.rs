@@ -51,7 +51,7 @@ fn questions_are_answered_one_after_the_other() {
     assert_eq!(&*second.by, "ada");
 }
 
-// B18: whoever is at work acts on it at once.
+// B18: the process at work acts on it at once.
 #[test]
 fn the_last_answer_ends_it_and_is_taken_up_at_once() {
     let (shop, night) = Shop::after_a_night();

@@ -17,7 +17,7 @@ const BUILD: BuildId = BuildId(0);
 const DONE: Place = Place { build: BUILD, task: TaskId(0) };
 const CHANGED: Place = Place { build: BUILD, task: TaskId(1) };
 
-/// A build that is over, with a worktree that nobody worked in and one with a change.
+/// A build that is over, with one unchanged worktree and one with a change.
 struct Left(Shop);
 
 impl Left {
@@ -96,7 +96,7 @@ impl Left {
     }
 }
 
-/// How much a file takes depends on the disk.
+/// The output without numbers: the space that a file takes depends on the disk.
 fn page(ran: &Ran) -> String {
     let line = |line: &str| {
         let words =
@@ -159,7 +159,7 @@ fn a_branch_stays_until_the_person_has_it() {
 }
 
 #[test]
-fn while_somebody_is_at_work_nothing_goes() {
+fn while_a_process_is_at_work_nothing_goes() {
     let left = Left::new();
     let night = left.0.hold();
     let ran = left.clean(&["--yes"]);

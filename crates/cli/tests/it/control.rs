@@ -35,20 +35,20 @@ impl Shop {
         rows.into_iter().find(|row| row.id == id).unwrap()
     }
 
-    /// It says this and ends well.
+    /// Runs the program, which says this and ends well.
     fn says(&self, args: &[&str], said: &str) {
         let ran = self.unstuck(args);
         assert_eq!((ran.exit, ran.stdout.trim_end()), (0, said), "{ran}");
     }
 
-    /// It refuses, and says why and what to do instead.
+    /// Runs the program, which refuses. Returns the reason and the hint that it gives.
     fn refuses(&self, args: &[&str]) -> String {
         let ran = self.unstuck(args);
         assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""), "{ran}");
         format!("$ unstuck {}\n{}", args.join(" "), ran.stderr)
     }
 
-    /// What is in memory of whoever is at work.
+    /// Checks the state in the memory of the process at work.
     fn sees(&self, night: &Night, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
         assert!(self.runtime.block_on(night.handle.look(wanted)).unwrap());
     }
@@ -99,7 +99,7 @@ fn help_of_each() {
 
 // B18
 #[test]
-fn a_build_is_paused_while_somebody_is_at_work() {
+fn a_build_is_paused_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     shop.says(&["pause"], "Build b0 is paused. `unstuck resume` lets it go on.");
     shop.sees(&night, |state| {
@@ -113,7 +113,7 @@ fn a_build_is_paused_while_somebody_is_at_work() {
 
 // B18
 #[test]
-fn a_build_is_paused_while_nobody_is_at_work() {
+fn a_build_is_paused_while_no_process_is_at_work() {
     let shop = Shop::left_alone();
     shop.says(&["pause", "b0"], "Build b0 is paused. `unstuck resume` lets it go on.");
     assert!(matches!(shop.build_state(), BuildState::Paused { .. }));
@@ -135,7 +135,7 @@ fn as_json_they_give_the_events() {
 }
 
 #[test]
-fn a_build_is_cancelled_only_when_somebody_agreed() {
+fn a_build_is_cancelled_only_with_consent() {
     let shop = Shop::left_alone();
     let asked = shop.refuses(&["cancel"]);
     assert!(matches!(shop.build_state(), BuildState::Running));
@@ -157,7 +157,7 @@ fn a_build_is_cancelled_only_when_somebody_agreed() {
 
 // B18
 #[test]
-fn a_build_is_cancelled_while_somebody_is_at_work() {
+fn a_build_is_cancelled_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     let ran = shop.unstuck(&["cancel", "-y"]);
     assert_eq!(ran.exit, 0, "{ran}");
@@ -263,9 +263,9 @@ fn what_needs_a_task_goes_and_comes_with_it() {
     shop.let_go(night);
 }
 
-// B18: whoever decides, the refusal is the same.
+// B18: the holder and a command without a holder refuse with the same words.
 #[test]
-fn what_does_not_fit_is_refused_alike_by_whoever_decides() {
+fn what_does_not_fit_is_refused_alike_with_and_without_a_holder() {
     let (shop, night) = Shop::after_a_night();
     shop.says(&["pause"], "Build b0 is paused. `unstuck resume` lets it go on.");
     let alive = shop.refuses(&["pause"]);

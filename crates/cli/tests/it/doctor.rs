@@ -31,7 +31,7 @@ fn ready() -> Place {
     place
 }
 
-/// What it says, without what differs from machine to machine.
+/// The output, without the parts that differ from machine to machine.
 fn page(place: &Place, ran: &Ran) -> String {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
@@ -46,7 +46,7 @@ fn page(place: &Place, ran: &Ran) -> String {
     place.steady(&ran.to_string().lines().map(line).collect::<String>())
 }
 
-/// What it says about one thing.
+/// The findings about one subject.
 fn about(report: &Value, about: &str) -> Vec<Value> {
     let findings = report["findings"].as_array().unwrap();
     findings.iter().filter(|finding| finding["about"] == about).cloned().collect()
@@ -85,7 +85,7 @@ fn where_nothing_is_set_up_everything_that_is_missing_is_named_at_once() {
 }
 
 #[test]
-fn an_agent_that_nobody_logged_in_to_is_a_matter_of_credentials() {
+fn an_agent_without_a_login_is_a_matter_of_credentials() {
     let place = ready();
     fs::remove_file(place.home(".claude/.credentials.json")).unwrap();
     let (bad, exit) = in_the_way(&place);
@@ -94,7 +94,7 @@ fn an_agent_that_nobody_logged_in_to_is_a_matter_of_credentials() {
 }
 
 #[test]
-fn a_model_behind_an_api_needs_its_key_and_the_key_is_told_to_nobody() {
+fn a_model_behind_an_api_needs_its_key_and_the_key_is_not_shown() {
     let place = ready();
     place.write("unstuck.toml", "[agent]\nprovider = \"anthropic-api\"\nmodel = \"some-model\"\n");
     let (bad, exit) = in_the_way(&place);
@@ -144,8 +144,8 @@ fn everything_that_is_wrong_with_the_settings_is_told_with_its_code_and_place() 
     insta::assert_snapshot!(page(&place, &ran));
     let cases = [
         ("[run\n", "CONFIG_PARSE_ERROR", "unstuck.toml:1:"),
-        ("[agent]\nmodel = \"${NOBODY_SET}\"\n", "CONFIG_ENV_VAR_MISSING", "NOBODY_SET"),
-        ("[agent]\nmodel = \"${NOBODY_SET}\"\n", "CONFIG_ENV_VAR_MISSING", "agent.model"),
+        ("[agent]\nmodel = \"${NOT_SET}\"\n", "CONFIG_ENV_VAR_MISSING", "NOT_SET"),
+        ("[agent]\nmodel = \"${NOT_SET}\"\n", "CONFIG_ENV_VAR_MISSING", "agent.model"),
         ("[run]\njobs = \"many\"\n", "CONFIG_INVALID", "unstuck.toml:2:"),
         ("[validate]\nprotect = [\"a[\"]\n", "CONFIG_INVALID", "validate.protect"),
         ("[scope]\nforbidden = [\"a[\"]\n", "CONFIG_INVALID", "a["),
@@ -258,7 +258,7 @@ fn what_a_worktree_could_not_have_is_told() {
 }
 
 #[test]
-fn whoever_holds_the_project_is_named_and_not_disturbed() {
+fn the_holder_of_the_project_is_named_and_not_disturbed() {
     let (shop, night) = Shop::after_a_night();
     // Something is written down by a clock that is ahead of this machine's.
     shop.clock.set(SystemClock.now() + Span::from_hours(5));

@@ -37,7 +37,7 @@ fn scripts_say_what_they_fail_of_in_every_language() {
         let ran = exec();
         assert_eq!(ran.status.code(), Some(0), "{script}: {}", text(&ran.stderr));
         assert_eq!(text(&ran.stdout).trim(), "logged in with 4 bytes");
-        // On its own it ends in the same way, and nobody is told.
+        // On its own it ends in the same way, and no person is told.
         fs::remove_file(stage.path("token")).unwrap();
         let mut alone = Command::new(program);
         let own = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent().unwrap().display().to_string();
@@ -46,7 +46,7 @@ fn scripts_say_what_they_fail_of_in_every_language() {
     }
 }
 
-/// Where Python and Node are on this machine.
+/// The folders of Python and Node on this machine.
 fn tools() -> String {
     std::env::var_os("PATH").unwrap().into_string().unwrap()
 }

@@ -46,7 +46,7 @@ fn one_code_as_json_says_all_that_is_decided_about_it() {
 }
 
 #[test]
-fn where_nobody_is_asked_the_field_is_absent() {
+fn where_no_person_is_asked_the_field_is_absent() {
     let ran = unstuck(&["explain", "GIT_PUSH_FAILED", "--json"]);
     let json: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(json.get("asks"), None);

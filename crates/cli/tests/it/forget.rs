@@ -26,7 +26,7 @@ fn one_error_is_forgotten_by_its_name() {
 }
 
 #[test]
-fn all_errors_are_forgotten_while_somebody_is_at_work() {
+fn all_errors_are_forgotten_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     assert_ne!(shop.charged(), Vec::<String>::new());
     let ran = shop.unstuck(&["forget", "--all"]);

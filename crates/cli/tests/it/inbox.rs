@@ -58,7 +58,7 @@ fn a_question_is_shown_in_full() {
 }
 
 #[test]
-fn an_answer_is_taken_up_at_once_while_somebody_is_at_work() {
+fn an_answer_is_taken_up_at_once_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     let ran = shop.unstuck(&["inbox", "answer", "2", "it-happened", "--guidance", "I looked"]);
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, "Answered. It goes on.\n"), "{}", ran.stderr);
@@ -70,7 +70,7 @@ fn an_answer_is_taken_up_at_once_while_somebody_is_at_work() {
 
 // B6
 #[test]
-fn an_answer_given_while_nobody_runs_is_taken_up_at_the_next_start() {
+fn an_answer_given_while_no_process_runs_is_taken_up_at_the_next_start() {
     let shop = Shop::left_alone();
     let ran = shop.unstuck(&["inbox", "answer", "0", "skip_feature"]);
     let said = "Answered. It is taken up at the next start.\n";
@@ -87,7 +87,7 @@ fn an_answer_given_while_nobody_runs_is_taken_up_at_the_next_start() {
     assert_eq!((&row["answered_by"], &row["decision"]), (&"ada".into(), &"skip_feature".into()));
 }
 
-// B6: nobody is asked again for what they said.
+// B6: a person is not asked again for an answer that they gave.
 #[test]
 fn an_answer_that_waits_to_be_taken_up_is_shown_as_one() {
     let shop = Shop::left_alone();
@@ -169,12 +169,12 @@ fn whether_it_happened_is_looked_up_again_and_the_question_withdrawn() {
 }
 
 #[test]
-fn while_somebody_is_at_work_they_look_it_up_at_once() {
+fn a_process_at_work_looks_it_up_at_once() {
     let (shop, night) = Shop::after_a_night();
     let ran = shop.unstuck(&["inbox", "check", "2"]);
     assert_eq!(ran.exit, 0, "{ran}");
     assert!(ran.stdout.starts_with("It is being looked up again."), "{ran}");
-    // Nobody can tell this time either, so it is asked again.
+    // This look-up cannot tell either, so it is asked again.
     shop.until(&night, |state| state.question(QuestionId(3)).is_some());
     shop.let_go(night);
 }

@@ -10,7 +10,7 @@ fn help_of_init() {
     insta::assert_snapshot!(unstuck(&["init", "--help"]));
 }
 
-/// What it found of each kind.
+/// The findings of `init`, by kind.
 fn found(place: &Place) -> Value {
     let ran = place.unstuck(&["init", "--json"]);
     assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""), "{ran}");
@@ -254,7 +254,7 @@ fn what_tools_leave_is_ignored_from_then_on_and_that_is_said() {
     assert_eq!(new.read(".gitignore").matches("__pycache__/").count(), 1);
 }
 
-/// What a run of the scripted agent comes to with the settings that `init` writes.
+/// Runs the scripted agent with the settings that `init` writes.
 fn night(place: &Place, attempt: &str) -> crate::program::Ran {
     assert_eq!(place.unstuck(&["init"]).exit, 0);
     place.write("agent.toml", &format!("[[attempt]]\nsteps = [{attempt}]\n"));
@@ -363,7 +363,7 @@ fn what_it_wrote_is_what_a_run_goes_by() {
         (".gitignore", "/target\n"),
         ("tests/page.rs", "as it was\n"),
     ]);
-    // The check of this project: a page, and tests that nobody touched.
+    // The check of this project: a page, and tests that the agent did not touch.
     place.program(
         "cargo",
         "[ \"$1\" = fetch ] || read page < page.txt && read test < tests/page.rs && [ \"$test\" = 'as it was' ]",

@@ -159,7 +159,7 @@ fn what_is_not_committed_is_never_touched() {
     let in_the_way = here.refused(&["--rebase"]);
     assert_eq!(fs::read_to_string(here.path("notes.md")).unwrap(), "my own notes\n");
     fs::remove_file(here.path("notes.md")).unwrap();
-    fs::write(here.path("mine.md"), "in nobody's way\n").unwrap();
+    fs::write(here.path("mine.md"), "not in the way\n").unwrap();
     assert_eq!(here.land(&["--merge"]).exit, 0);
     insta::assert_snapshot!("not_touched", [uncommitted, in_the_way].join("\n"));
 }

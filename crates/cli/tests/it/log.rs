@@ -92,7 +92,7 @@ fn positions_have_no_gap_and_a_part_can_be_had() {
     assert_eq!(from(&["--after", &newest.to_string()]), Vec::<u64>::new());
 }
 
-/// What a program from long ago knows of an event.
+/// The fields of an event that a program from long ago knows.
 #[derive(Deserialize)]
 struct Known {
     seq: u64,
@@ -121,7 +121,7 @@ fn where_nothing_happened_nothing_is_written() {
 }
 
 #[test]
-fn what_happens_is_told_once_each_while_somebody_is_at_work() {
+fn what_happens_is_told_once_each_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     let before = shop.newest();
     let mut following = Following::new(&shop, &["--json", "--after", "0"]);
@@ -138,7 +138,7 @@ fn what_happens_is_told_once_each_while_somebody_is_at_work() {
 }
 
 #[test]
-fn whoever_takes_the_project_up_later_is_found() {
+fn a_process_that_takes_the_project_up_later_is_found() {
     let shop = Shop::left_alone();
     let before = shop.newest();
     let mut following = Following::new(&shop, &["--json", "-n", "1"]);

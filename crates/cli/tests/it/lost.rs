@@ -25,7 +25,7 @@ fn log(place: &Place) -> std::path::PathBuf {
     place.path(&format!("{DATABASE}-wal"))
 }
 
-/// What `rm state.db*` takes.
+/// Removes the files that `rm state.db*` removes.
 fn remove_all_named_after_it(place: &Place) {
     for entry in fs::read_dir(place.path(".unstuck")).unwrap() {
         let entry = entry.unwrap();
@@ -61,7 +61,7 @@ fn no_action_is_performed_again_because_its_record_is_lost() {
         assert_eq!(place.read("acts"), "first\nsecond\n", "{again}");
         assert_eq!(again.exit, 70, "{again}");
         assert!(again.stderr.contains("unstuck store accept-loss"), "{again}");
-        // Whoever only looks is told as well.
+        // Commands that only read tell it as well.
         for look in [&["status"][..], &["inbox"], &["store", "verify"], &["log"]] {
             let looked = place.unstuck(look);
             assert_eq!(looked.exit, 70, "{look:?}: {looked}");

@@ -15,7 +15,7 @@ use unstuck_store::{SqliteStore, Store};
 const SIGKILL: i32 = 9;
 /// Nights that are played at the same time.
 const AT_ONCE: usize = 4;
-/// How far the places are apart unless somebody asks for more of them.
+/// The distance of the places, unless `UNSTUCK_KILL_EVERY` asks for another.
 const EVERY: u64 = 16;
 
 /// Plays a night in a folder, from wherever it was cut short there.
@@ -28,14 +28,14 @@ fn play(folder: &Path, crash_at: Option<u64>) -> ExitStatus {
     night.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).status().unwrap()
 }
 
-/// What a night comes to: everything but ids, times and chains of runs.
+/// The result of a night: everything but ids, times and chains of runs.
 #[derive(Debug, PartialEq)]
 struct Morning {
     tasks: BTreeMap<String, String>,
     questions: Vec<(String, QuestionStatus)>,
     /// Tries that still count.
     tries: BTreeMap<String, u32>,
-    /// What was done to the world, in the order of its names: each at most once.
+    /// The actions that were done, in the order of their names: each at most once.
     applied: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ fn applied(shop: &Path) -> Vec<String> {
     applied
 }
 
-#[expect(clippy::disallowed_methods, reason = "whoever runs the tests asks for more of them")]
+#[expect(clippy::disallowed_methods, reason = "a caller of the tests may ask for more of them")]
 fn every() -> u64 {
     let asked = std::env::var("UNSTUCK_KILL_EVERY").ok();
     asked.map_or(EVERY, |every| every.parse().unwrap())

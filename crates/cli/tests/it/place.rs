@@ -1,4 +1,4 @@
-//! A folder that somebody works in, on a machine that has git, a shell, and what a test puts there.
+//! A folder that a person works in, on a machine that has git, a shell, and what a test puts there.
 
 use std::env;
 use std::fs::{self, Permissions};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::program::{Ran, command, ran};
 
-/// What the program and git themselves need.
+/// The programs that Unstuck and git themselves need.
 const PROGRAMS: [&str; 2] = ["git", "sh"];
 
 pub(crate) struct Place {
@@ -80,7 +80,7 @@ impl Place {
         fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// An agent program that is installed and that somebody logged in to.
+    /// Installs an agent program, with a login.
     pub(crate) fn has_agent(&self) {
         self.program("claude", "echo '1.2.3 (Claude Code)'");
         write(&self.home(".claude/.credentials.json"), "{}");
@@ -111,7 +111,7 @@ impl Place {
         ran(self.command(args).output().unwrap())
     }
 
-    /// What it writes as JSON, whatever it ends with.
+    /// The JSON that the program writes, with any exit status.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let ran = self.unstuck(args);
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"))

@@ -113,7 +113,7 @@ fn without_a_token_nothing_is_sent_and_a_wrong_one_is_told() {
     let ran = here.land(&[]);
     assert_eq!(ran.exit, 77, "{ran}");
     assert!(ran.stderr.contains("AUTH_INVALID") && ran.stderr.contains("hint:"), "{ran}");
-    // Nobody is asked: whoever asked for it has the answer.
+    // No question is asked: the caller has the answer.
     assert!(here.stage.questions().is_empty());
 }
 
@@ -174,7 +174,7 @@ fn a_red_check_before_the_pull_request_is_mended_by_the_agent() {
 }
 
 #[test]
-fn where_nobody_knows_of_pull_requests_it_says_what_to_set() {
+fn without_a_service_for_pull_requests_it_says_what_to_set() {
     let here = Landing::new(Mood::Well);
     let settings = std::fs::read_to_string(here.stage.path("unstuck.toml")).unwrap();
     let without = settings.split("[github]").next().unwrap();
@@ -211,9 +211,9 @@ fn a_run_opens_it_by_itself_where_the_settings_say_so() {
     assert_eq!(here.github.pulls().len(), 2);
 }
 
-// Whoever holds the project decides; the pull request is opened by whoever wants it.
+// The holder of the project decides; the caller opens the pull request.
 #[test]
-fn it_is_opened_beside_somebody_who_holds_the_project() {
+fn it_is_opened_beside_a_holder_of_the_project() {
     let here = Landing::new(Mood::Well);
     for fifo in ["up", "go"] {
         let fifo = here.stage.path(&format!(".unstuck/{fifo}"));

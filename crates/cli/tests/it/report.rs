@@ -158,7 +158,7 @@ fn a_file_becomes_what_its_name_says() {
 }
 
 #[test]
-fn so_far_while_somebody_is_at_work() {
+fn so_far_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     let ran = shop.unstuck(&["report", "--all"]);
     shop.let_go(night);
@@ -194,7 +194,7 @@ fn endless(shop: &Shop) -> crate::shop::Night {
     night
 }
 
-/// What the report says of a build that a command put an end to, or held up.
+/// The report of a build that a command put an end to, or held up.
 fn after(end: Command) -> String {
     let shop = Shop::new();
     let night = endless(&shop);

@@ -25,7 +25,7 @@ impl Schema {
         Self(serde_json::from_str(&unstuck(&["schema", "events"]).stdout).unwrap())
     }
 
-    /// Why a line does not fit; nothing where it does.
+    /// The reason that a line does not fit; none where it fits.
     fn wrong(&self, line: &Value) -> Option<String> {
         self.whole(&self.0, line).err()
     }
@@ -96,7 +96,7 @@ impl Schema {
                     .map(|known| known.into_iter().flatten().collect())
             }
             silent if SILENT.contains(&silent) => Ok(Known::new()),
-            other => panic!("the schema says {other}, which nobody here understands"),
+            other => panic!("the schema says {other}, which this test does not understand"),
         }
     }
 

@@ -91,7 +91,7 @@ impl Shop {
     }
 
     /// A project after an eventful night: a task is done, one needed two ways, one waits for a key
-    /// and one for a hint, of one nobody knows if it happened, one still runs and a job waits.
+    /// and one for a hint, of one it is unknown if it happened, one still runs and a job waits.
     pub(crate) fn after_a_night() -> (Self, Night) {
         let shop = Self::new();
         let night = shop.hold();
@@ -99,7 +99,7 @@ impl Shop {
         (shop, night)
     }
 
-    /// The same, and whoever was at work let go of it.
+    /// The same, and the process at work let go of it.
     pub(crate) fn left_alone() -> Self {
         let (shop, night) = Self::after_a_night();
         shop.let_go(night);
@@ -202,7 +202,7 @@ impl Shop {
         ran(self.command(args).output().unwrap())
     }
 
-    /// What it writes as JSON, without the times.
+    /// The JSON that the program writes, without the times.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let ran = self.unstuck(args);
         assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
@@ -219,7 +219,7 @@ impl Shop {
     }
 }
 
-/// Somebody who is at work.
+/// A process at work.
 pub(crate) struct Night {
     pub(crate) handle: Handle,
     server: Server,

@@ -10,7 +10,7 @@ fn page(ran: &Ran) -> String {
 }
 
 #[test]
-fn while_somebody_is_at_work() {
+fn while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     let ran = shop.unstuck(&["status"]);
     shop.let_go(night);
@@ -19,14 +19,14 @@ fn while_somebody_is_at_work() {
 }
 
 #[test]
-fn while_nobody_is_at_work_nothing_is_said_to_run() {
+fn while_no_process_is_at_work_nothing_is_said_to_run() {
     let shop = Shop::left_alone();
     insta::assert_snapshot!(page(&shop.unstuck(&["status"])));
 }
 
 // B6
 #[test]
-fn what_was_answered_and_not_taken_up_waits_for_nobody() {
+fn what_was_answered_and_not_taken_up_waits_for_no_person() {
     let shop = Shop::left_alone();
     shop.unstuck(&["inbox", "answer", "0", "skip_feature"]);
     insta::assert_snapshot!(page(&shop.unstuck(&["status"])));

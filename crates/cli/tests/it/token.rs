@@ -31,7 +31,7 @@ impl User {
         self.0.path().join("unstuck/server")
     }
 
-    /// What was said, without what differs each time.
+    /// The output, without the parts that differ each time.
     fn shown(&self, ran: &Ran) -> String {
         let text = ran.to_string().replace(&self.0.path().display().to_string(), "(folder)");
         let plain = |word: &str| {
@@ -53,7 +53,7 @@ fn help_of_token() {
 }
 
 #[test]
-fn a_token_is_shown_once_and_only_to_whoever_made_it() {
+fn a_token_is_shown_once_and_only_to_its_maker() {
     let user = User::new();
     let made = user.unstuck(&["token", "make", "--name", "phone", "--project", "shop"]);
     // A script can take standard output as it is.
@@ -100,14 +100,14 @@ fn role_reach_and_end_are_as_they_were_wanted() {
 }
 
 #[test]
-fn one_that_is_made_anew_or_taken_back_lets_nobody_in() {
+fn one_that_is_made_anew_or_taken_back_is_not_let_in() {
     let user = User::new();
     let kept = || fs::read_to_string(user.folder().join("tokens.json")).unwrap();
     user.json(&["token", "make", "--name", "phone", "--json"]);
     let before = kept();
     let first = fs::read_to_string(user.folder().join("token")).unwrap();
 
-    // Nobody is at the keyboard who could be asked.
+    // No person is at the keyboard who could be asked.
     let asked = user.unstuck(&["token", "revoke", "k2"]);
     insta::assert_snapshot!("asked", user.shown(&asked));
     assert_eq!(user.unstuck(&["token", "rotate", "k2"]).exit, 2);

@@ -1,4 +1,4 @@
-//! What ends a command from outside: time, a signal, a person at the keyboard.
+//! Ends of a command that come from outside: time, a signal, a person at the keyboard.
 
 use rustix::process::Signal;
 use unstuck_core::fault::Code;
@@ -18,7 +18,7 @@ fn a_timeout_ends_the_whole_tree() {
     alive.hear(2);
     let (status, _, said) = exec.end();
     assert_eq!(status.code(), Some(0), "{said}");
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     let fault = stage.runs("job")[0].fault.clone().unwrap();
     assert_eq!(fault.code(), Code::OperationTimeout);
 }
@@ -32,13 +32,13 @@ fn asked_to_end_it_ends_its_tree_first() {
     alive.hear(2);
     exec.signal(Signal::TERM);
     assert_eq!(exec.status().code(), Some(143));
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     ended_without_a_charge(&stage);
 }
 
 // Ctrl-C reaches the command and us at the same time.
 #[test]
-fn interrupted_from_the_keyboard_nobody_is_to_blame() {
+fn an_interrupt_from_the_keyboard_is_no_fault() {
     let stage = Stage::new();
     stage.fifo("alive");
     let exec = stage.start(&["--name", "job"], HANGS_ONCE);
@@ -46,7 +46,7 @@ fn interrupted_from_the_keyboard_nobody_is_to_blame() {
     alive.hear(2);
     exec.signal_group(Signal::INT);
     assert_eq!(exec.status().code(), Some(130));
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     ended_without_a_charge(&stage);
 }
 

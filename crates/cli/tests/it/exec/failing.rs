@@ -5,7 +5,7 @@ use unstuck_store::tables::QuestionStatus;
 
 use super::stage::{Stage, text};
 
-/// Fails as long as nobody has logged in.
+/// Fails until a person has logged in.
 const NEEDS_LOGIN: &str =
     "echo try >>tries; [ -f login ] || { echo 'fatal: Authentication failed' >&2; exit 1; }";
 
@@ -28,7 +28,7 @@ fn passing_trouble_is_waited_out() {
 
 // B6
 #[test]
-fn an_answer_given_while_nobody_runs_is_taken_up_by_the_next() {
+fn an_answer_given_while_no_process_runs_is_taken_up_by_the_next() {
     let stage = Stage::new();
     let options = ["--name", "job", "--max-wait", "0"];
     let ran = stage.run(&options, NEEDS_LOGIN);
@@ -109,7 +109,7 @@ fn what_a_person_leaves_out_is_not_run() {
 }
 
 #[test]
-fn nobody_is_waited_for_longer_than_said() {
+fn an_answer_is_waited_for_no_longer_than_said() {
     let stage = Stage::new();
     let ran = stage.run(&["--max-wait", "1s"], NEEDS_LOGIN);
     assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));

@@ -24,7 +24,7 @@ fn killed(stage: &Stage) -> Alive {
 }
 
 fn goes_on_alone(stage: &Stage, mut alive: Alive) {
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     let size: usize = stage.wrote("size").trim().parse().unwrap();
     assert_eq!(stage.wrote("writes").len(), size, "it was written to after the next one began");
     assert_eq!(stage.wrote("tries"), "0\n1\n");
@@ -42,7 +42,7 @@ fn the_next_one_makes_sure_that_nothing_is_left() {
     goes_on_alone(&stage, alive);
 }
 
-// B13: so does one that only sits beside whoever holds the project.
+// B13: a guest beside the holder of the project does the same.
 #[test]
 fn a_guest_makes_sure_that_nothing_is_left() {
     let stage = Stage::new();
@@ -61,7 +61,7 @@ fn a_guest_makes_sure_that_nothing_is_left() {
 
 // B13: a guest that is killed leaves no more behind than a holder.
 #[test]
-fn a_killed_guest_is_taken_up_like_everybody() {
+fn a_killed_guest_is_taken_up_like_a_holder() {
     let stage = Stage::new();
     for fifo in ["up", "go"] {
         stage.fifo(fifo);

@@ -1,4 +1,4 @@
-//! A command that works: nobody notices that it is looked after.
+//! A command that works: the supervision cannot be noticed.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

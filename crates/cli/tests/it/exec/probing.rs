@@ -121,7 +121,7 @@ fn killed_while_sending(verdict: &str) -> Stage {
     stage
 }
 
-/// It was sent once, and looked up once by the same key.
+/// The action was sent once, and looked up once by the same key.
 fn was_looked_up(stage: &Stage) {
     let (sent, asked) = (stage.wrote("sent"), stage.wrote("asked"));
     assert_eq!((sent.lines().count(), &asked), (1, &sent));
@@ -150,7 +150,7 @@ fn what_did_not_happen_is_found_out_too() {
 
 // T3.12: a look-up that cannot tell leads to a person, and nothing is sent again meanwhile.
 #[test]
-fn what_nobody_can_tell_is_asked() {
+fn what_the_probe_cannot_tell_is_asked() {
     for verdict in ["2", "127"] {
         let stage = killed_while_sending(verdict);
         let mut exec = stage.start(&["--name", "job"], SCRIPT);

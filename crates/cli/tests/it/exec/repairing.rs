@@ -107,7 +107,7 @@ fn when_the_repairs_are_used_up_a_person_is_asked_and_reads_what_was_tried() {
     assert!(question.operator_text.starts_with("Repair budget exhausted (3)"), "{question:?}");
     assert_eq!(question.text.attempts.len(), 3, "{question:?}");
     assert!(question.text.problem.contains("I repaired it three times"), "{question:?}");
-    // Nothing is in use, and no further repair begins until somebody answers.
+    // Nothing is in use, and no further repair begins until a person answers.
     assert_eq!((shop.log(), shop.0.wrote("check.sh")), (vec!["first".to_owned()], CHECK.into()));
     assert_eq!(shop.run(&["--max-wait", "0"]).status.code(), Some(3));
     assert_eq!(shop.faults().len(), 4);
@@ -206,7 +206,7 @@ fn a_guest_has_its_script_repaired_as_well() {
     shop.is_repaired(&ran);
 }
 
-// B13: whoever is killed in the middle of a repair leaves nothing running, and it goes on.
+// B13: a process that is killed in the middle of a repair leaves nothing running, and it goes on.
 #[test]
 fn a_repair_goes_on_after_a_kill_and_is_committed_once() {
     let shop = Shop::new(&[]);

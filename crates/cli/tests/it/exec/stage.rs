@@ -96,7 +96,7 @@ impl Stage {
         fifo.write_all(b"go\n").unwrap();
     }
 
-    /// What a script has written to a file.
+    /// The text that a script has written to a file.
     pub(crate) fn wrote(&self, file: &str) -> String {
         fs::read_to_string(self.path(file)).unwrap_or_default()
     }
@@ -122,7 +122,7 @@ impl Stage {
         self.read(async |store, project| store.runs(project, job).await.unwrap())
     }
 
-    /// How the one action of a job stands, and what came back.
+    /// The state of the one action of a job, and its result.
     pub(crate) fn mutation(&self, job: &str) -> (MutationStatus, String) {
         let job = self.job(job).id;
         let all =
@@ -167,7 +167,7 @@ impl Stage {
         locks.map(|path| path.display().to_string()).collect()
     }
 
-    /// How runs were lost: for each, whether we had ended it ourselves.
+    /// The lost runs: for each, true when we had ended it ourselves.
     pub(crate) fn crashes(&self) -> Vec<bool> {
         let clean = |recorded: Recorded| match recorded.event {
             Event::RunCrashed { clean, .. } => Some(clean),
@@ -217,11 +217,11 @@ impl Exec {
     }
 }
 
-/// The reading end of a fifo that everybody of a tree holds.
+/// The reading end of a fifo that every process of a tree holds.
 pub(crate) struct Alive(File);
 
 impl Alive {
-    /// Waits until somebody holds the other end.
+    /// Waits until a process holds the other end.
     pub(crate) fn of(fifo: &Path) -> Self {
         Self(File::open(fifo).unwrap())
     }
@@ -236,8 +236,8 @@ impl Alive {
         }
     }
 
-    /// Whether nobody is left at this very moment.
-    pub(crate) fn nobody(&mut self) -> bool {
+    /// True when no process is left at this very moment.
+    pub(crate) fn none_left(&mut self) -> bool {
         fcntl_setfl(&self.0, OFlags::NONBLOCK).unwrap();
         self.0.read(&mut [0; 64]).is_ok_and(|length| length == 0)
     }

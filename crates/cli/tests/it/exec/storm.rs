@@ -16,7 +16,7 @@ use unstuck_core::engine::{Rng, Standing};
 
 use super::stage::Stage;
 
-/// Seeds that are tried unless somebody asks for more.
+/// Seeds that are tried unless `UNSTUCK_STORM_SEEDS` asks for more.
 const SEEDS: u64 = 3;
 /// Commands with names of their own, and how often each is wanted at the same time.
 const NAMES: usize = 4;
@@ -26,14 +26,14 @@ const TICKS: usize = 3;
 /// Kills of those who run one name, and of their guards.
 const CRASHES_MAX: usize = 3;
 const GUARDS_MAX: usize = 1;
-/// What is offered where too many crashes in a row ask a person: begins with the first, ends with
-/// the second.
+/// The line that offers an answer after too many crashes in a row begins with the first text and
+/// ends with the second.
 const OFFER: (&str, &str) = ("  unstuck inbox answer ", " try_again");
 
 /// One of those who want a name run.
 type Seat = (usize, usize);
 
-/// What is seen.
+/// An observation.
 enum Seen {
     /// A script says that it has come one step further, and waits.
     Tick(Seat),
@@ -55,7 +55,7 @@ struct Storm {
     tally: [Tally; NAMES],
 }
 
-/// What was done to those who run one name.
+/// The kills of the processes that run one name.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     crashes: usize,
@@ -110,12 +110,12 @@ impl Storm {
         self.waiting.insert(seat);
     }
 
-    /// Whether a chance of one in so many comes true.
+    /// Draws a chance of one in so many: true when it comes true.
     fn one_in(&mut self, many: u64) -> bool {
         self.rng.next().is_multiple_of(many)
     }
 
-    /// A script has come one step further: it is let go on, or somebody is killed.
+    /// A script has come one step further: it is let go on, or a process is killed.
     fn tick(&mut self, seat: Seat) {
         let name = seat.0;
         self.waiting.remove(&seat);
@@ -135,7 +135,8 @@ impl Storm {
         }
     }
 
-    /// Whoever was asked twice, because the first who said it was killed, answers once.
+    /// The person answers a question once, also one that was shown twice because the first process
+    /// that showed it was killed.
     fn answer(&self, question: &str) {
         let mut answer = self.stage.unstuck(&["inbox", "answer", question, "try_again"]);
         answer.output().unwrap();
@@ -188,10 +189,10 @@ fn only_child(parent: u32) -> Pid {
     Pid::from_raw(child).unwrap()
 }
 
-// B4, B13, TX6: whoever is killed, whoever lives goes on, and everything is done once.
+// B4, B13, TX6: after any kill the other processes go on, and everything is done once.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a longer storm is asked for by the environment")]
-fn whoever_is_killed_everything_is_done_as_often_as_it_was_wanted() {
+fn after_any_kill_everything_is_done_as_often_as_it_was_wanted() {
     let seeds = std::env::var("UNSTUCK_STORM_SEEDS").ok();
     let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().unwrap());
     for seed in 0..seeds {

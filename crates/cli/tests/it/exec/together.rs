@@ -75,7 +75,7 @@ fn a_guest_that_is_asked_to_end_ends_its_tree_first() {
     alive.hear(2);
     guest.signal(Signal::TERM);
     assert_eq!(guest.status().code(), Some(143));
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     let ran = stage.run(&["--name", "job"], script);
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     assert_eq!(stage.crashes(), [true]);
@@ -83,9 +83,9 @@ fn a_guest_that_is_asked_to_end_ends_its_tree_first() {
     ends(&stage, "a", a);
 }
 
-// B18: whoever holds the project takes up an answer for a guest, too.
+// B18: the holder of the project takes up an answer for a guest, too.
 #[test]
-fn a_guest_waits_for_a_person_like_everybody() {
+fn a_guest_waits_for_a_person_like_a_holder() {
     let stage = Stage::new();
     let a = held(&stage, "a");
     let script = "[ -f login ] || { echo 'fatal: Authentication failed' >&2; exit 1; }";
@@ -116,7 +116,7 @@ fn the_same_name_twice_takes_turns() {
 }
 
 #[test]
-fn whoever_waits_for_its_turn_can_be_asked_to_end() {
+fn a_waiter_for_its_turn_can_be_asked_to_end() {
     let stage = Stage::new();
     let first = held(&stage, "a");
     let mut second = stage.start(&["--name", "a"], "echo second >>a-runs");
@@ -128,7 +128,7 @@ fn whoever_waits_for_its_turn_can_be_asked_to_end() {
 
 // The first is killed: its turn is taken up by the second, with the second's command.
 #[test]
-fn whoever_waits_for_its_turn_takes_up_what_a_killed_one_left() {
+fn a_waiter_for_its_turn_takes_up_what_a_killed_one_left() {
     let stage = Stage::new();
     let first = held(&stage, "a");
     let mut second = stage.start(&["--name", "a"], "echo second >>a-runs");
@@ -142,7 +142,7 @@ fn whoever_waits_for_its_turn_takes_up_what_a_killed_one_left() {
 
 // The waiter is the first to come to the project that is free now, but the guest lives.
 #[test]
-fn whoever_waits_for_a_guest_lets_it_finish_when_the_holder_is_killed() {
+fn a_waiter_for_a_guest_lets_it_finish_when_the_holder_is_killed() {
     let stage = Stage::new();
     let (holder, guest) = (held(&stage, "h"), held(&stage, "a"));
     let mut waiter = stage.start(&["--name", "a"], "echo second >>a-runs");

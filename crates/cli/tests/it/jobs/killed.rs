@@ -1,4 +1,4 @@
-//! Whoever runs the jobs is killed, or whoever held the project beside them ends.
+//! The process that runs the jobs is killed, or the holder of the project beside it ends.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ fn a_firing_goes_on_after_the_watcher_was_killed() {
 }
 
 #[test]
-fn the_watcher_takes_over_when_whoever_held_the_project_ends() {
+fn the_watcher_takes_over_when_the_holder_of_the_project_ends() {
     let script = "echo begun >>begun; echo >up; read line <go";
     let stage = project(&format!(
         "[[job]]\nname = \"long\"\nrun = \"{script}\"\nschedule = \"every second\"\n"

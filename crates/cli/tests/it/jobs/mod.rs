@@ -33,7 +33,7 @@ fn jobs(stage: &Stage, args: &[&str]) -> Ran {
     ran(unstuck.args(args).env("TZ", "UTC").output().unwrap())
 }
 
-/// Somebody who runs the jobs at their times.
+/// A process that runs the jobs at their times.
 struct Watcher {
     child: Child,
     said: BufReader<ChildStdout>,

@@ -10,7 +10,7 @@ use crate::exec::stage::text;
 /// The script itself, which is to change nothing outside when it is only tried.
 const DRY_RUN: &str = "dry_run = 'echo \"dry $UNSTUCK_DRY_RUN\" >&2; sh sync.sh'";
 
-/// A repair that the check is content with and that helps nobody.
+/// A repair that the check accepts and that does not help.
 fn useless() -> String {
     writes("total").replace("sum=$(", r"# amount=\nsum=$(")
 }

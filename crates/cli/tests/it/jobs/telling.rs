@@ -1,4 +1,4 @@
-//! What people read about jobs: in `jobs`, `status`, `log` and `jobs history`.
+//! Texts about jobs for people: in `jobs`, `status`, `log` and `jobs history`.
 
 use unstuck_core::text::lint;
 
@@ -33,7 +33,7 @@ fn a_refused_login_says_what_to_renew() {
     ] {
         assert!(log.contains(line), "{line}: {log}");
     }
-    // What everybody may read names the service, and no address.
+    // The text for all readers names the service, and no address.
     let question = stage.question();
     let said = &question.text;
     assert!(said.problem.contains("GitHub refused the key"), "{said:?}");

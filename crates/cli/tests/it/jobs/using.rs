@@ -66,5 +66,5 @@ fn a_paused_job_says_so_and_still_runs_when_asked_for() {
     assert!(stage.job("mail").moved.held);
     assert!(jobs(&stage, &["resume", "mail"]).stdout.contains("at its times again"));
     assert!(!stage.job("mail").moved.held);
-    assert_eq!(jobs(&stage, &["pause", "nobody"]).exit, 2);
+    assert_eq!(jobs(&stage, &["pause", "unknown"]).exit, 2);
 }

@@ -20,7 +20,7 @@ fn narrated(recorded: &Recorded) -> Option<String> {
     }
 }
 
-/// How the tasks of all builds ended.
+/// The end of each task of all builds.
 fn ended(stage: &Stage) -> Vec<TaskState> {
     let ended = |recorded: Recorded| match recorded.event {
         Event::TaskDone { .. } => Some(TaskState::Done),
@@ -76,7 +76,7 @@ fn a_question_outlives_its_client_and_the_next_one_reads_the_answer() {
 
     let mut next = client(&stage);
     let (said, failed) = next.call("check_answer", json!({"question": "q0"}));
-    // The answer is taken up when somebody takes up the project.
+    // The answer is taken up when a process takes up the project.
     assert!(said.contains("q0") && !failed, "{said}");
     next.call("narrate", json!({"text": "I am here again."}));
     let (said, _) = next.call("check_answer", json!({"question": "q0"}));

@@ -1,4 +1,4 @@
-//! Inside a task of `unstuck run`: whoever holds the project knows secrets that the agent's own
+//! Inside a task of `unstuck run`: the holder of the project knows secrets that the agent's own
 //! process does not.
 
 use serde_json::json;

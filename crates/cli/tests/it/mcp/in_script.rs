@@ -41,7 +41,7 @@ fn a_script_can_tell_and_nothing_else() {
 
 // B18: a token reports for its run only.
 #[test]
-fn the_token_of_another_run_or_of_nobody_reports_nothing() {
+fn the_token_of_another_run_or_of_no_run_reports_nothing() {
     let stage = Stage::new();
     fs::write(stage.path("in"), lines(&[("narrate", json!({"text": "forged"}))])).unwrap();
     // The first run's token is kept, and used when that run is over.

@@ -22,7 +22,7 @@ fn stage() -> Stage {
 
 // TX6, T3.12: everything dies at once; the next one looks first.
 #[test]
-fn whoever_comes_next_looks_before_anything_is_sent() {
+fn the_next_process_looks_before_anything_is_sent() {
     let stage = stage();
     let exec = stage.start(&["--name", "pay"], &script(PROBE));
     assert_eq!(stage.hear("up"), "sent\n");
@@ -39,7 +39,7 @@ fn whoever_comes_next_looks_before_anything_is_sent() {
     assert!(stage.wrote("ended").ends_with("0\n"), "{}", stage.wrote("ended"));
 }
 
-// T3.12: the same where nobody can look.
+// T3.12: the same without a probe.
 #[test]
 fn without_a_probe_a_person_is_asked_and_nothing_is_sent() {
     let stage = stage();

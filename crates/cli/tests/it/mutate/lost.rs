@@ -47,7 +47,7 @@ fn a_probe_that_finds_nothing_lets_it_be_tried_again() {
 
 // T3.12: without a probe, and with one that cannot tell.
 #[test]
-fn what_nobody_can_look_up_is_asked_when_the_script_has_ended() {
+fn what_no_probe_can_tell_is_asked_when_the_script_has_ended() {
     for probe in ["", "--probe 'exit 9'"] {
         let stage = stage(CHARGE);
         let options = ["--name", "pay", "--max-wait", "0"];

@@ -1,4 +1,5 @@
-//! `unstuck mutate`: what cannot be taken back is done once, whoever dies meanwhile.
+//! `unstuck mutate`: an irreversible action is done once, also when a process dies
+//! meanwhile.
 
 mod inside;
 mod killed;

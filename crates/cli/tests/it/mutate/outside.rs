@@ -16,7 +16,7 @@ fn run(stage: &Stage, options: &[&str], script: &str) -> Output {
     mutate(stage, options, script).output().unwrap()
 }
 
-// B18: while nobody runs.
+// B18: while no process runs.
 #[test]
 fn the_second_time_it_gives_back_what_came_of_the_first() {
     let stage = Stage::new();
@@ -116,7 +116,7 @@ fn unfit_keys_and_programs_are_refused_before_anything_happens() {
     assert_eq!(stage.wrote("ran"), "");
 }
 
-// B18: several at once, and beside somebody who holds the project.
+// B18: several at once, and beside a holder of the project.
 #[test]
 fn eight_at_once_do_it_once_and_all_get_what_came_back() {
     let stage = Stage::new();
@@ -137,7 +137,7 @@ fn eight_at_once_do_it_once_and_all_get_what_came_back() {
     assert_eq!(holder.status().code(), Some(0));
 }
 
-// T3.12, TX6: nobody can tell, so a person says, and the next one acts on it.
+// T3.12, TX6: no probe can tell, so a person says, and the next one acts on it.
 #[test]
 fn what_took_too_long_is_asked_about_and_not_repeated() {
     for (decision, status, tries) in

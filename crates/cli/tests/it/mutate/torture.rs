@@ -1,6 +1,6 @@
 //! Side effects under torture: a local HTTP service counts charges while replies are lost, calls
-//! hang, effects appear late, look-ups break off, and whoever is at it gets killed. In the end every
-//! charge was made exactly once.
+//! hang, effects appear late, look-ups break off, and processes are killed. In the end every charge
+//! was made exactly once.
 //!
 //! What happens to which charge follows from a seed. `UNSTUCK_TORTURE` asks for more charges.
 
@@ -21,14 +21,14 @@ use unstuck_store::tables::QuestionStatus;
 
 use crate::exec::stage::{Stage, text};
 
-/// Charges in all, unless somebody asks for more; in one script; and scripts at the same time.
+/// Charges in all, unless the caller asks for more; in one script; and scripts at the same time.
 const CHARGES: usize = 500;
 const IN_A_SCRIPT: usize = 5;
 const WORKERS: usize = 4;
-/// How often a script may come back before it is clear that it never ends.
+/// Times a script may come back before it is clear that it never ends.
 const ROUNDS_MAX: usize = 60;
 
-/// How late an effect appears at most, and how long it is waited for.
+/// The longest delay of an effect, and the time that it is waited for.
 const LATE: Duration = Duration::from_millis(40);
 const SETTLE: &str = "100ms";
 
@@ -45,19 +45,19 @@ case $status in *200*) exit 0 ;; *404*) exit 1 ;; esac
 exit 2
 "#;
 
-/// What happens to one charge, or to one look-up.
+/// The fate of one charge, or of one look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Fine,
     /// Nothing is done and nothing is said.
     Refused,
-    /// It is done, and nothing is said.
+    /// Done, and nothing is said.
     ReplyLost,
-    /// It is done a moment later, within the time in which it may appear, and nothing is said.
+    /// Done a moment later, within the time in which it may appear, and nothing is said.
     Late,
-    /// It is done, and the call never ends.
+    /// Done, and the call never ends.
     Hangs,
-    /// It is done or not, and somebody is killed meanwhile.
+    /// Done or not, and a process is killed meanwhile.
     Killed {
         whom: Whom,
         done: bool,
@@ -68,7 +68,7 @@ enum Fate {
 enum Whom {
     /// Everything, from the top.
     Exec,
-    /// Whoever keeps the command.
+    /// The guard of the command.
     Guard,
     /// The command itself.
     Command,
@@ -95,14 +95,14 @@ struct Account {
     /// Done then, and not before.
     appears: Option<Instant>,
     looks: usize,
-    /// What it has seen, for whoever has to find out why it is wrong.
+    /// The requests so far, shown when a charge is wrong.
     history: Vec<String>,
 }
 
 struct Service {
     port: u16,
     accounts: Arc<Mutex<BTreeMap<String, Account>>>,
-    /// Who runs the scripts of each worker just now.
+    /// The process that runs the scripts of each worker just now.
     execs: Arc<[AtomicI32; WORKERS]>,
 }
 
@@ -160,7 +160,7 @@ fn answer(
         Fate::Fine => say(stream, Some(200)),
         Fate::Refused | Fate::ReplyLost | Fate::Late => {}
         Fate::Hangs => {
-            // Until whoever called is gone.
+            // Until the caller is gone.
             let _ = stream.try_clone().unwrap().read(&mut [0]);
         }
         Fate::Killed { whom, .. } => {
@@ -170,14 +170,14 @@ fn answer(
                 Whom::Guard => pid("X-Guard: "),
                 Whom::Command => pid("X-Command: "),
             };
-            // It may have been ended together with somebody else.
+            // It may have been ended together with another process.
             let _ = kill_process(Pid::from_raw(whom).unwrap(), Signal::KILL);
             let _ = stream.try_clone().unwrap().read(&mut [0]);
         }
     }
 }
 
-/// What somebody who looks is told. One look in eight breaks off.
+/// The status that a look-up gets. One look-up in eight breaks off.
 fn look_up(all: &mut BTreeMap<String, Account>, seed: u64, key: &str) -> Option<u16> {
     let account = all.entry(key.to_owned()).or_default();
     account.looks += 1;
@@ -192,7 +192,7 @@ fn look_up(all: &mut BTreeMap<String, Account>, seed: u64, key: &str) -> Option<
 
 fn say(mut stream: &TcpStream, status: Option<u16>) {
     if let Some(status) = status {
-        // Whoever asked may be gone.
+        // The caller may be gone.
         let _ = write!(stream, "HTTP/1.1 {status} So\r\nConnection: close\r\n\r\nreceipt");
     }
 }
@@ -216,7 +216,7 @@ fn settle(stage: &Stage, service: &Service, worker: usize, number: usize, answer
                 let _one = answers.lock().unwrap();
                 answer_all(stage, service, &name);
             }
-            // Killed, or whoever decided was.
+            // This process was killed, or the one that decided.
             None | Some(70 | 75) => {}
             other => panic!("{name} ended with {other:?}: {}", text(&ran.stderr)),
         }
@@ -278,7 +278,7 @@ fn every_charge_is_made_exactly_once() {
     tell_shares(&stage, all.len());
 }
 
-/// What the journal tells of a charge.
+/// The events of a charge in the journal.
 fn told_of(stage: &Stage, key: &str) -> Vec<String> {
     let events = stage.all_events();
     let id = events.iter().find_map(|recorded| match &recorded.event {
@@ -300,7 +300,7 @@ fn told_of(stage: &Stage, key: &str) -> Vec<String> {
     all.map(|recorded| format!("{} {:?}", recorded.at.as_millis(), recorded.event)).collect()
 }
 
-/// How it was decided what became of each charge.
+/// Tells how many charges were settled by a record, by a probe and by a person.
 fn tell_shares(stage: &Stage, charges: usize) {
     let (mut record, mut probe, mut person) = (0, 0, 0);
     for recorded in stage.all_events() {

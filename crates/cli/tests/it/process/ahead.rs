@@ -32,7 +32,7 @@ fn nothing_happens_before_the_order() {
         alive.hear(1);
         assert!(!stage.lock().exists());
         let ended = launch.start_under(guard).await.unwrap().wait().await;
-        assert_eq!(alive.until_nobody().lines().count(), 1);
+        assert_eq!(alive.until_none_left().lines().count(), 1);
         ended
     });
     assert_eq!((ended.how, text(&ended).trim_end()), (How::Exited(0), "me"));
@@ -67,7 +67,7 @@ fn one_that_gets_no_order_ends_with_its_supervisor() {
     let mut alive = stage.alive();
     alive.hear(1);
     drop(guard);
-    alive.until_nobody();
+    alive.until_none_left();
     assert!(!stage.lock().exists());
 }
 
@@ -80,7 +80,7 @@ fn a_dead_one_is_told_from_one_that_waits() {
         alive.hear(1);
         let guard = guard.if_alive().unwrap();
         kill_process(alive.pid("guard"), Signal::KILL).unwrap();
-        alive.until_nobody();
+        alive.until_none_left();
         // It can be told as soon as the kernel has closed its files, or a moment later.
         let order = launch(&stage).start_under(guard).await;
         assert!(order.unwrap_err().to_string().contains("ended without a word"));

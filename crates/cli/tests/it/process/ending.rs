@@ -1,4 +1,4 @@
-//! How programs end, and that nothing is left of them.
+//! Programs end, and nothing is left of them.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -56,8 +56,8 @@ fn a_timeout_ends_children_in_sessions_of_their_own_and_daemons() {
         let mut alive = stage.alive();
         alive.hear(HARD_TREE_LINES);
         let ended = runtime.block_on(process.wait());
-        // At the moment of the report nobody is left who could write.
-        assert!(alive.nobody());
+        // At the moment of the report no process is left that could write.
+        assert!(alive.none_left());
         assert_eq!(ended.how, How::TimedOut { which: Deadline::Total, limit });
     }
 }
@@ -77,7 +77,7 @@ fn a_cancel_ends_the_tree_however_often_it_is_asked_for() {
     stopper.stop();
     stopper.stop();
     let ended = runtime.block_on(process.wait());
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     assert_eq!(ended.how, How::Stopped);
     stopper.stop();
 }
@@ -91,7 +91,7 @@ fn dropping_a_process_ends_its_tree() {
     alive.hear(HARD_TREE_LINES);
     let stopper = process.stopper();
     drop(process);
-    alive.until_nobody();
+    alive.until_none_left();
     drop(stopper);
 }
 
@@ -106,7 +106,7 @@ fn what_a_program_leaves_behind_is_ended_and_counted() {
         let process = start(&runtime, launch);
         let mut alive = stage.alive();
         let ended = runtime.block_on(process.wait());
-        assert!(alive.nobody());
+        assert!(alive.none_left());
         assert_eq!((ended.how, ended.leftovers_ended), (How::Exited(3), 3));
     }
     assert_eq!(stage.run("sleep 0 & wait").leftovers_ended, 0);
@@ -156,7 +156,7 @@ fn a_held_lock_is_refused_and_free_again_when_the_tree_is_gone() {
     assert!(refused.message.contains("is held"), "{refused}");
     process.stopper().stop();
     runtime.block_on(process.wait());
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     assert_eq!(run(stage.program("true")).how, How::Exited(0));
 }
 

@@ -1,4 +1,4 @@
-//! Control groups, where whoever runs the tests may make them; elsewhere there is nothing to see.
+//! Control groups, where the user of the tests may make them; elsewhere there is nothing to see.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,7 +9,7 @@ use unstuck_world::process::{How, NotStarted};
 
 use super::stage::{Stage, run, runtime, start, text};
 
-/// Where our own group is, if groups with an end for all of their members can be made in it.
+/// The folder of our own group, if groups with an end for all of their members can be made in it.
 fn own_group(stage: &Stage) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
@@ -69,7 +69,7 @@ fn what_hides_its_mark_is_ended_with_its_group() {
     assert!(is_member(alive.pid("hidden")) && !is_member(alive.pid("guard")), "{members}");
     kill_process(alive.pid("guard"), Signal::KILL).unwrap();
     let ended = runtime.block_on(process.wait());
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     assert_eq!(ended.how, How::Lost { tree_gone: true });
     assert!(!group.exists());
 }

@@ -28,7 +28,7 @@ fn supervisor() {
     launch.input = Input::Inherit;
     launch.output = Output::PassThrough;
     launch.session = Session::Caller;
-    // Whoever is killed has nothing left to give: the tree gets none of it.
+    // A killed supervisor cannot give a grace period: the tree gets none of it.
     launch.grace = PATIENCE * 10;
     run(launch);
 }
@@ -59,19 +59,19 @@ fn nothing_outlives_a_killed_supervisor() {
     let (mut supervisor, mut alive) = hard_tree(&stage);
     supervisor.kill().unwrap();
     let lock = reap(&stage.lock(), PATIENCE).unwrap();
-    // With the lock in hand nobody is left who could write.
-    assert!(alive.nobody());
+    // With the lock in hand no process is left that could write.
+    assert!(alive.none_left());
     drop(lock);
     supervisor.wait().unwrap();
 }
 
-// B13, B46: the guard needs nobody's help for it, and waits for nothing.
+// B13, B46: the guard needs no help for it, and waits for nothing.
 #[test]
 fn a_guard_ends_its_tree_by_itself() {
     let stage = Stage::new();
     let (mut supervisor, alive) = hard_tree(&stage);
     supervisor.kill().unwrap();
-    alive.until_nobody();
+    alive.until_none_left();
     supervisor.wait().unwrap();
 }
 
@@ -85,9 +85,9 @@ fn nothing_outlives_a_supervisor_and_a_guard_killed_together() {
     kill_process(alive.pid("guard"), Signal::KILL).unwrap();
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
-    assert!(!alive.nobody());
+    assert!(!alive.none_left());
     let lock = reap(&stage.lock(), PATIENCE).unwrap();
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     drop(lock);
 }
 
@@ -100,7 +100,7 @@ fn a_guard_killed_alone_is_told_and_its_tree_ended() {
     alive.hear(HARD_TREE_LINES);
     kill_process(alive.pid("guard"), Signal::KILL).unwrap();
     let ended = runtime.block_on(process.wait());
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     assert_eq!(ended.how, How::Lost { tree_gone: true });
 }
 
@@ -113,7 +113,7 @@ fn a_guard_asked_to_end_ends_its_tree_first() {
     alive.hear(HARD_TREE_LINES);
     kill_process(alive.pid("guard"), Signal::TERM).unwrap();
     let ended = runtime.block_on(process.wait());
-    assert!(alive.nobody());
+    assert!(alive.none_left());
     assert_eq!(ended.how, How::Stopped);
 }
 
@@ -127,7 +127,7 @@ fn what_a_terminal_sends_does_not_end_a_guard_before_its_tree() {
         alive.hear(HARD_TREE_LINES);
         // It reaches the supervisor, which dies of it, the guard and the program.
         kill_process_group(Pid::from_child(&supervisor), signal).unwrap();
-        alive.until_nobody();
+        alive.until_none_left();
         supervisor.wait().unwrap();
     }
 }

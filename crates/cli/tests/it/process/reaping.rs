@@ -1,4 +1,4 @@
-//! What recovery ends, and what it leaves alone.
+//! The processes that recovery ends, and those that it leaves alone.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -39,10 +39,10 @@ fn a_lock_that_is_in_use_is_not_taken_and_nothing_is_killed() {
     let mut alive = stage.alive();
     let refused = reap(&stage.lock(), Duration::ZERO).unwrap_err();
     assert!(refused.message.contains("is still held"), "{refused}");
-    assert!(!alive.nobody());
+    assert!(!alive.none_left());
     drop(process);
     drop(reap(&stage.lock(), PATIENCE).unwrap());
-    assert!(alive.nobody());
+    assert!(alive.none_left());
 }
 
 #[test]

@@ -23,12 +23,12 @@ echo main $$ >&9
 echo guard $PPID >&9
 while :; do sleep 1000; done
 "#;
-/// How many lines it says.
+/// The number of lines that it says.
 pub(crate) const HARD_TREE_LINES: usize = 4;
 
 pub(crate) struct Stage {
     directory: PathBuf,
-    /// None for a second look at somebody else's stage.
+    /// None for a second look at the stage of another process.
     _owned: Option<TempDir>,
 }
 
@@ -80,13 +80,13 @@ impl Stage {
         run(self.script(script))
     }
 
-    /// Waits until somebody holds the fifo for writing.
+    /// Waits until a process holds the fifo for writing.
     pub(crate) fn alive(&self) -> Alive {
         Alive { fifo: File::open(self.path("alive")).unwrap(), said: String::new() }
     }
 }
 
-/// The other ends of a fifo: as long as somebody of the tree lives, it is open.
+/// The other ends of a fifo: as long as a process of the tree lives, it is open.
 pub(crate) struct Alive {
     fifo: File,
     said: String,
@@ -108,15 +108,15 @@ impl Alive {
         Pid::from_raw(line.unwrap().parse().unwrap()).unwrap()
     }
 
-    /// Whether nobody is left at this very moment.
-    pub(crate) fn nobody(&mut self) -> bool {
+    /// True when no process is left at this very moment.
+    pub(crate) fn none_left(&mut self) -> bool {
         fcntl_setfl(&self.fifo, OFlags::NONBLOCK).unwrap();
         let heard = self.fifo.read(&mut [0; 64]);
         heard.is_ok_and(|length| length == 0)
     }
 
-    /// Reads on until nobody is left.
-    pub(crate) fn until_nobody(mut self) -> String {
+    /// Reads on until no process is left.
+    pub(crate) fn until_none_left(mut self) -> String {
         self.fifo.read_to_string(&mut self.said).unwrap();
         self.said
     }
@@ -136,7 +136,7 @@ pub(crate) fn run(launch: Launch) -> Ended {
     runtime.block_on(process.wait())
 }
 
-/// What is kept of an output, as text.
+/// The kept part of an output, as text.
 pub(crate) fn text(ended: &Ended) -> String {
     String::from_utf8(ended.output.to_bytes()).unwrap()
 }

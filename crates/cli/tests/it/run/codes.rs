@@ -27,7 +27,7 @@ const FAILURES: [&str; 9] = [
 const AT_ONCE: &str = "[retry]\nper_signature = 0\ntransient = 0\ntransient_for = \"1ms\"\n\
     consecutive = 1\npause_after_questions = 500\n[wait]\nlimited = \"1ms\"\nwindows = 1\n";
 
-/// What is about an account or a whole build holds up more than its own task.
+/// A code about an account or a whole build holds up more than its own task.
 fn stands_alone(code: Code) -> bool {
     matches!(
         code.row().reaction,
@@ -117,7 +117,7 @@ fn every_failure_says_its_code_and_category_everywhere() {
 
 // T4.29: and those that hold up an account or a build
 #[test]
-fn what_holds_up_everybody_says_its_code_and_category_too() {
+fn what_holds_up_all_tasks_says_its_code_and_category_too() {
     for code in Code::ALL.iter().copied().filter(|code| stands_alone(*code)) {
         let stage = stage(&[code]);
         let ran = stage.run(&["run", "--json", "--max-wait", "0"]);

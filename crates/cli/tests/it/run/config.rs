@@ -35,10 +35,10 @@ fn what_is_wrong_with_settings_has_its_code_and_place() {
             json!({ "path": "unstuck.toml", "line": 1, "column": 5 }),
         ),
         (
-            Some("[agent]\nmodel = \"${NOBODY}\"\n"),
+            Some("[agent]\nmodel = \"${NOT_SET}\"\n"),
             &[],
             "CONFIG_ENV_VAR_MISSING",
-            json!({ "path": "unstuck.toml", "field": "agent.model", "variable": "NOBODY" }),
+            json!({ "path": "unstuck.toml", "field": "agent.model", "variable": "NOT_SET" }),
         ),
         (
             Some("[run]\n\njobs = \"many\"\n"),
@@ -126,7 +126,7 @@ fn settings_of_one_task_fail_that_task_at_once() {
         assert_eq!(b.moved.state.standing().as_str(), "done");
         assert_eq!(a.moved.attempts, 1, "{code} is not tried again");
         assert_eq!(a.moved.counters, Counters::default(), "{code} moves no counter");
-        assert_eq!(stage.questions().len(), 0, "{code} asks nobody");
+        assert_eq!(stage.questions().len(), 0, "{code} asks no question");
         let report: Value = serde_json::from_str(&stage.run(&["report", "--json"]).stdout).unwrap();
         let told = &report["not_done"][0];
         assert_eq!((&told["code"], &told["category"]), (&json!(code), &json!("config")));
@@ -161,7 +161,7 @@ fn settings_of_a_build_end_it_at_once() {
     }
 }
 
-/// Has whoever holds the project end its build, as one does that finds the settings unusable.
+/// Has the holder of the project end its build, as one does that finds the settings unusable.
 fn abort(stage: &Stage, code: &str) {
     let fault = Fault::new(Kind::bare(code.parse().unwrap()), "settings", "as it is");
     let command = Command::Abort { build: BuildId(0), fault: Arc::new(fault) };

@@ -1,4 +1,4 @@
-//! How a run ends: everything done, something not, a person needed, paused.
+//! Ends of a run: everything done, something not, a person needed, paused.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -134,7 +134,7 @@ fn a_limited_account_is_not_waited_for_longer_than_wanted() {
     assert!(ran.stderr.contains("the service is limited until "), "{ran}");
     assert!(ran.stderr.contains("(in ") && ran.stderr.contains("`unstuck resume`"), "{ran}");
     assert_eq!(stage.count(|event| matches!(event, Event::GateWaiting { .. })), 1);
-    assert_eq!(stage.questions().len(), 0, "a wait asks nobody");
+    assert_eq!(stage.questions().len(), 0, "a wait asks no question");
 }
 
 // T4.9: a hook of the person's that does not end is named, with its limit and what it wrote
@@ -182,7 +182,7 @@ fn a_parked_task_with_others_that_need_it_ends_as_waiting_for_a_person() {
         .filter(|(_, state)| *state == "done")
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(done, ["four"], "what needs nobody is done first");
+    assert_eq!(done, ["four"], "what needs no person is done first");
     // Going on with it says the same at once.
     let ran = stage.run(&["resume", "--max-wait", "0"]);
     assert_eq!(ran.exit, 3, "{ran}");

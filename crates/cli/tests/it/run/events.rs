@@ -1,4 +1,4 @@
-//! What happens to questions and retries, as events: for whoever runs it, and in the log.
+//! Events of questions and retries: for the caller of the run, and in the log.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ fn events(lines: &str) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Where the first event of a type stands.
+/// The position of the first event of a type.
 fn at(events: &[Value], name: &str) -> usize {
     let found = events.iter().position(|event| event["type"] == name);
     found.unwrap_or_else(|| panic!("{name} is missing: {events:?}"))
@@ -46,7 +46,7 @@ fn retries_questions_pauses_and_answers_are_events() {
     let pause = &told[paused]["data"];
     assert_eq!((&pause["cause"], &pause["open_questions"]), (&"questions".into(), &1.into()));
     assert_eq!(count(&told, "agent.build_paused"), 1, "it is paused once");
-    assert_eq!(count(&told, "agent.escalation_resolved"), 0, "nobody has answered yet");
+    assert_eq!(count(&told, "agent.escalation_resolved"), 0, "it is not answered yet");
 
     let guidance = ["inbox", "answer", "0", "provide_guidance", "--guidance", "write fine"];
     assert_eq!(stage.run(&guidance).exit, 0);

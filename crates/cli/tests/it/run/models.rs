@@ -12,7 +12,7 @@ use crate::program::{Ran, ran};
 pub(super) struct Way {
     provider: &'static str,
     dialect: &'static str,
-    /// Where its base is at the service.
+    /// The path of its base at the service.
     base: &'static str,
     key: &'static str,
 }
@@ -72,7 +72,7 @@ fn what_a_model_writes_lands_as_a_commit() {
     }
 }
 
-// T4.9: a limit is waited out and charged to nobody, and the model goes on where it was
+// T4.9: a limit is waited out and not charged to a task, and the model goes on where it was
 #[test]
 fn a_limited_model_goes_on_by_itself() {
     let outside = outside();

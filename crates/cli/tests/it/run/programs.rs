@@ -10,10 +10,10 @@ use unstuck_core::fault::Code;
 use super::stage::Stage;
 use crate::program::{Ran, ran};
 
-/// What it writes first.
+/// The first line that it writes.
 const INIT: &str =
     r#"{"type":"system","subtype":"init","session_id":"11111111-1111-4111-8111-111111111111"}"#;
-/// What it writes when all is done.
+/// The line that it writes when all is done.
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"Done."}"#;
 
 /// The program with a Claude Code that is this script.
@@ -116,7 +116,7 @@ fn an_agent_that_repeats_that_it_is_done_is_done() {
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
 }
 
-// B44: what a person works with, the agent works with; what is nobody's business stays out.
+// B44: what a person works with, the agent works with; private variables stay out.
 #[test]
 fn an_agent_gets_the_environment_that_it_has_with_a_person() {
     let stage = Stage::new();

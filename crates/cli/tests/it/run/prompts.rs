@@ -1,4 +1,4 @@
-//! What the agent is told next: the prompts that a model really receives.
+//! The next instructions to the agent: the prompts that a model really receives.
 
 use serde_json::{Value, json};
 use unstuck_world::fake::server::{Answer, Call, HttpError, Script, Server};
@@ -7,7 +7,7 @@ use super::models::ANTHROPIC;
 use super::stage::{Stage, outside};
 use crate::program::{Ran, ran};
 
-/// Red while a file says that it is broken, unless somebody has mended the machine.
+/// Red while a file says that it is broken, unless a person has mended the machine.
 const CHECK: &str = "[ -e \"$HOME/mended\" ] && exit 0\n\
     if grep -rq broken work; then echo 'the page says broken at line 7'; exit 1; fi\n";
 

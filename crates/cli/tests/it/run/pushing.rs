@@ -42,7 +42,7 @@ fn told_how_to_push(stage: &Stage, reason: &str) {
 
 // T4.16: said before money is spent, warned about afterwards
 #[test]
-fn without_a_remote_it_is_said_first_and_nobody_is_asked() {
+fn without_a_remote_it_is_said_first_and_no_question_is_asked() {
     let stage = pushing();
     told_how_to_push(&stage, "'origin' does not appear to be a git repository");
     let ran = stage.run(&["run", "--dry-run", "tasks/"]);
@@ -59,7 +59,7 @@ fn a_missing_remote_is_one_line_at_the_start() {
 
 // T4.16: a remote that is away is tried again, then warned about
 #[test]
-fn a_remote_that_is_away_asks_nobody() {
+fn a_remote_that_is_away_asks_no_question() {
     let stage = pushing();
     // A port that is bound and not listened on refuses every connection.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -16,7 +16,7 @@ use unstuck_world::fake::receiver::Receiver;
 use super::stage::{Stage, outside};
 use crate::program::{Ran, ran};
 
-/// Where a secret is planted; each place has one of its own, so that one that leaks tells its way.
+/// Places of planted secrets; each place has a secret of its own, so that a leak tells its way.
 const PLANTED: [&str; 12] = [
     "environment",
     "agents-words",
@@ -38,7 +38,7 @@ fn canary(place: &str) -> String {
     format!("Canary-{place}-4711")
 }
 
-/// What was seen somewhere, by the name of the place.
+/// The bytes that were seen somewhere, by the name of the place.
 #[derive(Default)]
 struct Seen(Vec<(String, Vec<u8>)>);
 
@@ -64,7 +64,7 @@ impl Seen {
         }
     }
 
-    /// Which secret was seen where.
+    /// The secrets that were seen, and the places.
     fn leaks(&self) -> String {
         let mut leaks = String::new();
         for planted in PLANTED {
@@ -142,7 +142,7 @@ fn eavesdrop(stage: &Stage) -> thread::JoinHandle<String> {
     socket.write_all(b"{\"id\":3,\"do\":\"nonsense\"}\n").unwrap();
     let mut lines = BufReader::new(socket);
     let mut said = String::new();
-    // Whoever was answered is being told from then on.
+    // A client that was answered is told from then on.
     for _ in 0..2 {
         lines.read_line(&mut said).unwrap();
     }
@@ -152,7 +152,7 @@ fn eavesdrop(stage: &Stage) -> thread::JoinHandle<String> {
     })
 }
 
-/// What every verb shows that looks at a build.
+/// Adds the output of every verb that looks at a build.
 fn look_everywhere(stage: &Stage, seen: &mut Seen) {
     let runs =
         stage.events().iter().filter(|r| matches!(r.event, Event::RunStarted { .. })).count();
@@ -187,7 +187,7 @@ fn look_everywhere(stage: &Stage, seen: &mut Seen) {
 
 // TX16, B9: planted in every part of a build, looked for in everything that leaves and is kept
 #[test]
-fn a_secret_reaches_nobody_wherever_it_is_planted() {
+fn a_secret_gets_nowhere_wherever_it_is_planted() {
     let (stage, outside, mut seen) = (Stage::new(), outside(), Seen::default());
     let receiver = outside.block_on(Receiver::start([])).unwrap();
     plant(&stage, &receiver.url("/"));

@@ -1,4 +1,4 @@
-//! Where settings come from, and what is said about wrong ones.
+//! The sources of settings, and the messages about wrong ones.
 
 use super::stage::Stage;
 use crate::program::ran;
@@ -28,12 +28,12 @@ fn everything_wrong_with_a_file_is_told_with_its_place() {
         assert_eq!(shown.exit, 78, "{shown}");
         shown.stderr
     };
-    let two = told("[run]\njobz = 2\n[agent]\nmodel = \"${NOBODY}\"\n");
+    let two = told("[run]\njobz = 2\n[agent]\nmodel = \"${NOT_SET}\"\n");
     assert!(two.contains("unstuck.toml:2:1: there is no setting run.jobz (did you mean jobs?)"));
-    assert!(two.contains("agent.model: the variable NOBODY is not set"), "{two}");
+    assert!(two.contains("agent.model: the variable NOT_SET is not set"), "{two}");
     let all = told(
         "[run]\njbos = 2\nidle = \"soon\"\nshare = [\"target\", 7]\n[retry]\nfresh_start_at = 0\n\
-         [notify.me]\nkind = \"pigeon\"\n[agent]\nprovider = \"nobody\"\nmodel = \"${NOBODY}\"\n",
+         [notify.me]\nkind = \"pigeon\"\n[agent]\nprovider = \"unknown\"\nmodel = \"${NOT_SET}\"\n",
     );
     for says in [
         "unstuck.toml:2:1: there is no setting run.jbos (did you mean jobs?)",
@@ -41,12 +41,12 @@ fn everything_wrong_with_a_file_is_told_with_its_place() {
         "unstuck.toml:4:20: run.share:",
         ": notify.me:",
         "unstuck.toml:10:12: agent.provider:",
-        "agent.model: the variable NOBODY is not set",
+        "agent.model: the variable NOT_SET is not set",
         "retry.fresh_start_at",
     ] {
         assert!(all.contains(says), "{says}: {all}");
     }
-    assert_eq!(told("[run]\njobs = \"${NOBODY}\"\n").matches("run.jobs").count(), 1);
+    assert_eq!(told("[run]\njobs = \"${NOT_SET}\"\n").matches("run.jobs").count(), 1);
     assert!(told("[run\n").contains("unstuck.toml:1:"));
     assert!(told("[run]\n\njobs = \"many\"\n").contains("unstuck.toml:3:8:"));
     assert!(told("[retry]\nfresh_start_at = 0\n").contains("retry.fresh_start_at"));

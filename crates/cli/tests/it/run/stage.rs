@@ -14,7 +14,7 @@ use unstuck_store::{Page, SqliteStore, Store as _};
 
 use crate::program::{BESIDE, HERE, Ran, command, ran};
 
-/// What every project here begins with: the agent is a script, and everything is quick.
+/// The settings of every project here: the agent is a script, and everything is quick.
 const SETTINGS: &str = "\
 [agent]
 provider = \"script\"
@@ -47,7 +47,7 @@ impl Stage {
         stage
     }
 
-    /// What an agent does at a task, attempt by attempt: lines of TOML steps.
+    /// Writes the script of an agent for a task, attempt by attempt: lines of TOML steps.
     pub(crate) fn agent(&self, task: &str, attempts: &[&str]) {
         let attempts: Vec<String> =
             attempts.iter().map(|steps| format!("[[attempt]]\nsteps = [{steps}]\n")).collect();
@@ -101,7 +101,7 @@ impl Stage {
         Self::start_with(self.unstuck(args))
     }
 
-    /// The same with what somebody else has made of it.
+    /// The same with a command that the test has prepared.
     pub(crate) fn start_with(mut unstuck: Command) -> Running {
         let mut child = unstuck.process_group(0).spawn().unwrap();
         let said = BufReader::new(child.stdout.take().unwrap());
@@ -124,7 +124,7 @@ impl Stage {
         runtime.block_on(read(&store, name))
     }
 
-    /// Where the tasks of the newest build of a plan stand, by name.
+    /// The tasks of the newest build of a plan, by name.
     pub(crate) fn tasks(&self) -> Vec<TaskRow> {
         self.read(async |store, project| {
             let builds = store.builds(project).await.unwrap();
@@ -147,7 +147,7 @@ impl Stage {
         self.read(async |store, project| store.events(project, page).await.unwrap())
     }
 
-    /// How often something happened.
+    /// The number of events that match.
     pub(crate) fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
         self.events().iter().filter(|recorded| wanted(&recorded.event)).count()
     }
@@ -163,7 +163,7 @@ pub(crate) fn outside() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
-/// Git as somebody without any settings of their own.
+/// Git as a user without any settings of their own.
 fn git(directory: &Path, args: &[&str]) -> Command {
     let mut git = Command::new("git");
     git.args(args).current_dir(directory).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");

@@ -5,7 +5,7 @@ use super::stage::Stage;
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
 #[test]
-fn a_run_beside_whoever_holds_the_project_is_not_refused() {
+fn a_run_beside_the_holder_of_the_project_is_not_refused() {
     let stage = Stage::new();
     stage.agent("write-a", &[GREEN]);
     stage.commit();

@@ -1,4 +1,4 @@
-//! What a server does about the work of others who are gone, and about a project that is in trouble.
+//! A server goes on with the work of processes that are gone, and copes with a project in trouble.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ fn answer_and_see_it_end(server: &Server) {
     server.wait_for("/api/v1/builds/b0", |build| (build["state"] == "completed").then_some(()));
 }
 
-// B4: whoever performed a build beside the server is killed, and the server goes on with it
+// B4: the process that performed a build beside the server is killed, and the server goes on
 #[test]
 fn a_build_whose_run_was_killed_goes_on() {
     let stage = stuck();
@@ -45,7 +45,7 @@ fn a_build_that_its_run_left_waiting_goes_on() {
 
 // What a client of `unstuck mcp` has left is no work for the agents of the project
 #[test]
-fn what_a_client_left_is_nobodys_work() {
+fn what_a_client_left_is_not_taken_up() {
     let stage = Stage::new();
     stage.agent("write-a", &[GREEN]);
     let server = Server::start(&stage, &[]);
@@ -68,7 +68,7 @@ fn what_a_client_left_is_nobodys_work() {
 
 // What ran the jobs beside the server has ended, and the server runs them.
 #[test]
-fn jobs_that_nobody_runs_any_more_go_on() {
+fn jobs_whose_process_has_ended_go_on() {
     let stage = Stage::new();
     stage.agent("mail", &[GREEN]);
     stage.set("[[job]]\nname = \"mail\"\nrun = \"echo x >>ran\"\nschedule = \"every second\"\n");

@@ -65,7 +65,7 @@ fn a_server_that_was_killed_goes_on_with_the_build() {
     assert_eq!(server.end(), Some(143));
 }
 
-// B18: whoever follows a build beside the one that performs it sees its end
+// B18: a process that follows a build beside the one that performs it sees its end
 #[test]
 fn a_build_that_the_server_performs_ends_for_others_too() {
     let stage = stuck();
@@ -126,9 +126,9 @@ fn two_projects_of_one_name_are_not_mixed_up() {
     assert!(refused.stderr.contains("two projects are called shop"), "{refused}");
 }
 
-// Somebody who takes for ever to say what they want is hung up on, and others are served meanwhile
+// The server hangs up on a client that never ends its request, and serves others meanwhile
 #[test]
-fn half_a_request_holds_nobody_up() {
+fn half_a_request_does_not_hold_up_others() {
     let stage = Stage::new();
     let server = Server::start(&stage, &[]);
     let mut slow = server.connect();
@@ -207,9 +207,9 @@ fn a_run_is_answered_at_its_own_inbox() {
     assert_eq!(run.ends(), Some(0));
 }
 
-// What lets somebody in is shown to eyes, and never written where logs go.
+// The key is shown on a terminal, and never written where logs go.
 #[test]
-fn a_run_whose_words_go_to_a_log_gives_nobody_the_key() {
+fn a_run_whose_words_go_to_a_log_does_not_show_the_key() {
     let stage = Stage::new();
     stage.agent("write-a", &[GREEN]);
     let mut run = stage.unstuck(&["run", "write a"]);

@@ -1,4 +1,4 @@
-//! What a server says about itself is true, and looking at it costs nothing that lasts.
+//! The health answers of a server are true, and looking at it costs nothing that lasts.
 
 use std::fs;
 
@@ -51,7 +51,7 @@ fn a_server_without_its_store_is_not_ready() {
     fs::rename(stage.path(".unstuck/state.db"), stage.path("aside.db")).unwrap();
     let (status, said) = server.ready();
     assert_eq!((status, said.contains("store")), (503, true), "{said}");
-    // It names no project: the answer is open to everybody.
+    // It names no project: the answer needs no token.
     assert!(!said.contains(".unstuck"), "{said}");
     fs::rename(stage.path("aside.db"), stage.path(".unstuck/state.db")).unwrap();
     assert_eq!(server.ready(), (200, "ready\n".to_owned()));

@@ -30,7 +30,7 @@ impl Server {
         Self::heard(stage, child, said, (" at http://", "Ctrl-C ends it"))
     }
 
-    /// What a build shows of itself while it lasts.
+    /// The server that a build runs for its own inbox while it lasts.
     pub(super) fn beside_run(stage: &Stage, args: &[&str]) -> Self {
         let mut unstuck = stage.unstuck(args);
         unstuck.env("UNSTUCK_SERVER_DURING_RUN", "true").env("UNSTUCK_SERVER_BIND", "127.0.0.1:0");
@@ -72,7 +72,7 @@ impl Server {
         let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
         let mut answer = Vec::new();
-        // Whoever is hung up on may read an error at the end.
+        // A client that the server hung up on may read an error at the end.
         let _ = stream.read_to_end(&mut answer);
         String::from_utf8_lossy(&answer).into_owned()
     }
@@ -161,7 +161,7 @@ impl Server {
         Pid::from_raw(self.child.id().try_into().unwrap()).unwrap()
     }
 
-    /// How many descriptors it has open.
+    /// The number of its open descriptors.
     pub(super) fn descriptors(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
@@ -172,7 +172,7 @@ impl Server {
         prlimit(Some(self.pid()), Resource::Nofile, limit).unwrap();
     }
 
-    /// Whether it says that it is ready, and if not, why.
+    /// The status and the text of its readiness.
     pub(super) fn ready(&self) -> (u16, String) {
         self.raw("GET /readyz HTTP/1.1\r\nHost: localhost\r\n", "")
     }
@@ -201,7 +201,7 @@ impl Server {
     }
 }
 
-/// What belongs to the user, the same for all programs in a project.
+/// The folder of the user, the same for all programs in a project.
 pub(super) fn user(stage: &Stage) -> PathBuf {
     stage.path(".unstuck/user")
 }

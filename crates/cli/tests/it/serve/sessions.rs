@@ -27,7 +27,7 @@ impl Agent {
         Self(child.unwrap())
     }
 
-    /// What it says until it ends, and how it ends.
+    /// Its output until it ends, and its exit status.
     fn end(mut self) -> (Vec<String>, Option<i32>) {
         let lines = BufReader::new(self.0.stdout.take().unwrap()).lines();
         let said = lines.map(Result::unwrap).collect();
@@ -192,7 +192,7 @@ fn a_killed_server_goes_on_with_the_session() {
     let (status, session) = opened(&server);
     assert_eq!((status, &session["id"]), (201, &json!(0)), "{session}");
     assert_eq!(fails(&server, "r1"), first);
-    // What was sent may have happened: nobody sends it again by itself.
+    // A sent action may have happened: the server does not permit it again by itself.
     let (_, again) = acts(&server, "POST", "", &intent);
     assert_eq!(again["decision"], "unsettled", "{again}");
     assert_eq!(again["idempotency_key"], permit["idempotency_key"]);
@@ -208,7 +208,7 @@ fn a_killed_server_goes_on_with_the_session() {
     assert_eq!((&told["decision"], &told["attempt"]), (&json!("ask"), &json!(4)), "{told}");
     let (_, known) = acts(&server, "POST", "", &intent);
     assert_eq!(known["decision"], "ask", "{known}");
-    // B6: an answer that is given while nobody is there is taken up
+    // B6: an answer that is given while no process runs is taken up
     server.kill();
     let question = told["question"]["id"].to_string();
     let words = ["provide_guidance", "--guidance", "It is called sum."];
@@ -230,7 +230,7 @@ fn a_killed_server_goes_on_with_the_session() {
     assert_eq!(server.end(), Some(143));
 }
 
-// B18: the server beside a build of another process: whoever holds the project decides about sessions
+// B18: the server beside a build of another process: the holder decides about sessions
 #[test]
 fn a_session_beside_a_build_of_another_process() {
     let stage = Stage::new();
