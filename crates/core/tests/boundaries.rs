@@ -1,4 +1,4 @@
-//! What a module must not know, read from its sources.
+//! Knowledge that a module must not have, read from its sources.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-// T3.18, T3.10, I8: whoever decides has no way to look at words.
+// T3.18, T3.10, I8: the engine has no way to look at words.
 #[test]
 fn the_engine_never_looks_at_a_message() {
     let words = [".message", ".cause", ".source", "starts_with(", "ends_with(", "find(\"", "regex"];

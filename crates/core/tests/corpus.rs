@@ -138,9 +138,9 @@ fn outputs_captured_later_are_read_no_worse_than_they_were() {
     assert!(score.category >= 0.975, "captured: category");
 }
 
-// No rule was written after these, so the figures say how tools are read that nobody has seen.
+// No rule was written after these, so the figures say how unseen tools are read.
 #[test]
-fn tools_nobody_looked_at_are_read_no_worse_than_they_were() {
+fn unseen_tools_are_read_no_worse_than_they_were() {
     let records = records(BLIND);
     let found = support::read(&records);
     let score = support::score(&found, |_| true);
@@ -311,7 +311,7 @@ fn no_tools_words_in_a_failing_test_are_taken_for_the_surroundings() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// How five runners report a test that wanted something else than `said`.
+/// The reports of five runners on a test that wanted something else than `said`.
 fn failing_tests(said: &str) -> [String; 5] {
     [
         format!(
@@ -340,7 +340,7 @@ fn failing_tests(said: &str) -> [String; 5] {
     ]
 }
 
-/// What a check's output is taken for: the outcome, for every record.
+/// The outcome that is read from the output of a check, for every record.
 fn checked(lines: &str) -> Vec<(serde_json::Value, Option<Code>)> {
     lines
         .lines()

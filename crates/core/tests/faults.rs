@@ -70,7 +70,7 @@ fn what_the_table_says_is_consistent() {
         let reaction = code.reaction(Work::Task);
         let ends =
             matches!(reaction, Reaction::Fail | Reaction::TakeBackSkip | Reaction::RetryOnceWarn);
-        assert_eq!(silent, ends, "{code}: only what ends by itself asks nobody");
+        assert_eq!(silent, ends, "{code}: only what ends by itself asks no question");
         if row.charges.contains(&Charge::Signature) {
             assert_eq!(row.class, Class::CodeError, "{code}");
             assert!(row.charges.contains(&Charge::Consecutive), "{code}");
@@ -119,7 +119,7 @@ fn a_job_is_repaired_where_a_task_is_replanned() {
 fn a_fault_is_an_error_and_is_written_with_all_that_is_known() {
     let files = vec!["a.rs".to_owned()];
     let fault = Fault::scope_forbidden("scope", "a.rs is off limits", Files { files, patch: None })
-        .caused_by("somebody edited it");
+        .caused_by("a person edited it");
     assert_eq!(fault.to_string(), "SCOPE_FORBIDDEN at scope: a.rs is off limits");
     assert!(fault.source().is_none());
     let json = serde_json::to_value(&fault).unwrap();
@@ -131,7 +131,7 @@ fn a_fault_is_an_error_and_is_written_with_all_that_is_known() {
         ("class", "code_error"),
         ("origin", "agent"),
         ("message", "a.rs is off limits"),
-        ("cause", "somebody edited it"),
+        ("cause", "a person edited it"),
         ("classified_by", "typed"),
     ];
     for (field, value) in expected {
@@ -166,7 +166,7 @@ fn a_rule_that_is_gone_is_still_read() {
 
 // T3.4, T3.11, T4.33
 #[test]
-fn what_nobody_gave_a_code_gets_one_by_who_raised_it() {
+fn a_fault_without_a_code_gets_one_by_its_origin() {
     let cases = [
         (Origin::Agent, Code::LogicError),
         (Origin::Tool, Code::ProviderCrash),

@@ -187,7 +187,7 @@ mod tests {
                 Judgement::Fault,
             ),
             (
-                "a failure nobody has a name for",
+                "a failure without a name",
                 Fault::unclassified(Origin::Agent, "shell", "boom", "exit 3"),
                 Judgement::Observation,
             ),

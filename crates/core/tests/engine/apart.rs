@@ -37,7 +37,7 @@ fn running(stage: &Stage) -> Vec<&str> {
 fn who_starts_beside_whom() {
     let table: [(&str, Vec<TaskSpec>, &[&str]); 8] = [
         (
-            "no scope meets nobody",
+            "no scope meets no other",
             vec![task("a"), within("b", &["**"]), task("c")],
             &["a", "b", "c"],
         ),
@@ -62,7 +62,7 @@ fn who_starts_beside_whom() {
             &["b"],
         ),
         (
-            "nobody overtakes what it meets",
+            "no task overtakes what it meets",
             vec![within("a", &["src/a"]), within("b", &["**"]), within("c", &["docs"]), task("d")],
             &["a", "d"],
         ),
@@ -84,7 +84,7 @@ fn the_way_is_free_when_the_other_ends_or_waits() {
 
     let mut stage = two();
     stage.fails("a", fault(Code::AuthInvalid, "no"));
-    assert_eq!(running(&stage), ["b"], "who waits for a person is in nobody's way");
+    assert_eq!(running(&stage), ["b"], "a task that waits for a person is not in the way");
     stage.answer(Decision::ProvideCredentials);
     assert_eq!(running(&stage), ["b"], "and takes a place when that is free again");
     stage.succeed("b");
@@ -113,7 +113,7 @@ fn a_task_that_runs_alone_gets_its_turn() {
     stage.succeed("t0");
     assert_eq!(running(&stage), ["t1", "t2"]);
     stage.succeed("t1");
-    assert_eq!(running(&stage), ["t2"], "nobody overtakes it");
+    assert_eq!(running(&stage), ["t2"], "no task overtakes it");
     stage.succeed("t2");
     assert_eq!(running(&stage), ["alone"]);
     stage.succeed("alone");
@@ -121,7 +121,7 @@ fn a_task_that_runs_alone_gets_its_turn() {
 }
 
 #[test]
-fn a_gate_that_is_closed_keeps_nobodys_place() {
+fn a_gate_that_is_closed_keeps_no_place() {
     let other_account =
         |spec: TaskSpec| TaskSpec { gate: unstuck_core::engine::GateKey(7), ..spec };
     let mut stage = on_stage(
@@ -135,7 +135,7 @@ fn a_gate_that_is_closed_keeps_nobodys_place() {
     );
     assert_eq!(running(&stage), ["a"], "the wide one is next");
     stage.fails("a", fault(Code::ProviderRateLimit, "slow down"));
-    assert_eq!(running(&stage), ["c"], "it cannot start now, so it is in nobody's way");
+    assert_eq!(running(&stage), ["c"], "it cannot start now, so it is not in the way");
     stage.wait();
     assert_eq!(running(&stage), ["a", "c"], "the one that tries the account first");
 }

@@ -21,7 +21,7 @@ fn gate(stage: &Stage) -> &unstuck_core::engine::Gate {
 
 // T4.9, TX11, I3, T1.1
 #[test]
-fn a_rate_limit_is_waited_out_and_charges_nobody() {
+fn a_rate_limit_is_waited_out_and_charges_no_task() {
     let mut stage = Stage::tasks(&["a"]);
     let before = stage.state.task(stage.id("a")).unwrap().counters;
     stage.fails("a", limited(Some(30)));
@@ -71,7 +71,7 @@ fn a_probe_that_is_limited_again_waits_longer() {
     assert!(waits.windows(2).all(|pair| pair[1] > pair[0]), "{waits:?}");
 }
 
-/// What an agent program reports when its conversation has a name, before it asked its model.
+/// The report of an agent program when its conversation has a name, before it asked its model.
 fn began(stage: &mut Stage) {
     let (effect, report) = (stage.effect_id("a"), Progress::default());
     stage.must(Command::Progress { effect, report });
@@ -153,7 +153,7 @@ fn an_endless_limit_ends_in_a_question_after_the_wait_budget_and_not_in_fifty_ca
         assert!(calls < 50, "{calls} calls");
         assert!(stage.now.since(begun) >= Span::from_hours(2));
         assert_eq!(stage.question().why.rule, Rule::WaitedTooLong);
-        assert_eq!(gate(&stage).state, GateState::Passing, "nobody waits at it any more");
+        assert_eq!(gate(&stage).state, GateState::Passing, "no task waits at it any more");
         stage.answer(unstuck_core::question::Decision::ProvideGuidance);
         stage.succeed("a");
     }
@@ -359,7 +359,7 @@ fn a_run_that_was_paused_waits_with_the_others_when_its_account_is_limited_meanw
     stage.build(vec![task("b")]);
     stage.fails("b", limited(Some(60)));
     stage.must(Command::Resume { build });
-    assert!(stage.owed_if_any("a").is_none(), "nobody asks an account that is limited");
+    assert!(stage.owed_if_any("a").is_none(), "a limited account is not asked");
     assert!(matches!(stage.task_state("a"), TaskState::BackingOff { .. }));
     while stage.owed_if_any("a").is_none() {
         stage.wait();

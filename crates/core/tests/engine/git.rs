@@ -133,7 +133,7 @@ fn a_lock_passes_and_a_conflict_calls_for_another_approach() {
     assert!(matches!(stage.owed("b").what, Work::Attempt { .. }));
 }
 
-// T4.16: a push may be repeated, so an unreachable remote is nobody's question
+// T4.16: a push may be repeated, so an unreachable remote asks no question
 #[test]
 fn a_push_that_cannot_be_looked_up_is_sent_again_and_then_warned_about() {
     let push = MutationSpec { kind: MutationKind::Push, ..action("push") };

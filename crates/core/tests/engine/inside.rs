@@ -169,11 +169,11 @@ fn a_run_that_uses_up_its_steps_is_replanned() {
 fn results_that_fit_nothing_are_refused_and_change_nothing() {
     let mut stage = Stage::tasks(&["a"]);
     let effect = stage.effect_id("a");
-    let nobody = unstuck_core::engine::EffectId(999);
+    let absent = unstuck_core::engine::EffectId(999);
     let report = Progress::default();
     assert_eq!(
-        stage.try_to(Command::Progress { effect: nobody, report }),
-        Err(Rejected::Stale(nobody))
+        stage.try_to(Command::Progress { effect: absent, report }),
+        Err(Rejected::Stale(absent))
     );
     let spent = unstuck_core::policy::Amount::ZERO;
     let outcome = unstuck_core::engine::Outcome::NotApplied;

@@ -55,9 +55,9 @@ fn a_passing_fault_is_retried_five_times_and_then_asked_about() {
     assert_eq!(stage.question().why.rule, Rule::MaxRetriesExceeded);
 }
 
-// T3.7: whoever runs it again has it tried again, and its success ends the question.
+// T3.7: a person who runs it again has it tried again, and its success ends the question.
 #[test]
-fn a_job_that_rests_over_an_outage_is_run_when_somebody_fires_it() {
+fn a_job_that_rests_over_an_outage_is_run_when_it_is_fired() {
     let mut stage = Stage::new();
     let id = stage.job("j", JobSpec::default());
     for _ in 0..5 {
@@ -73,7 +73,7 @@ fn a_job_that_rests_over_an_outage_is_run_when_somebody_fires_it() {
 }
 
 #[test]
-fn a_job_that_needs_a_login_is_not_run_when_somebody_fires_it() {
+fn a_job_that_needs_a_login_is_not_run_when_it_is_fired() {
     let mut stage = Stage::new();
     let id = stage.job("j", JobSpec::default());
     stage.fails("j", fault(Code::AuthExpired, "token"));
@@ -104,7 +104,7 @@ fn a_scheduled_job_in_an_outage_retries_until_its_next_firing_which_then_tries()
     assert!(happened(&events, "job.missed") && happened(&events, "job.fired"), "{events:?}");
     assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
     run_to_its_end(&mut stage);
-    assert_eq!(stage.state.questions().count(), 0, "it passed, and nobody had to know");
+    assert_eq!(stage.state.questions().count(), 0, "it passed, and no person had to know");
     assert_eq!(stage.state.task(task).unwrap().failing, None);
 }
 
@@ -296,7 +296,7 @@ fn a_job_is_defined_once_and_only_jobs_are_fired() {
 }
 
 #[test]
-fn a_held_job_runs_only_when_somebody_asks_for_it() {
+fn a_held_job_runs_only_when_it_is_asked_for() {
     let mut stage = Stage::new();
     let task = stage.job("j", JobSpec::default());
     stage.must(Command::HoldJob { task });
@@ -334,7 +334,7 @@ fn what_a_script_blames_is_forgotten_when_it_succeeds_or_starts_over() {
     let effect = stage.effect_id("j");
     stage.must(blame(effect));
     stage.fails("j", fault(Code::LogicError, "exit 1"));
-    assert!(stage.try_to(blame(effect)).is_err(), "nobody runs it");
+    assert!(stage.try_to(blame(effect)).is_err(), "no process runs it");
     stage.answer(Decision::ProvideCredentials);
     stage.fails("j", fault(Code::NetworkUnavailable, "503"));
     let met = stage.state.job("j").unwrap().failure.clone().unwrap();

@@ -106,7 +106,7 @@ fn an_absent_effect_counts_only_after_its_time_unless_the_call_is_recognised_whe
 
 // T3.12
 #[test]
-fn what_nobody_can_tell_is_asked_and_never_repeated_by_itself() {
+fn what_no_probe_can_tell_is_asked_and_never_repeated_by_itself() {
     for spec in [blind("pay"), action("pay")] {
         let mut stage = mutating(vec![spec.clone()]);
         stage.settle("a", unknown());
@@ -125,7 +125,7 @@ fn what_nobody_can_tell_is_asked_and_never_repeated_by_itself() {
 }
 
 #[test]
-fn only_a_persons_word_repeats_an_action_nobody_can_look_up() {
+fn only_a_persons_word_repeats_an_action_without_a_probe() {
     let mut stage = mutating(vec![blind("pay")]);
     stage.settle("a", unknown());
     stage.answer(Decision::ItDidNot);
@@ -586,7 +586,7 @@ fn an_action_whose_record_was_lost_is_looked_up_before_it_is_sent() {
 
 // B51
 #[test]
-fn an_action_whose_record_was_lost_is_asked_about_where_nobody_can_look() {
+fn an_action_whose_record_was_lost_is_asked_about_without_a_probe() {
     let mut stage = doubting(blind("pay"));
     assert_eq!(stage.question().kind, QuestionKind::Happened);
     assert_eq!(performs(&stage), 0);

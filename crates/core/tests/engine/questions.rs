@@ -79,8 +79,8 @@ fn an_answer_outside_the_options_is_refused_and_a_second_answer_too() {
     );
     stage.answer(Decision::ProvideCredentials);
     assert_eq!(stage.try_to(answer(0, Decision::ProvideCredentials)), Err(Rejected::Answered(id)));
-    let nobody = unstuck_core::engine::QuestionId(9);
-    assert_eq!(stage.try_to(answer(9, Decision::SkipFeature)), Err(Rejected::NoQuestion(nobody)));
+    let absent = unstuck_core::engine::QuestionId(9);
+    assert_eq!(stage.try_to(answer(9, Decision::SkipFeature)), Err(Rejected::NoQuestion(absent)));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn leaving_a_task_out_leaves_out_what_needs_it_and_nothing_else() {
 }
 
 #[test]
-fn a_question_nobody_needs_any_more_is_withdrawn() {
+fn a_question_that_is_not_needed_any_more_is_withdrawn() {
     let mut stage = Stage::tasks(&["a", "b"]);
     stage.fails("a", fault(Code::AuthInvalid, "no"));
     let question = stage.question().id;

@@ -134,7 +134,7 @@ fn eventful() -> Stage {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(512))]
 
-    /// What a damaged disk gives back may be wrong, but reading it must not bring us down.
+    /// A damaged disk may give back wrong bytes, but reading them must not bring us down.
     #[test]
     fn a_damaged_journal_is_read_without_falling_over(
         picks in proptest::collection::vec(proptest::prelude::any::<proptest::sample::Index>(), 0..120),
@@ -166,7 +166,7 @@ fn taking_up_one_task_leaves_the_others_alone() {
     let (a, b) = (stage.owed("a"), stage.owed("b"));
     stage.must(Command::Recover { task: Some(stage.id("a")), clean: false });
     assert_ne!(stage.owed("a").run, a.run);
-    assert_eq!(stage.owed("b"), b, "nobody said that this one is gone");
+    assert_eq!(stage.owed("b"), b, "this one was not said to be gone");
 }
 
 #[test]

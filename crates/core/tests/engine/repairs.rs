@@ -15,7 +15,7 @@ use crate::stage::{Stage, action, fault};
 
 const BRANCH: &str = "unstuck/repair/j";
 
-/// The script fails; that is nobody's approach.
+/// The script fails, without an approach of an agent.
 fn breaks(stage: &mut Stage, message: &str) {
     let fault = Arc::new(fault(Code::LogicError, message));
     stage.settle("j", Outcome::Failed { fault, approach: None });

@@ -45,7 +45,7 @@ fn the_same_error_in_two_tasks_shares_one_budget_and_another_error_does_not() {
 
 // B17, I14
 #[test]
-fn the_same_error_healed_in_ten_tasks_in_a_row_asks_nobody() {
+fn the_same_error_healed_in_ten_tasks_in_a_row_asks_no_question() {
     let names: Vec<String> = (0..10).map(|n| n.to_string()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut stage = Stage::tasks(&names);
@@ -223,7 +223,7 @@ fn an_error_that_was_forgotten_and_comes_back_leaves_the_others_charged() {
     assert_eq!(stage.state.signatures().count(red("other").signature), 0, "it is given back");
 }
 
-/// What the agent of a task would be told now.
+/// The text that the agent of a task would be told now.
 fn told(stage: &Stage, name: &str) -> Option<String> {
     tell::context(&stage.state, &Policy::default(), stage.owed(name).run)
 }
@@ -252,7 +252,7 @@ fn the_next_attempt_is_told_what_the_check_wrote_and_what_was_taken_back() {
 
 // T2.6: what passed by itself is no reason to look for another way.
 #[test]
-fn whoever_goes_on_after_a_wait_is_not_told_to_find_another_way() {
+fn an_agent_that_goes_on_after_a_wait_is_not_told_to_find_another_way() {
     let mut stage = Stage::tasks(&["a"]);
     stage.fails("a", fault(Code::ProviderRateLimit, "slow down"));
     stage.wait();

@@ -196,7 +196,7 @@ fn an_outage_is_waited_out() {
     assert_eq!((told.decision, told.attempt), (Decision::Wait, 1));
     let until = told.until.unwrap();
     assert!(until > stage.now);
-    // Nobody waits for a report meanwhile.
+    // No session waits for a report meanwhile.
     assert_eq!(stage.tell(id, failed("r2", red_test())), []);
     stage.wait();
     assert_eq!(stage.now, until);
@@ -260,7 +260,7 @@ fn an_action_that_failed_may_be_sent_again() {
     assert!(happened(&stage.tell(id, intends("pay", 1)), "mutation.in_flight"));
 }
 
-// T3.12, TX6: nobody can tell, so a person is asked, and nothing is sent before they said so
+// T3.12, TX6: the runtime cannot tell, so a person is asked, and nothing is sent before that
 #[test]
 fn a_person_says_whether_an_action_happened() {
     for (answered, sent_again) in

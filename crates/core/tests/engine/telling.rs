@@ -1,4 +1,4 @@
-//! What is told to somebody who is not watching, and what is not: one cause, one message.
+//! Messages to a person who is not watching: one cause, one message.
 
 use unstuck_core::engine::{Command, PauseCause, Recorded};
 use unstuck_core::fault::{Code, Fault, RateLimit};
@@ -9,12 +9,12 @@ use unstuck_core::time::Span;
 
 use crate::stage::{Stage, fault, task, with_actions};
 
-/// What was told so far, in the order it was.
+/// The messages so far, in their order.
 fn told(stage: &Stage) -> Vec<Happened> {
     stage.journal.iter().filter_map(news).map(|news| news.what).collect()
 }
 
-/// The same for somebody who wants to hear this much.
+/// The number of messages for a person who wants to hear this much.
 fn heard(stage: &Stage, level: Level) -> usize {
     stage.journal.iter().filter_map(news).filter(|news| news.level() <= level).count()
 }
@@ -31,9 +31,9 @@ fn a_question_is_told_once_however_many_join() {
     assert_eq!(heard(&stage, Level::Questions), 1);
 }
 
-// B2: one limit holds both and wakes nobody up.
+// B2: one limit holds both and wakes no person up.
 #[test]
-fn waits_that_end_by_themselves_are_told_to_nobody() {
+fn waits_that_end_by_themselves_are_not_told() {
     let mut stage = Stage::tasks(&["a", "b"]);
     let limit = RateLimit { status: Some(429), limited: None };
     let limited = Fault::provider_rate_limit("agent", "slow down", limit);
