@@ -76,7 +76,7 @@ mod tests {
     use unstuck_core::text::lint;
 
     #[test]
-    fn everybody_can_read_it() {
+    fn its_texts_are_plain() {
         for hold in [Hold::Fully, Hold::Partly, Hold::NotPossible, Hold::NotWanted] {
             let held = Held { files: hold, reading: hold, processes: hold, ..Held::default() };
             let networks = [

@@ -1,4 +1,4 @@
-//! When the process dies.
+//! Attempts whose process dies.
 
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::engine::Event;
@@ -9,7 +9,7 @@ use crate::wire::{check, done, read, results, run, write};
 
 // B12: between a call and its result.
 #[tokio::test]
-async fn whoever_goes_on_knows_what_may_have_happened() {
+async fn the_next_attempt_knows_what_may_have_happened() {
     let script = Script::new(
         [write("src/greeting", "Hi\n"), run("echo once >> src/log; sleep 600")],
         done(),

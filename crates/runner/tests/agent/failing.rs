@@ -1,4 +1,4 @@
-//! When something fails.
+//! Attempts in which something fails.
 
 use serde_json::json;
 use unstuck_core::engine::{Event, TaskState};
@@ -106,7 +106,7 @@ async fn steps_are_counted_and_used_up() {
 
 // T3.11: what the agent's own code does wrong is logic.
 #[tokio::test]
-async fn a_failure_nobody_has_a_name_for_is_the_works_own() {
+async fn a_failure_without_a_name_is_the_works_own() {
     let script = Script::new(
         [],
         run("echo 'Traceback (most recent call last):'; date +%N > src/x; \

@@ -1,4 +1,4 @@
-//! What is not allowed.
+//! Requests of the agent that are not allowed.
 
 use serde_json::json;
 use unstuck_core::engine::TaskState;
@@ -30,7 +30,7 @@ async fn a_blocked_command_becomes_a_question() {
 
 // TX14: no answer of a person could open it, so the agent is told and goes on.
 #[tokio::test]
-async fn a_path_outside_is_refused_to_the_agent_and_nobody_is_asked() {
+async fn a_path_outside_is_refused_to_the_agent_and_no_question_is_asked() {
     for wish in [
         Answer::call("read_file", &json!({"path": "../../../outside"})),
         write("/tmp/outside", "x"),

@@ -1,4 +1,4 @@
-//! A repository, a project, a service that thinks, and whoever performs attempts with them.
+//! A repository, a project, a service that thinks, and the performer of attempts with them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -40,7 +40,7 @@ use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
 pub(crate) const CANARY: &str = "canary-9f8e7d6c5b4a";
 const PROJECT: &str = "shop";
 
-/// A clock on which waiting takes no time: whoever waits for a time makes it come.
+/// A clock on which waiting takes no time: a wait for a time makes it come.
 #[derive(Default)]
 pub(crate) struct Jumping(AtomicU64);
 
@@ -62,7 +62,7 @@ struct Agents {
     store: MemoryStore,
     clock: Arc<Jumping>,
     policy: Arc<Policy>,
-    /// Who thinks, by the name of the task.
+    /// The models, by the name of the task.
     models: BTreeMap<String, Arc<dyn Model>>,
     /// One thing at a time happens in a task's worktree: an attempt that was ended may still be busy
     /// there when the next one begins.

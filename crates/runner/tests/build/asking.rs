@@ -1,4 +1,4 @@
-//! What only a person can allow.
+//! Changes and commands that only a person can allow.
 
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::engine::{Left, TaskState};
@@ -35,7 +35,7 @@ async fn what_a_person_allows_goes_through() {
     stage.answer(Decision::AllowOnce).await;
     stage.done().await;
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["Cargo.toml", "src.rs"]);
-    assert_eq!(stage.assignments("a").len(), 1, "nobody had to do it again");
+    assert_eq!(stage.assignments("a").len(), 1, "no agent had to do it again");
 }
 
 // T4.13, TX14
@@ -113,7 +113,7 @@ async fn a_declaration_that_was_denied_is_asked_about_when_the_work_passes() {
 
 // T4.18: the agent goes on and may run it now; what is allowed for good, the next task may at once.
 #[tokio::test]
-async fn a_command_that_a_person_allows_may_be_run_by_whoever_goes_on() {
+async fn a_command_that_a_person_allows_may_be_run_by_the_next_attempt() {
     for (decision, asked_again) in [(Decision::AllowOnce, true), (Decision::AlwaysAllow, false)] {
         let idle = |name| Job::new(name, [&[run("true")]]);
         let jobs = vec![idle("a"), idle("b").after("a")];

@@ -1,5 +1,5 @@
-//! What a model declares with `mutate` is performed after the checks, once, and looked up when its
-//! answer is lost.
+//! An action that a model declares with `mutate` is performed after the checks, once, and looked up
+//! when its answer is lost.
 
 use serde_json::{Value, json};
 use unstuck_core::engine::{Event, MutationState};
@@ -34,7 +34,7 @@ async fn thinking(script: impl IntoIterator<Item = Answer>) -> Mind {
     Mind::anthropic(Script::new(script, done())).await
 }
 
-/// How the actions of the build stand in the ledger, by key.
+/// The states of the actions of the build in the ledger, by key.
 async fn ledger(stage: &Stage) -> Vec<(String, MutationState)> {
     let of = |mutation: &unstuck_core::engine::Mutation| {
         (mutation.spec.key.clone(), mutation.state.clone())
@@ -84,7 +84,7 @@ async fn a_declared_request_that_was_under_way_in_a_crash_is_not_sent_again() {
     let stage = stage.crash().await;
     stage.done().await;
     assert_eq!(service.seen("POST").len(), 1);
-    assert_eq!(mind.asked().len(), 3, "nobody had to think again");
+    assert_eq!(mind.asked().len(), 3, "the model did not have to think again");
 }
 
 // TX8: an action that an attempt before has done answers with its result, and is not done again.

@@ -7,7 +7,7 @@ use crate::repo::Repo;
 use crate::scripts::{Job, run, write};
 use crate::stage::Stage;
 
-/// A child in a session of its own that nobody can ask politely. It does so once.
+/// A child in a session of its own that ignores polite signals. It does so once.
 fn hangs(repo: &Repo, alive: &Fifo) -> Job {
     let line = format!(
         "test -e {0} && exit; touch {0}; exec 9>{1}; \
@@ -27,7 +27,7 @@ async fn an_agent_that_hangs_in_a_session_of_its_own_is_ended_with_its_build() {
     let stage = Stage::build(repo, vec![job]).await;
     let alive = fifo.listen().await;
     stage.handle.command(Command::Cancel { build: BuildId(0) }).await.unwrap();
-    alive.until_nobody().await;
+    alive.until_none_left().await;
 }
 
 // B13
@@ -41,5 +41,5 @@ async fn after_a_crash_nothing_of_the_agent_is_left_when_another_begins() {
     let stage = stage.crash().await;
     stage.done().await;
     assert_eq!(stage.assignments("a").len(), 2);
-    old.until_nobody().await;
+    old.until_none_left().await;
 }

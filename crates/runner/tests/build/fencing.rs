@@ -1,4 +1,4 @@
-//! What an agent changes outside its fence is found, taken back and kept, however it was done.
+//! A change of an agent outside its fence is found, taken back and kept, however it was done.
 
 use std::fs;
 
@@ -78,7 +78,7 @@ async fn a_forbidden_change_is_taken_back_and_charged() {
 
 // B31: inside the fence or not
 #[tokio::test]
-async fn what_a_check_leaves_is_nobodys_change() {
+async fn what_a_check_leaves_is_no_change_of_the_agent() {
     let job = Job::new("a", [&[write("src/a", "x\n")]]).allowed(&["src/**"]);
     let job = job.checked("echo log > check.log; echo made > src/made");
     let stage = Stage::build(Repo::with(&[]), vec![job]).await;

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::repo::Repo;
 use crate::scripts::run;
 
-/// A pipe with a name. Opening an end waits for somebody at the other.
+/// A pipe with a name. Opening an end waits for a process at the other.
 #[derive(Clone)]
 pub(crate) struct Fifo(PathBuf);
 
@@ -33,14 +33,14 @@ impl Fifo {
         run(&format!("cat {}", self.0.display()))
     }
 
-    /// Waits until somebody says something.
+    /// Waits until a script says something.
     pub(crate) async fn hear(&self) {
         let path = self.0.clone();
         let heard = tokio::task::spawn_blocking(move || fs::read_to_string(path).unwrap());
         assert_eq!(heard.await.unwrap(), "here\n");
     }
 
-    /// Lets whoever waits go on.
+    /// Lets the waiting script go on.
     pub(crate) async fn let_go(&self) {
         let path = self.0.clone();
         tokio::task::spawn_blocking(move || fs::write(path, "go\n").unwrap()).await.unwrap();
@@ -64,8 +64,8 @@ impl Fifo {
 pub(crate) struct Alive(File);
 
 impl Alive {
-    /// Waits until nobody of them is left.
-    pub(crate) async fn until_nobody(mut self) {
+    /// Waits until none of them is left.
+    pub(crate) async fn until_none_left(mut self) {
         let gone = tokio::task::spawn_blocking(move || self.0.read_to_end(&mut Vec::new()));
         gone.await.unwrap().unwrap();
     }

@@ -61,7 +61,7 @@ async fn after_a_crash_the_agent_goes_on_in_its_worktree_and_conversation() {
     // The third call is noted after the second is remembered.
     stage.calls(3).await;
     let stage = stage.crash().await;
-    // By then the old one is gone, and nobody else listens.
+    // By then the old one is gone, and no other agent listens.
     stage.assigned("a", 2).await;
     gate.let_go().await;
     stage.done().await;

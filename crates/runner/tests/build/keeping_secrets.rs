@@ -1,4 +1,4 @@
-//! A secret that an agent may use reaches nobody who remembers.
+//! A secret that an agent may use reaches no place that is kept.
 
 use unstuck_core::fault::{Code, Kind};
 

@@ -64,7 +64,7 @@ async fn a_conflict_is_replanned_on_the_new_head() {
 }
 
 #[tokio::test]
-async fn a_branch_that_somebody_else_moved_is_checked_again() {
+async fn a_branch_that_a_person_moved_is_checked_again() {
     let repo = Repo::with(&[]);
     let (moved, checks) = (repo.beside("moved"), repo.beside("checks"));
     // Between our commit and the merge, a person commits to the build's branch.
@@ -88,7 +88,7 @@ async fn a_branch_that_somebody_else_moved_is_checked_again() {
     assert_eq!(stage.repo.subjects(&range), ["theirs", "Do a"]);
     // Once at the base, and once on each head.
     assert_eq!(std::fs::read_to_string(checks).unwrap().lines().count(), 3);
-    assert_eq!(stage.faults().await.len(), 0, "nobody did anything wrong");
+    assert_eq!(stage.faults().await.len(), 0, "no fault was raised");
 }
 
 // T4.11: what a hook says goes back to the agent like the output of a check.

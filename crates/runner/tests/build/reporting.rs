@@ -1,4 +1,4 @@
-//! What a report says about a real build is what really happened in it.
+//! A report of a real build says what really happened in it.
 
 use unstuck_core::engine::CheckVerdict;
 use unstuck_core::fault::Gate;
@@ -97,7 +97,7 @@ async fn a_task_that_landed_twice_names_both_commits_and_its_last_checks() {
 
 // T2.5
 #[tokio::test]
-async fn what_healed_is_for_operators_and_what_waits_is_for_everybody() {
+async fn what_healed_is_for_operators_and_what_waits_is_for_all() {
     let red = "test ! -e bad || { echo 'error: secret_thing.rs is bad'; exit 1; }";
     let jobs = vec![
         Job::new("a", [&[write("bad", "x\n")], &[write("a", "a\n")]]).checked(red),

@@ -1,4 +1,4 @@
-//! What agents cost, as far as anybody can tell.
+//! The cost of agents, as far as it is known.
 
 use unstuck_core::policy::Amount;
 use unstuck_world::agent::Usage;
@@ -19,7 +19,7 @@ const TOKENS: Usage = Usage {
 const PRICE: Price =
     Price { input: 2_000_000, output: 8_000_000, cached: 200_000, cache_written: 2_500_000 };
 
-/// What the build cost, and what was said about it.
+/// The cost of the build, and the remarks about it.
 async fn cost(usage: Usage, price: Option<Price>) -> (Amount, Vec<String>) {
     let set = Set { usage: Some(usage), price, ..Set::default() };
     let job = Job::new("a", [&[write("made", "x\n")]]);
@@ -45,7 +45,7 @@ async fn what_an_agent_says_it_cost_counts_whatever_the_list_says() {
 }
 
 #[tokio::test]
-async fn what_nobody_can_tell_is_said_and_not_taken_for_free() {
+async fn an_unknown_cost_is_said_and_not_taken_for_free() {
     let (spent, said) = cost(TOKENS, None).await;
     assert_eq!((spent.tokens, spent.money_micros), (1_500, 0));
     assert_eq!(said.len(), 1, "{said:?}");

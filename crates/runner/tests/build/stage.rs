@@ -37,10 +37,10 @@ use crate::repo::Repo;
 use crate::scripts::Job;
 
 pub(crate) const PROJECT: &str = "shop";
-/// A value that nobody but the agent may see.
+/// A value that only the agent may see.
 pub(crate) const CANARY: &str = "canary-4711-in-the-mine";
 
-/// What services want to see.
+/// The token that services want to see.
 pub(crate) const TOKEN: &str = "token-4711-of-the-shop";
 
 /// An agent whose assignments are listened to.
@@ -92,17 +92,17 @@ pub(crate) struct Stage {
     set: Set,
 }
 
-/// What is special about a build.
+/// The special settings of a build.
 #[derive(Clone, Default)]
 pub(crate) struct Set {
-    /// What every agent says it was not allowed to do, unless it was told that it may.
+    /// Denials that every agent reports, unless it was told that it may.
     pub(crate) denials: Vec<agent::Denial>,
     /// The work happens in the person's own tree.
     pub(crate) in_place: bool,
     pub(crate) disk_free_bytes_min: u64,
-    /// What every attempt says that it has used.
+    /// The usage that every attempt reports.
     pub(crate) usage: Option<Usage>,
-    /// What tokens cost.
+    /// The price of tokens.
     pub(crate) price: Option<Price>,
     /// The first agent says what it is kept from.
     pub(crate) says_walls: bool,
@@ -301,7 +301,7 @@ impl Stage {
         self.handle.command(answer).await.unwrap();
     }
 
-    /// What an agent was told, attempt by attempt.
+    /// The assignments of an agent, attempt by attempt.
     pub(crate) fn assignments(&self, name: &str) -> Vec<Assignment> {
         let heard = self.heard.lock().unwrap();
         heard.iter().filter(|(task, _)| *task == name).map(|(_, told)| told.clone()).collect()
@@ -324,7 +324,7 @@ impl Stage {
         }
     }
 
-    /// Where a task's worktree is.
+    /// The folder of a task's worktree.
     pub(crate) fn worktree(&self, name: &str) -> PathBuf {
         self.assignments(name).pop().unwrap().directory
     }
@@ -344,7 +344,7 @@ impl Stage {
         self.events().await.into_iter().filter_map(met).collect()
     }
 
-    /// What people were told, in order.
+    /// The narration to people, in order.
     pub(crate) async fn narrated(&self) -> Vec<String> {
         let told = |recorded: Recorded| match recorded.event {
             Event::Narrated { text, .. } | Event::Remarked { text, .. } => Some(text.to_string()),
@@ -353,7 +353,7 @@ impl Stage {
         self.events().await.into_iter().filter_map(told).collect()
     }
 
-    /// What the build came to.
+    /// The report of the build.
     pub(crate) async fn report(&self) -> Report {
         let seen = (true, SystemClock.now());
         let facts = Facts::read(&self.store, PROJECT, None, seen).await.unwrap();
@@ -391,7 +391,7 @@ fn guard() -> Guard {
     Guard { executable: env!("CARGO_BIN_EXE_runner-test-guard").into(), arguments: Vec::new() }
 }
 
-/// What is performed without asking, here: requests to this machine, or this command.
+/// The actions that are performed without asking, here: requests to this machine, or this command.
 fn rule(command: Option<&str>) -> ActionRule {
     let command = command.map(str::to_owned);
     let (hosts, secrets) =

@@ -88,7 +88,7 @@ async fn an_overloaded_service_is_waited_for_and_costs_nothing() {
     assert_eq!(asked.len(), 3);
     assert_eq!(asked[1], asked[2], "nothing is said about it, and nothing is done again");
     let retrying = |recorded: &Recorded| matches!(recorded.event, Event::Retrying { .. });
-    assert!(!stage.events().await.iter().any(retrying), "it is charged to nobody");
+    assert!(!stage.events().await.iter().any(retrying), "it is charged to no task");
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ async fn a_guest_that_leaves_properly_is_not_to_blame() {
     stage.done(task).await;
 }
 
-// A guest that has nothing to do goes: nobody else's run is thought to be gone with it.
+// A guest that has nothing to do goes: no run of another process is thought to be gone with it.
 #[tokio::test]
 async fn an_idle_guest_takes_nothing_along() {
     let stage = Stage::new().await;
@@ -80,7 +80,7 @@ async fn an_idle_guest_takes_nothing_along() {
 }
 
 #[tokio::test]
-async fn a_holder_that_ends_stops_nobody_elses_work() {
+async fn a_holder_that_ends_stops_no_work_of_others() {
     let stage = Stage::new().await;
     let (client, world, mut told, order) = busy(&stage).await;
     let stage = stage.ended().await;
@@ -90,7 +90,7 @@ async fn a_holder_that_ends_stops_nobody_elses_work() {
 }
 
 #[tokio::test]
-async fn a_holder_that_is_killed_stops_nobody_elses_work() {
+async fn a_holder_that_is_killed_stops_no_work_of_others() {
     let stage = Stage::new().await;
     let (client, world, told, order) = busy(&stage).await;
     let stage = stage.crashed().await;

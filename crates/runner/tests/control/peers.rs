@@ -112,7 +112,7 @@ async fn a_script_of_the_person_has_the_persons_rights() {
 
 // B18: the only socket inside the wall.
 #[tokio::test]
-async fn the_socket_of_a_run_has_its_rights_whoever_comes_through_it() {
+async fn the_socket_of_a_run_gives_every_client_the_rights_of_the_run() {
     let Attempts { stage, effects, _hand } = attempts().await;
     let token = stage.key.token(effects[0].2);
     let path = stage.socket.with_file_name("sockets").join("r0");

@@ -36,14 +36,14 @@ async fn a_dead_holders_socket_is_replaced() {
     define(&stage.client().await, "nightly").await;
 }
 
-// Whoever ends last must not take away what whoever came after listens at.
+// A holder that ends late must not take away the socket of the next holder.
 #[tokio::test]
 async fn the_next_holder_is_not_cut_off() {
     let stage = Stage::new().await.ended().await;
     define(&stage.client().await, "nightly").await;
 }
 
-// A backlog of connections that nobody takes: the process is stopped.
+// A backlog of connections that the holder does not take: the process is stopped.
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_says_nothing_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();

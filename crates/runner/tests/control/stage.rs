@@ -1,4 +1,4 @@
-//! A holder that listens, and everybody who may talk to it.
+//! A holder that listens, and all the clients that may talk to it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -79,7 +79,7 @@ impl Stage {
         Client::connect(&self.socket, None).await.unwrap().0
     }
 
-    /// Somebody with the token of a run.
+    /// A client with the token of a run.
     pub(crate) async fn child(&self, effect: EffectId) -> Client {
         let token = self.key.token(effect).as_str().to_owned();
         Client::connect(&self.socket, Some(token)).await.unwrap().0
@@ -109,7 +109,7 @@ impl Stage {
         }
     }
 
-    /// How often the task's runs were lost.
+    /// The number of the task's lost runs.
     pub(crate) async fn crashes(&self, task: TaskId) -> u32 {
         self.look(move |state| state.task(task).unwrap().counters.crashes).await
     }
@@ -139,7 +139,7 @@ impl Line {
         self.0.get_mut().write_all(bytes).await.unwrap();
     }
 
-    /// What is said next; none at the end.
+    /// The next line; none at the end.
     pub(crate) async fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.0.read_line(&mut line).await.unwrap_or(0);

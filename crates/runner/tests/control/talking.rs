@@ -1,4 +1,4 @@
-//! Who asks gets an answer, and only what is theirs to ask is done.
+//! A client that asks gets an answer, and only requests that it may make are done.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ async fn what_does_not_fit_is_refused_and_leaves_no_trace() {
     assert_eq!(stage.look(unstuck_core::engine::State::seq).await, before);
 }
 
-// B18: answers are rows of the store, results come from whoever performs, time from the clock.
+// B18: answers are rows of the store, results come from the performer, time from the clock.
 #[tokio::test]
 async fn what_only_the_loop_may_say_is_denied() {
     let stage = Stage::new().await;
@@ -67,7 +67,7 @@ async fn what_only_the_loop_may_say_is_denied() {
 }
 
 #[tokio::test]
-async fn nonsense_hurts_nobody() {
+async fn nonsense_does_no_harm() {
     let stage = Stage::new().await;
     let client = stage.client().await;
     let mut line = stage.line().await;
@@ -118,8 +118,8 @@ async fn a_watcher_is_told_everything_once() {
     assert!(matches!(first.recv().await.unwrap(), Notice::Event { .. }));
 }
 
-// B50: a connection that nobody uses any more is closed: a server that asks who holds a project
-// would run out of descriptors otherwise
+// B50: an unused connection is closed: a server that asks who holds a project would run out of
+// descriptors otherwise
 #[tokio::test]
 async fn a_client_that_is_dropped_hangs_up() {
     let folder = tempfile::tempdir().unwrap();

@@ -34,7 +34,7 @@ async fn a_token_reports_for_its_run_only() {
     let child = stage.child(effects[0]).await;
     child.command(report(effects[0])).await.unwrap();
     assert_eq!(why(&child.command(report(effects[1])).await.unwrap_err()), Refusal::Denied);
-    // Whoever has no token is the user.
+    // A client without a token is the user.
     client.command(report(effects[1])).await.unwrap();
 }
 

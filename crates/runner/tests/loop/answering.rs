@@ -58,7 +58,7 @@ async fn an_answer_is_taken_up_at_once() {
 
 // B6
 #[tokio::test(start_paused = true)]
-async fn an_answer_given_while_nobody_runs_is_taken_up_at_the_next_start() {
+async fn an_answer_given_while_no_process_runs_is_taken_up_at_the_next_start() {
     let (store, clock) = parked().await.crash().await;
     store.answer("shop", fixed_it()).await.unwrap();
     let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;

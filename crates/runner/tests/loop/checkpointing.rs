@@ -36,7 +36,7 @@ async fn a_crash_costs_no_more_than_the_round_it_interrupts() {
     let order = stage.started.recv().await.unwrap();
     assert_eq!(order.effect.what, Work::Attempt { start: Start::Resume });
     assert_eq!(stage.kept().await, Some(said("one, two")));
-    // Whoever was killed with the old process may have lived a moment longer.
+    // A child that was killed with the old process may have lived a moment longer.
     let late = stage.handle.checkpoint(effect, round(), said("late")).await;
     assert_eq!(late, Err(CommandError::Rejected(Rejected::Stale(effect))));
     stage.handle.checkpoint(order.effect.id, round(), said("three")).await.unwrap();
@@ -55,11 +55,11 @@ async fn only_a_conversation_can_be_kept() {
     stage.build(1, 1).await;
     let attempt = stage.started.recv().await.unwrap().effect.id;
     let check = stage.started.recv().await.unwrap().effect.id;
-    let nobody = EffectId(u64::MAX);
+    let absent = EffectId(u64::MAX);
     for (effect, why) in [
         (attempt, Rejected::Stale(attempt)),
         (check, Rejected::Misfit(check)),
-        (nobody, Rejected::Stale(nobody)),
+        (absent, Rejected::Stale(absent)),
     ] {
         let refused = stage.handle.checkpoint(effect, round(), said("no")).await;
         assert_eq!(refused, Err(CommandError::Rejected(why)));
@@ -67,7 +67,7 @@ async fn only_a_conversation_can_be_kept() {
     assert_eq!(stage.kept().await, None);
 }
 
-// What cannot be remembered did not happen, and whoever tried is told.
+// A checkpoint that cannot be remembered did not happen, and its sender is told.
 #[tokio::test(start_paused = true)]
 async fn a_conversation_that_cannot_be_written_is_not_kept() {
     let mut stage = Stage::new(|_, _| Reaction::Hangs).await;

@@ -1,4 +1,4 @@
-//! What was counted is there for the next process and the next build.
+//! Counts are there for the next process and the next build.
 
 use std::sync::Arc;
 
@@ -74,8 +74,7 @@ async fn another_project_begins_at_zero() {
     assert_eq!(stage.look(|state| state.questions().count()).await, 0);
 }
 
-// T1.14: whoever reads the journal or the tables after any crash finds why it stands still, and that
-// it does.
+// T1.14: a reader of the journal or the tables after any crash finds that it stands still, and why.
 #[tokio::test(start_paused = true)]
 async fn a_build_stands_still_only_after_what_it_waits_for_is_stored() {
     let stage = Stage::new(|order, _| match order.effect.what {

@@ -79,7 +79,7 @@ async fn an_end_in_order_is_no_crash() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_performed_is_gone_and_another_goes_on() {
+async fn the_performer_is_gone_and_another_goes_on() {
     let mut stage = Stage::new(|order, times| match order.effect.what {
         Work::Attempt { .. } if times == 1 => Reaction::Hangs,
         _ => Reaction::Ends(goes_well(order)),

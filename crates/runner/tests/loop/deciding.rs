@@ -60,7 +60,7 @@ async fn what_does_not_fit_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_effect_nobody_performs_waits_for_somebody_who_does() {
+async fn an_effect_without_a_performer_waits_for_one() {
     let clock = Stage::new(|_, _| Reaction::Hangs).await.clock;
     let rule = |order: &unstuck_runner::Order, _| Reaction::Ends(goes_well(order));
     let stage = Stage::alone(MemoryStore::new(), clock, rule).await;
@@ -71,5 +71,5 @@ async fn an_effect_nobody_performs_waits_for_somebody_who_does() {
     stage.completed().await;
     assert_eq!(stage.performed(|what| matches!(what, Work::Attempt { .. })), 2);
     let crashes = stage.look(|s| s.tasks().map(|t| t.counters.crashes).sum::<u32>()).await;
-    assert_eq!(crashes, 0, "nobody had begun, so nothing crashed");
+    assert_eq!(crashes, 0, "no performer had begun, so nothing crashed");
 }

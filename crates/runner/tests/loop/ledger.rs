@@ -19,7 +19,7 @@ use crate::stage::{Reaction, Stage, goes_well};
 #[derive(Default)]
 struct Payment {
     paid: AtomicU32,
-    /// How the next calls come out; then they go well.
+    /// The trouble of the next calls; then they go well.
     trouble: AtomicU32,
     keys: std::sync::Mutex<Vec<String>>,
 }
@@ -27,21 +27,21 @@ struct Payment {
 const FAILS: u32 = 1;
 const LOST_ON_THE_WAY_BACK: u32 = 2;
 const LOST_ON_THE_WAY_OUT: u32 = 3;
-const NOBODY_KNOWS: u32 = 4;
+const NOT_KNOWABLE: u32 = 4;
 
 #[async_trait]
 impl Action for Payment {
     async fn call(&self, idempotency_key: &str) -> Outcome {
         self.keys.lock().unwrap().push(idempotency_key.to_owned());
         let trouble = self.trouble.load(Ordering::SeqCst);
-        if trouble != NOBODY_KNOWS {
+        if trouble != NOT_KNOWABLE {
             self.trouble.store(0, Ordering::SeqCst);
         }
         let fault = || Arc::new(Fault::network_timeout("bank", "no answer", Http::default()));
         match trouble {
             FAILS => Outcome::Failed { fault: fault(), approach: None },
             LOST_ON_THE_WAY_OUT => Outcome::Unknown { fault: fault() },
-            LOST_ON_THE_WAY_BACK | NOBODY_KNOWS => {
+            LOST_ON_THE_WAY_BACK | NOT_KNOWABLE => {
                 self.paid.fetch_add(1, Ordering::SeqCst);
                 Outcome::Unknown { fault: fault() }
             }
@@ -54,7 +54,7 @@ impl Action for Payment {
 
     async fn probe(&self, _idempotency_key: &str) -> Outcome {
         match self.paid.load(Ordering::SeqCst) {
-            _ if self.trouble.load(Ordering::SeqCst) == NOBODY_KNOWS => {
+            _ if self.trouble.load(Ordering::SeqCst) == NOT_KNOWABLE => {
                 Outcome::CannotTell { said: None }
             }
             0 => Outcome::NotApplied,
@@ -147,10 +147,10 @@ async fn what_was_lost_is_looked_up_and_sent_again_only_if_it_is_not_there() {
 
 // T3.12
 #[tokio::test(start_paused = true)]
-async fn where_nobody_can_tell_a_person_does_and_it_is_never_repeated() {
+async fn where_no_probe_can_tell_a_person_does_and_it_is_never_repeated() {
     let (stage, effect, ends) = job().await;
     let bank = Arc::new(Payment::default());
-    bank.trouble.store(NOBODY_KNOWS, Ordering::SeqCst);
+    bank.trouble.store(NOT_KNOWABLE, Ordering::SeqCst);
     for _ in 0..2 {
         let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
         assert_eq!(settled, Settled::NeedsPerson);

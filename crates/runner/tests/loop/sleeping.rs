@@ -59,11 +59,11 @@ async fn another_project_on_the_same_account_waits_without_a_call() {
     two.attach().await;
     two.build(1, 1).await;
     two.until(waits).await;
-    assert_eq!(two.performed(|_| true), 0, "nobody called");
+    assert_eq!(two.performed(|_| true), 0, "no attempt was made");
     tokio::join!(one.completed(), two.completed());
     assert!(clock.now().since(began) >= Span::from_mins(10));
     let left = std::fs::read_dir(folder.path().join("gates")).unwrap().count();
-    assert_eq!(left, 0, "the gate is open again for everybody");
+    assert_eq!(left, 0, "the gate is open again for all");
 }
 
 // TX17: each task costs a whole day's budget, so it takes four days; every night it is killed.

@@ -32,7 +32,7 @@ impl VirtualClock {
         Self { began: Instant::now(), set_back_ms: AtomicU64::new(0) }
     }
 
-    /// Somebody sets the clock.
+    /// Sets the clock back, as a person may.
     pub(crate) fn set_back(&self, by: Span) {
         self.set_back_ms.fetch_add(by.as_millis(), Ordering::SeqCst);
     }
@@ -53,15 +53,15 @@ impl Clock for VirtualClock {
 
 type Rule = dyn Fn(&Order, u32) -> Reaction + Send + Sync;
 
-/// What the world does about an effect.
+/// The reaction of the world to an effect.
 pub(crate) enum Reaction {
-    /// It ends like this.
+    /// The effect ends like this.
     Ends(Outcome),
-    /// It asks whether it may cost this much, and ends like this if so.
+    /// The effect asks for permission to cost this much, and ends like this with it.
     Costs(Amount, Outcome),
-    /// It goes on until it is stopped.
+    /// The effect goes on until it is stopped.
     Hangs,
-    /// It goes on until the test lets it, then ends like this.
+    /// The effect goes on until the test lets it, then ends like this.
     Waits(Arc<Semaphore>, Outcome),
 }
 
@@ -112,7 +112,7 @@ impl World for Told {
     }
 }
 
-/// What an effect that goes well comes to.
+/// The outcome of an effect that goes well.
 pub(crate) fn goes_well(order: &Order) -> Outcome {
     match order.effect.what {
         Work::Attempt { .. } => Outcome::Attempted {
@@ -124,7 +124,7 @@ pub(crate) fn goes_well(order: &Order) -> Outcome {
     }
 }
 
-/// What other processes know of a loop and share with it.
+/// The parts of a loop that other processes share with it.
 pub(crate) struct Shared {
     pub(crate) project: Arc<str>,
     pub(crate) gates: Option<GateMirror>,
@@ -177,7 +177,7 @@ impl Stage {
         stage
     }
 
-    /// A loop nobody performs anything for.
+    /// A loop without a performer.
     pub(crate) async fn alone(
         store: MemoryStore,
         clock: Arc<VirtualClock>,

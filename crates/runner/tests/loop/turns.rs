@@ -1,4 +1,4 @@
-//! What a living process performs is left to it, whoever takes the project and all of its tasks.
+//! The work of a living process is left to it when another takes the project and all of its tasks.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::stage::{Reaction, Shared, Stage, goes_well};
 
 const JOB: TaskId = TaskId(0);
 
-/// A job whose script goes on while its holder was killed: whoever performs it has the turn at it.
-/// Somebody else has taken the project and performs all of it.
+/// A job whose script goes on while its holder was killed: its performer has the turn at it.
+/// Another process has taken the project and performs all of it.
 async fn taken_over(folder: &TempDir) -> (Stage, EffectId, File) {
     let mut first = Stage::new(|_, _| Reaction::Hangs).await;
     let spec = TaskSpec { job: Some(JobSpec::default()), ..TaskSpec::default() };
@@ -37,7 +37,7 @@ async fn is_done(stage: &Stage) {
     stage.until(|state| state.task(JOB).unwrap().state == TaskState::Done).await;
 }
 
-/// What the one who took all of the project did about the job.
+/// The tasks that the process which took all of the project has cleared.
 fn cleared(stage: &Stage) -> Vec<TaskId> {
     stage.world.cleared.lock().unwrap().clone()
 }

@@ -1,4 +1,4 @@
-//! Waits end when their time has come, whoever is there to see it.
+//! Waits end when their time has come, in any process.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ async fn backing_off() -> Stage {
     stage
 }
 
-/// When that is, and what has been counted.
+/// The time of the next try, and the counts.
 fn next_try(state: &State) -> (Option<Time>, Counters) {
     (state.next_wake(), state.tasks().next().unwrap().counters)
 }

@@ -29,7 +29,7 @@ async fn what_was_told_but_not_remembered_is_told_again_under_the_same_id() {
     stage.fails("b", Code::PermissionCommandBlocked, "not allowed").await;
     finish(sender).await;
     let ids = got(&receiver, "id");
-    assert_eq!(ids[0], ids[1], "whoever got it twice can tell");
+    assert_eq!(ids[0], ids[1], "a receiver that got it twice can tell");
     assert_eq!((ids.len(), ids[2] != ids[1]), (3, true));
     // What is remembered is not told again.
     let stage = stage.die().await;
@@ -38,7 +38,7 @@ async fn what_was_told_but_not_remembered_is_told_again_under_the_same_id() {
 }
 
 #[tokio::test]
-async fn what_happened_while_nobody_sent_is_told_at_the_next_start() {
+async fn what_happened_without_a_sender_is_told_at_the_next_start() {
     let receiver = Receiver::start([]).await.unwrap();
     let mut stage = Stage::new().await;
     drop(stage.sender(vec![hook("hook", &receiver, "")]).await);
@@ -62,7 +62,7 @@ async fn a_receiver_that_is_down_gets_it_later_and_the_others_do_not_wait() {
     down.arrived(1).await;
     stage.clock.pass_when_waited_for(Span::from_secs(5)).await;
     down.arrived(2).await;
-    // It is remembered over a death: whoever comes next is as patient.
+    // It is remembered over a death: the next sender is as patient.
     finish(sender).await;
     let outbox = stage.store.outbox(PROJECT, "down").await.unwrap();
     assert_eq!((outbox.tries, outbox.retry_at), (2, Some(START + Span::from_secs(65))));

@@ -40,7 +40,7 @@ impl HandClock {
         self.0.send_modify(|now| *now = *now + span);
     }
 
-    /// Moves it once somebody waits for it: what they wait for was decided before.
+    /// Moves it once a task waits for it: the time that it waits for was decided before.
     pub(crate) async fn pass_when_waited_for(&self, span: Span) {
         while self.0.receiver_count() == 0 {
             tokio::task::yield_now().await;
@@ -131,7 +131,7 @@ impl Stage {
         self.command(Command::Settle { effect, outcome, spent: Amount::ZERO }).await;
     }
 
-    /// What a task does fails.
+    /// The work of a task fails.
     pub(crate) async fn fails(&mut self, name: &str, code: Code, error: &str) {
         let mut fault = Fault::new(Kind::bare(code), "test", error);
         fault.signature = Signature::of_parts(code, "test", &[error]);
@@ -159,7 +159,7 @@ impl Stage {
     }
 }
 
-/// What can be told is told.
+/// Tells all that can be told.
 pub(crate) async fn finish(sender: Sender) {
     sender.finish(GRACE).await;
 }
@@ -182,7 +182,7 @@ pub(crate) fn channel(name: &str, toml: &str) -> Channel {
     Channel::new(name, toml::from_str(toml).unwrap(), &means).unwrap()
 }
 
-/// What a receiver got, by this name of the body's fields.
+/// The values of a field in the bodies that a receiver got.
 pub(crate) fn got(receiver: &Receiver, field: &str) -> Vec<String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     receiver.seen().iter().map(|seen| text(&seen.json()[field])).collect()

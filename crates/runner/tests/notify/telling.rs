@@ -1,4 +1,4 @@
-//! Who is told what.
+//! Messages and their receivers.
 
 use unstuck_core::fault::Code;
 use unstuck_core::question::Decision;
@@ -54,7 +54,7 @@ async fn a_new_channel_hears_nothing_of_what_is_past() {
     assert_eq!(got(&receiver, "code"), ["PERMISSION_COMMAND_BLOCKED"]);
 }
 
-// B2: what waits for itself to pass wakes nobody.
+// B2: a wait that passes by itself wakes no person.
 #[tokio::test]
 async fn one_cause_is_one_message() {
     let receiver = Receiver::start([]).await.unwrap();

@@ -36,20 +36,20 @@ use crate::repo::Repo;
 
 const PROJECT: &str = "shop";
 pub(crate) const JOB: &str = "nightly";
-/// A value that nobody may commit.
+/// A value that must not be committed.
 pub(crate) const CANARY: &str = "canary-4711-in-the-mine";
 
-/// What is special about a job.
+/// The special settings of a job.
 pub(crate) struct Job {
-    /// What its script is at the beginning.
+    /// The script at the beginning.
     pub(crate) script: &'static str,
     /// Steps of the agent, repair by repair.
     pub(crate) repairs: Vec<String>,
-    /// What may be changed.
+    /// Paths that may be changed.
     pub(crate) scope: Vec<&'static str>,
-    /// What has to pass.
+    /// Commands that have to pass.
     pub(crate) proof: Vec<&'static str>,
-    /// What is put back before that.
+    /// Paths that are put back before that.
     pub(crate) protect: Vec<&'static str>,
 }
 
@@ -89,7 +89,7 @@ impl Stage {
         Self { repo, handle, store, _running: running, job }
     }
 
-    /// Somebody who runs the script and lets it be repaired.
+    /// A world that runs the script and lets it be repaired.
     pub(crate) async fn world(&self) -> ScriptWorld {
         let world = ScriptWorld::new(self.script(), None);
         let settings = RepairSettings { work: self.work().await, command: "sh run.sh".to_owned() };

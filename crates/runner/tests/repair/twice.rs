@@ -1,4 +1,4 @@
-//! A repair that is ordered once more: its result was lost with whoever had it.
+//! A repair that is ordered once more: its result was lost with the process that had it.
 
 use unstuck_core::engine::Outcome;
 

@@ -100,7 +100,7 @@ fn a_beat_is_kept_however_late_it_is_looked_at() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_stops_nobody_and_a_correction_repeats_nothing() {
+fn a_clock_that_is_set_back_stops_no_job_and_a_correction_repeats_nothing() {
     let jobs = [("every 5 minutes", time(33, 0)), ("0 3 * * *", time(33, 0))];
     let (clock, mut scheduler) = stage(33, 0, &jobs);
     scheduler.take_due();
@@ -146,7 +146,7 @@ fn another_schedule_takes_effect_at_once_and_an_old_one_counts_for_nothing() {
 }
 
 #[test]
-fn an_interval_counts_from_a_run_that_somebody_asked_for() {
+fn an_interval_counts_from_a_run_that_was_asked_for() {
     let jobs = [("every 5 minutes", time(9, 0)), ("5 9 * * *", time(9, 0))];
     let (clock, mut scheduler) = stage(9, 0, &jobs);
     clock.to(time(9, 3));

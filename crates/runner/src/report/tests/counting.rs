@@ -60,7 +60,7 @@ fn waits_count_within_the_build_and_say_when_they_are_not_all_known() {
 }
 
 #[test]
-fn a_cost_that_nobody_could_tell_is_not_called_nothing() {
+fn an_unknown_cost_is_not_called_nothing() {
     let spent = |money_micros, tokens| Amount { money_micros, tokens, time_ms: 0 };
     let cases = [
         (vec![spent(5, 1)], Priced::Money),
