@@ -45,7 +45,7 @@ fn main() {
     }
 }
 
-/// Somebody who loads the server, until they have told what they saw.
+/// Runs a process that loads the server, until it has reported its figures.
 async fn load(args: &[String]) {
     let mut command = Command::new(env::current_exe().unwrap());
     command.arg(LOADS).args(args).stdin(Stdio::null());

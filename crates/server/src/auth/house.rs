@@ -130,13 +130,13 @@ impl House {
             .route("/it", get(who).post(who))
             .route("/logout", get(logout).post(logout))
             .layer(from_fn_with_state(door(), page));
-        let everybody = Router::new()
+        let public = Router::new()
             .route("/login", get(login_page).post(login))
             .route("/enter/{code}", get(enter))
             .route("/link/{code}", get(follow))
             .route("/health", get(who).post(who))
             .layer(from_fn_with_state(door(), open));
-        programs.merge(pages).merge(everybody).with_state(door())
+        programs.merge(pages).merge(public).with_state(door())
     }
 }
 
@@ -144,7 +144,7 @@ type Shared = State<Arc<Door>>;
 
 async fn who(caller: Option<Caller>, csrf: Csrf, body: String) -> String {
     let name =
-        caller.map_or("nobody".to_owned(), |caller| format!("{} {}", caller.name, caller.role));
+        caller.map_or("public".to_owned(), |caller| format!("{} {}", caller.name, caller.role));
     format!("{name}|{}|{body}", csrf.as_str())
 }
 

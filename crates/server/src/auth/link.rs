@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_reaches_one_project_as_somebody_who_answers() {
+    fn a_link_reaches_one_project_as_an_answerer() {
         let caller =
             AnswererLink { name: "phone".into(), project: "shop".into(), expires_at: NOW }.caller();
         assert_eq!((&*caller.name, caller.role), ("phone", Role::Answerer));

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn names_fit_their_place() {
         assert_eq!(short("Short"), "Short");
-        let long = short("A long name that goes on and so on until nobody reads it");
+        let long = short("A long name that goes on and so on until no reader is left");
         assert_eq!(long, "A long name that goes on and so…");
     }
 }

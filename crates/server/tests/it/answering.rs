@@ -98,7 +98,7 @@ async fn a_withdrawn_question_is_gone() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_an_answer_is_told_at_once() {
+async fn a_client_that_waits_for_an_answer_is_told_at_once() {
     let stage = Stage::new().await;
     stage.project().build(&["Put it online"]).await;
     let id = stage.project().asks().await;

@@ -1,4 +1,4 @@
-//! What operators do: builds and tasks.
+//! Commands of operators: builds and tasks.
 
 use axum::body::Body;
 use axum::http::Method;
@@ -104,7 +104,7 @@ async fn roles_and_projects_keep_people_apart() {
 }
 
 #[tokio::test]
-async fn a_report_tells_what_everybody_may_read() {
+async fn a_report_tells_what_every_role_may_read() {
     let stage = Stage::new().await;
     stage.project().build(&["Put it online"]).await;
     stage.project().asks().await;

@@ -39,7 +39,7 @@ async fn nothing_is_spoken_of_that_is_not_described() {
 async fn every_operation_takes_its_role() {
     let stage = Stage::new().await;
     let roles = [Role::Answerer, Role::Viewer, Role::Operator];
-    let tokens = roles.map(|role| stage.token("somebody", role, Reach::All));
+    let tokens = roles.map(|role| stage.token("anna", role, Reach::All));
     let described = stage.get(&tokens[2], "/api/openapi.json").await.json();
     let mut looked_at = 0;
     for (path, operations) in described["paths"].as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! A desk whose engine really decides, and for which nobody performs anything.
+//! A desk whose engine really decides, without a performer.
 
 use std::sync::Arc;
 

@@ -161,7 +161,7 @@ async fn an_answerer_hears_that_something_happened_and_not_what() {
     assert_eq!((read.name.as_str(), &read.data), ("news", &serde_json::json!({})));
 }
 
-// Whoever is not let in any more learns nothing more
+// A client whose token was taken back learns nothing more
 #[tokio::test]
 async fn a_stream_ends_with_the_token_it_was_opened_by() {
     let stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! What a monitoring system reads.
+//! The numbers that a monitoring system reads.
 
 use unstuck_core::fault::{Fault, Tool};
 use unstuck_server::{Reach, Role};
@@ -51,7 +51,7 @@ async fn the_format_is_kept() {
 }
 
 #[tokio::test]
-async fn numbers_are_not_for_everybody() {
+async fn numbers_are_not_for_every_role() {
     let stage = Stage::of(&["bank", "shop"]).await;
     let answerer = stage.token("ann", Role::Answerer, Reach::All);
     assert_eq!(stage.get(&answerer, "/metrics").await.status, 403);

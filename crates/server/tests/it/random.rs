@@ -1,4 +1,4 @@
-//! Requests that nobody thought of: no answer is a fault of ours, and nothing falls over.
+//! Random requests: no answer is a fault of ours, and nothing falls over.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Method, Request, Uri};
@@ -59,7 +59,7 @@ fn address() -> impl Strategy<Value = String> {
         "(limit|after|status|project|wait|next)=[a-zA-Z0-9%/_.-]{0,16}(&[a-z]{1,8}=[0-9a-z]{0,8})?",
     );
     (prop_oneof![known, made], query).prop_map(|(path, query)| match query {
-        // Nobody waits here.
+        // No request waits here.
         Some(query) if !query.starts_with("wait") => format!("{path}?{query}"),
         _ => path,
     })

@@ -1,4 +1,4 @@
-//! What makes no sense is refused with a status that fits and a message that helps.
+//! A request that makes no sense is refused with a status that fits and a message that helps.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::stage::{Stage, asked};
 
 #[tokio::test]
-async fn nobody_is_let_in_without_a_token() {
+async fn no_request_is_let_in_without_a_token() {
     let stage = Stage::new().await;
     let bare = |path: &str, host: &str| {
         Request::builder().uri(path).header("host", host).body(Body::empty()).unwrap()
@@ -59,7 +59,7 @@ async fn bodies_that_cannot_be_read_are_named() {
 }
 
 #[tokio::test]
-async fn an_address_that_nobody_knows_says_so() {
+async fn an_unknown_address_says_so() {
     let stage = Stage::new().await;
     let token = stage.operator();
     let api = stage.get(&token, "/api/v1/nonsense").await;

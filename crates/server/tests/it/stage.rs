@@ -1,4 +1,4 @@
-//! A server of one or two projects whose engine really decides, and which nobody performs for.
+//! A server of one or two projects whose engine really decides, without a performer.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(crate) struct Stage {
     _folder: TempDir,
 }
 
-/// What came back.
+/// An answer of the server.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) status: StatusCode,
@@ -104,7 +104,7 @@ impl Stage {
         &self.projects[0]
     }
 
-    /// A token for somebody.
+    /// Makes a token with this name.
     pub(crate) fn token(&self, name: &str, role: Role, reach: Reach) -> String {
         let wish = NewToken { name: name.into(), role, reach, expires_at: None };
         let (_, token) = self.tokens.make(wish, Time::from_millis(1)).unwrap();
@@ -166,7 +166,7 @@ impl Project {
         self.command(Command::StartBuild { plan: Arc::new(plan), slots, in_place: false }).await;
     }
 
-    /// What is owed to the engine.
+    /// The effects that are owed to the engine.
     pub(crate) async fn outstanding(&self) -> Vec<Effect> {
         self.handle.look(unstuck_core::engine::State::outstanding).await.unwrap()
     }
@@ -197,10 +197,10 @@ fn asked_of(events: &[Recorded]) -> u32 {
         Event::QuestionAsked { question } => Some(question.id.0),
         _ => None,
     });
-    asked.unwrap_or_else(|| panic!("nobody was asked: {events:?}"))
+    asked.unwrap_or_else(|| panic!("no question was asked: {events:?}"))
 }
 
-/// What an answer says.
+/// The body of an answer.
 pub(crate) fn choice(decision: &str) -> Value {
     json!({ "decision": decision })
 }

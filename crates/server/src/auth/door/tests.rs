@@ -41,7 +41,7 @@ async fn who_shows_nothing_is_told_or_sent_to_log_in() {
     assert_eq!((answer.status, answer.header(LOCATION)), (303, "/login"));
 
     let answer = house.get("/health", &[]).await;
-    assert_eq!((answer.status, answer.text.as_str()), (200, "nobody||"));
+    assert_eq!((answer.status, answer.text.as_str()), (200, "public||"));
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn a_token_that_is_worth_nothing_is_a_failure_everywhere_but_where_all_may
         }
     }
     let answer = house.get("/health", &[("authorization", "Bearer x")]).await;
-    assert_eq!(answer.text, "nobody||");
+    assert_eq!(answer.text, "public||");
     // A proxy in front may have a login of its own.
     let cookie = house.session().await;
     let headers = [("authorization", "Basic YTpi"), ("cookie", &cookie)];
@@ -206,7 +206,7 @@ async fn a_session_that_is_used_is_renewed_when_half_is_over() {
 }
 
 #[tokio::test]
-async fn while_the_file_of_tokens_cannot_be_read_nobody_is_let_in() {
+async fn while_the_file_of_tokens_cannot_be_read_no_caller_is_let_in() {
     let house = House::new();
     let good = bearer_of(&house.token);
     let cookie = house.session().await;

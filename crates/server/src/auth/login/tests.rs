@@ -60,7 +60,7 @@ async fn behind_tls_the_cookie_stays_there() {
 }
 
 #[tokio::test]
-async fn logging_out_ends_the_session_for_everybody_who_has_its_cookie() {
+async fn logging_out_ends_the_session_for_every_copy_of_its_cookie() {
     let house = House::new();
     let cookie = house.session().await;
     let other = house.session().await;
@@ -131,7 +131,7 @@ async fn a_link_to_questions_opens_a_small_session_until_it_ends() {
 }
 
 #[tokio::test]
-async fn a_link_to_questions_takes_nothing_from_somebody_who_is_in() {
+async fn a_link_to_questions_takes_nothing_from_a_session() {
     let house = House::new();
     let cookie = house.session().await;
     let follow = |project: &str| {

@@ -119,7 +119,7 @@ fn a_session_knows_whether_its_token_is_still_the_same() {
 }
 
 #[test]
-fn an_expired_one_lets_nobody_in_but_is_still_listed() {
+fn an_expired_one_gives_no_access_but_is_still_listed() {
     let (_outer, folder) = folder();
     let tokens = Tokens::at(&folder);
     let end = NOW + Span::from_secs(1);
@@ -171,7 +171,7 @@ fn a_name_that_could_not_be_recorded_is_refused() {
 
 /// An unusable file refuses all access and is not overwritten.
 #[test]
-fn a_file_that_cannot_be_used_is_left_as_it_is_and_lets_nobody_in() {
+fn a_file_that_cannot_be_used_is_left_as_it_is_and_gives_no_access() {
     let hash = "0".repeat(64);
     let entry = format!(
         r#"{{"id":"k1","name":"ada","role":"operator","reach":"all","created_at":0,"hash":"{hash}"}}"#

@@ -66,7 +66,7 @@ async fn one_that_failed_may_be_sent_again() {
     assert_eq!(first["idempotency_key"], second["idempotency_key"]);
 }
 
-// T3.12: nobody can tell, so a person says whether it happened
+// T3.12: the runtime cannot tell, so a person says whether it happened
 #[tokio::test]
 async fn a_person_says_whether_it_happened() {
     for (decision, leads_to) in

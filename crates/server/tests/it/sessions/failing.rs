@@ -1,4 +1,4 @@
-//! What a runtime hears when its work fails.
+//! The directions to a runtime whose work fails.
 
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ async fn what_passes_by_itself_is_waited_for() {
     assert_eq!(decided(&told), ("wait", 1), "{told}");
     assert!(told["until"].as_u64().is_some(), "{told}");
     assert_eq!(told["context"], Value::Null);
-    // Nobody waits for a report meanwhile, and none is charged.
+    // The session waits for no report meanwhile, and none is charged.
     assert_eq!(decided(&runtime.fails(&broken("total")).await), ("wait", 1));
     assert_eq!(runtime.session().await["state"], "backing_off");
     // An account that is limited is waited for as long as it says.
@@ -107,7 +107,7 @@ async fn what_passes_by_itself_is_waited_for() {
     assert!(told["until"].as_u64().unwrap() >= opened + 3_600_000, "{told}");
 }
 
-// What nobody can read is known by who raised it
+// An unreadable error is known by its origin
 #[tokio::test]
 async fn an_error_without_a_name_is_known_by_its_origin() {
     for (origin, code) in [
