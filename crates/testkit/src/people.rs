@@ -19,7 +19,7 @@ pub fn act(sim: &Sim, chance: &mut Chance) -> Option<Command> {
     }
     let key = format!("k{}", chance.below(30)).into();
     let request = chance.one_in(2).then(|| Request { key, said: chance.below(2) });
-    Some(Order { by: Arc::from("somebody"), request }.wants(command))
+    Some(Order { by: Arc::from("operator"), request }.wants(command))
 }
 
 fn wish(sim: &Sim, chance: &mut Chance) -> Option<Command> {
@@ -72,7 +72,7 @@ fn answer(sim: &Sim, chance: &mut Chance) -> Option<Command> {
 /// Creates an answer as a command.
 pub fn say(question: QuestionId, decision: Decision, chance: &mut Chance) -> Command {
     let guidance = chance.one_in(2).then(|| Arc::from("try the other door"));
-    Command::Answer { question, decision, guidance, by: Arc::from("somebody") }
+    Command::Answer { question, decision, guidance, by: Arc::from("operator") }
 }
 
 fn check_again(sim: &Sim, chance: &mut Chance) -> Option<Command> {

@@ -53,7 +53,7 @@ fn assert_damaged(error: &StoreError, what: &str) {
 }
 
 #[tokio::test]
-async fn nobody_else_may_read_what_is_stored() {
+async fn no_other_user_may_read_what_is_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made/here/unstuck.db");
     let stage = Stage::new(&At(&path)).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_foreign_log_is_refused() {
     let file = File::new();
     written(&file).await;
     let log = file.path.with_file_name("unstuck.db-wal");
-    fs::write(&log, b"somebody else's log, not ours at all").unwrap();
+    fs::write(&log, b"another program's log, not ours at all").unwrap();
     assert_damaged(&refused(&file.path), "log");
 }
 
@@ -127,7 +127,7 @@ async fn a_place_that_cannot_be_used_is_named() {
     fs::write(&plain, "").unwrap();
     let taken = folder.path().join("taken");
     fs::create_dir(&taken).unwrap();
-    // Whoever runs the tests may write everywhere; nobody may write below a file or into /proc.
+    // The user of the tests may write everywhere; no user may write below a file or into /proc.
     for (path, at) in [
         (plain.join("below/unstuck.db"), plain.join("below")),
         (taken.clone(), taken),
@@ -170,7 +170,7 @@ async fn a_destroyed_page_is_found_in_the_background_and_nothing_is_written_on_t
     assert_damaged(&error, "damaged");
 }
 
-/// A snapshot that still can be read, and says something that nobody decided.
+/// A snapshot that still can be read, and holds a state that the engine did not decide.
 #[tokio::test]
 async fn a_snapshot_with_a_flipped_bit_is_passed_over() {
     let file = File::new();
@@ -190,7 +190,7 @@ async fn a_snapshot_with_a_flipped_bit_is_passed_over() {
 }
 
 #[tokio::test]
-async fn whoever_was_replaced_writes_nothing_more() {
+async fn a_holder_that_was_replaced_writes_nothing_more() {
     let file = File::new();
     let mut stage = Stage::new(&At(&file.path)).await.unwrap();
     stage.build(vec![task("a")]).await.unwrap();

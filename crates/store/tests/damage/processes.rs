@@ -34,7 +34,7 @@ impl Other {
         Self::start(Command::new(std::env::current_exe().unwrap()), part, path)
     }
 
-    /// What it says next, of what begins with `word`.
+    /// The rest of its next line that begins with `word`.
     fn says(&mut self, word: &str) -> Option<String> {
         let mut said = self.said.by_ref().map(Result::unwrap);
         said.find_map(|line| Some(line.strip_prefix(word)?.trim().to_owned()))
@@ -162,7 +162,7 @@ async fn a_second_process_is_refused_by_name_until_the_first_is_gone() {
     let error = store.claim(PROJECT, &holder("run")).await.unwrap_err();
     let StoreError::Held(named) = &error else { panic!("{error}") };
     assert_eq!((named.pid, named.verb.as_str()), (pid, "serve"));
-    // Reading is open to everybody.
+    // Reading is open to every process.
     assert_eq!(store.builds(PROJECT).await.unwrap(), []);
     other.kill();
     let claim = store.claim(PROJECT, &holder("run")).await.unwrap();

@@ -233,7 +233,7 @@ fn actions(state: &State) -> Result<(), Violation> {
         let finds_out = state
             .task(mutation.task)
             .is_some_and(|task| task.ledger.contains(&mutation.id) && !task.state.has_ended());
-        require(finds_out, "somebody finds out about every open action", || {
+        require(finds_out, "a task finds out about every open action", || {
             format!("{mutation:?} {:?}", state.task(mutation.task).map(|task| &task.state))
         })?;
     }
@@ -259,7 +259,7 @@ fn questions(state: &State) -> Result<(), Violation> {
             require(known, "I5", || format!("{task} is asked about: {:?}", question.tasks))?;
             continue;
         }
-        require(!question.tasks.is_empty(), "I5", || format!("{} parks nobody", question.id))?;
+        require(!question.tasks.is_empty(), "I5", || format!("{} parks no task", question.id))?;
         for &id in &question.tasks {
             let parked = state.task(id).is_some_and(|task| {
                 matches!(task.state, TaskState::Parked { question: on, .. } if on == question.id)

@@ -4,12 +4,12 @@ use unstuck_testkit::healing::Supervisor::{self, Backoff, Counting, Retry};
 
 use super::played_by_name;
 
-/// Whether everything was completed, the calls, and the actions that happened too often.
+/// True when everything was completed, the calls, and the actions that happened too often.
 fn came_to(name: &str, supervisor: Supervisor) -> (bool, u32, u32) {
     let row = played_by_name(name, supervisor);
     let scenario = &row.scenario;
     let each = row.measured[&supervisor].iter().map(|measured| {
-        assert_eq!(measured.questions, 0, "they ask nobody");
+        assert_eq!(measured.questions, 0, "they ask no question");
         (measured.completed(scenario), measured.calls, measured.duplicates(scenario))
     });
     let each: Vec<_> = each.collect();
@@ -20,7 +20,7 @@ fn came_to(name: &str, supervisor: Supervisor) -> (bool, u32, u32) {
 #[test]
 fn they_do_the_whole_task_again() {
     let cases = [
-        // A passing fault is over with the next try, whoever makes it.
+        // A passing fault is over with the next try of any supervisor.
         ("provider-crash", Retry, (true, 2, 0)),
         ("provider-crash", Backoff, (true, 2, 0)),
         ("provider-crash", Counting, (true, 2, 0)),
@@ -28,7 +28,7 @@ fn they_do_the_whole_task_again() {
         ("provider-rate-limit", Retry, (false, 10, 0)),
         ("provider-rate-limit", Backoff, (true, 3, 0)),
         ("provider-rate-limit", Counting, (false, 3, 0)),
-        // Nobody renews a login that nobody is asked for.
+        // No person renews a login without a question.
         ("auth-expired", Retry, (false, 10, 0)),
         ("auth-expired", Counting, (false, 3, 0)),
         // Where only a check has to be repeated, the agent is called again.
@@ -39,7 +39,7 @@ fn they_do_the_whole_task_again() {
         ("killed-after-an-action", Retry, (true, 2, 1)),
         // What was about to happen did not.
         ("killed-before-an-action", Retry, (true, 2, 0)),
-        // The other side recognises a repeated call, whoever makes it.
+        // The other side recognises a repeated call of any supervisor.
         ("recognised-by-the-other-side", Retry, (true, 2, 0)),
         // Nothing goes wrong, and nothing is done twice.
         ("nothing-wrong", Retry, (true, 2, 0)),

@@ -47,7 +47,7 @@ fn one_task_with_an_action_that_can_be_looked_up() {
 }
 
 #[test]
-fn one_task_with_an_action_nobody_can_look_up() {
+fn one_task_with_an_action_without_a_probe() {
     let blind = MutationSpec { probe: false, ..action("k") };
     let found = all_ways(1, vec![acting("a", vec![blind])], &[Code::AuthInvalid], 14);
     assert!(found.states > 1_000, "{found:?}");

@@ -43,7 +43,7 @@ impl Desk {
         self.give(Command::StartBuild { plan, slots, in_place: false })
     }
 
-    /// What the task's outside is at.
+    /// The effect that is owed for the task.
     pub(crate) fn owed(&self, task: TaskId) -> Effect {
         let owed = self.state.outstanding().into_iter().find(|effect| effect.task == task);
         owed.unwrap_or_else(|| panic!("{task} is owed nothing: {:?}", self.task(task)))
@@ -82,7 +82,7 @@ impl Desk {
     }
 
     pub(crate) fn answer(&mut self, question: u32, decision: Decision) -> Vec<Event> {
-        let by = Arc::from("somebody");
+        let by = Arc::from("operator");
         let question = QuestionId(question);
         self.give(Command::Answer { question, decision, guidance: None, by })
     }
@@ -98,7 +98,7 @@ impl Desk {
         self.state.questions().count()
     }
 
-    /// Whether the build has come to its end.
+    /// True when the build has come to its end.
     pub(crate) fn is_over(&self, build: u32) -> bool {
         self.state.build(BuildId(build)).is_none_or(|build| build.state.has_ended())
     }

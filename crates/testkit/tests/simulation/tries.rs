@@ -1,4 +1,4 @@
-//! Tries: what heals costs nobody a question, and what comes back does not go unasked.
+//! Tries: an error that heals asks no question, and one that comes back does not go unasked.
 
 use unstuck_core::engine::{Event, Outcome, TaskId, Work};
 use unstuck_core::fault::Code;
@@ -12,7 +12,7 @@ fn asks(events: &[Event]) -> bool {
 
 // I14, B17
 #[test]
-fn the_same_error_healed_in_ten_tasks_in_a_row_asks_nobody() {
+fn the_same_error_healed_in_ten_tasks_in_a_row_asks_no_question() {
     let mut desk = Desk::new();
     let names: Vec<String> = (0..10).map(|n| format!("t{n}")).collect();
     desk.start(1, names.iter().map(|name| task(name, &[])).collect());

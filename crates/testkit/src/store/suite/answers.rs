@@ -42,11 +42,11 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     same("reading is no change", &stage.store.revision()?, &revision)?;
     stage.store.answer(PROJECT, answer(id, Decision::ProvideCredentials, "anna")).await?;
     holds("an answer is a change", stage.store.revision()? != revision)?;
-    same("nobody has to answer any more", &stage.store.unanswered(PROJECT).await?, &0)?;
+    same("no answer is owed any more", &stage.store.unanswered(PROJECT).await?, &0)?;
     same("it waits for its answer to be taken", &open(&stage).await?, &vec![id])?;
     stage = stage.die(place).await?;
     let given = stage.store.answers(PROJECT).await?;
-    same("which everybody can read", &given.iter().map(|a| a.question).collect(), &vec![id])?;
+    same("which every reader sees", &given.iter().map(|a| a.question).collect(), &vec![id])?;
     same("the answer is taken up by the next one", &stage.take_answers().await?, &1)?;
     let row = stage.store.question(PROJECT, id).await?.ok_or("it is still there")?;
     same("it is resolved", &row.status, &QuestionStatus::Resolved)?;
@@ -68,19 +68,19 @@ pub async fn wrong_answers_are_refused(place: &dyn Place) -> Checked {
     let nobody = QuestionId(99);
     let give =
         async |question, decision| store.answer(PROJECT, answer(question, decision, "anna")).await;
-    let refused = give(nobody, Decision::SkipFeature).await;
-    same("an unknown question", &refused, &Err(AnswerError::NoQuestion(nobody)))?;
+    let refused = give(absent, Decision::SkipFeature).await;
+    same("an unknown question", &refused, &Err(AnswerError::NoQuestion(absent)))?;
     let refused = give(id, Decision::AllowOnce).await;
     let wanted = AnswerError::NotAnOption { question: id, decision: Decision::AllowOnce };
     same("a choice that is not offered", &refused, &Err(wanted))?;
     let elsewhere = answer(id, Decision::SkipFeature, "anna");
-    let refused = store.answer("nobody knows", elsewhere).await;
+    let refused = store.answer("unknown", elsewhere).await;
     same("an unknown project", &refused, &Err(AnswerError::NoQuestion(id)))?;
     same("nothing was taken down", &stage.journal.answers().await?, &Vec::new())?;
 
     stage.must(Command::Skip { task: stage.id("a")? }).await?;
     let refused = give(id, Decision::SkipFeature).await;
-    same("nobody needs it any more", &refused, &Err(AnswerError::Withdrawn(id)))?;
+    same("it is not needed any more", &refused, &Err(AnswerError::Withdrawn(id)))?;
     same("nothing was taken down", &stage.journal.answers().await?, &Vec::new())
 }
 

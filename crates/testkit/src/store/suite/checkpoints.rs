@@ -25,7 +25,7 @@ pub async fn the_latest_conversation_survives(place: &dyn Place) -> Checked {
     stage = stage.hand_over(place).await?;
     holds("the longest comes back whole", kept(&stage, "b").await? == Some(longest))?;
     same("the other is as it was", &kept(&stage, "a").await?, &Some("one, two".to_owned()))?;
-    let elsewhere = stage.store.checkpoint("nobody knows", stage.id("a")?).await?;
+    let elsewhere = stage.store.checkpoint("unknown", stage.id("a")?).await?;
     same("another project has its own", &elsewhere, &None)
 }
 

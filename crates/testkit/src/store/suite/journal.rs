@@ -113,7 +113,7 @@ pub async fn two_projects_do_not_meet(place: &dyn Place) -> Checked {
     let other = stage.store.claim("other", &holder("run")).await?;
     same("the other is empty", &other.state, &State::new("other"))?;
     let dump = Dump::of(&*stage.store, "other").await?;
-    same("in its rows too", &dump, &Dump::of(&*stage.store, "nobody knows").await?)
+    same("in its rows too", &dump, &Dump::of(&*stage.store, "unknown").await?)
 }
 
 /// Opening uses the newest readable snapshot: broken ones are skipped, all of them if necessary.

@@ -115,14 +115,14 @@ pub async fn actions_are_remembered(place: &dyn Place) -> Checked {
     let rows = stage.store.mutations(PROJECT, task).await?;
     let seen: Vec<_> = rows.iter().map(|row| (row.status, &*row.result)).collect();
     let wanted = vec![(MutationStatus::Applied, "42"), (MutationStatus::Indeterminate, "")];
-    same("one happened, of the other nobody knows", &seen, &wanted)?;
+    same("one happened, of the other it is unknown", &seen, &wanted)?;
     let asked = stage.state.questions().next().map(|question| question.id).ok_or("asked")?;
     stage.store.answer(PROJECT, answer(asked, Decision::ItHappened, "anna")).await?;
     stage = stage.die(place).await?;
     stage.take_answers().await?;
     let rows = stage.store.mutations(PROJECT, task).await?;
     let seen: Vec<_> = rows.iter().map(|row| row.status).collect();
-    same("then somebody said so", &seen, &vec![MutationStatus::Applied; 2])?;
+    same("then a person said so", &seen, &vec![MutationStatus::Applied; 2])?;
     same("when it changed last", &rows[1].changed_at, &stage.now)
 }
 
