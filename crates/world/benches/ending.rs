@@ -1,5 +1,5 @@
 //! Ending a tree: 200 processes in five sessions of their own, from the wish to stop until nothing of
-//! it is left, as those who ask politely do it and as those who do not. Aim: 200 ms, and nobody left.
+//! it is left, with a polite signal first and without one. Aim: 200 ms, and no process left.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -57,6 +57,6 @@ async fn end_a_tree(grace: Duration) -> Duration {
     assert_eq!(ended.how, How::Stopped);
     // The stream ends when the last of them is gone, and by now it has.
     let end = tokio::time::timeout(Duration::ZERO, stdout.read_to_string(&mut line)).await;
-    assert!(end.is_ok(), "somebody is left");
+    assert!(end.is_ok(), "a process is left");
     took
 }

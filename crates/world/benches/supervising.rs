@@ -1,7 +1,7 @@
-//! What supervising adds to a run of an agent program: the same run under the guard with its stream
-//! read, beside the bare program with its output thrown away. They take turns, and the median of the
-//! differences counts: one run of a real agent differs from the next by a tenth. Aims: 20 ms, and
-//! 2 % of a real run.
+//! The time that supervising adds to a run of an agent program: the same run under the guard with
+//! its stream read, beside the bare program with its output thrown away. They take turns, and the
+//! median of the differences counts: one run of a real agent differs from the next by a tenth. Aims:
+//! 20 ms, and 2 % of a real run.
 //!
 //! A script that replays a capture is always measured; Claude Code itself where `scripts/agents`
 //! has put it.
@@ -51,7 +51,7 @@ async fn measure(name: &str, program: &Path, turns: usize) {
     let place = Place { root, program: program.to_owned(), server };
     let mut pairs = Vec::new();
     for turn in 0..=turns {
-        // Whoever comes first finds the machine in another state.
+        // The first of the two finds the machine in another state.
         let pair = if turn % 2 == 0 {
             let bare = place.bare().await;
             (bare, place.supervised().await)

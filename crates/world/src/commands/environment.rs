@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lets_somebody_in_is_not_passed_on() {
+    fn credentials_are_not_passed_on() {
         let also = ["MY_*".to_owned()];
         for name in [
             "PATH",

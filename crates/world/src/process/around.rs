@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_clears_a_run_away_does_not_live_in_it() {
+    fn a_process_that_clears_a_run_away_does_not_live_in_it() {
         let folder = tempfile::tempdir().unwrap();
         let lock = folder.path().join("t0-r1.lock");
         let held = reap(&lock, Duration::ZERO).unwrap();

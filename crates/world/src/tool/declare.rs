@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_put_together_is_held_to_the_same() {
+    fn a_call_from_another_source_is_held_to_the_same() {
         let place = PullRequest { repository: "ada/shop".to_owned(), ..PullRequest::default() };
         let secrets: BTreeSet<String> = ["TOKEN".to_owned()].into();
         let rule = |command: Option<&str>| ActionRule {

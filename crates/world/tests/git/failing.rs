@@ -1,4 +1,4 @@
-//! Which fault a failure is.
+//! The faults of failures.
 
 use std::fs::{self, Permissions};
 use std::io::Read as _;
@@ -65,7 +65,7 @@ fn a_git_that_hangs_is_ended_with_all_it_started() {
     fs::set_permissions(&slow, Permissions::from_mode(0o755)).unwrap();
     let git = Git::at(&slow, &repo.root).with_patience(Duration::from_millis(200));
     assert_eq!(code(block_on(git.status())), Code::OperationTimeout);
-    // It ends only when nobody holds the other end any more.
+    // It ends only when no process holds the other end any more.
     fcntl_setfl(&alive, OFlags::empty()).unwrap();
     assert_eq!(alive.read(&mut [0]).unwrap(), 0);
 }

@@ -61,7 +61,7 @@ fn the_same_parts_make_the_same_commit() {
 
 // What a ref means is asked of a git that stays; what others do meanwhile is seen by the next question.
 #[tokio::test]
-async fn a_ref_that_somebody_else_moves_is_seen_at_once() {
+async fn a_ref_that_another_process_moves_is_seen_at_once() {
     let repo = Repo::with(&[("a", "1")]);
     let (git, first) = (git(&repo), repo.oid("HEAD"));
     let name = "refs/heads/moving";

@@ -86,7 +86,7 @@ async fn every_failure_has_its_code() {
     }
 }
 
-// T4.33: a stop that nobody has heard of is no success.
+// T4.33: an unknown stop is no success.
 #[tokio::test]
 async fn an_end_of_unknown_kind_is_no_success() {
     for provider in ALL {

@@ -1,4 +1,4 @@
-//! What goes wrong says whether it can work later, and never shows an address.
+//! A failure says whether it can work later, and never shows an address.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use unstuck_world::notify::{Channel, Undelivered, Wait};
 
 use crate::stage::{NOW, channel, means, message, settings};
 
-/// Part of an address that whoever reads a log could use.
+/// Part of an address that a reader of a log could use.
 const TOKEN: &str = "T0-0815-secret";
 
 fn webhook(receiver: &Receiver) -> Channel {
@@ -77,7 +77,7 @@ fn settings_that_cannot_work_are_refused_before_anything_is_sent() {
         ("kind='slack'\nurl='ftp://example.org/x'".to_owned(), "url"),
         ("kind='command'\nrun=[]".to_owned(), "run"),
         (format!("{email}to=[]"), "to"),
-        (format!("{email}to=['nobody']"), "to"),
+        (format!("{email}to=['nowhere']"), "to"),
         (format!("{email}to=['b@example.org']\nuser='ada'"), "password"),
         (format!("{email}to=['b@example.org']\npassword='x'"), "user"),
         (

@@ -64,7 +64,7 @@ fn body(said: &[String]) -> String {
 
 // T4.26
 #[tokio::test]
-async fn a_mail_says_it_all_to_everybody() {
+async fn a_mail_says_it_all_to_every_receiver() {
     let (port, talk) = server(None).await;
     mailbox(port).deliver(&message(), NOW).await.unwrap();
     let said = talk.await.unwrap();
@@ -100,7 +100,7 @@ async fn a_mail_holds_no_secret() {
 
 #[tokio::test]
 async fn a_server_that_refuses_for_now_is_asked_again() {
-    for (refusal, later) in [("450 busy, ada", true), ("550 nobody here, ada", false)] {
+    for (refusal, later) in [("450 busy, ada", true), ("550 no such user, ada", false)] {
         let (port, talk) = server(Some(refusal)).await;
         let error = mailbox(port).deliver(&message(), NOW).await.unwrap_err();
         let why = format!("127.0.0.1 answered {}", &refusal[..3]);

@@ -1,4 +1,4 @@
-//! Messages reach whoever they are for, by every way there is.
+//! Messages reach their receivers, by every way there is.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What a person may write about a channel.
+//! Settings of a channel that a person may write.
 
 use unstuck_core::tell::Level;
 use unstuck_core::time::{Span, Time};
@@ -16,7 +16,7 @@ fn what_is_not_said_is_as_quiet_as_can_be() {
 }
 
 #[test]
-fn what_nobody_knows_is_refused_by_name() {
+fn what_is_unknown_is_refused_by_name() {
     for (toml, named) in [
         ("kind='pigeon'", "pigeon"),
         ("kind='slack'\nurl='https://x'\ncolour='red'", "colour"),

@@ -13,7 +13,7 @@ use unstuck_world::process::Guard;
 use unstuck_world::redact::Redactor;
 
 pub(crate) const NOW: Time = Time::from_millis(1_700_000_000_123);
-/// What nobody may read, and nobody could know by its looks.
+/// A secret that must not be shown, and that does not look like one.
 pub(crate) const CANARY: &str = "swordfish tuesday";
 
 /// A question about something that took too long.

@@ -1,4 +1,4 @@
-//! What `codex app-server` wrote in real runs, read again.
+//! Output of `codex app-server` in real runs, read again.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ use crate::stage::{Says, testdata};
 struct Read {
     session: Session,
     activities: Vec<Activity>,
-    /// What it was told, line by line.
+    /// The lines that it was told.
     told: Vec<Value>,
 }
 
@@ -186,7 +186,7 @@ fn approvals_are_declined_and_reported() {
 }
 
 #[test]
-fn a_request_that_nobody_knows_is_answered() {
+fn an_unknown_request_is_answered() {
     let line = br#"{"method":"item/tool/invented","id":"x-1","params":{}}"#;
     let read = read(order(), line);
     let answer = read.told.last().unwrap();

@@ -1,4 +1,4 @@
-//! What is found out before an agent program is started, and what is made ready for it.
+//! Checks before an agent program is started, and preparations for it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use unstuck_world::provider::codex_cli::{self, CodexCli};
 
 use crate::stage::{BOTH, Stage, fault, testdata, work};
 
-// T4.6: told before anything runs, and again if somebody tries.
+// T4.6: told before anything runs, and again if a run tries.
 #[tokio::test]
 async fn a_missing_program_is_not_available() {
     for which in BOTH {

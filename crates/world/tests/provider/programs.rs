@@ -50,7 +50,7 @@ const fn with_tool(which: Which) -> &'static str {
     }
 }
 
-/// How many lines of it have come when the tool is running.
+/// The number of its lines that have come when the tool is running.
 const fn lines_until_tool(which: Which) -> u32 {
     match which {
         Which::Claude => 5,
@@ -58,7 +58,7 @@ const fn lines_until_tool(which: Which) -> u32 {
     }
 }
 
-/// How many lines come before anything is running.
+/// The number of lines before anything is running.
 const fn lines_of_opening(which: Which) -> u32 {
     match which {
         Which::Claude => 1,
@@ -209,7 +209,7 @@ async fn stopping_ends_the_whole_tree() {
         let (ended, _) =
             work_until(&*stage.fake(which), stage.scripted(&with_child(which)), &stop).await;
         assert_eq!(ended.end, End::Stopped, "{which:?}");
-        assert!(up.await.unwrap().nobody(), "{which:?}");
+        assert!(up.await.unwrap().none_left(), "{which:?}");
     }
 }
 
@@ -224,12 +224,12 @@ async fn a_deadline_ends_the_whole_tree() {
         assignment.limits.total = Duration::from_secs(2);
         let (ended, _) = work(&*stage.fake(which), assignment).await;
         assert_eq!(fault(&ended).code(), Code::IterationTimeout, "{which:?}");
-        assert!(up.await.unwrap().nobody(), "{which:?}");
+        assert!(up.await.unwrap().none_left(), "{which:?}");
     }
 }
 
 #[tokio::test]
-async fn stopping_works_while_nobody_listens() {
+async fn stopping_works_while_no_reader_listens() {
     for which in BOTH {
         let stage = Stage::new();
         let (tell, told) = mpsc::channel(1);
@@ -245,13 +245,13 @@ async fn stopping_works_while_nobody_listens() {
             stop.cancel();
         };
         let (ended, ()) = tokio::join!(working, stopping);
-        // Whichever came first; it does not wait for whoever does not listen.
+        // Whichever came first; it does not wait for a reader that does not listen.
         assert!(matches!(ended.end, End::Stopped | End::Finished { .. }), "{which:?}: {ended:?}");
     }
 }
 
 #[tokio::test]
-async fn whoever_is_stopped_before_it_began_does_not_begin() {
+async fn an_agent_that_is_stopped_before_it_began_does_not_begin() {
     for which in BOTH {
         let stage = Stage::new();
         let stop = CancellationToken::new();

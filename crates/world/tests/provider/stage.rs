@@ -26,7 +26,7 @@ pub(crate) const SHORT: Duration = Duration::from_millis(300);
 
 pub(crate) const KEY: &str = "canary-key-4f1d";
 
-/// Which agent.
+/// One of the agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     Claude,
@@ -186,14 +186,14 @@ pub(crate) fn fault(ended: &Ended) -> &Fault {
     }
 }
 
-/// How a program says it ended.
+/// The end of a program in its own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Says {
-    /// It finished.
+    /// The work finished.
     Done,
-    /// It failed with this code.
+    /// The work failed with this code.
     Failed(Code),
-    /// It did not say.
+    /// The program did not say.
     Nothing,
 }
 
@@ -212,11 +212,11 @@ pub(crate) fn code(end: &End) -> Option<Code> {
     match end {
         End::Failed(fault) => Some(fault.code()),
         End::Finished { .. } => None,
-        End::Stopped => panic!("nobody stopped it"),
+        End::Stopped => panic!("the test did not stop it"),
     }
 }
 
-/// Waits until somebody says something through the fifo, and then knows who is still there.
+/// Waits until a program says something through the fifo, and then knows if a process holds it.
 pub(crate) struct Alive(File);
 
 impl Alive {
@@ -228,8 +228,8 @@ impl Alive {
         Self(file)
     }
 
-    /// Whether nobody holds it any more, at this very moment.
-    pub(crate) fn nobody(&mut self) -> bool {
+    /// True when no process holds it any more, at this very moment.
+    pub(crate) fn none_left(&mut self) -> bool {
         fcntl_setfl(&self.0, OFlags::NONBLOCK).unwrap();
         let mut rest = [0; 64];
         loop {

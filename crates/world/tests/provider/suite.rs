@@ -1,5 +1,5 @@
-//! What every agent has to do, whatever its program: one table of what the service answers, and
-//! the code that comes of it.
+//! Duties of every agent, whatever its program: one table of the answers of the service, and the
+//! codes that come of them.
 //!
 //! It runs with the real programs, which are large and not ours: `./scripts/test --agents` gets
 //! them and runs it. Otherwise these tests are reported as skipped.
@@ -40,13 +40,13 @@ fn program(which: Which) -> PathBuf {
     native(&found)
 }
 
-/// What comes of an answer: the codes of Claude Code and of Codex. None is the end of the work.
+/// The result of an answer: the codes of Claude Code and of Codex. None is the end of the work.
 struct Case {
     name: &'static str,
     answer: Answer,
     claude: Option<Code>,
     codex: Option<Code>,
-    /// How often Claude Code calls, where it does not leave it at one call.
+    /// The number of calls of Claude Code, where it does not leave it at one call.
     claude_calls: usize,
 }
 
@@ -155,7 +155,7 @@ async fn codex_meets_every_answer() {
     every_case(Which::Codex).await;
 }
 
-/// How long the service asked to be left alone, as the program shows it.
+/// The time that the service asked to be left alone, as the program shows it.
 async fn asked_to_wait(which: Which, asked: u32) -> Option<u64> {
     let stage = Stage::new();
     let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Seconds(asked)));
@@ -183,7 +183,7 @@ async fn codex_shows_how_long_to_wait() {
     assert!(matches!(waited, Some(4 | 5)), "{waited:?}");
 }
 
-/// How long it takes from the last thing that a program says to the end of all of it.
+/// The time from the last line that a program says to the end of all of it.
 async fn time_to_end(which: Which) -> Duration {
     let stage = Stage::new();
     let server = Server::start(Answer::text("Done.")).await.unwrap();
@@ -210,14 +210,14 @@ async fn codex_ends_soon_after_its_last_message() {
     assert!(took <= Duration::from_millis(500), "{took:?}");
 }
 
-/// A port on which nobody listens.
-async fn nobody() -> String {
+/// A port on which no process listens.
+async fn unused_port() -> String {
     Server::start(Answer::text("")).await.unwrap().url()
 }
 
 async fn refused_connection(which: Which) {
     let stage = Stage::new();
-    let agent = stage.agent(which, &program(which), Some(nobody().await));
+    let agent = stage.agent(which, &program(which), Some(unused_port().await));
     let (ended, _) = work(&*agent, stage.assignment()).await;
     assert_eq!(code(&ended.end), Some(ProviderApiError), "{:?}", ended.end);
 }
@@ -275,7 +275,7 @@ async fn stopping_ends_its_tools(which: Which) {
     });
     let (ended, _) = work_until(&*agent, stage.assignment(), &stop).await;
     assert_eq!(ended.end, End::Stopped);
-    assert!(up.await.unwrap().nobody());
+    assert!(up.await.unwrap().none_left());
 }
 
 async fn turns_are_limited(which: Which) {
@@ -291,7 +291,7 @@ async fn turns_are_limited(which: Which) {
 /// More than an edit, which Claude Code would take `touch` for.
 const FORBIDDEN: &str = "sh -c 'echo x > made'";
 
-/// What a person would be asked about.
+/// The command that a person would be asked about.
 async fn denials_are_reported(which: Which, agent: &dyn Agent, stage: &Stage) -> String {
     agent.check().await.unwrap();
     let (ended, _) = work(agent, stage.assignment()).await;

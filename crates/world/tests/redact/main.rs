@@ -105,7 +105,7 @@ fn a_private_key_goes_whole_and_nothing_after_it() {
     assert_eq!(redact(json), r#""[redacted:private-key]\n""#);
     let line = "-----BEGIN PRIVATE KEY-----MIIE-----END PRIVATE KEY-----\nafter";
     assert_eq!(redact(line), "[redacted:private-key]\nafter");
-    // Somebody only speaks of one.
+    // The text only speaks of a key.
     let spoken = "if text.contains(\"-----BEGIN PRIVATE KEY-----\") {\n    found()\n}";
     assert_eq!(redact(spoken), "if text.contains(\"[redacted:private-key]\") {\n    found()\n}");
     let unfinished = "-----BEGIN PRIVATE KEY-----\nthis is no key";

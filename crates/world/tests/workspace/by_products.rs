@@ -1,4 +1,4 @@
-//! What setup, checks, tools and git leave in a worktree is no work.
+//! Files that setup, checks, tools and git leave in a worktree are no work.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -130,7 +130,7 @@ fn a_check_that_was_killed_is_made_up_for() {
     assert_eq!(text(&workspace, "work"), "done\n");
 }
 
-// B31: what tools leave under the names they are known for is no work, whoever ran them
+// B31: what tools leave under the names they are known for is no work, with any caller
 #[test]
 fn by_products_of_known_kinds_are_no_work() {
     let stage = Stage::with(&[

@@ -1,4 +1,4 @@
-//! What a task changed is found, whoever changed it and however.
+//! A change of a task is found, however it was made.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};

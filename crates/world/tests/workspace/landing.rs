@@ -118,7 +118,7 @@ fn a_conflict_names_its_files_and_is_not_forgotten() {
 }
 
 #[test]
-fn a_branch_that_somebody_has_checked_out_is_not_moved() {
+fn a_branch_that_a_person_has_checked_out_is_not_moved() {
     let stage = Stage::with(&[("a", "1")]);
     let workspace = stage.fresh();
     put(&workspace, "a", "2");
