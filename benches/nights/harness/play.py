@@ -220,7 +220,7 @@ class Player:
             case "sh":
                 self._shell(when.more["line"])
             case _:
-                raise Stuck(f"nobody knows how to {when.do}")
+                raise Stuck(f"the player cannot {when.do}")
 
     def _answer(self, wanted: dict[str, Any]) -> None:
         """Reads the question as a person would, and answers it."""

@@ -169,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "page":
                 self._whole(502, "text/html", b"<html><h1>502 Bad Gateway</h1></html>", ())
             case "odd":
-                self._json(200, {"type": "surprise", "words": ["nobody", "knows"]})
+                self._json(200, {"type": "surprise", "words": ["not", "known"]})
             case "empty":
                 self._stream([])
             case "cut" | "hang_after_start":

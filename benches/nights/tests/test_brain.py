@@ -71,7 +71,7 @@ class Faults(unittest.TestCase):
         brain = Brain((Role("", ((Fault("500"), turn("a")),)),))
         self.assertEqual([said(brain, asked("go")) for _ in range(3)], ["fault 500", "a", "a"])
 
-    def test_an_answer_that_nobody_got_is_given_again(self) -> None:
+    def test_an_answer_that_did_not_arrive_is_given_again(self) -> None:
         brain = Brain((Role("", ((turn("a"), turn("b")), (turn("c"),))),))
         brain.answer(asked("go"))
         brain.undelivered("")
