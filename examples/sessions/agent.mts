@@ -44,7 +44,7 @@ class Api {
     console.log(`session ${opened.id} is open`);
   }
 
-  /** Sends a request, once more under the same key while nobody answers. */
+  /** Sends a request, once more under the same key while no answer comes. */
   async send<T>(method: string, path: string, body?: unknown, key?: string): Promise<T> {
     const headers: Record<string, string> = {
       Authorization: `Bearer ${this.token}`,
@@ -77,7 +77,7 @@ class Api {
     this.direction = (await this.send<Session>("GET", `${this.path}?wait=55`)).direction;
   }
 
-  /** Performs an irreversible action at most once, whoever is killed in between. */
+  /** Performs an irreversible action at most once, also when a process is killed in between. */
   async once(key: string, args: unknown, perform: (key: string) => string): Promise<string | null> {
     const path = `${this.path}/mutations`;
     const permit = await this.send<Permit>("POST", path, { key, arguments: args });

@@ -32,7 +32,7 @@ class Api:
         print(f"session {opened['id']} is open", flush=True)
 
     def send(self, method, path, body=None, key=None):
-        """Sends a request, once more under the same key while nobody answers."""
+        """Sends a request, once more under the same key while no answer comes."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         if key:
@@ -60,7 +60,7 @@ class Api:
         self.direction = self.send("GET", f"{self.path}?wait=55")["direction"]
 
     def once(self, key, arguments, perform):
-        """Performs an irreversible action at most once, whoever is killed in between."""
+        """Performs an irreversible action at most once, also when a process is killed in between."""
         path = f"{self.path}/mutations"
         permit = self.send("POST", path, {"key": key, "arguments": arguments})
         if permit["decision"] == "unsettled":

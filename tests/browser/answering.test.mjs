@@ -76,7 +76,7 @@ test("without JavaScript everything is read and answered", async (t) => {
   const { stage, server } = await stuck(t);
   const visitor = await stage.visitor({ javaScriptEnabled: false });
   const page = await visitor.enter(server);
-  // Nothing tells the page; somebody loads it again until the question is there.
+  // Nothing tells the page; the visitor loads it again until the question is there.
   while (!(await questions(page).count())) await page.reload();
   assert.match(await page.title(), /^\(1\) Inbox/);
   await questions(page).getByText("What was tried").click();
@@ -153,7 +153,7 @@ test("an answer that cannot be sent is not lost", async (t) => {
   assert.equal((await build.ended).exit, 0);
 });
 
-test("who writes while somebody else answers keeps their words and is told", async (t) => {
+test("a visitor who writes while another answers keeps their words and is told", async (t) => {
   const { stage, server, build } = await stuck(t);
   const anna = await stage.visitor({ allows: [/status of 409/] });
   const hers = await anna.signIn(server, await stage.token("Anna", "answerer"));

@@ -26,7 +26,7 @@ function started() {
   });
 }
 
-/** Somebody with a browser of their own. */
+/** A visitor with a browser of their own. */
 export class Visitor {
   /** What went wrong on any of their pages. */
   complaints = [];
@@ -105,7 +105,7 @@ export async function until(page, what, argument) {
   await page.waitForFunction(what, argument, { timeout: PATIENCE_MS });
 }
 
-/** What is hard to use for somebody: nothing serious may be among it. */
+/** The barriers of a page for its users: nothing serious may be among them. */
 export async function barriers(page) {
   const there = await page.evaluate(() => typeof window.axe === "object");
   if (!there) await page.evaluate(AXE);

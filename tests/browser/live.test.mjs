@@ -53,7 +53,7 @@ test("the tab's title counts the questions that wait", async (t) => {
   assert.ok(await isMarked(page));
 });
 
-test("what somebody writes is left alone while other things change", async (t) => {
+test("what a visitor writes is left alone while other things change", async (t) => {
   const stage = new Stage(t);
   const gate = stage.gate("later");
   stage.task("one", {}, [{ blocked: "Which colour?" }]);
@@ -110,7 +110,7 @@ test("after a restart of the server pages come back and have missed nothing", as
   await marked(page);
   await server.kill();
   await page.getByRole("status").getByText("connection is lost").waitFor();
-  // This happens while nobody serves.
+  // This happens while no server runs.
   assert.equal((await stage.run("run", "write a", "--max-wait", "0")).exit, 3);
   const again = await stage.serve({ port: server.port });
   await page.locator("article[data-card]").waitFor();
@@ -122,11 +122,11 @@ test("after a restart of the server pages come back and have missed nothing", as
   await again.end();
 });
 
-test("somebody whose token is taken back sees the sign-in page", async (t) => {
+test("a visitor whose token is taken back sees the sign-in page", async (t) => {
   const stage = new Stage(t);
   const server = await stage.serve();
   const token = await stage.token("Otto", "answerer");
-  // Whoever follows without being let in is told 401, which the browser notes down.
+  // A client that follows without being let in is told 401, which the browser notes down.
   const visitor = await stage.visitor({ allows: [/status of 401/] });
   const page = await visitor.signIn(server, token);
   await page.getByText("Nothing waits for you").waitFor();

@@ -1,4 +1,4 @@
-// How the pages look and weigh, for everybody: any theme, any width, any way of using them.
+// The looks and the weight of the pages: any theme, any width, any way of using them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barriers } from "./chromium.mjs";
@@ -31,7 +31,7 @@ async function looksRight(page, { path, opens }) {
   await looksRight(page, { path: `${path}, unfolded` });
 }
 
-test("every page is for everybody, in both themes and at every width", async (t) => {
+test("every page is for all users, in both themes and at every width", async (t) => {
   const stage = new Stage(t);
   const { server, pages } = await sample(stage);
   for (const colorScheme of THEMES) {

@@ -152,14 +152,14 @@ export class Stage {
     return new Server(this, serving, { url: found(/ at (http:\S+?)\/$/), entry: found(/(http:\S+\/enter\/\S+)/) });
   }
 
-  /** A token for somebody. */
+  /** Makes a token with this name and role. */
   async token(name, role) {
     const { exit, stdout, stderr } = await this.run("token", "make", "--name", name, "--role", role);
     assert.equal(exit, 0, stderr);
     return stdout.trim();
   }
 
-  /** Somebody with a browser. Whatever it complains about, unless `allows` says so, fails the test. */
+  /** A visitor with a browser. Whatever it complains about, unless `allows` says so, fails the test. */
   async visitor(options) {
     const visitor = await Visitor.new(options);
     this.#visitors.push(visitor);
