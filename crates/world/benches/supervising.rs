@@ -1,7 +1,7 @@
 //! The time that supervising adds to a run of an agent program: the same run under the guard with
 //! its stream read, beside the bare program with its output thrown away. They take turns, and the
-//! median of the differences counts: one run of a real agent differs from the next by a tenth. Aims:
-//! 20 ms, and 2 % of a real run.
+//! median of the differences counts: one run of a real agent differs from the next by a tenth.
+//! Aims: 20 ms, and 2 % of a real run.
 //!
 //! A script that replays a capture is always measured; Claude Code itself where `scripts/agents`
 //! has put it.
