@@ -27,7 +27,7 @@ impl Agent {
         Self(child.unwrap())
     }
 
-    /// Its output until it ends, and its exit status.
+    /// Waits for the end. Returns the output and the exit status.
     fn end(mut self) -> (Vec<String>, Option<i32>) {
         let lines = BufReader::new(self.0.stdout.take().unwrap()).lines();
         let said = lines.map(Result::unwrap).collect();
