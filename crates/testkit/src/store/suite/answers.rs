@@ -65,7 +65,7 @@ pub async fn wrong_answers_are_refused(place: &dyn Place) -> Checked {
     stage.build(vec![task("a")]).await?;
     let id = stage.refused("a").await?;
     let store = Arc::clone(&stage.store);
-    let nobody = QuestionId(99);
+    let absent = QuestionId(99);
     let give =
         async |question, decision| store.answer(PROJECT, answer(question, decision, "anna")).await;
     let refused = give(absent, Decision::SkipFeature).await;
