@@ -66,7 +66,7 @@ fn what_the_table_says_is_consistent() {
         assert_eq!(fault.code(), code);
         let never = row.class == Class::NeverRetry;
         assert_eq!(never, row.charges.is_empty(), "{code}: what is never retried charges nothing");
-        let silent = row.asks == Asks::Nobody;
+        let silent = row.asks == Asks::NoQuestion;
         let reaction = code.reaction(Work::Task);
         let ends =
             matches!(reaction, Reaction::Fail | Reaction::TakeBackSkip | Reaction::RetryOnceWarn);

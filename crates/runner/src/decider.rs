@@ -54,7 +54,7 @@ pub trait Decider: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 pub enum Undecided {
     /// The effect that the command is about is no longer awaited.
-    #[error("nobody waits for it any more")]
+    #[error("the result is no longer awaited")]
     Stale,
     /// The command does not fit the state of the project.
     #[error("{0}")]
@@ -69,7 +69,7 @@ pub enum Undecided {
     #[error("{0}")]
     Store(Box<Fault>),
     /// The decider has ended, or the connection to it is lost.
-    #[error("whoever decided is gone")]
+    #[error("the holder of the project has ended")]
     Ended,
 }
 

@@ -174,7 +174,11 @@ pub(crate) fn known(state: &State, task: TaskId, key: &str) -> Option<(MutationI
 /// Returns the fault of an action whose sender is gone.
 pub(crate) fn sender_gone() -> Arc<Fault> {
     let context = Internal { component: "ledger".to_owned() };
-    Arc::new(Fault::internal_error("ledger", "whoever was to send the action is gone", context))
+    Arc::new(Fault::internal_error(
+        "ledger",
+        "the process that was to send the action has ended",
+        context,
+    ))
 }
 
 /// The worker of one action, attached for as long as its caller waits.

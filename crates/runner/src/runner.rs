@@ -266,7 +266,7 @@ impl Runner {
     /// Queues a refusal, which waits for its turn like a decision.
     pub(crate) fn refuse(&mut self, rejected: Rejected, reply: Option<Reply>) {
         if let Rejected::Stale(effect) = &rejected {
-            tracing::debug!(%effect, "a result came that nobody waits for");
+            tracing::debug!(%effect, "a result came that is no longer awaited");
         }
         self.pending.push(Entry {
             durable: None,

@@ -43,7 +43,7 @@
 
   // --- Putting what is new in its place --------------------------------------------------------
 
-  // What somebody is about to fill in, or has just sent, is left alone.
+  // A form that the operator fills in, or has just sent, is left alone.
   const inUse = (part) => {
     const at = document.activeElement;
     if (part.contains(at) && at.matches("textarea, input, select")) return true;
@@ -66,7 +66,7 @@
     if (focused >= 0) stops(put)[focused]?.focus({ preventScroll: true });
   };
 
-  // Whoever is writing an answer that nobody needs any more keeps their words.
+  // An answer that is being written is kept, even when it is no longer needed.
   const settled = (card) => {
     if (card.querySelector(".settled")) return;
     const note = document.createElement("p");
@@ -184,7 +184,7 @@
     source.addEventListener("error", () => {
       if (leaving) return;
       tell({ link: "off", at });
-      // A browser gives up on an answer that is no stream; we do not. It may be that somebody has to
+      // A browser gives up on a response that is no stream; this page does not. The operator may have to
       // sign in again, which loading tells.
       if (source.readyState === EventSource.CLOSED) {
         setTimeout(follow, TRY_AGAIN_MS);

@@ -33,7 +33,7 @@ pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
         For::People => {
             routes.route_layer(middleware::from_fn_with_state(Arc::clone(door), auth::page))
         }
-        For::Everybody => {
+        For::Public => {
             routes.route_layer(middleware::from_fn_with_state(Arc::clone(door), auth::open))
         }
     };
@@ -41,12 +41,12 @@ pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
     let described = get(move || async move { Json(description) });
     let programs =
         programs.route("/api/openapi.json", described).route("/metrics", get(metrics::show));
-    let everybody =
+    let public =
         Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready));
     let signing = pages::signing_in(Arc::clone(door));
     behind(programs, For::Programs)
         .merge(behind(pages::routes(door), For::People))
-        .merge(behind(everybody.merge(pages::open()).merge(signing), For::Everybody))
+        .merge(behind(public.merge(pages::open()).merge(signing), For::Public))
         .fallback(nothing)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(in_time))
@@ -59,7 +59,7 @@ pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
 enum For {
     Programs,
     People,
-    Everybody,
+    Public,
 }
 
 async fn in_time(request: Request, next: Next) -> Response {

@@ -20,7 +20,7 @@ pub(crate) struct Fail {
     #[arg(long, value_name = "CODE", value_parser = code)]
     pub(crate) code: Code,
 
-    /// What went wrong, for whoever looks after it
+    /// What went wrong, for the operator
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) message: String,
 

@@ -106,7 +106,7 @@ fn entry(code: Code) -> Entry {
         run_status: row.error_type.run_status(),
         reaction: ByWork::of(|work| code.reaction(work)),
         charges: ByWork::of(|work| code.charges(work)),
-        asks: (row.asks != Asks::Nobody).then_some(row.asks),
+        asks: (row.asks != Asks::NoQuestion).then_some(row.asks),
         page: None,
     }
 }

@@ -134,7 +134,7 @@ pub(crate) enum Error {
     },
     /// A confirmation is needed and there is no terminal to ask at.
     #[error("there is no terminal to ask at: {question}")]
-    NobodyToAsk {
+    NoTerminal {
         /// The verb of the command.
         verb: &'static str,
         /// The question that would have been asked.
@@ -219,7 +219,7 @@ impl Error {
             | Self::NotNow { .. }
             | Self::Inbox(_)
             | Self::Tasks(_)
-            | Self::NobodyToAsk { .. } => Exit::Usage,
+            | Self::NoTerminal { .. } => Exit::Usage,
         }
     }
 
@@ -305,7 +305,7 @@ impl Error {
             Self::Land(error) => error.hints(),
             Self::Jobs(error) => error.hints(),
             Self::Serve(error) => error.hints(),
-            Self::NobodyToAsk { verb, .. } => {
+            Self::NoTerminal { verb, .. } => {
                 vec![format!("`unstuck {verb} … --yes` does it without a question")]
             }
             Self::Fault(fault) => {

@@ -13,7 +13,7 @@ pub(crate) fn agreed(
     question: &str,
 ) -> Result<bool, Error> {
     if !terminal.is_terminal() || !io::stdin().is_terminal() {
-        return Err(Error::NobodyToAsk { verb, question: question.to_owned() });
+        return Err(Error::NoTerminal { verb, question: question.to_owned() });
     }
     let mut out = terminal.styled();
     write!(out, "{question} [y/N] ")?;

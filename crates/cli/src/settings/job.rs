@@ -60,7 +60,7 @@ pub(crate) struct Job {
     /// A command that proves that a login or a right works again, after you said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<CommandLine>,
-    /// What it is for, in words; whoever repairs it reads this.
+    /// What it is for, in words; the agent that repairs it reads this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) goal: Option<String>,
     /// Where it runs, from the root of the project.

@@ -394,10 +394,10 @@ pub(crate) struct Inbox {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Audience {
-    /// Somebody who reads commands and their output.
+    /// A reader of commands and their output.
     #[default]
     Developer,
-    /// Somebody who does not.
+    /// A reader who does not program.
     Plain,
 }
 
@@ -419,7 +419,7 @@ pub(crate) struct Validate {
     pub(crate) timeout: Length,
     /// What checks may reach. What listens on the machine inside a check can be reached by it always.
     pub(crate) network: NetworkReach,
-    /// Paths that are restored before a check runs, so that nobody makes a check green by changing
+    /// Paths that are restored before a check runs, so that no agent makes a check green by changing
     /// it.
     #[serde(deserialize_with = "lists::globs")]
     pub(crate) protect: Vec<String>,
@@ -542,7 +542,7 @@ pub(crate) struct Wait {
     pub(crate) limited: Length,
     /// Usage windows in a row.
     pub(crate) windows: u32,
-    /// How often to look when nobody says when a usage window ends.
+    /// How often to look when the service does not say when a usage window ends.
     pub(crate) reset_unknown: Length,
 }
 

@@ -29,7 +29,8 @@ pub enum Beside {
     /// its build's list.
     Others(u32),
     /// No other task.
-    Nobody,
+    #[serde(rename = "nobody")]
+    Nothing,
 }
 
 impl Beside {
@@ -44,7 +45,7 @@ impl Beside {
 pub(super) enum Lets {
     Everyone,
     Only(Place, Beside),
-    Nobody,
+    Nothing,
 }
 
 impl Lets {
@@ -53,7 +54,7 @@ impl Lets {
         match self {
             Self::Everyone => places.first().copied(),
             Self::Only(place, _) => places.contains(&place).then_some(place),
-            Self::Nobody => None,
+            Self::Nothing => None,
         }
     }
 }
@@ -104,7 +105,7 @@ impl Apart {
         let mut known: BTreeMap<Reach, u32> = BTreeMap::new();
         specs
             .map(|spec| match Reach::of(&spec.scope) {
-                _ if spec.serialize => Beside::Nobody,
+                _ if spec.serialize => Beside::Nothing,
                 None => Beside::Everyone,
                 Some(reach) => Beside::Others(*known.entry(reach).or_insert_with_key(|reach| {
                     self.reaches.push(reach.clone());
@@ -128,7 +129,7 @@ impl Apart {
     pub(super) fn queue(&mut self, gate: Option<GateKey>, place: Place, beside: Beside) {
         let line = self.lines.entry(gate).or_default();
         match beside {
-            Beside::Nobody => {
+            Beside::Nothing => {
                 line.alone.insert(place);
             }
             Beside::Others(reach) => line.change(reach, |places| places.insert(place)),
@@ -139,7 +140,7 @@ impl Apart {
     pub(super) fn unqueue(&mut self, gate: Option<GateKey>, place: Place, beside: Beside) {
         let Some(line) = self.lines.get_mut(&gate) else { return };
         match beside {
-            Beside::Nobody => {
+            Beside::Nothing => {
                 line.alone.remove(&place);
             }
             Beside::Others(reach) => line.change(reach, |places| places.remove(&place)),
@@ -167,7 +168,7 @@ impl Apart {
         anyone: bool,
         lets: impl Fn(Option<GateKey>) -> Lets,
     ) -> Option<Place> {
-        if self.running.values().any(|beside| *beside == Beside::Nobody) {
+        if self.running.values().any(|beside| *beside == Beside::Nothing) {
             return None;
         }
         let alone = self.lines.iter().filter_map(|(key, line)| lets(*key).first(&line.alone)).min();
@@ -205,7 +206,7 @@ impl Apart {
     fn reach(&self, beside: Beside) -> Option<&Reach> {
         match beside {
             Beside::Others(reach) => self.reaches.get(reach as usize),
-            Beside::Everyone | Beside::Nobody => None,
+            Beside::Everyone | Beside::Nothing => None,
         }
     }
 }
@@ -234,7 +235,7 @@ impl Line {
                 let waits = self.by_reach.get(&reach).is_some_and(|all| all.contains(&place));
                 firsts.extend(waits.then_some((place, reach)));
             }
-            Lets::Only(..) | Lets::Nobody => {}
+            Lets::Only(..) | Lets::Nothing => {}
         }
     }
 }

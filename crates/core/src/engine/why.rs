@@ -116,7 +116,7 @@ rules! {
     GoesOnWithWarning,
     /// The outcome of an action is unknown, so it is looked up before anything else.
     ProbeFirst,
-    /// Nobody can tell whether the action happened, so a person is asked.
+    /// It is unknown whether the action happened, so a person is asked.
     CannotTell,
     /// The settings cannot work, so it fails at once.
     SettingsCannotWork,

@@ -109,7 +109,7 @@ vocabulary! {
     /// The kind of question a fault leads to when it comes to one.
     Asks {
         /// No question is asked.
-        Nobody = "-",
+        NoQuestion = "-",
         /// A person must act: provide a key, install a program, free disk space.
         Hands = "hands",
         /// A person's permission is needed.

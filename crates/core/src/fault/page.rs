@@ -151,7 +151,7 @@ fn counts(code: Code) -> String {
 
 const fn asks(asks: Asks) -> &'static str {
     match asks {
-        Asks::Nobody => "nobody",
+        Asks::NoQuestion => "no one",
         Asks::Hands => "*hands*: do something only you can do, or leave it out",
         Asks::Ok => "*ok*: allow it or not",
         Asks::Choice => "*choice*: give guidance, take a simpler version, or leave it out",

@@ -157,20 +157,20 @@ faults! {
         Scope Logic CodeError TakeBackReplan [Signature Consecutive] Choice;
     /// A person did not allow the change.
     scope_user_denied ScopeUserDenied(Files) "SCOPE_USER_DENIED":
-        Scope Permission NeverRetry TakeBackSkip [] Nobody;
+        Scope Permission NeverRetry TakeBackSkip [] NoQuestion;
 
     /// A setting has a value that cannot work.
     config_invalid ConfigInvalid(Config) "CONFIG_INVALID":
-        Config Config NeverRetry Fail [] Nobody;
+        Config Config NeverRetry Fail [] NoQuestion;
     /// A settings file that was named does not exist.
     config_missing ConfigMissing(Config) "CONFIG_MISSING":
-        Config Config NeverRetry Fail [] Nobody;
+        Config Config NeverRetry Fail [] NoQuestion;
     /// A setting needs an environment variable that is not set.
     config_env_var_missing ConfigEnvVarMissing(Config) "CONFIG_ENV_VAR_MISSING":
-        Config Config NeverRetry Fail [] Nobody;
+        Config Config NeverRetry Fail [] NoQuestion;
     /// A settings or task file cannot be read.
     config_parse_error ConfigParseError(Config) "CONFIG_PARSE_ERROR":
-        Config Config NeverRetry Fail [] Nobody;
+        Config Config NeverRetry Fail [] NoQuestion;
 
     /// Git could not say what changed.
     git_status_failed GitStatusFailed(GitOperation) "GIT_STATUS_FAILED":
@@ -180,7 +180,7 @@ faults! {
         Git Network EnvError RetryOnceWarnAsk [Git] Hands;
     /// Git could not push.
     git_push_failed GitPushFailed(GitOperation) "GIT_PUSH_FAILED":
-        Git Network EnvError RetryOnceWarn [Git] Nobody;
+        Git Network EnvError RetryOnceWarn [Git] NoQuestion;
     /// Another program holds git's lock.
     git_locked GitLocked(GitOperation) "GIT_LOCKED":
         Git Network EnvError Backoff [Transient] Choice;

@@ -109,7 +109,7 @@ impl QuestionKind {
     /// Returns the kind of question that a code leads to, or `None` if no question is asked.
     pub const fn of(asks: Asks) -> Option<Self> {
         match asks {
-            Asks::Nobody => None,
+            Asks::NoQuestion => None,
             Asks::Hands => Some(Self::Hands),
             Asks::Ok => Some(Self::Ok),
             Asks::Choice => Some(Self::Choice),

@@ -6,8 +6,8 @@ use crate::world::Order;
 
 /// The system prompt.
 pub(super) const SYSTEM: &str = "\
-You work alone on one task, in a git worktree of your own, with the tools you are given. Nobody reads \
-along, and nobody answers unless you ask with ask_human.
+You work alone on one task, in a git worktree of your own, with the tools you are given. No one reads \
+along, and no one answers unless you ask with ask_human.
 
 - Look before you change something. Make the smallest change that reaches the goal.
 - Run the project's own checks before you say that you are done. Do not weaken, skip or edit a check \

@@ -21,7 +21,7 @@ impl Shared {
         let note = Command::Note { effect: order.effect.id, note: Note::Checked { checked } };
         // The run may have ended meanwhile, and then its checks are not awaited.
         if let Err(error) = self.decider.command(note).await {
-            tracing::debug!(%error, "nobody wants to know what the checks said");
+            tracing::debug!(%error, "no receiver for the result of the checks");
         }
     }
 }

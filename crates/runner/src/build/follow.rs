@@ -304,6 +304,6 @@ fn summary(input: &str) -> String {
 /// agent is being stopped.
 fn heard<E: std::fmt::Display>(report: Result<(), E>) {
     if let Err(error) = report {
-        tracing::debug!(%error, "nobody wants to know what an agent does");
+        tracing::debug!(%error, "no receiver for the progress of an agent");
     }
 }

@@ -7,7 +7,7 @@ use crate::world::Order;
 
 /// The rules for all agents.
 const HOUSE: &str = "\
-You work unattended in a git worktree of your own. Nobody reads along, so do not ask for \
+You work unattended in a git worktree of your own. No one reads along, so do not ask for \
 confirmation: decide, and say in one plain sentence what you do.
 
 - Change only what the task needs, inside the allowed paths. Anything else is taken back.

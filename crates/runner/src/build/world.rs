@@ -229,7 +229,7 @@ impl Shared {
         let note = Command::Note { effect: order.effect.id, note: Note::Remarked { text } };
         // Fails for an action that is being performed, which has no run.
         if let Err(error) = self.decider.command(note).await {
-            tracing::debug!(%error, "nobody wants to know");
+            tracing::debug!(%error, "no receiver for a remark");
         }
     }
 

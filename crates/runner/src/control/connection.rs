@@ -138,7 +138,7 @@ impl Connection {
                         self.attached.insert(number, world);
                         done(id)
                     }
-                    Ok(None) => refused(id, Refusal::Taken, &"somebody else performs it"),
+                    Ok(None) => refused(id, Refusal::Taken, &"another process performs it"),
                     Err(error) => refused_by(id, &error),
                 }
             }

@@ -83,7 +83,7 @@ impl Line {
             let step = match read {
                 Ok(()) => self.step(),
                 Err(error) => {
-                    tracing::warn!(%error, "what happened cannot be read, so nobody is told");
+                    tracing::warn!(%error, "events cannot be read, so no notification is sent");
                     Step::Wait(self.now() + RETRY_FIRST)
                 }
             };

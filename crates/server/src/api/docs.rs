@@ -216,7 +216,7 @@ impl Api {
 fn general() -> Vec<(u16, &'static str)> {
     vec![
         (400, "The request cannot be understood."),
-        (401, "Nobody is let in without a token."),
+        (401, "The request carries no valid token."),
         (403, "It takes another role."),
         (404, "There is no such project, or no such thing in it."),
         (422, "Something in the request makes no sense."),

@@ -53,7 +53,7 @@ pub struct Door {
 /// The audience of a group of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
-    Everybody,
+    Public,
     People,
     Programs,
 }
@@ -169,11 +169,11 @@ impl Door {
         }
         let known = match self.who(&parts.headers, &visit) {
             // A client that wants to log in may still send an invalid credential.
-            Err(_) if to == For::Everybody => None,
+            Err(_) if to == For::Public => None,
             known => known.map_err(told)?,
         };
         let mut request = match (known, to) {
-            (None, For::Everybody) => Request::from_parts(parts, body),
+            (None, For::Public) => Request::from_parts(parts, body),
             (None, For::Programs) => return Err(told(shows_nothing())),
             (None, For::People) => return Err(to_login(&parts.uri, changes)),
             (Some((caller, session)), _) => {
@@ -182,7 +182,7 @@ impl Door {
                 let mut request = Request::from_parts(parts, body);
                 if let Some(session) = &visit.session {
                     request.extensions_mut().insert(Csrf(session.csrf(&self.key)));
-                    if changes && to != For::Everybody {
+                    if changes && to != For::Public {
                         request = self.by_own_form(request, session).await.map_err(told)?;
                     }
                 }
@@ -229,7 +229,7 @@ impl Door {
 
 /// Checks requests to public routes: login, links, health.
 pub async fn open(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    through(&door, request, next, For::Everybody).await
+    through(&door, request, next, For::Public).await
 }
 
 /// Checks requests to pages: unauthenticated ones are redirected to the login.
@@ -319,7 +319,7 @@ fn shows_nothing() -> Problem {
 /// Returns the problem for unusable access files: all requests are refused, and the log has the
 /// cause for the operator.
 pub(super) fn unusable(error: &AccessError) -> Problem {
-    tracing::error!(%error, hint = error.hint(), "nobody is let in");
+    tracing::error!(%error, hint = error.hint(), "all requests are refused");
     let detail = "it cannot be told just now who is let in here";
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
         .hint("the operator of this server finds out more with `unstuck token list`")

@@ -139,7 +139,7 @@ impl Node {
         }
         for question in self.state.questions() {
             for &decision in question.kind.decisions() {
-                let by = Arc::from("somebody");
+                let by = Arc::from("operator");
                 let question = question.id;
                 let guidance = None;
                 let answer = Command::Answer { question, decision, guidance, by };

@@ -195,7 +195,7 @@ impl Git {
 
     /// Returns the fault for output of git that cannot be parsed.
     pub(super) fn unreadable(&self, operation: Operation) -> Fault {
-        let message = format!("{} answered in a way nobody can read", self.program.display());
+        let message = format!("{} gave an answer that cannot be read", self.program.display());
         operation.fault(message, None, None)
     }
 }

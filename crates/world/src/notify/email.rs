@@ -53,14 +53,14 @@ impl Email {
         let from = address(&settings.from, "from")?;
         let to = settings.to.iter().map(|to| address(to, "to")).collect::<Result<Vec<_>, _>>()?;
         if to.is_empty() {
-            return Err(invalid("to", "nobody is named who is to read it"));
+            return Err(invalid("to", "no recipient is named"));
         }
         Ok(Self { transport: transport(settings)?, host, from, to })
     }
 
     pub(super) async fn deliver(&self, message: &Message, now: Time) -> Result<(), Undelivered> {
         let envelope = Envelope::new(Some(self.from.clone()), self.to.clone());
-        let envelope = envelope.map_err(|_| Undelivered::never("nobody is to read it"))?;
+        let envelope = envelope.map_err(|_| Undelivered::never("it has no recipient"))?;
         let mail = mail(message, &self.from, &self.to, now);
         let send = self.transport.send_raw(&envelope, mail.as_bytes());
         match tokio::time::timeout(TOTAL, send).await {

@@ -78,7 +78,7 @@ impl Workspace {
         if self.in_place {
             let tip = self.git.commit_of(&self.branch).await?;
             if tip.as_ref() != Some(base) && tip != self.noted_commit()? {
-                let message = format!("{} was moved by somebody else", self.branch);
+                let message = format!("another process moved {}", self.branch);
                 return Err(missing(message, "the branch as the task found it"));
             }
             self.state.write(COMMIT, commit.as_str().as_bytes())?;

@@ -67,7 +67,7 @@ impl Workspace {
         match self.git.swap(&changes, "unstuck: move a worktree").await? {
             Swapped::Done => Ok(()),
             Swapped::Moved { name, .. } => {
-                let message = format!("{name} is moved by somebody else");
+                let message = format!("another process moved {name}");
                 Err(crate::git::Operation::Revert.fault(message, None, Some(&name)))
             }
         }

@@ -52,7 +52,7 @@ pub(super) fn all_moved(swapped: Swapped) -> Result<(), Fault> {
     match swapped {
         Swapped::Done => Ok(()),
         Swapped::Moved { name, .. } => {
-            let message = format!("{name} is moved by somebody else");
+            let message = format!("another process moved {name}");
             Err(crate::git::Operation::Commit.fault(message, None, Some(&name)))
         }
     }

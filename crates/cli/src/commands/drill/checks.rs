@@ -33,12 +33,12 @@ enum What {
 pub(super) const CHECKS: [Check; 9] = [
     Check {
         name: "rate-limit",
-        promise: "a limited account is waited out and nobody is asked",
+        promise: "a limited account is waited out without a question",
         what: What::RateLimit,
     },
     Check {
         name: "overload",
-        promise: "an overloaded service is waited out and nobody is asked",
+        promise: "an overloaded service is waited out without a question",
         what: What::Overload,
     },
     Check {
@@ -225,7 +225,7 @@ async fn kill_at(place: &Place, fifo: &str) -> Seen {
 async fn nobody_was_asked(place: &Place) -> Seen {
     let asked = place.questions().await?;
     let about = || asked.iter().map(|question| question.text.problem.clone()).collect::<Vec<_>>();
-    expect(asked.is_empty(), || format!("somebody was asked: {}", about().join(" ")))
+    expect(asked.is_empty(), || format!("a question was asked: {}", about().join(" ")))
 }
 
 /// Expects that a fault of this category was met `times` times.

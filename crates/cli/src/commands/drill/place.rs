@@ -262,6 +262,6 @@ pub(super) async fn heard(path: PathBuf) -> Result<(), String> {
         }
     };
     let read = timeout(PATIENCE, read).await;
-    let read = read.map_err(|_| "nobody came to the place to be killed at".to_owned())?;
+    let read = read.map_err(|_| "no process reached the place to be killed at".to_owned())?;
     read.map_err(|error| error.to_string())
 }

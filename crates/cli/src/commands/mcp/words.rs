@@ -34,7 +34,7 @@ const NOTHING_YET: &str = "noted; this alone changes nothing. Go on.";
 pub(super) fn instructions(desk: &Desk) -> &'static str {
     match desk {
         Desk::Run(_) => {
-            "You work unattended; nobody reads along. Tell what you do with narrate. When only a person \
+            "You work unattended; no one reads along. Tell what you do with narrate. When only a person \
              can decide, use ask_human and stop: your work goes on with the answer. What reaches outside \
              and cannot be taken back is declared with mutate and runs after your work has been checked; \
              never do it yourself. End with task_done or task_blocked, and then stop."

@@ -73,10 +73,10 @@ fn first_in_line(turn: &Turn<'_>, id: BuildId) -> Option<TaskId> {
 fn let_start(turn: &Turn<'_>, key: Option<GateKey>) -> Lets {
     match key.and_then(|key| turn.state.gate(key)).map(|gate| gate.state) {
         None | Some(GateState::Passing) => Lets::Everyone,
-        Some(GateState::Waiting { .. }) => Lets::Nobody,
+        Some(GateState::Waiting { .. }) => Lets::Nothing,
         Some(GateState::Probing { task }) => match turn.state.task(task) {
             Some(task) => Lets::Only((Reverse(task.spec.priority), task.id), task.beside),
-            None => Lets::Nobody,
+            None => Lets::Nothing,
         },
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn on(turn: &mut Turn<'_>, id: QuestionId) -> Result<(), Rejected> {
     let known = turn.state.mutation(mutation).ok_or(Rejected::NoQuestion(id))?;
     if !known.spec.probe {
         let what = format!("question {id}");
-        return Err(Rejected::NotNow { what, state: "about something nobody can look up" });
+        return Err(Rejected::NotNow { what, state: "about something that cannot be looked up" });
     }
     let task = turn.task(known.task)?;
     let (task, run, fault, next) = (task.id, known.run, task.unsettled.clone(), task.next);

@@ -216,7 +216,10 @@ impl<'a> Kept<'a> {
 
     /// Sends SIGTERM to every process and waits until they have ended, at most for `grace` and no
     /// longer than the supervisor lives.
-    #[expect(clippy::disallowed_methods, reason = "a guard is a program: nobody tells it the time")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a guard is a program without a clock of the runner"
+    )]
     fn ask_to_end(&mut self, grace: Duration) -> u32 {
         let begun = Instant::now();
         let mut known = self.keepers();

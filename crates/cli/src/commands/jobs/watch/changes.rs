@@ -15,7 +15,7 @@ impl Changes {
     /// Watches the settings files of the project at `root`.
     #[cfg_attr(
         not(target_os = "linux"),
-        expect(clippy::unnecessary_wraps, reason = "nobody watches")
+        expect(clippy::unnecessary_wraps, reason = "there is nothing to watch")
     )]
     pub(super) fn of(root: &Path) -> io::Result<Self> {
         #[cfg(not(target_os = "linux"))]
