@@ -50,7 +50,7 @@ fn texts() -> io::Result<Vec<String>> {
 fn loop_over(texts: &[String]) -> io::Result<()> {
     let mut answers = Vec::new();
     for text in texts {
-        writeln!(answers, "{}", text_rules::read(text.as_bytes()).signature)?;
+        writeln!(answers, "{}", text_rules::classify_output(text.as_bytes()).signature)?;
     }
     black_box(answers);
     Ok(())

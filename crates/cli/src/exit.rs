@@ -78,7 +78,7 @@ impl Exit {
     }
 
     /// Returns the exit code for a failure with this fault code.
-    pub(crate) const fn of(code: Code) -> Self {
+    pub(crate) const fn from_code(code: Code) -> Self {
         let row = code.row();
         match (row.category, row.error_type) {
             (Category::Timeout, _) => Self::Timeout,
@@ -119,7 +119,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Returns the section of the help text that lists the exit codes.
-pub(crate) fn section() -> String {
+pub(crate) fn render_exit_codes() -> String {
     let row = |exit: &Exit| format!("  {:>3}  {}", exit.number(), exit.meaning());
     Exit::ALL.iter().map(row).collect::<Vec<_>>().join("\n")
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::Path;
 
-use crate::error::Error;
+use crate::error::CliError;
 
 /// Maximum number of bytes of a text that are kept. A longer text is read to its end and only its last part
 /// is kept, because a program that fails gives the reason at the end.
@@ -14,7 +14,7 @@ pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// An open input.
-pub(crate) struct Input {
+pub(crate) struct InputReader {
     place: String,
     reader: BufReader<Box<dyn Read>>,
     is_terminal: bool,
@@ -22,16 +22,16 @@ pub(crate) struct Input {
 }
 
 /// The last part of a text.
-pub(crate) struct End {
+pub(crate) struct TextTail {
     /// At most [`TEXT_BYTES_MAX`] bytes.
     pub(crate) text: Vec<u8>,
     /// Number of bytes that were read before `text` and discarded.
     pub(crate) skipped_bytes: u64,
 }
 
-impl Input {
+impl InputReader {
     /// Opens the file; without one, or for `-`, standard input.
-    pub(crate) fn open(file: Option<&Path>) -> Result<Self, Error> {
+    pub(crate) fn open(file: Option<&Path>) -> Result<Self, CliError> {
         let Some(path) = file.filter(|path| *path != Path::new("-")) else {
             let stdin = io::stdin();
             let is_terminal = stdin.is_terminal();
@@ -40,7 +40,7 @@ impl Input {
         let place = path.display().to_string();
         match File::open(path) {
             Ok(file) => Ok(Self::new(place, Box::new(file), false)),
-            Err(source) => Err(Error::Input { place, source }),
+            Err(source) => Err(CliError::Input { place, source }),
         }
     }
 
@@ -55,10 +55,11 @@ impl Input {
     }
 
     /// Reads to the end of the input and keeps the last part.
-    pub(crate) fn end(&mut self) -> Result<End, Error> {
-        let mut end = End { text: Vec::new(), skipped_bytes: 0 };
+    pub(crate) fn read_tail(&mut self) -> Result<TextTail, CliError> {
+        let mut end = TextTail { text: Vec::new(), skipped_bytes: 0 };
         loop {
-            let chunk = self.reader.fill_buf().map_err(|source| broke_off(&self.place, source))?;
+            let chunk =
+                self.reader.fill_buf().map_err(|source| input_error(&self.place, source))?;
             if chunk.is_empty() {
                 break;
             }
@@ -67,20 +68,20 @@ impl Input {
             self.reader.consume(taken);
             // Cut only at twice the limit, so that each byte is moved at most once.
             if end.text.len() >= 2 * TEXT_BYTES_MAX {
-                end.cut();
+                end.discard_excess();
             }
         }
-        end.cut();
+        end.discard_excess();
         Ok(end)
     }
 
     /// Reads the next line into `line`, without its newline; returns `false` at the end of the input.
-    pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<bool, Error> {
+    pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<bool, CliError> {
         line.clear();
         self.line += 1;
         let most = LINE_BYTES_MAX as u64 + 1;
         let read = (&mut self.reader).take(most).read_until(b'\n', line);
-        if read.map_err(|source| broke_off(&self.place, source))? == 0 {
+        if read.map_err(|source| input_error(&self.place, source))? == 0 {
             return Ok(false);
         }
         if line.last() == Some(&b'\n') {
@@ -93,39 +94,39 @@ impl Input {
 
     /// Returns whether more input is already buffered. Where there is none, the reader of the output may be
     /// waiting for the answers so far.
-    pub(crate) fn has_more_at_hand(&self) -> bool {
+    pub(crate) fn has_buffered_input(&self) -> bool {
         !self.reader.buffer().is_empty()
     }
 
     /// Returns the error that the last line read is wrong.
-    pub(crate) fn wrong_line(&self, problem: String) -> Error {
-        Error::Line { place: self.place.clone(), line: self.line, problem }
+    pub(crate) fn wrong_line(&self, problem: String) -> CliError {
+        CliError::Line { place: self.place.clone(), line: self.line, problem }
     }
 }
 
-impl End {
-    fn cut(&mut self) {
+impl TextTail {
+    fn discard_excess(&mut self) {
         let extra = self.text.len().saturating_sub(TEXT_BYTES_MAX);
         self.text.drain(..extra);
         self.skipped_bytes += extra as u64;
     }
 }
 
-fn broke_off(place: &str, source: io::Error) -> Error {
-    Error::Input { place: place.to_owned(), source }
+fn input_error(place: &str, source: io::Error) -> CliError {
+    CliError::Input { place: place.to_owned(), source }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn input(bytes: Vec<u8>) -> Input {
-        Input::new("test".to_owned(), Box::new(io::Cursor::new(bytes)), false)
+    fn input(bytes: Vec<u8>) -> InputReader {
+        InputReader::new("test".to_owned(), Box::new(io::Cursor::new(bytes)), false)
     }
 
     #[test]
     fn a_short_text_is_kept_whole() {
-        let end = input(b"one\ntwo".to_vec()).end().unwrap();
+        let end = input(b"one\ntwo".to_vec()).read_tail().unwrap();
         assert_eq!((end.text.as_slice(), end.skipped_bytes), (&b"one\ntwo"[..], 0));
     }
 
@@ -133,7 +134,7 @@ mod tests {
     fn of_a_long_text_the_end_is_kept() {
         let mut bytes = vec![b'a'; 3 * TEXT_BYTES_MAX];
         bytes.extend_from_slice(b"the end");
-        let end = input(bytes).end().unwrap();
+        let end = input(bytes).read_tail().unwrap();
         assert_eq!(end.text.len(), TEXT_BYTES_MAX);
         assert!(end.text.ends_with(b"athe end"));
         assert_eq!(end.skipped_bytes, 2 * TEXT_BYTES_MAX as u64 + 7);

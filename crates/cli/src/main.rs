@@ -28,13 +28,13 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == attack::ARGUMENT) {
         return attack::main(std::env::args_os().skip(2));
     }
-    let args = args::parse();
-    let telling = render::Telling { json: args::wants_json(), no_color: args.globals.no_color };
+    let args = args::parse_command_line();
+    let telling = render::ErrorFormat { json: args::wants_json(), no_color: args.globals.no_color };
     let terminal = render::Terminal::new(telling.no_color);
-    match commands::run(args, &terminal) {
+    match commands::run_command(args, &terminal) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            render::error(&error, telling);
+            render::write_error(&error, telling);
             error.exit().into()
         }
     }

@@ -7,7 +7,7 @@ use unstuck_core::fault::{Category, Code};
 
 /// A mistake in a file, a variable or an option. All mistakes found are reported at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Problem {
+pub(crate) struct InputProblem {
     pub(crate) code: Code,
     pub(crate) category: Category,
     /// The file, the environment variable or the option that holds the mistake.
@@ -31,9 +31,13 @@ pub(crate) struct Problem {
     pub(crate) hint: Option<String>,
 }
 
-impl Problem {
+impl InputProblem {
     /// Creates a problem about a place as a whole.
-    pub(crate) fn at(code: Code, place: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn at_place(
+        code: Code,
+        place: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             code,
             category: code.row().category,
@@ -49,7 +53,7 @@ impl Problem {
 
     /// Adds the line and column of the byte `offset` of `text`.
     #[must_use]
-    pub(crate) fn in_text(mut self, text: &str, offset: usize) -> Self {
+    pub(crate) fn with_position(mut self, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         self.line = Some(1 + before.matches('\n').count());
@@ -59,27 +63,27 @@ impl Problem {
 
     /// Adds the setting that the problem is about.
     #[must_use]
-    pub(crate) fn about(mut self, field: impl Into<String>) -> Self {
+    pub(crate) fn with_field(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self
     }
 
     /// Adds the environment variable that the setting needs or comes from.
     #[must_use]
-    pub(crate) fn of_variable(mut self, variable: Option<&str>) -> Self {
+    pub(crate) fn with_variable(mut self, variable: Option<&str>) -> Self {
         self.variable = variable.map(str::to_owned);
         self
     }
 
     /// Adds the right form as a hint.
     #[must_use]
-    pub(crate) fn hinting(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for InputProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.place)?;
         for number in [self.line, self.column].into_iter().flatten() {
@@ -100,8 +104,8 @@ mod tests {
     #[test]
     fn a_place_in_a_text_is_counted_from_one() {
         let at = |offset| {
-            let problem = Problem::at(Code::ConfigInvalid, "a.toml", "is wrong");
-            problem.in_text("é = 1\nb = 2\n", offset).to_string()
+            let problem = InputProblem::at_place(Code::ConfigInvalid, "a.toml", "is wrong");
+            problem.with_position("é = 1\nb = 2\n", offset).to_string()
         };
         assert_eq!(at(0), "a.toml:1:1: is wrong");
         assert_eq!(at(3), "a.toml:1:3: is wrong");

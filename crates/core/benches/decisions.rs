@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{
-    Command, Effect, Event, GateKey, Outcome, QuestionId, Rng, State, Work, decide, effects,
+    Command, Effect, EffectKind, EffectOutcome, Event, GateKey, QuestionId, Rng, State, decide,
+    requested_effects,
 };
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::{MutationKind, MutationSpec, Plan, TaskSpec};
@@ -88,7 +89,7 @@ impl Night {
             state: State::new("bench"),
             policy: Policy::default(),
             now: Time::from_millis(1_000_000_000_000),
-            rng: Rng::seeded(7),
+            rng: Rng::from_seed(7),
             plan,
             faults,
             approaches,
@@ -126,7 +127,7 @@ impl Night {
 
     /// One decision of the mix: 50 % results, 25 % faults, 15 % timers, 10 % answers.
     fn step(&mut self) {
-        match self.rng.next() % 100 {
+        match self.rng.next_u64() % 100 {
             0..50 => self.result(),
             50..75 => self.fault(),
             75..90 => self.timer(),
@@ -135,7 +136,7 @@ impl Night {
     }
 
     fn pick(&mut self, from: usize) -> usize {
-        usize::try_from(self.rng.next() % from as u64).unwrap()
+        usize::try_from(self.rng.next_u64() % from as u64).unwrap()
     }
 
     fn take_owed(&mut self) -> Option<Effect> {
@@ -149,12 +150,14 @@ impl Night {
     fn result(&mut self) {
         let Some(effect) = self.take_owed() else { return self.answer() };
         let outcome = match effect.what {
-            Work::Attempt { .. } => {
+            EffectKind::Attempt { .. } => {
                 let at = self.pick(self.approaches.len());
-                Outcome::Attempted { approach: Arc::clone(&self.approaches[at]) }
+                EffectOutcome::Attempted { approach: Arc::clone(&self.approaches[at]) }
             }
-            Work::Perform { .. } | Work::Probe { .. } => Outcome::Applied { result: Arc::from("") },
-            _ => Outcome::Done,
+            EffectKind::Perform { .. } | EffectKind::Probe { .. } => {
+                EffectOutcome::Applied { result: Arc::from("") }
+            }
+            _ => EffectOutcome::Done,
         };
         self.decide(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO });
     }
@@ -162,7 +165,7 @@ impl Night {
     fn fault(&mut self) {
         let Some(effect) = self.take_owed() else { return self.answer() };
         let at = self.pick(self.faults.len());
-        let outcome = Outcome::Failed { fault: Arc::clone(&self.faults[at]), approach: None };
+        let outcome = EffectOutcome::Failed { fault: Arc::clone(&self.faults[at]), approach: None };
         self.decide(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO });
     }
 
@@ -197,8 +200,8 @@ impl Night {
                 Event::BuildCompleted { .. } | Event::BuildFailed { .. } => over = true,
                 _ => {}
             }
-            let new = effects(&self.state, &recorded);
-            self.owed.extend(new.filter(|effect| !matches!(effect.what, Work::Stop { .. })));
+            let new = requested_effects(&self.state, &recorded);
+            self.owed.extend(new.filter(|effect| !matches!(effect.what, EffectKind::Stop { .. })));
         }
         if over {
             self.start();

@@ -9,12 +9,12 @@ const MISTYPED_BYTES_MAX: usize = 64;
 const PART_BYTES_MIN: usize = 4;
 
 /// Returns the names most similar to `wanted`, best first; empty if none is near.
-pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+pub fn find_nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     if wanted.is_empty() || wanted.len() > MISTYPED_BYTES_MAX {
         return Vec::new();
     }
     let mut near: Vec<(usize, &str)> =
-        names.filter_map(|name| Some((apart(wanted, name)?, name))).collect();
+        names.filter_map(|name| Some((near_distance(wanted, name)?, name))).collect();
     // The sort is stable: equally near names keep their order.
     near.sort_by_key(|(apart, _)| *apart);
     near.dedup();
@@ -22,8 +22,8 @@ pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'
 }
 
 /// Returns the distance of a name from the input, if it is near at all.
-fn apart(wanted: &str, name: &str) -> Option<usize> {
-    let apart = distance(wanted, name);
+fn near_distance(wanted: &str, name: &str) -> Option<usize> {
+    let apart = edit_distance(wanted, name);
     let near = apart * 3 <= name.len().max(wanted.len());
     let part = wanted.len() >= PART_BYTES_MIN && name.contains(wanted);
     match (near, part) {
@@ -35,7 +35,7 @@ fn apart(wanted: &str, name: &str) -> Option<usize> {
 
 /// Returns the number of insertions, deletions, replacements and swaps of two neighbors that lead from one
 /// name to the other.
-fn distance(from: &str, to: &str) -> usize {
+fn edit_distance(from: &str, to: &str) -> usize {
     let from = from.as_bytes();
     let to = to.as_bytes();
     let mut before: Vec<usize> = Vec::new();
@@ -74,18 +74,18 @@ mod tests {
             ("", "jobs", 4),
         ];
         for (given, name, steps) in cases {
-            assert_eq!(distance(given, name), steps, "{given} to {name}");
-            assert_eq!(distance(name, given), steps, "{name} to {given}");
+            assert_eq!(edit_distance(given, name), steps, "{given} to {name}");
+            assert_eq!(edit_distance(name, given), steps, "{name} to {given}");
         }
         let names = ["jobs", "title", "in_place"];
-        assert_eq!(nearest("jbos", names.into_iter()), ["jobs"]);
-        assert_eq!(nearest("titel", names.into_iter()), ["title"]);
+        assert_eq!(find_nearest("jbos", names.into_iter()), ["jobs"]);
+        assert_eq!(find_nearest("titel", names.into_iter()), ["title"]);
     }
 
     #[test]
     fn the_nearest_name_comes_first_and_a_stranger_gets_none() {
         let names = ["jobs", "job", "in_place", "pull_request"];
-        let near = |wanted: &str| nearest(wanted, names.into_iter());
+        let near = |wanted: &str| find_nearest(wanted, names.into_iter());
         assert_eq!(near("jobz"), ["jobs", "job"]);
         assert_eq!(near("inplace"), ["in_place"]);
         assert_eq!(near("request"), ["pull_request"]);

@@ -90,13 +90,13 @@ impl Span {
 
     /// Returns the saturating sum of both spans.
     #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
+    pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
     /// Returns the span multiplied by `factor`.
     #[must_use]
-    pub const fn times(self, factor: u64) -> Self {
+    pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 

@@ -4,7 +4,7 @@
 
 use crate::engine::Signatures;
 use crate::fault::{Class, Code};
-use crate::policy::Retry;
+use crate::policy::RetryLimits;
 use crate::signature::Signature;
 use crate::time::Time;
 
@@ -12,19 +12,19 @@ use crate::time::Time;
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
     signatures: Signatures,
-    retry: Retry,
+    retry: RetryLimits,
     escalations: u32,
 }
 
 impl Tracker {
     /// Creates a tracker with its limits over the known signatures.
-    pub const fn new(signatures: Signatures, retry: Retry) -> Self {
+    pub const fn new(signatures: Signatures, retry: RetryLimits) -> Self {
         Self { signatures, retry, escalations: 0 }
     }
 
     /// Counts a failure. Returns whether a person should be asked, and the number of the failure.
     pub fn record_and_check(&mut self, signature: Signature, now: Time) -> (bool, u32) {
-        let (count, _) = self.signatures.charge(signature, now);
+        let (count, _) = self.signatures.charge_try(signature, now);
         let escalate = count > self.retry.per_signature;
         if escalate {
             self.escalations = self.escalations.saturating_add(1);
@@ -61,7 +61,7 @@ mod tests {
     const NOW: Time = Time::EPOCH;
 
     fn error(name: &str) -> Signature {
-        Signature::of_parts(Code::LogicError, "test", &[name])
+        Signature::from_parts(Code::LogicError, "test", &[name])
     }
 
     // T0.9, T0.10
@@ -80,7 +80,8 @@ mod tests {
             before.record_and_check(error("a"), NOW);
         }
         let stored = serde_json::to_string(before.signatures()).unwrap();
-        let mut after = Tracker::new(serde_json::from_str(&stored).unwrap(), Retry::default());
+        let mut after =
+            Tracker::new(serde_json::from_str(&stored).unwrap(), RetryLimits::default());
         assert_eq!(after.record_and_check(error("a"), NOW), (true, 4));
     }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use support::{Record, Score};
 use unstuck_core::fault::Code;
-use unstuck_core::fault::text_rules::{self, Applies};
+use unstuck_core::fault::text_rules::{self, RuleSet};
 
 const CORPUS: &str = include_str!("../../../testdata/corpus/dev.jsonl");
 const UNSEEN: &str = include_str!("../../../testdata/corpus/unseen.jsonl");
@@ -161,7 +161,7 @@ fn tools_outside_the_corpus_are_read_no_worse_than_agreed() {
     holds("others", &score);
     let mut wrong = 0;
     for (record, code) in records.iter().zip(&codes) {
-        let reading = text_rules::read(record.text.as_bytes());
+        let reading = text_rules::classify_output(record.text.as_bytes());
         if reading.code.as_str() != code {
             wrong += 1;
             println!("{}: {} by {}, not {code}", record.kind, reading.code, reading.rule);
@@ -256,8 +256,9 @@ fn the_messages_of_the_tools_are_read_no_worse_than_they_were() {
     for line in CATALOGUE.lines() {
         let (_, said) = line.split_once('|').unwrap();
         let (category, text) = said.split_once('|').unwrap();
-        wrong +=
-            usize::from(support::category_of(text_rules::read(text.as_bytes()).code) != category);
+        wrong += usize::from(
+            support::category_of(text_rules::classify_output(text.as_bytes()).code) != category,
+        );
     }
     let count = CATALOGUE.lines().count();
     println!("catalogue  {wrong} of {count} wrong");
@@ -271,7 +272,7 @@ fn other_ways_to_say_it_are_read_no_worse_than_they_were() {
     let wrong: Vec<String> = cases
         .iter()
         .filter_map(|(category, text)| {
-            let reading = text_rules::read(text.as_bytes());
+            let reading = text_rules::classify_output(text.as_bytes());
             let found = support::category_of(reading.code);
             (found != *category).then(|| format!("{category}, not {found}: {text}"))
         })
@@ -302,7 +303,7 @@ fn no_tools_words_in_a_failing_test_are_taken_for_the_surroundings() {
     for record in &records {
         let longest = record.text.lines().map(str::trim).max_by_key(|line| line.len());
         for output in failing_tests(longest.unwrap()) {
-            if text_rules::classify(output.as_bytes(), Applies::ValidationOutput).is_some() {
+            if text_rules::classify_with(output.as_bytes(), RuleSet::ValidationOutput).is_some() {
                 wrong.push(format!("{}: {output}", record.kind));
             }
         }
@@ -347,7 +348,7 @@ fn checked(lines: &str) -> Vec<(serde_json::Value, Option<Code>)> {
         .map(|line| {
             let record: serde_json::Value = serde_json::from_str(line).unwrap();
             let text = record["text"].as_str().unwrap();
-            let found = text_rules::classify(text.as_bytes(), Applies::ValidationOutput);
+            let found = text_rules::classify_with(text.as_bytes(), RuleSet::ValidationOutput);
             (record, found.map(|(code, _)| code))
         })
         .collect()

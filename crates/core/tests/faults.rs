@@ -119,7 +119,7 @@ fn a_job_is_repaired_where_a_task_is_replanned() {
 fn a_fault_is_an_error_and_is_written_with_all_that_is_known() {
     let files = vec!["a.rs".to_owned()];
     let fault = Fault::scope_forbidden("scope", "a.rs is off limits", Files { files, patch: None })
-        .caused_by("a person edited it");
+        .with_cause("a person edited it");
     assert_eq!(fault.to_string(), "SCOPE_FORBIDDEN at scope: a.rs is off limits");
     assert!(fault.source().is_none());
     let json = serde_json::to_value(&fault).unwrap();
@@ -146,9 +146,9 @@ fn a_fault_is_an_error_and_is_written_with_all_that_is_known() {
 fn every_fault_survives_being_written_and_readers_skip_what_they_do_not_know() {
     for &code in Code::ALL {
         let fault = bare(code)
-            .from_origin(Origin::Connector)
-            .retry_after(Span::from_secs(3))
-            .resets_at(Time::from_millis(9));
+            .with_origin(Origin::Connector)
+            .with_retry_after(Span::from_secs(3))
+            .with_resets_at(Time::from_millis(9));
         let mut json = serde_json::to_value(&fault).unwrap();
         json["something_new"] = serde_json::json!({"nested": [1, 2]});
         let read: Fault = serde_json::from_value(json).unwrap();
@@ -175,7 +175,7 @@ fn a_fault_without_a_code_gets_one_by_its_origin() {
         (Origin::Host, Code::InternalError),
     ];
     for (origin, code) in cases {
-        let fault = Fault::unclassified(origin, "somewhere", "what", "why");
+        let fault = Fault::from_unclassified(origin, "somewhere", "what", "why");
         assert_eq!((fault.code(), fault.origin), (code, origin));
         assert_eq!(fault.source, "somewhere");
         assert_eq!(fault.cause.as_deref(), Some("why"));

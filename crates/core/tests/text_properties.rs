@@ -1,7 +1,7 @@
 //! What holds for every output, sought by chance.
 
 use proptest::prelude::*;
-use unstuck_core::fault::text_rules::{Applies, classify, known, read};
+use unstuck_core::fault::text_rules::{RuleSet, classify_output, classify_with, rule_name};
 use unstuck_core::fault::{Class, Code};
 use unstuck_core::signature::{Signature, masked_lines};
 
@@ -77,9 +77,9 @@ proptest! {
 
     #[test]
     fn reading_never_panics_and_always_agrees_with_itself(output in output()) {
-        let reading = read(&output);
-        prop_assert_eq!(reading, read(&output));
-        prop_assert_eq!(known(reading.rule), reading.rule);
+        let reading = classify_output(&output);
+        prop_assert_eq!(reading, classify_output(&output));
+        prop_assert_eq!(rule_name(reading.rule), reading.rule);
         prop_assert_eq!(reading.signature.code, reading.code);
         prop_assert!(!matches!(reading.code, Code::InternalError | Code::PreconditionMissing));
         masked_lines(&output);
@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn validation_output_yields_only_the_environment(output in output()) {
-        if let Some((code, _)) = classify(&output, Applies::ValidationOutput) {
+        if let Some((code, _)) = classify_with(&output, RuleSet::ValidationOutput) {
             prop_assert_eq!(code.row().class, Class::EnvError);
         }
     }
@@ -96,19 +96,19 @@ proptest! {
     fn colour_changes_nothing(words in "[a-z ]{0,40}") {
         let plain = format!("error: {words}");
         let coloured = format!("\u{1b}[1;31merror\u{1b}[0m: {words}\u{1b}[m");
-        prop_assert_eq!(read(plain.as_bytes()).signature, read(coloured.as_bytes()).signature);
+        prop_assert_eq!(classify_output(plain.as_bytes()).signature, classify_output(coloured.as_bytes()).signature);
     }
 
     #[test]
     fn line_numbers_and_directories_change_nothing(line in 1_u32..99_999, column in 1_u32..999, dir in "[a-z]{1,8}(/[a-z]{1,8}){0,3}") {
-        let base = read(b"/w/main.c:1:1: error: unknown type name 'foo'").signature;
+        let base = classify_output(b"/w/main.c:1:1: error: unknown type name 'foo'").signature;
         let moved = format!("/{dir}/main.c:{line}:{column}: error: unknown type name 'foo'");
-        prop_assert_eq!(read(moved.as_bytes()).signature, base);
+        prop_assert_eq!(classify_output(moved.as_bytes()).signature, base);
     }
 
     #[test]
     fn signatures_survive_being_written(text in ".{0,80}", exit in any::<Option<i32>>()) {
-        let signature = Signature::of_output(Code::LogicError, "job", &text, exit);
+        let signature = Signature::from_output(Code::LogicError, "job", &text, exit);
         prop_assert_eq!(signature.to_string().parse::<Signature>(), Ok(signature));
     }
 }

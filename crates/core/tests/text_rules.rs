@@ -1,13 +1,13 @@
 //! What the text rules must say, as tables.
 
-use unstuck_core::fault::text_rules::{Applies, classify, known, read};
+use unstuck_core::fault::text_rules::{RuleSet, classify_output, classify_with, rule_name};
 use unstuck_core::fault::{Class, Code};
 use unstuck_core::signature::{
     HEAD_BYTES_MAX, LINE_BYTES_MAX, Signature, TAIL_BYTES_MAX, masked_lines,
 };
 
 fn class_of(text: &str) -> Class {
-    read(text.as_bytes()).code.row().class
+    classify_output(text.as_bytes()).code.row().class
 }
 
 fn cases(phrase: &str) -> [String; 4] {
@@ -79,7 +79,7 @@ fn ordinary_failures_of_code_are_code_errors() {
         "something odd happened",
         "ü-Fehler: ñandú 漢字",
     ] {
-        let reading = read(text.as_bytes());
+        let reading = classify_output(text.as_bytes());
         assert_eq!(reading.code, Code::LogicError, "{text:?} by {}", reading.rule);
     }
 }
@@ -97,7 +97,7 @@ fn words_that_are_no_diagnosis_change_nothing() {
         "error[E0425]: cannot find value `timeout` in this scope\n --> src/a.rs:1:1",
         "NameError: name 'permission_denied' is not defined",
     ] {
-        let reading = read(text.as_bytes());
+        let reading = classify_output(text.as_bytes());
         assert_eq!(reading.code, Code::LogicError, "{text:?} by {}", reading.rule);
     }
 }
@@ -107,7 +107,10 @@ fn words_that_are_no_diagnosis_change_nothing() {
 fn what_needs_a_person_wins_over_what_passes() {
     assert_eq!(class_of("error: unauthorized after connection timeout"), Class::NeverRetry);
     assert_eq!(class_of("timeout\nlogin: access denied"), Class::NeverRetry);
-    assert_eq!(read(b"HTTP 429: forbidden, too many requests").code, Code::ToolRateLimit);
+    assert_eq!(
+        classify_output(b"HTTP 429: forbidden, too many requests").code,
+        Code::ToolRateLimit
+    );
 }
 
 // T0.6
@@ -121,7 +124,7 @@ fn the_type_name_counts() {
         ("botocore.exceptions.NoCredentialsError: x", Code::AuthMissing),
         ("System.UnauthorizedAccessException: x", Code::ToolAccessDenied),
     ] {
-        assert_eq!(read(text.as_bytes()).code, code, "{text}");
+        assert_eq!(classify_output(text.as_bytes()).code, code, "{text}");
     }
 }
 
@@ -148,28 +151,30 @@ fn codes_from_text() {
             Code::AuthInvalid,
         ),
     ] {
-        let reading = read(text.as_bytes());
+        let reading = classify_output(text.as_bytes());
         assert_eq!(reading.code, code, "{text} by {}", reading.rule);
     }
 }
 
 #[test]
 fn validation_output_knows_only_the_environment() {
-    let verdict =
-        |text: &str| classify(text.as_bytes(), Applies::ValidationOutput).map(|(code, _)| code);
+    let verdict = |text: &str| {
+        classify_with(text.as_bytes(), RuleSet::ValidationOutput).map(|(code, _)| code)
+    };
     assert_eq!(verdict("error: 401 Unauthorized"), None);
     assert_eq!(verdict("permission denied"), None);
     assert_eq!(verdict("error[E0425]: cannot find value `x` in this scope"), None);
     assert_eq!(verdict("curl: (7) Failed to connect to x port 80"), Some(Code::EnvConnection));
     assert_eq!(verdict("write error: No space left on device"), Some(Code::EnvDiskFull));
-    assert_eq!(classify(b"hello", Applies::Everything), None);
+    assert_eq!(classify_with(b"hello", RuleSet::Everything), None);
 }
 
 // B3: a check that talks about an outage is red; a tool that meets one is not.
 #[test]
 fn a_check_is_red_unless_a_tool_says_what_it_could_not_reach() {
-    let verdict =
-        |text: &str| classify(text.as_bytes(), Applies::ValidationOutput).map(|(code, _)| code);
+    let verdict = |text: &str| {
+        classify_with(text.as_bytes(), RuleSet::ValidationOutput).map(|(code, _)| code)
+    };
     for red in [
         "expected 200 got 500",
         "FAIL: expected 200 got 500",
@@ -207,7 +212,7 @@ fn only_a_lock_of_git_is_a_lock_of_git() {
         "error: could not lock config file .git/config: File exists",
         "error: cannot lock ref 'refs/heads/main': Unable to create '/r/.git/refs/heads/main.lock': File exists.",
     ] {
-        assert_eq!(read(text.as_bytes()).code, Code::GitLocked, "{text}");
+        assert_eq!(classify_output(text.as_bytes()).code, Code::GitLocked, "{text}");
     }
     for text in [
         "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 77 (apt-get)",
@@ -218,11 +223,11 @@ fn only_a_lock_of_git_is_a_lock_of_git() {
         "npm error Could not acquire lock on the cache",
         "> Timeout waiting to lock journal cache (/home/a/.gradle/caches/journal-1).",
     ] {
-        assert_eq!(read(text.as_bytes()).code, Code::EnvUnavailable, "{text}");
+        assert_eq!(classify_output(text.as_bytes()).code, Code::EnvUnavailable, "{text}");
     }
     let denied =
         "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)";
-    assert_eq!(read(denied.as_bytes()).code, Code::ToolAccessDenied);
+    assert_eq!(classify_output(denied.as_bytes()).code, Code::ToolAccessDenied);
 }
 
 #[test]
@@ -236,19 +241,19 @@ fn a_push_that_a_server_refuses_is_no_error_of_the_code() {
         let text = format!(
             "To git.example.com:a/b.git\n ! [remote rejected] main -> main ({reason})\nerror: failed to push some refs to 'git.example.com:a/b.git'"
         );
-        assert_eq!(read(text.as_bytes()).code, Code::ToolAccessDenied, "{text}");
+        assert_eq!(classify_output(text.as_bytes()).code, Code::ToolAccessDenied, "{text}");
     }
     let behind =
         " ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs to 'x'";
-    assert_eq!(read(behind.as_bytes()).code, Code::GitConflict);
+    assert_eq!(classify_output(behind.as_bytes()).code, Code::GitConflict);
 }
 
 #[test]
 fn a_line_that_diagnoses_is_told_from_one_that_does_not() {
-    assert!(!read(b"").diagnostic);
-    assert!(!read(b"3 lines compared\n").diagnostic);
-    assert!(read(b"fatal: bad object\n").diagnostic);
-    assert!(read(b"diff: a.txt: No such file or directory\n").diagnostic);
+    assert!(!classify_output(b"").diagnostic);
+    assert!(!classify_output(b"3 lines compared\n").diagnostic);
+    assert!(classify_output(b"fatal: bad object\n").diagnostic);
+    assert!(classify_output(b"diff: a.txt: No such file or directory\n").diagnostic);
 }
 
 #[test]
@@ -256,20 +261,20 @@ fn every_rule_is_known_by_its_id_and_others_are_retired() {
     for text in
         ["permission denied", "", "x", "HTTP 503", "SyntaxError: x", "panic: runtime error: x"]
     {
-        let rule = read(text.as_bytes()).rule;
-        assert_eq!(known(rule), rule);
+        let rule = classify_output(text.as_bytes()).rule;
+        assert_eq!(rule_name(rule), rule);
     }
-    assert_eq!(known("no-such-rule"), "retired");
+    assert_eq!(rule_name("no-such-rule"), "retired");
 }
 
 // T0.8: the same input gives the same reading, whatever was read before.
 #[test]
 fn reading_has_no_memory() {
-    let first = read(b"error: connection refused");
+    let first = classify_output(b"error: connection refused");
     for text in ["", "x", "HTTP 429"] {
-        read(text.as_bytes());
+        classify_output(text.as_bytes());
     }
-    assert_eq!(read(b"error: connection refused"), first);
+    assert_eq!(classify_output(b"error: connection refused"), first);
 }
 
 // TX1
@@ -293,10 +298,10 @@ fn what_varies_without_meaning_does_not_change_the_signature() {
 }
 
 fn assert_same(texts: &[&str]) {
-    let first = read(texts[0].as_bytes()).signature;
+    let first = classify_output(texts[0].as_bytes()).signature;
     for text in texts {
         assert_eq!(
-            read(text.as_bytes()).signature,
+            classify_output(text.as_bytes()).signature,
             first,
             "{text}: {}",
             masked_lines(text.as_bytes())
@@ -322,13 +327,13 @@ fn what_identifies_changes_the_signature() {
     ];
     for (one, other) in pairs {
         assert_ne!(
-            read(one.as_bytes()).signature,
-            read(other.as_bytes()).signature,
+            classify_output(one.as_bytes()).signature,
+            classify_output(other.as_bytes()).signature,
             "{one} | {other}"
         );
     }
     let key = |project: &str, code, place: &str, text: &str| {
-        Signature::of_output(code, place, text, None).key(project)
+        Signature::from_output(code, place, text, None).key(project)
     };
     let base = key("shop", Code::LogicError, "job", "error: x");
     assert_eq!(base, key("shop", Code::LogicError, "job", "error: x"));
@@ -340,7 +345,7 @@ fn what_identifies_changes_the_signature() {
 
 #[test]
 fn silence_is_known_by_its_exit_status() {
-    let silent = |exit| Signature::of_output(Code::LogicError, "job", " \n", exit);
+    let silent = |exit| Signature::from_output(Code::LogicError, "job", " \n", exit);
     assert_eq!(silent(Some(3)), silent(Some(3)));
     assert_ne!(silent(Some(3)), silent(Some(4)));
     assert_ne!(silent(Some(3)), silent(None));
@@ -350,11 +355,11 @@ fn silence_is_known_by_its_exit_status() {
 fn only_head_and_tail_of_a_huge_output_are_read() {
     let filler = "all is well here\n".repeat((HEAD_BYTES_MAX + TAIL_BYTES_MAX) / 10);
     let text = format!("{filler}error: hidden in the middle\n{filler}");
-    assert!(!read(text.as_bytes()).diagnostic);
+    assert!(!classify_output(text.as_bytes()).diagnostic);
     let text = format!("{filler}{filler}error: disk full\n");
-    assert_eq!(read(text.as_bytes()).code, Code::EnvDiskFull);
+    assert_eq!(classify_output(text.as_bytes()).code, Code::EnvDiskFull);
     let text = format!("error: disk full\n{filler}{filler}");
-    assert_eq!(read(text.as_bytes()).code, Code::EnvDiskFull);
+    assert_eq!(classify_output(text.as_bytes()).code, Code::EnvDiskFull);
 }
 
 #[test]
@@ -381,7 +386,7 @@ fn hostile_output_is_harmless() {
         b"error: \xff\xfe 'unclosed".to_vec(),
         [b"error: ".as_slice(), &vec![b'9'; LINE_BYTES_MAX * 3]].concat(),
     ] {
-        let reading = read(&output);
+        let reading = classify_output(&output);
         assert!(!masked_lines(&output).is_empty() || !reading.diagnostic);
     }
 }
@@ -391,7 +396,7 @@ fn no_rule_yields_a_code_about_unstuck_itself() {
     for code in Code::ALL {
         for text in [code.as_str().to_owned(), format!("error: {code}"), format!("{code}: failed")]
         {
-            let found = read(text.as_bytes()).code;
+            let found = classify_output(text.as_bytes()).code;
             assert!(!matches!(
                 found,
                 Code::InternalError | Code::InternalStore | Code::PreconditionMissing
@@ -468,7 +473,7 @@ const NAMED: &[[&str; 3]] = &[
 #[test]
 fn the_name_is_found_wherever_it_stands() {
     for [one, same, other] in NAMED {
-        let signature = |text: &str| read(text.as_bytes()).signature;
+        let signature = |text: &str| classify_output(text.as_bytes()).signature;
         assert_eq!(signature(one), signature(same), "{}", masked_lines(one.as_bytes()));
         assert_ne!(signature(one), signature(other), "{}", masked_lines(one.as_bytes()));
     }
@@ -495,7 +500,7 @@ fn settings_and_code_are_told_apart_by_structure() {
         ("ERROR:  Couldn't find a file matching 'a.gemspec'", Code::ToolConfig),
         ("ERROR:  relation \"orders\" does not exist", Code::LogicError),
     ] {
-        assert_eq!(read(text.as_bytes()).code, code, "{text}");
+        assert_eq!(classify_output(text.as_bytes()).code, code, "{text}");
     }
 }
 
@@ -506,13 +511,13 @@ fn an_outage_of_any_registry_is_one() {
         "error: failed to fetch the index of `corp`: status 503 Service Unavailable",
         "Could not download the package list: HTTP status 500",
     ] {
-        assert_eq!(read(text.as_bytes()).code, Code::EnvRegistry, "{text}");
+        assert_eq!(classify_output(text.as_bytes()).code, Code::EnvRegistry, "{text}");
     }
     for text in [
         "httpx.HTTPStatusError: Server error '503 Service Unavailable' for url 'http://10.0.0.7/v1'",
         "Error: Request failed with status code 503",
     ] {
-        assert_eq!(read(text.as_bytes()).code, Code::EnvUnavailable, "{text}");
+        assert_eq!(classify_output(text.as_bytes()).code, Code::EnvUnavailable, "{text}");
     }
 }
 
@@ -549,7 +554,7 @@ fn what_is_framed_numbered_quoted_or_logged_is_heard() {
         ("   Error  (E501) Line too long", Code::LogicError),
         ("X Error\n  You must be logged in to do this. Run 'frob auth login'.", Code::AuthMissing),
     ] {
-        let reading = read(text.as_bytes());
+        let reading = classify_output(text.as_bytes());
         assert_eq!(reading.code, code, "{text}: {}", reading.rule);
     }
 }

@@ -19,12 +19,15 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, Event, Outcome, TaskId, Work};
+use unstuck_core::engine::{Command, EffectKind, EffectOutcome, Event, TaskId};
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Span;
-use unstuck_runner::jobs::{Schedule, Scheduler, Timetable};
-use unstuck_runner::{Clock as _, Handle, Order, Report, Runner, Scope, Setup, SystemClock, World};
+use unstuck_runner::jobs::{JobTimetable, Schedule, Scheduler};
+use unstuck_runner::{
+    Clock as _, EffectRequest, EffectResult, PerformScope, Performer, Runner, RunnerHandle,
+    RunnerSetup, SystemClock,
+};
 use unstuck_store::{Holder, SqliteStore};
 
 const JOBS: u64 = 10_000;
@@ -37,15 +40,19 @@ const SECONDS: u64 = 60;
 struct Instantly(Mutex<Vec<(TaskId, unstuck_core::time::Time)>>);
 
 #[async_trait]
-impl World for Instantly {
-    async fn perform(&self, order: Order, _stop: CancellationToken) -> Option<Report> {
-        if let Work::Execute { .. } = order.effect.what {
+impl Performer for Instantly {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        _stop: CancellationToken,
+    ) -> Option<EffectResult> {
+        if let EffectKind::Execute { .. } = order.effect.what {
             self.0.lock().unwrap().push((order.effect.task, SystemClock.now()));
         }
-        Some(Outcome::Done.into())
+        Some(EffectOutcome::Done.into())
     }
 
-    async fn clear(&self, _tasks: &[TaskId]) {}
+    async fn reap_leftovers(&self, _tasks: &[TaskId]) {}
 }
 
 fn main() {
@@ -55,7 +62,7 @@ fn main() {
 
 async fn measure() {
     let folder = tempfile::tempdir().unwrap();
-    let setup = Setup {
+    let setup = RunnerSetup {
         store: Arc::new(SqliteStore::open(folder.path().join("state.db")).unwrap()),
         project: "bench".into(),
         holder: Holder { pid: 1, verb: "bench".into(), since: SystemClock.now() },
@@ -71,43 +78,48 @@ async fn measure() {
     let tasks = define(&handle).await;
     let defined = start.elapsed();
     let world = Arc::new(Instantly::default());
-    let scope = Scope::Tasks(Arc::new(tasks.iter().copied().collect()));
-    handle.attach(scope, Arc::clone(&world) as _).await.unwrap();
+    let scope = PerformScope::Tasks(Arc::new(tasks.iter().copied().collect()));
+    handle.attach_performer(scope, Arc::clone(&world) as _).await.unwrap();
     let lateness = run(&handle, &tasks, &world).await;
     handle.shut_down(false).await;
     running.await.unwrap().unwrap();
     tell(lateness, defined);
 }
 
-async fn define(handle: &Handle) -> Vec<TaskId> {
+async fn define(handle: &RunnerHandle) -> Vec<TaskId> {
     let mut asked = JoinSet::new();
     for n in 0..JOBS {
         let (name, job) = (format!("job {n}"), Some(JobSpec::default()));
         let spec = Arc::new(TaskSpec { name, job, ..TaskSpec::default() });
         let handle = handle.clone();
-        asked.spawn(async move { handle.command(Command::DefineJob { spec }).await.unwrap() });
+        asked.spawn(
+            async move { handle.submit_command(Command::DefineJob { spec }).await.unwrap() },
+        );
         if asked.len() > 256 {
             asked.join_next().await;
         }
     }
     while asked.join_next().await.is_some() {}
-    let jobs = handle.look(|state| {
-        let standing = state.jobs().and_then(|build| state.build(build)).unwrap();
+    let jobs = handle.read_state(|state| {
+        let standing = state.jobs_build().and_then(|build| state.build(build)).unwrap();
         standing.tasks.clone()
     });
     jobs.await.unwrap()
 }
 
 /// Runs them for a while; how late each began, in milliseconds.
-async fn run(handle: &Handle, tasks: &[TaskId], world: &Instantly) -> Vec<u64> {
+async fn run(handle: &RunnerHandle, tasks: &[TaskId], world: &Instantly) -> Vec<u64> {
     let mut scheduler = Scheduler::new(Arc::new(SystemClock));
     let start_at = SystemClock.now() + Span::from_secs(1);
     let step = ROUND.as_millis() / JOBS;
     let due = |n: u64| start_at + Span::from_millis(n * step);
     for (n, task) in (0..).zip(tasks) {
         // As if it had last run one round before its time comes.
-        let (schedule, last) = (Schedule::read("100s").unwrap(), due(n) - ROUND);
-        scheduler.put(*task, Timetable { schedule, zone: TimeZone::UTC, last, held: false });
+        let (schedule, last) = (Schedule::parse("100s").unwrap(), due(n) - ROUND);
+        scheduler.set_timetable(
+            *task,
+            JobTimetable { schedule, zone: TimeZone::UTC, last, held: false },
+        );
     }
     let seconds = env::var("UNSTUCK_BENCH_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let until = Instant::now() + Duration::from_secs(1 + seconds.unwrap_or(SECONDS));
@@ -116,10 +128,10 @@ async fn run(handle: &Handle, tasks: &[TaskId], world: &Instantly) -> Vec<u64> {
         tokio::select! {
             Some(done) = asked.join_next(), if !asked.is_empty() => done.unwrap(),
             () = tokio::time::sleep(Duration::from_millis(500)) => {}
-            due = scheduler.due() => for task in due {
+            due = scheduler.wait_for_due() => for task in due {
                 let handle = handle.clone();
                 asked.spawn(async move {
-                    let decided = handle.command(Command::JobDue { task }).await.unwrap();
+                    let decided = handle.submit_command(Command::JobDue { task }).await.unwrap();
                     let fired = |event: &Event| matches!(event, Event::JobFired { .. });
                     assert!(decided.events.iter().any(|recorded| fired(&recorded.event)));
                 });

@@ -23,10 +23,13 @@ use std::time::Instant;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{BuildState, Command, Outcome, State, TaskId, Work};
+use unstuck_core::engine::{BuildState, Command, EffectKind, EffectOutcome, State, TaskId};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
-use unstuck_runner::{Clock as _, Notice, Order, Report, Runner, Scope, Setup, SystemClock, World};
+use unstuck_runner::{
+    Clock as _, EffectRequest, EffectResult, PerformScope, Performer, Runner, RunnerNotice,
+    RunnerSetup, SystemClock,
+};
 use unstuck_store::{Holder, SqliteStore};
 
 const TASKS: u32 = 10_000;
@@ -37,26 +40,30 @@ struct Fast {
 }
 
 #[async_trait]
-impl World for Fast {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for Fast {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         if self.hangs {
             stop.cancelled().await;
             return None;
         }
         let outcome = match order.effect.what {
-            Work::Attempt { .. } => Outcome::Attempted {
+            EffectKind::Attempt { .. } => EffectOutcome::Attempted {
                 approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
             },
-            Work::Commit => {
+            EffectKind::Commit => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
-                Outcome::Done
+                EffectOutcome::Done
             }
-            _ => Outcome::Done,
+            _ => EffectOutcome::Done,
         };
         Some(outcome.into())
     }
 
-    async fn clear(&self, _tasks: &[TaskId]) {}
+    async fn reap_leftovers(&self, _tasks: &[TaskId]) {}
 }
 
 fn main() {
@@ -69,7 +76,7 @@ fn main() {
 
 async fn open(folder: &Path) -> Runner {
     let clock = SystemClock;
-    let setup = Setup {
+    let setup = RunnerSetup {
         store: Arc::new(SqliteStore::open(folder.join("state.db")).unwrap()),
         project: "bench".into(),
         holder: Holder { pid: std::process::id(), verb: "bench".into(), since: clock.now() },
@@ -87,11 +94,14 @@ async fn begin(folder: &Path) {
     let handle = runner.handle();
     let running = tokio::spawn(runner.run());
     let world = Arc::new(Fast { hangs: true, commits: AtomicU64::new(0) });
-    handle.attach(Scope::Project, world).await.unwrap();
+    handle.attach_performer(PerformScope::Project, world).await.unwrap();
     let tasks =
         (0..TASKS).map(|n| TaskSpec { name: format!("task {n}"), ..TaskSpec::default() }).collect();
     let plan = Arc::new(Plan::new(tasks).unwrap());
-    handle.command(Command::StartBuild { plan, slots: TASKS, in_place: false }).await.unwrap();
+    handle
+        .submit_command(Command::StartBuild { plan, slots: TASKS, in_place: false })
+        .await
+        .unwrap();
     println!("in flight");
     std::io::stdout().flush().unwrap();
     running.await.unwrap().unwrap();
@@ -114,16 +124,16 @@ async fn measure() {
     let runner = open(folder.path()).await;
     let opened = start.elapsed();
     let handle = runner.handle();
-    let mut notices = handle.watch();
+    let mut notices = handle.subscribe_notices();
     let running = tokio::spawn(runner.run());
-    handle.command(Command::Forget { signature: None }).await.unwrap();
+    handle.submit_command(Command::Forget { signature: None }).await.unwrap();
     let accepted = start.elapsed();
     let world = Arc::new(Fast { hangs: false, commits: AtomicU64::new(0) });
-    handle.attach(Scope::Project, Arc::clone(&world) as _).await.unwrap();
+    handle.attach_performer(PerformScope::Project, Arc::clone(&world) as _).await.unwrap();
     let over = |state: &State| state.builds().all(|build| build.state == BuildState::Completed);
-    while !handle.look(over).await.unwrap() {
+    while !handle.read_state(over).await.unwrap() {
         while let Ok(notice) = notices.recv().await {
-            if let Notice::Event { recorded, .. } = notice
+            if let RunnerNotice::Event { recorded, .. } = notice
                 && matches!(recorded.event, unstuck_core::engine::Event::BuildCompleted { .. })
             {
                 break;

@@ -8,25 +8,25 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Outcome, TaskId, Work};
+use unstuck_core::engine::{EffectKind, EffectOutcome, TaskId};
 use unstuck_core::plan::MutationSpec;
 
-use crate::decider::{Decider, Undecided};
-use crate::ledger::{Action, Settled, sender_gone};
-use crate::probe::Prober;
-use crate::runs::Runs;
-use crate::world::{Order, Report, World};
+use crate::decider::{DecideError, Decider};
+use crate::ledger::{ActionResult, LedgerAction, sender_gone_fault};
+use crate::probe::ActionProber;
+use crate::runs::RunLocks;
+use crate::world::{EffectRequest, EffectResult, Performer};
 
 /// The result of the action; `None` until it is known.
-pub type Said = Option<Arc<Result<Settled, Undecided>>>;
+pub type ActionJobResult = Option<Arc<Result<ActionResult, DecideError>>>;
 
 /// The [`World`] of the job: performs the action once.
 pub struct ActionJob {
     decider: Arc<dyn Decider>,
     spec: MutationSpec,
-    action: Arc<dyn Action>,
-    prober: Prober,
-    say: watch::Sender<Said>,
+    action: Arc<dyn LedgerAction>,
+    prober: ActionProber,
+    say: watch::Sender<ActionJobResult>,
 }
 
 impl ActionJob {
@@ -34,43 +34,47 @@ impl ActionJob {
     pub fn new(
         decider: Arc<dyn Decider>,
         spec: MutationSpec,
-        action: Arc<dyn Action>,
-        prober: Prober,
-    ) -> (Self, watch::Receiver<Said>) {
+        action: Arc<dyn LedgerAction>,
+        prober: ActionProber,
+    ) -> (Self, watch::Receiver<ActionJobResult>) {
         let (say, said) = watch::channel(None);
         (Self { decider, spec, action, prober, say }, said)
     }
 
-    async fn execute(&self, order: &Order) -> Outcome {
+    async fn perform_job_action(&self, order: &EffectRequest) -> EffectOutcome {
         let action = Arc::clone(&self.action);
-        let settled = self.decider.mutate(order.effect.id, self.spec.clone(), action).await;
+        let settled = self.decider.perform_action(order.effect.id, self.spec.clone(), action).await;
         self.say.send_replace(Some(Arc::new(settled)));
         // The caller reports what became of the action; the job itself is done.
-        Outcome::Done
+        EffectOutcome::Done
     }
 }
 
 #[async_trait]
-impl World for ActionJob {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for ActionJob {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         let outcome = match order.effect.what {
-            Work::Execute { .. } => self.execute(&order).await,
-            Work::Probe { .. } if order.look_up().is_some() => {
-                self.prober.look_up(&order, &stop).await?
+            EffectKind::Execute { .. } => self.perform_job_action(&order).await,
+            EffectKind::Probe { .. } if order.probe_command().is_some() => {
+                self.prober.probe_action(&order, &stop).await?
             }
-            Work::Probe { .. } => self.action.probe("").await,
+            EffectKind::Probe { .. } => self.action.probe_outcome("").await,
             // The process that was about to send the action is gone, and may have sent it.
-            Work::Perform { .. } => Outcome::Unknown { fault: sender_gone() },
-            _ => Outcome::Done,
+            EffectKind::Perform { .. } => EffectOutcome::Unknown { fault: sender_gone_fault() },
+            _ => EffectOutcome::Done,
         };
         Some(outcome.into())
     }
 
-    async fn clear(&self, tasks: &[TaskId]) {
-        let runs = Runs::new(self.prober.runs.clone());
+    async fn reap_leftovers(&self, tasks: &[TaskId]) {
+        let runs = RunLocks::new(self.prober.runs.clone());
         let never = CancellationToken::new();
         for task in tasks {
-            runs.clear(*task, &never).await;
+            runs.reap_task(*task, &never).await;
         }
     }
 }

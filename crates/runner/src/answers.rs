@@ -10,7 +10,7 @@ impl Runner {
     /// Turns answers that have not been processed yet into commands.
     pub(crate) async fn take_answers(&mut self) -> Result<(), StoreError> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        for answer in journal.answers().await? {
+        for answer in journal.load_pending_answers().await? {
             self.take_answer(answer);
         }
         Ok(())
@@ -23,12 +23,12 @@ impl Runner {
         if !self.answering.insert(question) {
             return;
         }
-        let decided = self.decided(Command::Answer { question, decision, guidance, by });
+        let decided = self.apply_command(Command::Answer { question, decision, guidance, by });
         let mut batch = decided.unwrap_or_else(|rejected| {
             tracing::info!(%question, %rejected, "an answer came too late");
             Batch::default()
         });
         batch.taken.push(question);
-        self.write(batch, None, None);
+        self.append_batch(batch, None, None);
     }
 }

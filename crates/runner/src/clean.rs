@@ -9,44 +9,45 @@ use unstuck_world::redact::Redactor;
 const TEXT_BYTES_MAX: usize = 1_024;
 
 /// Returns the fault without secrets in any of its texts. Its signature stays the same.
-pub(crate) fn fault(redactor: &Redactor, fault: &Fault) -> Fault {
+pub(crate) fn redact_fault(redactor: &Redactor, fault: &Fault) -> Fault {
     let written = serde_json::to_value(fault).ok();
-    let read = written.and_then(|written| serde_json::from_value(value(redactor, &written)).ok());
+    let read =
+        written.and_then(|written| serde_json::from_value(redact_value(redactor, &written)).ok());
     read.unwrap_or_else(|| {
         // Without a round trip through JSON only the redacted message and source are kept.
-        let message = redactor.text(&fault.message).into_owned();
-        let source = redactor.text(&fault.source).into_owned();
+        let message = redactor.redact_text(&fault.message).into_owned();
+        let source = redactor.redact_text(&fault.source).into_owned();
         let bare = Fault::new(Kind::bare(fault.code()), source, message);
         Fault { signature: fault.signature, origin: fault.origin, ..bare }
     })
 }
 
 /// Returns the value without secrets in any of its texts.
-pub(crate) fn value(redactor: &Redactor, from: &Value) -> Value {
-    map(from, &|text| redactor.text(text).into_owned())
+pub(crate) fn redact_value(redactor: &Redactor, from: &Value) -> Value {
+    map_strings(from, &|text| redactor.redact_text(text).into_owned())
 }
 
 /// Returns the input of a tool as an action records it: redacted, and with long texts replaced by
 /// their hash.
-pub(crate) fn brief(redactor: &Redactor, input: &Value) -> String {
+pub(crate) fn redact_tool_input(redactor: &Redactor, input: &Value) -> String {
     let brief = |text: &str| {
-        let clean = redactor.text(text);
+        let clean = redactor.redact_text(text);
         if clean.len() <= TEXT_BYTES_MAX {
             return clean.into_owned();
         }
         format!("[{} bytes: {}]", clean.len(), &blake3::hash(clean.as_bytes()).to_hex()[..32])
     };
-    map(input, &brief).to_string()
+    map_strings(input, &brief).to_string()
 }
 
 /// Returns the value with `text` applied to each of its strings. Recursion depth is bounded by the
 /// parser that produced the value.
-fn map(from: &Value, text: &impl Fn(&str) -> String) -> Value {
+fn map_strings(from: &Value, text: &impl Fn(&str) -> String) -> Value {
     match from {
         Value::String(found) => Value::String(text(found)),
-        Value::Array(values) => values.iter().map(|value| map(value, text)).collect(),
+        Value::Array(values) => values.iter().map(|value| map_strings(value, text)).collect(),
         Value::Object(fields) => {
-            fields.iter().map(|(key, value)| (key.clone(), map(value, text))).collect()
+            fields.iter().map(|(key, value)| (key.clone(), map_strings(value, text))).collect()
         }
         other => other.clone(),
     }
@@ -65,8 +66,8 @@ mod tests {
         let redactor = Redactor::new(["hunter2-hunter2"]);
         let context = Tool { command: Some("curl -u a:hunter2-hunter2".into()), ..Tool::default() };
         let before = Fault::tool_access_denied("shell", "no: hunter2-hunter2", context)
-            .caused_by("hunter2-hunter2");
-        let after = fault(&redactor, &before);
+            .with_cause("hunter2-hunter2");
+        let after = redact_fault(&redactor, &before);
         assert_eq!((after.code(), after.signature), (Code::ToolAccessDenied, before.signature));
         assert!(!format!("{after:?}").contains("hunter2"), "{after:?}");
         let Kind::ToolAccessDenied(tool) = after.kind else { panic!("{after}") };
@@ -75,8 +76,9 @@ mod tests {
 
     #[test]
     fn an_input_is_known_by_what_it_holds_however_long() {
-        let brief =
-            |content: &str| brief(&Redactor::default(), &json!({"path": "a", "content": content}));
+        let brief = |content: &str| {
+            redact_tool_input(&Redactor::default(), &json!({"path": "a", "content": content}))
+        };
         let one = "x".repeat(5_000);
         let other = "y".repeat(5_000);
         assert_eq!(brief(&one), brief(&one));

@@ -16,7 +16,7 @@ pub trait Clock: Send + Sync {
 
     /// Waits until a point in time. May return early when the clock was set, so the caller has to
     /// check the time again.
-    async fn until(&self, at: Time);
+    async fn wait_until(&self, at: Time);
 }
 
 /// The machine's clock.
@@ -31,17 +31,17 @@ impl Clock for SystemClock {
         Time::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 
-    async fn until(&self, at: Time) {
+    async fn wait_until(&self, at: Time) {
         #[cfg(target_os = "linux")]
         if timer::until(at).await.is_ok() {
             return;
         }
-        tokio::time::sleep(Duration::from(at.since(self.now())).min(LOOK_AGAIN)).await;
+        tokio::time::sleep(Duration::from(at.since(self.now())).min(SLEEP_MAX)).await;
     }
 }
 
 /// Longest sleep where no kernel timer reports that the clock was set.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+const SLEEP_MAX: Duration = Duration::from_secs(30);
 
 /// A kernel timer on the wall clock: it keeps running through a suspend, and ends early when the
 /// clock is set.

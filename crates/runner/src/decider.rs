@@ -7,20 +7,21 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
-    BudgetLeft, BuildId, BuildState, Command, EffectId, MutationState, Progress, QuestionId,
-    Recorded, Rejected, RunId, State, Subject, TaskId, TaskState, budget_left,
+    BudgetLeft, BuildId, BuildState, Command, CommandRejection, EffectId, MutationState,
+    ProgressReport, QuestionId, RecordedEvent, RunId, State, Subject, TaskId, TaskState,
+    budget_left,
 };
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::{MutationSpec, Request, TaskSpec};
-use unstuck_core::policy::{Budget, Policy};
+use unstuck_core::policy::{BudgetLimits, Policy};
 use unstuck_core::signature::Signature;
-use unstuck_core::tell::{self, Direction};
+use unstuck_core::tell::{self, SessionDirection};
 use unstuck_core::time::Time;
-use unstuck_store::Conversation;
+use unstuck_store::StoredConversation;
 
-use crate::control::{Client, ClientError, Refusal};
-use crate::handle::{CommandError, Handle};
-use crate::ledger::{Action, Settled, known};
+use crate::control::{ClientError, ControlClient, ControlRefusal};
+use crate::handle::{CommandError, RunnerHandle};
+use crate::ledger::{ActionResult, LedgerAction, find_known_action};
 use crate::probe::idempotency_key;
 
 /// A decider of commands: a [`Handle`], a [`Client`], or a [`Succession`](crate::Succession) of
@@ -28,31 +29,34 @@ use crate::probe::idempotency_key;
 #[async_trait]
 pub trait Decider: Send + Sync {
     /// Submits a command, and waits until the decision is on disk.
-    async fn command(&self, command: Command) -> Result<Vec<Arc<Recorded>>, Undecided>;
+    async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError>;
 
     /// Records progress of an attempt together with its conversation so far.
-    async fn checkpoint(
+    async fn record_checkpoint(
         &self,
         effect: EffectId,
-        report: Progress,
-        conversation: Conversation,
-    ) -> Result<Vec<Arc<Recorded>>, Undecided>;
+        report: ProgressReport,
+        conversation: StoredConversation,
+    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError>;
 
     /// Queries the state of the project.
-    async fn look(&self, look: Look) -> Result<Looked, Undecided>;
+    async fn query_state(&self, look: StateQuery) -> Result<StateQueryResult, DecideError>;
 
     /// Performs an irreversible action of an attempt or execution through the ledger.
-    async fn mutate(
+    async fn perform_action(
         &self,
         effect: EffectId,
         spec: MutationSpec,
-        action: Arc<dyn Action>,
-    ) -> Result<Settled, Undecided>;
+        action: Arc<dyn LedgerAction>,
+    ) -> Result<ActionResult, DecideError>;
 }
 
 /// The reason for which there is no decision.
 #[derive(Debug, thiserror::Error)]
-pub enum Undecided {
+pub enum DecideError {
     /// The effect that the command is about is no longer awaited.
     #[error("the result is no longer awaited")]
     Stale,
@@ -76,7 +80,7 @@ pub enum Undecided {
 /// A query of a worker about the state of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "look", rename_all = "snake_case")]
-pub enum Look {
+pub enum StateQuery {
     /// Asks whether the operator allowed the action that a fault is about.
     Allows {
         /// The task that wants to act.
@@ -107,7 +111,7 @@ pub enum Look {
         /// The task that spends it.
         task: TaskId,
         /// The caps to compare with.
-        budget: Budget,
+        budget: BudgetLimits,
         /// The current time, because a daily budget starts anew each day.
         now: Time,
     },
@@ -181,7 +185,7 @@ pub enum Look {
 /// The response to a [`Look`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Looked {
+pub enum StateQueryResult {
     /// A yes or no.
     Is(bool),
     /// A yes or no that was decided by the operator; `None` if there is no decision.
@@ -195,11 +199,11 @@ pub enum Looked {
     /// The job, if it exists.
     Job(Option<KnownJob>),
     /// The reason for which the build is paused; `None` if it is not.
-    Held(Option<HeldBy>),
+    Held(Option<HoldReason>),
     /// The task's state; `None` if there is no such task.
     Stands(Option<TaskState>),
     /// The direction to the session's runtime, if there is one.
-    Session(Option<Box<Direction>>),
+    Session(Option<Box<SessionDirection>>),
     /// The state of a session's action; `None` if the key is unknown.
     Intent(Option<Intent>),
     /// The state of a permanent action; `None` if the key is unknown.
@@ -242,62 +246,70 @@ pub struct KnownJob {
     pub spec: Arc<TaskSpec>,
 }
 
-impl Look {
+impl StateQuery {
     /// Answers the query from `state`.
-    pub fn at(&self, state: &State) -> Looked {
+    pub fn answer_from(&self, state: &State) -> StateQueryResult {
         match self {
-            Self::Allows { task, signature } => Looked::Is(state.allows(*task, *signature)),
-            Self::GoesWithout { task, signature } => {
-                Looked::Is(state.goes_without(*task, *signature))
+            Self::Allows { task, signature } => {
+                StateQueryResult::Is(state.allows_signature(*task, *signature))
             }
-            Self::AllowedCommands { task } => Looked::Commands(state.allowed_commands(*task)),
+            Self::GoesWithout { task, signature } => {
+                StateQueryResult::Is(state.must_do_without(*task, *signature))
+            }
+            Self::AllowedCommands { task } => {
+                StateQueryResult::Commands(state.allowed_commands(*task))
+            }
             Self::BaseBelongs { task } => {
                 let build = state.task(*task).and_then(|task| state.build(task.build));
-                Looked::Said(build.and_then(|build| build.base_belongs))
+                StateQueryResult::Said(build.and_then(|build| build.base_belongs))
             }
             Self::BudgetLeft { task, budget, now } => {
-                Looked::Budget(budget_left(state, budget, *now, *task))
+                StateQueryResult::Budget(budget_left(state, budget, *now, *task))
             }
-            Self::Action { task, key } => Looked::Text(match known(state, *task, key) {
-                Some((_, MutationState::Applied { result })) => Some(result),
-                _ => None,
-            }),
-            Self::Declares { task, key } => Looked::Is(
+            Self::Action { task, key } => {
+                StateQueryResult::Text(match find_known_action(state, *task, key) {
+                    Some((_, MutationState::Applied { result })) => Some(result),
+                    _ => None,
+                })
+            }
+            Self::Declares { task, key } => StateQueryResult::Is(
                 state
                     .task(*task)
                     .is_some_and(|task| task.declared.iter().any(|declared| declared.key == *key)),
             ),
             Self::Guidance { task } => {
-                Looked::Is(state.task(*task).is_some_and(|task| task.guidance.is_some()))
+                StateQueryResult::Is(state.task(*task).is_some_and(|task| task.guidance.is_some()))
             }
-            Self::Job { name } => Looked::Job(state.job(name).map(|job| KnownJob {
+            Self::Job { name } => StateQueryResult::Job(state.job(name).map(|job| KnownJob {
                 task: job.id,
-                may_begin: job.state.has_ended() || state.rests_over_what_passes(job),
+                may_begin: job.state.has_ended() || state.is_parked_over_transient(job),
                 spec: Arc::clone(&job.spec),
             })),
-            Self::Held { task } => Looked::Held(held(state, *task)),
+            Self::Held { task } => StateQueryResult::Held(find_hold_reason(state, *task)),
             Self::Stands { task } => {
-                Looked::Stands(state.task(*task).map(|task| task.state.clone()))
+                StateQueryResult::Stands(state.task(*task).map(|task| task.state.clone()))
             }
             Self::AnotherWay { run, policy } => {
-                Looked::Text(tell::result(state, policy, *run).map(Arc::from))
+                StateQueryResult::Text(tell::failure_result(state, policy, *run).map(Arc::from))
             }
-            Self::Session { task, policy } => {
-                Looked::Session(tell::direction(state, policy, *task).map(Box::new))
+            Self::Session { task, policy } => StateQueryResult::Session(
+                tell::session_direction(state, policy, *task).map(Box::new),
+            ),
+            Self::Intent { task, key } => {
+                StateQueryResult::Intent(state.action(*task, key).map(|known| {
+                    let idempotency_key = idempotency_key(state.project(), known);
+                    Intent { state: known.state.clone(), own: known.task == *task, idempotency_key }
+                }))
             }
-            Self::Intent { task, key } => Looked::Intent(state.action(*task, key).map(|known| {
-                let idempotency_key = idempotency_key(state.project(), known);
-                Intent { state: known.state.clone(), own: known.task == *task, idempotency_key }
-            })),
             Self::PermanentAction { key } => {
-                Looked::PermanentAction(state.permanent_action(key).map(|known| PermanentAction {
-                    arguments: known.spec.arguments,
-                    state: known.state.clone(),
+                StateQueryResult::PermanentAction(state.permanent_action(key).map(|known| {
+                    PermanentAction { arguments: known.spec.arguments, state: known.state.clone() }
                 }))
             }
             Self::Taken { request } => {
-                let taken = state.taken(&request.key).filter(|taken| taken.request == *request);
-                Looked::Build(taken.and_then(|taken| taken.build))
+                let taken =
+                    state.handled_request(&request.key).filter(|taken| taken.request == *request);
+                StateQueryResult::Build(taken.and_then(|taken| taken.build))
             }
         }
     }
@@ -306,7 +318,7 @@ impl Look {
 /// The reason for which a build is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum HeldBy {
+pub enum HoldReason {
     /// The operator paused it, until they resume it.
     Person,
     /// An open question, until it is answered.
@@ -314,21 +326,21 @@ pub enum HeldBy {
 }
 
 /// Returns the reason for which the build of a task is paused.
-fn held(state: &State, task: TaskId) -> Option<HeldBy> {
+fn find_hold_reason(state: &State, task: TaskId) -> Option<HoldReason> {
     let build = state.build(state.task(task)?.build)?;
     let BuildState::Paused { .. } = build.state else { return None };
     let question = state.question_about(Subject::Build(build.id));
-    Some(question.map_or(HeldBy::Person, |question| HeldBy::Question(question.id)))
+    Some(question.map_or(HoldReason::Person, |question| HoldReason::Question(question.id)))
 }
 
-impl Looked {
+impl StateQueryResult {
     /// Returns whether the answer is yes.
-    pub(crate) const fn is(&self) -> bool {
+    pub(crate) const fn is_yes(&self) -> bool {
         matches!(self, Self::Is(true))
     }
 
     /// Returns the text of a [`Looked::Text`].
-    pub(crate) fn text(self) -> Option<Arc<str>> {
+    pub(crate) fn into_text(self) -> Option<Arc<str>> {
         match self {
             Self::Text(text) => text,
             Self::Is(_)
@@ -347,95 +359,105 @@ impl Looked {
 }
 
 #[async_trait]
-impl Decider for Handle {
-    async fn command(&self, command: Command) -> Result<Vec<Arc<Recorded>>, Undecided> {
-        Ok(self.command(command).await?.events.to_vec())
+impl Decider for RunnerHandle {
+    async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
+        Ok(self.submit_command(command).await?.events.to_vec())
     }
 
-    async fn checkpoint(
+    async fn record_checkpoint(
         &self,
         effect: EffectId,
-        report: Progress,
-        conversation: Conversation,
-    ) -> Result<Vec<Arc<Recorded>>, Undecided> {
-        Ok(self.checkpoint(effect, report, conversation).await?.events.to_vec())
+        report: ProgressReport,
+        conversation: StoredConversation,
+    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
+        Ok(self.record_checkpoint(effect, report, conversation).await?.events.to_vec())
     }
 
-    async fn look(&self, look: Look) -> Result<Looked, Undecided> {
-        Ok(self.look(move |state| look.at(state)).await?)
+    async fn query_state(&self, look: StateQuery) -> Result<StateQueryResult, DecideError> {
+        Ok(self.read_state(move |state| look.answer_from(state)).await?)
     }
 
-    async fn mutate(
+    async fn perform_action(
         &self,
         effect: EffectId,
         spec: MutationSpec,
-        action: Arc<dyn Action>,
-    ) -> Result<Settled, Undecided> {
-        Ok(self.mutate(effect, spec, action).await?)
+        action: Arc<dyn LedgerAction>,
+    ) -> Result<ActionResult, DecideError> {
+        Ok(self.perform_action(effect, spec, action).await?)
     }
 }
 
 #[async_trait]
-impl Decider for Client {
-    async fn command(&self, command: Command) -> Result<Vec<Arc<Recorded>>, Undecided> {
-        Ok(shared(self.command(command).await?))
+impl Decider for ControlClient {
+    async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
+        Ok(share_events(self.submit_command(command).await?))
     }
 
-    async fn checkpoint(
+    async fn record_checkpoint(
         &self,
         effect: EffectId,
-        report: Progress,
-        conversation: Conversation,
-    ) -> Result<Vec<Arc<Recorded>>, Undecided> {
-        Ok(shared(self.checkpoint(effect, report, conversation).await?))
+        report: ProgressReport,
+        conversation: StoredConversation,
+    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
+        Ok(share_events(self.record_checkpoint(effect, report, conversation).await?))
     }
 
-    async fn look(&self, look: Look) -> Result<Looked, Undecided> {
-        Ok(self.look(look).await?)
+    async fn query_state(&self, look: StateQuery) -> Result<StateQueryResult, DecideError> {
+        Ok(self.query_state(look).await?)
     }
 
-    async fn mutate(
+    async fn perform_action(
         &self,
         effect: EffectId,
         spec: MutationSpec,
-        action: Arc<dyn Action>,
-    ) -> Result<Settled, Undecided> {
-        Ok(self.mutate(effect, spec, action).await?)
+        action: Arc<dyn LedgerAction>,
+    ) -> Result<ActionResult, DecideError> {
+        Ok(self.perform_action(effect, spec, action).await?)
     }
 }
 
-fn shared(events: Vec<Recorded>) -> Vec<Arc<Recorded>> {
+fn share_events(events: Vec<RecordedEvent>) -> Vec<Arc<RecordedEvent>> {
     events.into_iter().map(Arc::new).collect()
 }
 
-impl From<CommandError> for Undecided {
+impl From<CommandError> for DecideError {
     fn from(error: CommandError) -> Self {
         match error {
-            CommandError::Rejected(Rejected::Stale(_)) => Self::Stale,
-            CommandError::Rejected(reused @ Rejected::KeyReused(_)) => {
+            CommandError::Rejected(CommandRejection::Stale(_)) => Self::Stale,
+            CommandError::Rejected(reused @ CommandRejection::KeyReused(_)) => {
                 Self::KeyReused(reused.to_string())
             }
-            CommandError::Rejected(reused @ Rejected::RequestReused(_)) => {
+            CommandError::Rejected(reused @ CommandRejection::RequestReused(_)) => {
                 Self::RequestReused(reused.to_string())
             }
             CommandError::Rejected(rejected) => Self::Refused(rejected.to_string()),
-            CommandError::Store(error) => Self::Store(Box::new(error.fault())),
+            CommandError::Store(error) => Self::Store(Box::new(error.to_fault())),
             CommandError::Ended => Self::Ended,
         }
     }
 }
 
-impl From<ClientError> for Undecided {
+impl From<ClientError> for DecideError {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. } => Self::Ended,
-            ClientError::Refused { why: Refusal::Stale, .. } => Self::Stale,
-            ClientError::Refused { why: Refusal::Store, message } => {
+            ClientError::Gone | ClientError::Refused { why: ControlRefusal::Ended, .. } => {
+                Self::Ended
+            }
+            ClientError::Refused { why: ControlRefusal::Stale, .. } => Self::Stale,
+            ClientError::Refused { why: ControlRefusal::Store, message } => {
                 let context = Internal { component: "store".to_owned() };
                 Self::Store(Box::new(Fault::internal_store("store", message, context)))
             }
-            ClientError::Refused { why: Refusal::KeyReused, message } => Self::KeyReused(message),
-            ClientError::Refused { why: Refusal::RequestReused, message } => {
+            ClientError::Refused { why: ControlRefusal::KeyReused, message } => {
+                Self::KeyReused(message)
+            }
+            ClientError::Refused { why: ControlRefusal::RequestReused, message } => {
                 Self::RequestReused(message)
             }
             ClientError::Refused { message, .. } => Self::Refused(message),

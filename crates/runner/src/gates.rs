@@ -9,12 +9,12 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Event, Outcome, Work};
+use unstuck_core::engine::{EffectKind, EffectOutcome, Event};
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::GateKey;
 use unstuck_core::time::Time;
 
-use crate::world::{Order, Report};
+use crate::world::{EffectRequest, EffectResult};
 
 /// The folder by which projects tell each other of closed gates.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct GateMirror {
 
 /// The content of a closed gate's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Closed {
+struct ClosedGateRecord {
     until: Time,
     code: Code,
     by: String,
@@ -39,20 +39,20 @@ impl GateMirror {
     }
 
     /// Publishes the change of a gate to the other projects.
-    pub(crate) fn note(&self, event: &Event, now: Time) {
+    pub(crate) fn publish_event(&self, event: &Event, now: Time) {
         let told = match event {
             // The project that found the limit first says when the gate opens: two projects that
             // pass it to each other would keep it closed for ever.
-            Event::GateWaiting { gate, .. } if self.closed_by_another(*gate, now).is_some() => {
+            Event::GateWaiting { gate, .. } if self.find_foreign_closing(*gate, now).is_some() => {
                 return;
             }
-            Event::GateWaiting { gate, until, code, .. } if is_limit(*code) => {
+            Event::GateWaiting { gate, until, code, .. } if is_limit_code(*code) => {
                 let until = *until;
                 let code = *code;
                 let by = self.own.clone();
-                self.close(*gate, &Closed { until, code, by })
+                self.close_gate(*gate, &ClosedGateRecord { until, code, by })
             }
-            Event::GatePassing { gate, .. } => self.open(*gate),
+            Event::GatePassing { gate, .. } => self.open_gate(*gate),
             _ => return,
         };
         if let Err(error) = told {
@@ -61,40 +61,44 @@ impl GateMirror {
     }
 
     /// Returns the failed outcome of an effect whose account another project found limited.
-    pub(crate) fn refuses(&self, order: &Order, now: Time) -> Option<Report> {
-        let (Work::Attempt { .. } | Work::Repair { .. }) = order.effect.what else { return None };
-        let closed = self.closed_by_another(order.task.gate, now)?;
+    pub(crate) fn find_refusal(&self, order: &EffectRequest, now: Time) -> Option<EffectResult> {
+        let (EffectKind::Attempt { .. } | EffectKind::Repair { .. }) = order.effect.what else {
+            return None;
+        };
+        let closed = self.find_foreign_closing(order.task.gate, now)?;
         let message = "another project found this account limited";
-        let fault = Fault::new(Kind::bare(closed.code), "gate", message).resets_at(closed.until);
-        Some(Outcome::Failed { fault: fault.into(), approach: None }.into())
+        let fault =
+            Fault::new(Kind::bare(closed.code), "gate", message).with_resets_at(closed.until);
+        Some(EffectOutcome::Failed { fault: fault.into(), approach: None }.into())
     }
 
-    fn close(&self, gate: GateKey, closed: &Closed) -> io::Result<()> {
+    fn close_gate(&self, gate: GateKey, closed: &ClosedGateRecord) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let file = self.file(gate);
+        let file = self.gate_path(gate);
         let draft = self.folder.join(format!("{gate}.new"));
         fs::write(&draft, serde_json::to_vec(closed)?)?;
         fs::rename(draft, file)
     }
 
-    fn open(&self, gate: GateKey) -> io::Result<()> {
-        match fs::remove_file(self.file(gate)) {
+    fn open_gate(&self, gate: GateKey) -> io::Result<()> {
+        match fs::remove_file(self.gate_path(gate)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
-    fn closed_by_another(&self, gate: GateKey, now: Time) -> Option<Closed> {
-        let closed: Closed = serde_json::from_slice(&fs::read(self.file(gate)).ok()?).ok()?;
+    fn find_foreign_closing(&self, gate: GateKey, now: Time) -> Option<ClosedGateRecord> {
+        let closed: ClosedGateRecord =
+            serde_json::from_slice(&fs::read(self.gate_path(gate)).ok()?).ok()?;
         (closed.until > now && closed.by != self.own).then_some(closed)
     }
 
-    fn file(&self, gate: GateKey) -> PathBuf {
+    fn gate_path(&self, gate: GateKey) -> PathBuf {
         self.folder.join(gate.to_string())
     }
 }
 
 /// Returns whether a code means that the account is limited, as opposed to a service in trouble.
-const fn is_limit(code: Code) -> bool {
+const fn is_limit_code(code: Code) -> bool {
     matches!(code, Code::ProviderRateLimit | Code::ProviderOverloaded | Code::ProviderUsageLimit)
 }

@@ -4,40 +4,57 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::{broadcast, mpsc, oneshot};
-use unstuck_core::engine::{Command, EffectId, Progress, Recorded, Rejected, State};
-use unstuck_store::{Conversation, StoreError};
+use unstuck_core::engine::{
+    Command, CommandRejection, EffectId, ProgressReport, RecordedEvent, State,
+};
+use unstuck_store::{StoreError, StoredConversation};
 
-use crate::notice::Notice;
-use crate::world::{Scope, World};
+use crate::notice::RunnerNotice;
+use crate::world::{PerformScope, Performer};
 
 /// A request to the loop.
-pub(crate) enum Request {
-    Command { command: Box<Command>, reply: Reply },
-    Checkpoint { effect: EffectId, report: Progress, conversation: Conversation, reply: Reply },
-    Attach(Attach),
-    Detach { attachment: u64, clean: bool },
+pub(crate) enum LoopRequest {
+    Command {
+        command: Box<Command>,
+        reply: CommandReply,
+    },
+    Checkpoint {
+        effect: EffectId,
+        report: ProgressReport,
+        conversation: StoredConversation,
+        reply: CommandReply,
+    },
+    Attach(AttachRequest),
+    Detach {
+        attachment: u64,
+        clean: bool,
+    },
     Look(Box<dyn FnOnce(&State) + Send>),
-    Answers { reply: Reply },
-    Shutdown { now: bool },
+    Answers {
+        reply: CommandReply,
+    },
+    Shutdown {
+        now: bool,
+    },
 }
 
 /// A request of a worker to perform the effects of `scope`.
-pub(crate) struct Attach {
-    pub(crate) scope: Scope,
-    pub(crate) world: Arc<dyn World>,
+pub(crate) struct AttachRequest {
+    pub(crate) scope: PerformScope,
+    pub(crate) world: Arc<dyn Performer>,
     /// Set if the worker waits in line while the scope is taken.
     pub(crate) waits: bool,
     /// The number of the attachment; `None` if another worker has the scope.
     pub(crate) attached: oneshot::Sender<Option<u64>>,
 }
 
-pub(crate) type Reply = oneshot::Sender<Result<Decided, CommandError>>;
+pub(crate) type CommandReply = oneshot::Sender<Result<DurableDecision, CommandError>>;
 
 /// A decision that is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decided {
+pub struct DurableDecision {
     /// The events that were decided.
-    pub events: Arc<[Arc<Recorded>]>,
+    pub events: Arc<[Arc<RecordedEvent>]>,
 }
 
 /// The reason for which a command was not carried out.
@@ -45,7 +62,7 @@ pub struct Decided {
 pub enum CommandError {
     /// The command does not fit the state of the project.
     #[error(transparent)]
-    Rejected(#[from] Rejected),
+    Rejected(#[from] CommandRejection),
     /// The decision could not be written, so it has no effect.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -56,64 +73,69 @@ pub enum CommandError {
 
 /// A handle of the loop, by which commands are submitted. All clones address the same loop.
 #[derive(Clone, Debug)]
-pub struct Handle {
-    pub(crate) requests: mpsc::Sender<Request>,
-    pub(crate) notices: broadcast::Sender<Notice>,
+pub struct RunnerHandle {
+    pub(crate) requests: mpsc::Sender<LoopRequest>,
+    pub(crate) notices: broadcast::Sender<RunnerNotice>,
     /// Number of decisions that are not durable yet.
     pub(crate) unwritten: Arc<AtomicUsize>,
     /// Set when the loop accepts no new requests.
     pub(crate) closing: Arc<AtomicBool>,
 }
 
-impl Handle {
+impl RunnerHandle {
     /// Submits a command, and waits until the decision is on disk.
-    pub async fn command(&self, command: Command) -> Result<Decided, CommandError> {
+    pub async fn submit_command(&self, command: Command) -> Result<DurableDecision, CommandError> {
         let (reply, decided) = oneshot::channel();
-        self.ask(Request::Command { command: Box::new(command), reply }).await?;
+        self.send_request(LoopRequest::Command { command: Box::new(command), reply }).await?;
         decided.await.map_err(|_| CommandError::Ended)?
     }
 
     /// Attaches `world` as the worker for the effects of `scope`, including those that wait
     /// already, and returns the number of the attachment for [`detach`](Self::detach). A build or
     /// task has one worker at a time: further ones wait for their turn.
-    pub async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<u64, CommandError> {
-        self.ask_to_attach(scope, world, true).await?.ok_or(CommandError::Ended)
+    pub async fn attach_performer(
+        &self,
+        scope: PerformScope,
+        world: Arc<dyn Performer>,
+    ) -> Result<u64, CommandError> {
+        self.send_attach_request(scope, world, true).await?.ok_or(CommandError::Ended)
     }
 
     /// Attaches like [`attach`](Self::attach) without waiting; `None` if another worker has the
     /// scope.
-    pub async fn try_attach(
+    pub async fn try_attach_performer(
         &self,
-        scope: Scope,
-        world: Arc<dyn World>,
+        scope: PerformScope,
+        world: Arc<dyn Performer>,
     ) -> Result<Option<u64>, CommandError> {
-        self.ask_to_attach(scope, world, false).await
+        self.send_attach_request(scope, world, false).await
     }
 
-    async fn ask_to_attach(
+    async fn send_attach_request(
         &self,
-        scope: Scope,
-        world: Arc<dyn World>,
+        scope: PerformScope,
+        world: Arc<dyn Performer>,
         waits: bool,
     ) -> Result<Option<u64>, CommandError> {
         let (attached, number) = oneshot::channel();
-        self.ask(Request::Attach(Attach { scope, world, waits, attached })).await?;
+        self.send_request(LoopRequest::Attach(AttachRequest { scope, world, waits, attached }))
+            .await?;
         number.await.map_err(|_| CommandError::Ended)
     }
 
     /// Detaches a worker that is gone together with the effects it was performing.
-    pub async fn detach(&self, attachment: u64) -> Result<(), CommandError> {
-        self.ask(Request::Detach { attachment, clean: false }).await
+    pub async fn detach_performer(&self, attachment: u64) -> Result<(), CommandError> {
+        self.send_request(LoopRequest::Detach { attachment, clean: false }).await
     }
 
     /// Detaches a worker that leaves properly: its effects have been ended, and their runs do not
     /// count as crashes.
-    pub async fn leave(&self, attachment: u64) -> Result<(), CommandError> {
-        self.ask(Request::Detach { attachment, clean: true }).await
+    pub async fn detach_cleanly(&self, attachment: u64) -> Result<(), CommandError> {
+        self.send_request(LoopRequest::Detach { attachment, clean: true }).await
     }
 
     /// Reads the state of the project, which may be a moment ahead of the disk.
-    pub async fn look<T: Send + 'static>(
+    pub async fn read_state<T: Send + 'static>(
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> Result<T, CommandError> {
@@ -122,19 +144,19 @@ impl Handle {
             // The caller may be gone.
             let _ = reply.send(look(state));
         };
-        self.ask(Request::Look(Box::new(look))).await?;
+        self.send_request(LoopRequest::Look(Box::new(look))).await?;
         seen.await.map_err(|_| CommandError::Ended)
     }
 
     /// Takes up the operator's answers, and waits until that is on disk.
     pub async fn take_answers(&self) -> Result<(), CommandError> {
         let (reply, taken) = oneshot::channel();
-        self.ask(Request::Answers { reply }).await?;
+        self.send_request(LoopRequest::Answers { reply }).await?;
         taken.await.map_err(|_| CommandError::Ended)?.map(drop)
     }
 
     /// Subscribes to notices from now on. A slow reader is told how many it missed.
-    pub fn watch(&self) -> broadcast::Receiver<Notice> {
+    pub fn subscribe_notices(&self) -> broadcast::Receiver<RunnerNotice> {
         self.notices.subscribe()
     }
 
@@ -153,10 +175,10 @@ impl Handle {
     /// stopped. With `now` the loop ends without waiting for either.
     pub async fn shut_down(&self, now: bool) {
         // An error means that the loop has ended already.
-        let _ = self.ask(Request::Shutdown { now }).await;
+        let _ = self.send_request(LoopRequest::Shutdown { now }).await;
     }
 
-    pub(crate) async fn ask(&self, request: Request) -> Result<(), CommandError> {
+    pub(crate) async fn send_request(&self, request: LoopRequest) -> Result<(), CommandError> {
         self.requests.send(request).await.map_err(|_| CommandError::Ended)
     }
 }

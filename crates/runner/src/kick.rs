@@ -7,7 +7,7 @@ use unstuck_store::tables::TaskRow;
 
 /// Returns the commands that end the waits of these tasks: one per gate, however many tasks wait
 /// for it.
-pub fn kicks<'r>(rows: impl IntoIterator<Item = &'r TaskRow>) -> Vec<Command> {
+pub fn collect_kick_commands<'r>(rows: impl IntoIterator<Item = &'r TaskRow>) -> Vec<Command> {
     let mut gates = BTreeSet::new();
     let mut commands = Vec::new();
     for row in rows {

@@ -13,40 +13,40 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{
-    Command, EffectId, Event, MutationId, MutationState, Outcome, Reconciled, Recorded, Rejected,
-    State, TaskId, Work,
+    Command, CommandRejection, EffectId, EffectKind, EffectOutcome, Event, MutationId,
+    MutationState, Reconciled, RecordedEvent, State, TaskId,
 };
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::MutationSpec;
 
-use crate::checkpoint::task_of;
-use crate::handle::{CommandError, Handle};
-use crate::lock::lock;
-use crate::notice::Notice;
+use crate::checkpoint::find_effect_task;
+use crate::handle::{CommandError, RunnerHandle};
+use crate::lock::lock_unpoisoned;
+use crate::notice::RunnerNotice;
 use crate::probe::idempotency_key;
-use crate::world::{Order, Report, Scope, World};
+use crate::world::{EffectRequest, EffectResult, PerformScope, Performer};
 
 /// An irreversible action: its call and its lookup.
 #[async_trait]
-pub trait Action: Send + Sync {
+pub trait LedgerAction: Send + Sync {
     /// Performs the action. `idempotency_key` is identical whenever this action is sent, so that
     /// the other side can recognize a repeated call. Returns [`Outcome::Applied`],
     /// [`Outcome::Failed`] if the action certainly did not happen, or [`Outcome::Unknown`].
-    async fn call(&self, idempotency_key: &str) -> Outcome;
+    async fn perform_call(&self, idempotency_key: &str) -> EffectOutcome;
 
     /// Looks up whether the action happened: [`Outcome::Applied`], [`Outcome::NotApplied`] or
     /// [`Outcome::CannotTell`]. Not called for an action with a lookup command
     /// ([`MutationSpec::look_up`]): the worker of the task runs that command, even if this process
     /// is gone.
-    async fn probe(&self, _idempotency_key: &str) -> Outcome {
-        Outcome::CannotTell { said: None }
+    async fn probe_outcome(&self, _idempotency_key: &str) -> EffectOutcome {
+        EffectOutcome::CannotTell { said: None }
     }
 }
 
 /// The final result of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Settled {
+pub enum ActionResult {
     /// The action happened, now or earlier, with this result.
     Applied(Arc<str>),
     /// The action did not happen.
@@ -58,54 +58,54 @@ pub enum Settled {
     NeedsPerson,
 }
 
-impl Handle {
+impl RunnerHandle {
     /// Performs an action for the execution behind `effect`, at most once per key, and waits until
     /// it is settled.
-    pub async fn mutate(
+    pub async fn perform_action(
         &self,
         effect: EffectId,
         spec: MutationSpec,
-        action: Arc<dyn Action>,
-    ) -> Result<Settled, CommandError> {
-        let mut notices = self.watch();
-        let task = self.task_of(effect).await?;
+        action: Arc<dyn LedgerAction>,
+    ) -> Result<ActionResult, CommandError> {
+        let mut notices = self.subscribe_notices();
+        let task = self.find_effect_task(effect).await?;
         let failure = Arc::new(Mutex::new(None));
-        let world = Arc::new(Acting { action, failure: Arc::clone(&failure) });
-        let scope = Scope::Action { task, key: Arc::from(spec.key.as_str()) };
-        let attachment = self.attach(scope, world).await?;
-        let settled = self.settle(effect, task, &spec, &mut notices, &failure).await;
-        self.detach(attachment).await?;
+        let world = Arc::new(ActionPerformer { action, failure: Arc::clone(&failure) });
+        let scope = PerformScope::Action { task, key: Arc::from(spec.key.as_str()) };
+        let attachment = self.attach_performer(scope, world).await?;
+        let settled = self.settle_action(effect, task, &spec, &mut notices, &failure).await;
+        self.detach_performer(attachment).await?;
         settled
     }
 
-    async fn settle(
+    async fn settle_action(
         &self,
         effect: EffectId,
         task: TaskId,
         spec: &MutationSpec,
-        notices: &mut broadcast::Receiver<Notice>,
+        notices: &mut broadcast::Receiver<RunnerNotice>,
         failure: &Mutex<Option<Arc<Fault>>>,
-    ) -> Result<Settled, CommandError> {
+    ) -> Result<ActionResult, CommandError> {
         loop {
             let mutate = Command::Mutate { effect, mutation: spec.clone() };
-            match self.command(mutate).await {
+            match self.submit_command(mutate).await {
                 Ok(decided) => {
-                    if let Some(fault) = blamed(&decided.events) {
-                        return Ok(Settled::Failed(fault));
+                    if let Some(fault) = find_blamed_fault(&decided.events) {
+                        return Ok(ActionResult::Failed(fault));
                     }
                 }
                 // Another worker is looking the action up: wait for its result.
-                Err(CommandError::Rejected(Rejected::NotNow { .. })) => {}
+                Err(CommandError::Rejected(CommandRejection::NotNow { .. })) => {}
                 Err(error) => return Err(error),
             }
             let key = spec.key.clone();
-            let known = self.look(move |state| known(state, task, &key)).await?;
+            let known = self.read_state(move |state| find_known_action(state, task, &key)).await?;
             let Some((id, state)) = known else { return Err(CommandError::Ended) };
             let over = match state {
-                MutationState::Applied { result } => Some(Settled::Applied(result)),
-                MutationState::Skipped => Some(Settled::Skipped),
-                MutationState::Indeterminate => Some(Settled::NeedsPerson),
-                _ => self.wait(id, notices, failure).await?,
+                MutationState::Applied { result } => Some(ActionResult::Applied(result)),
+                MutationState::Skipped => Some(ActionResult::Skipped),
+                MutationState::Indeterminate => Some(ActionResult::NeedsPerson),
+                _ => self.wait_until_settled(id, notices, failure).await?,
             };
             if let Some(settled) = over {
                 return Ok(settled);
@@ -114,15 +114,15 @@ impl Handle {
     }
 
     /// Waits until an action is settled; `None` if it has to be performed after all.
-    async fn wait(
+    async fn wait_until_settled(
         &self,
         id: MutationId,
-        notices: &mut broadcast::Receiver<Notice>,
+        notices: &mut broadcast::Receiver<RunnerNotice>,
         failure: &Mutex<Option<Arc<Fault>>>,
-    ) -> Result<Option<Settled>, CommandError> {
+    ) -> Result<Option<ActionResult>, CommandError> {
         loop {
             let event = match notices.recv().await {
-                Ok(Notice::Event { recorded, .. }) => recorded,
+                Ok(RunnerNotice::Event { recorded, .. }) => recorded,
                 Ok(_) => continue,
                 // Missed events are reflected in the state, which the caller reads next.
                 Err(RecvError::Lagged(_)) => return Ok(None),
@@ -130,19 +130,19 @@ impl Handle {
             };
             match &event.event {
                 Event::MutationApplied { mutation, result } if *mutation == id => {
-                    return Ok(Some(Settled::Applied(Arc::clone(result))));
+                    return Ok(Some(ActionResult::Applied(Arc::clone(result))));
                 }
                 Event::MutationIndeterminate { mutation, .. } if *mutation == id => {
-                    return Ok(Some(Settled::NeedsPerson));
+                    return Ok(Some(ActionResult::NeedsPerson));
                 }
                 Event::MutationFailed { mutation } if *mutation == id => {
-                    let fault = lock(failure).take();
-                    return Ok(fault.map(Settled::Failed));
+                    let fault = lock_unpoisoned(failure).take();
+                    return Ok(fault.map(ActionResult::Failed));
                 }
                 Event::MutationReconciled { mutation, to, result } if *mutation == id => {
                     return Ok(match to {
-                        Reconciled::Applied => Some(Settled::Applied(Arc::clone(result))),
-                        Reconciled::Skipped => Some(Settled::Skipped),
+                        Reconciled::Applied => Some(ActionResult::Applied(Arc::clone(result))),
+                        Reconciled::Skipped => Some(ActionResult::Skipped),
                         Reconciled::NotApplied => None,
                     });
                 }
@@ -151,15 +151,15 @@ impl Handle {
         }
     }
 
-    async fn task_of(&self, effect: EffectId) -> Result<TaskId, CommandError> {
-        let task = self.look(move |state| task_of(state, effect)).await?;
-        task.ok_or(CommandError::Rejected(Rejected::Stale(effect)))
+    async fn find_effect_task(&self, effect: EffectId) -> Result<TaskId, CommandError> {
+        let task = self.read_state(move |state| find_effect_task(state, effect)).await?;
+        task.ok_or(CommandError::Rejected(CommandRejection::Stale(effect)))
     }
 }
 
 /// Returns the fault that the script is blamed for, if it is not permitted to perform the action at
 /// all.
-fn blamed(decided: &[Arc<Recorded>]) -> Option<Arc<Fault>> {
+fn find_blamed_fault(decided: &[Arc<RecordedEvent>]) -> Option<Arc<Fault>> {
     decided.iter().find_map(|recorded| match &recorded.event {
         Event::Blamed { fault, .. } => Some(Arc::clone(fault)),
         _ => None,
@@ -167,12 +167,16 @@ fn blamed(decided: &[Arc<Recorded>]) -> Option<Arc<Fault>> {
 }
 
 /// Returns the action with this key that is visible to the task: its own, or one of the project.
-pub(crate) fn known(state: &State, task: TaskId, key: &str) -> Option<(MutationId, MutationState)> {
+pub(crate) fn find_known_action(
+    state: &State,
+    task: TaskId,
+    key: &str,
+) -> Option<(MutationId, MutationState)> {
     state.action(task, key).map(|mutation| (mutation.id, mutation.state.clone()))
 }
 
 /// Returns the fault of an action whose sender is gone.
-pub(crate) fn sender_gone() -> Arc<Fault> {
+pub(crate) fn sender_gone_fault() -> Arc<Fault> {
     let context = Internal { component: "ledger".to_owned() };
     Arc::new(Fault::internal_error(
         "ledger",
@@ -182,27 +186,31 @@ pub(crate) fn sender_gone() -> Arc<Fault> {
 }
 
 /// The worker of one action, attached for as long as its caller waits.
-struct Acting {
-    action: Arc<dyn Action>,
+struct ActionPerformer {
+    action: Arc<dyn LedgerAction>,
     /// The fault of the last failed call, for the caller.
     failure: Arc<Mutex<Option<Arc<Fault>>>>,
 }
 
 #[async_trait]
-impl World for Acting {
-    async fn perform(&self, order: Order, _stop: CancellationToken) -> Option<Report> {
+impl Performer for ActionPerformer {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        _stop: CancellationToken,
+    ) -> Option<EffectResult> {
         let key = idempotency_key(&order.project, order.mutation.as_ref()?);
         let outcome = match order.effect.what {
-            Work::Perform { .. } => self.action.call(&key).await,
-            Work::Probe { .. } => self.action.probe(&key).await,
+            EffectKind::Perform { .. } => self.action.perform_call(&key).await,
+            EffectKind::Probe { .. } => self.action.probe_outcome(&key).await,
             _ => return None,
         };
-        if let Outcome::Failed { fault, .. } = &outcome {
-            *lock(&self.failure) = Some(Arc::clone(fault));
+        if let EffectOutcome::Failed { fault, .. } = &outcome {
+            *lock_unpoisoned(&self.failure) = Some(Arc::clone(fault));
         }
         Some(outcome.into())
     }
 
     /// Does nothing: an action that an earlier process sent is looked up, not ended.
-    async fn clear(&self, _tasks: &[TaskId]) {}
+    async fn reap_leftovers(&self, _tasks: &[TaskId]) {}
 }

@@ -44,19 +44,22 @@ mod under_way;
 mod work;
 mod world;
 
-pub use action_job::{ActionJob, Said};
+pub use action_job::{ActionJob, ActionJobResult};
 pub use clock::{Clock, SystemClock};
-pub use decider::{Decider, HeldBy, Intent, KnownJob, Look, Looked, PermanentAction, Undecided};
+pub use decider::{
+    DecideError, Decider, HoldReason, Intent, KnownJob, PermanentAction, StateQuery,
+    StateQueryResult,
+};
 pub use gates::GateMirror;
-pub use handle::{CommandError, Decided, Handle};
-pub use kick::kicks;
-pub use ledger::{Action, Settled};
-pub use notice::Notice;
-pub use probe::{IDEMPOTENCY_KEY, Prober};
-pub use results::{RESULT_BYTES_MAX, Results};
-pub use runner::{Ended, Runner, Setup};
-pub use runs::action_lock;
-pub use script::{Script, ScriptWorld};
-pub use succession::Succession;
-pub use turn::Turns;
-pub use world::{Order, Report, Scope, World};
+pub use handle::{CommandError, DurableDecision, RunnerHandle};
+pub use kick::collect_kick_commands;
+pub use ledger::{ActionResult, LedgerAction};
+pub use notice::RunnerNotice;
+pub use probe::{ActionProber, IDEMPOTENCY_KEY};
+pub use results::{RESULT_BYTES_MAX, ResultFiles};
+pub use runner::{Runner, RunnerResult, RunnerSetup};
+pub use runs::action_lock_path;
+pub use script::{ScriptCommand, ScriptPerformer};
+pub use succession::DeciderSuccession;
+pub use turn::TaskLocks;
+pub use world::{EffectRequest, EffectResult, PerformScope, Performer};

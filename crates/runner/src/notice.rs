@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::Recorded;
+use unstuck_core::engine::RecordedEvent;
 use unstuck_core::time::Time;
 
 /// A notice: an event became durable, or the store cannot write at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum RunnerNotice {
     /// An event is durable.
     Event {
         /// The recorded event.
-        recorded: Arc<Recorded>,
+        recorded: Arc<RecordedEvent>,
         /// The event in one plain sentence, if it is of interest to the operator.
         narration: Option<Arc<str>>,
     },

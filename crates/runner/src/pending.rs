@@ -7,36 +7,36 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Recorded, Rejected};
+use unstuck_core::engine::{Command, CommandRejection, RecordedEvent};
 use unstuck_store::StoreError;
 
-use crate::handle::Reply;
-use crate::notice::Notice;
-use crate::work::Step;
+use crate::handle::CommandReply;
+use crate::notice::RunnerNotice;
+use crate::work::DecisionStep;
 
 /// A future that resolves when a batch is durable.
-pub(crate) type Durable = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+pub(crate) type DurableFuture = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// A decision that is not durable yet.
-pub(crate) struct Entry {
+pub(crate) struct PendingDecision {
     /// Resolves when the decision is durable; `None` for a decision without events, which needs no
     /// write.
-    pub(crate) durable: Option<Durable>,
+    pub(crate) durable: Option<DurableFuture>,
     /// The result of an effect, submitted again if this write fails.
     pub(crate) result: Option<Command>,
-    pub(crate) events: Arc<[Arc<Recorded>]>,
-    pub(crate) rejected: Option<Rejected>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) notices: Vec<Notice>,
-    pub(crate) reply: Option<Reply>,
+    pub(crate) events: Arc<[Arc<RecordedEvent>]>,
+    pub(crate) rejected: Option<CommandRejection>,
+    pub(crate) steps: Vec<DecisionStep>,
+    pub(crate) notices: Vec<RunnerNotice>,
+    pub(crate) reply: Option<CommandReply>,
 }
 
 /// The queue of decisions that are not durable yet.
 #[derive(Default)]
-pub(crate) struct Pending(VecDeque<Entry>);
+pub(crate) struct PendingDecisions(VecDeque<PendingDecision>);
 
-impl Pending {
-    pub(crate) fn push(&mut self, entry: Entry) {
+impl PendingDecisions {
+    pub(crate) fn push(&mut self, entry: PendingDecision) {
         self.0.push_back(entry);
     }
 
@@ -49,7 +49,7 @@ impl Pending {
     }
 
     /// Returns the oldest decision once it is durable, or the error of its write. Cancel safe.
-    pub(crate) async fn next(&mut self) -> Result<Option<Entry>, StoreError> {
+    pub(crate) async fn next_durable(&mut self) -> Result<Option<PendingDecision>, StoreError> {
         if let Some(durable) = self.0.front_mut().and_then(|entry| entry.durable.as_mut()) {
             durable.await?;
         }
@@ -57,7 +57,7 @@ impl Pending {
     }
 
     /// Removes all decisions that have not become durable, oldest first.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Entry> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = PendingDecision> {
         self.0.drain(..)
     }
 }

@@ -9,7 +9,7 @@ use unstuck_core::time::Span;
 use unstuck_store::{Claim, StoreError};
 
 use crate::handle::CommandError;
-use crate::notice::Notice;
+use crate::notice::RunnerNotice;
 use crate::runner::Runner;
 
 /// Backoff before the store is tried again: first and maximum wait.
@@ -18,7 +18,7 @@ const WAIT_MAX: Span = Span::from_secs(60);
 
 impl Runner {
     /// Discards the state and starts again from the store, as soon as it can be written.
-    pub(crate) async fn start_over(&mut self, error: StoreError) -> Result<(), StoreError> {
+    pub(crate) async fn reload_from_store(&mut self, error: StoreError) -> Result<(), StoreError> {
         tracing::error!(%error, "a decision could not be written; memory is thrown away");
         let results = self.fail_pending(&error);
         self.journal = None;
@@ -27,9 +27,9 @@ impl Runner {
         self.journal = Some(claim.journal);
         self.answering.clear();
         for result in results {
-            self.decide(result.clone(), Some(result), None);
+            self.decide_command(result.clone(), Some(result), None);
         }
-        self.offer_unknown();
+        self.start_missed_effects();
         self.take_answers().await
     }
 
@@ -51,22 +51,22 @@ impl Runner {
         let mut wait = WAIT_FIRST;
         let mut waited = false;
         loop {
-            if passes(&error) {
+            if is_transient(&error) {
                 waited = true;
                 let until = self.setup.clock.now() + wait;
                 let message = Arc::from(error.to_string());
-                let _ = self.handle.notices.send(Notice::StoreWaiting { message, until });
-                self.setup.clock.until(until).await;
+                let _ = self.handle.notices.send(RunnerNotice::StoreWaiting { message, until });
+                self.setup.clock.wait_until(until).await;
                 wait = Span::from_millis(wait.as_millis() * 2).min(WAIT_MAX);
             }
-            match self.setup.store.claim(&self.setup.project, &self.setup.holder).await {
+            match self.setup.store.claim_project(&self.setup.project, &self.setup.holder).await {
                 Ok(claim) => {
                     if waited {
-                        let _ = self.handle.notices.send(Notice::StoreBack);
+                        let _ = self.handle.notices.send(RunnerNotice::StoreBack);
                     }
                     return Ok(claim);
                 }
-                Err(next) if passes(&next) => error = next,
+                Err(next) if is_transient(&next) => error = next,
                 Err(next) => return Err(next),
             }
         }
@@ -74,19 +74,19 @@ impl Runner {
 
     /// Performs outstanding effects that were never started, because the confirmation of their
     /// durability was lost.
-    fn offer_unknown(&mut self) {
-        for effect in self.state.outstanding() {
-            if !self.work.knows(effect.id)
+    fn start_missed_effects(&mut self) {
+        for effect in self.state.outstanding_effects() {
+            if !self.work.contains_effect(effect.id)
                 && !self.leftover.contains(&effect.id)
-                && let Some(order) = self.order(effect)
+                && let Some(order) = self.make_effect_request(effect)
             {
-                self.work.perform(order);
+                self.work.perform_effect(order);
             }
         }
     }
 }
 
 /// Returns whether the error passes by itself.
-const fn passes(error: &StoreError) -> bool {
+const fn is_transient(error: &StoreError) -> bool {
     matches!(error, StoreError::Full { .. } | StoreError::Unavailable { .. })
 }

@@ -10,19 +10,21 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::{broadcast, mpsc};
 use unstuck_core::chance::Rng;
-use unstuck_core::engine::{Command, EffectId, QuestionId, Rejected, State, Task, decide};
+use unstuck_core::engine::{Command, CommandRejection, EffectId, QuestionId, State, Task, decide};
 use unstuck_core::policy::Policy;
-use unstuck_store::{Batch, Holder, Journal, Store, StoreError, crash, snapshot};
+use unstuck_store::{Batch, Holder, Journal, Store, StoreError, crash, serialize_snapshot};
 
 use crate::clock::Clock;
 use crate::gates::GateMirror;
-use crate::handle::{Attach, CommandError, Decided, Handle, Reply, Request};
-use crate::pending::{Entry, Pending};
-use crate::recover::Clearing;
-use crate::timer::Timer;
-use crate::turn::Turns;
-use crate::work::{Step, WorkList};
-use crate::world::{Order, Report};
+use crate::handle::{
+    AttachRequest, CommandError, CommandReply, DurableDecision, LoopRequest, RunnerHandle,
+};
+use crate::pending::{PendingDecision, PendingDecisions};
+use crate::recover::LeftoverCleanup;
+use crate::timer::WakeTimer;
+use crate::turn::TaskLocks;
+use crate::work::{DecisionStep, WorkList};
+use crate::world::{EffectRequest, EffectResult};
 
 /// Capacity of the request queue.
 const REQUESTS_MAX: usize = 1_024;
@@ -36,7 +38,7 @@ const EFFECTS_MAX: usize = 512;
 
 /// The configuration of the loop.
 #[derive(Clone)]
-pub struct Setup {
+pub struct RunnerSetup {
     /// The store of the project.
     pub store: Arc<dyn Store>,
     /// The project's name.
@@ -50,67 +52,67 @@ pub struct Setup {
     /// The folder by which projects tell each other of limited accounts, if any.
     pub gates: Option<GateMirror>,
     /// The locks by which living processes claim the tasks they perform, if any.
-    pub turns: Option<Turns>,
+    pub turns: Option<TaskLocks>,
 }
 
 /// The loop of one project. It holds the project's lock.
 pub struct Runner {
-    pub(crate) setup: Setup,
+    pub(crate) setup: RunnerSetup,
     pub(crate) state: State,
     pub(crate) journal: Option<Box<dyn Journal>>,
     /// Set if the previous holder released the project properly.
     pub(crate) clean: bool,
     /// Effects that were outstanding when this holder took over: their worker is gone.
     pub(crate) leftover: Vec<EffectId>,
-    pub(crate) handle: Handle,
+    pub(crate) handle: RunnerHandle,
     pub(crate) work: WorkList,
-    pub(crate) pending: Pending,
-    requests: mpsc::Receiver<Request>,
+    pub(crate) pending: PendingDecisions,
+    requests: mpsc::Receiver<LoopRequest>,
     /// Workers that wait until their scope is free.
-    line: VecDeque<Attach>,
-    pub(crate) clearing: Clearing,
+    line: VecDeque<AttachRequest>,
+    pub(crate) clearing: LeftoverCleanup,
     /// Questions whose answers are taken up and not durable yet.
     pub(crate) answering: BTreeSet<QuestionId>,
-    timer: Timer,
+    timer: WakeTimer,
     closing: bool,
 }
 
 /// The result of the loop.
-pub type Ended = Result<(), StoreError>;
+pub type RunnerResult = Result<(), StoreError>;
 
 impl Runner {
     /// Claims the project's lock and reads its state. No effect is performed before
     /// [`run`](Self::run).
-    pub async fn open(setup: Setup) -> Result<Self, StoreError> {
-        let claim = setup.store.claim(&setup.project, &setup.holder).await?;
+    pub async fn open(setup: RunnerSetup) -> Result<Self, StoreError> {
+        let claim = setup.store.claim_project(&setup.project, &setup.holder).await?;
         let (send, requests) = mpsc::channel(REQUESTS_MAX);
         let (notices, _) = broadcast::channel(NOTICES_MAX);
-        let leftover = leftover(&claim.state);
+        let leftover = find_leftover_effects(&claim.state);
         Ok(Self {
             setup,
             leftover,
             state: claim.state,
             journal: Some(claim.journal),
             clean: claim.clean,
-            handle: Handle {
+            handle: RunnerHandle {
                 requests: send,
                 notices,
                 unwritten: Arc::default(),
                 closing: Arc::default(),
             },
             work: WorkList::new(EFFECTS_MAX),
-            pending: Pending::default(),
+            pending: PendingDecisions::default(),
             requests,
             line: VecDeque::new(),
-            clearing: Clearing::default(),
+            clearing: LeftoverCleanup::default(),
             answering: BTreeSet::new(),
-            timer: Timer::default(),
+            timer: WakeTimer::default(),
             closing: false,
         })
     }
 
     /// Returns a handle of the loop.
-    pub fn handle(&self) -> Handle {
+    pub fn handle(&self) -> RunnerHandle {
         self.handle.clone()
     }
 
@@ -120,7 +122,7 @@ impl Runner {
     }
 
     /// Runs until the loop is shut down or the store is lost.
-    pub async fn run(mut self) -> Ended {
+    pub async fn run(mut self) -> RunnerResult {
         self.take_answers().await?;
         while !self.is_over() {
             self.handle.unwritten.store(self.pending.len(), Ordering::Release);
@@ -128,25 +130,25 @@ impl Runner {
             let wake = self.state.next_wake().filter(|_| !self.closing && room);
             tokio::select! {
                 biased;
-                durable = self.pending.next(), if !self.pending.is_empty() => match durable {
-                    Ok(entry) => self.let_go(entry),
-                    Err(error) => self.start_over(error).await?,
+                durable = self.pending.next_durable(), if !self.pending.is_empty() => match durable {
+                    Ok(entry) => self.release_decision(entry),
+                    Err(error) => self.reload_from_store(error).await?,
                 },
-                ended = self.work.ended(), if room && self.work.is_running() => {
+                ended = self.work.next_ended(), if room && self.work.is_running() => {
                     if let Some((effect, Some(report))) = ended {
-                        self.settle(effect, report);
+                        self.settle_effect(effect, report);
                     }
                 }
-                cleared = self.clearing.next(), if room && self.clearing.is_pending() => {
-                    self.cleared(cleared);
+                cleared = self.clearing.next_step(), if room && self.clearing.is_pending() => {
+                    self.handle_cleanup_step(cleared);
                 }
                 request = self.requests.recv(), if room => match request {
                     // Results that were not recorded are recovered at the next start.
-                    Some(Request::Shutdown { now: true }) => return Ok(()),
-                    Some(request) => self.take(request).await?,
-                    None => self.close(),
+                    Some(LoopRequest::Shutdown { now: true }) => return Ok(()),
+                    Some(request) => self.handle_request(request).await?,
+                    None => self.begin_shutdown(),
                 },
-                () = self.timer.until(&self.setup.clock, wake) => self.wake(),
+                () = self.timer.wait_until(&self.setup.clock, wake) => self.wake_up(),
             }
         }
         let Some(journal) = self.journal.take() else { return Ok(()) };
@@ -159,58 +161,62 @@ impl Runner {
         self.closing && self.pending.is_empty() && !self.work.is_running()
     }
 
-    async fn take(&mut self, request: Request) -> Result<(), StoreError> {
+    async fn handle_request(&mut self, request: LoopRequest) -> Result<(), StoreError> {
         match request {
             // The next holder starts the work that this one refuses.
-            Request::Command { reply, .. } | Request::Checkpoint { reply, .. } if self.closing => {
+            LoopRequest::Command { reply, .. } | LoopRequest::Checkpoint { reply, .. }
+                if self.closing =>
+            {
                 let _ = reply.send(Err(CommandError::Ended));
             }
-            Request::Attach(_) if self.closing => {}
-            Request::Command { command, reply } => self.decide(*command, None, Some(reply)),
-            Request::Checkpoint { effect, report, conversation, reply } => {
-                self.checkpoint(effect, report, conversation, reply);
+            LoopRequest::Attach(_) if self.closing => {}
+            LoopRequest::Command { command, reply } => {
+                self.decide_command(*command, None, Some(reply))
             }
-            Request::Attach(attach) => self.attach(attach),
-            Request::Detach { attachment, clean } => self.detached(attachment, clean),
-            Request::Look(look) => look(&self.state),
-            Request::Answers { reply } => {
+            LoopRequest::Checkpoint { effect, report, conversation, reply } => {
+                self.record_checkpoint(effect, report, conversation, reply);
+            }
+            LoopRequest::Attach(attach) => self.attach_performer(attach),
+            LoopRequest::Detach { attachment, clean } => self.detach_performer(attachment, clean),
+            LoopRequest::Look(look) => look(&self.state),
+            LoopRequest::Answers { reply } => {
                 self.take_answers().await?;
-                self.write(Batch::default(), None, Some(reply));
+                self.append_batch(Batch::default(), None, Some(reply));
             }
-            Request::Shutdown { .. } => self.close(),
+            LoopRequest::Shutdown { .. } => self.begin_shutdown(),
         }
         Ok(())
     }
 
-    fn attach(&mut self, attach: Attach) {
-        let Attach { scope, world, waits, attached } = attach;
+    fn attach_performer(&mut self, attach: AttachRequest) {
+        let AttachRequest { scope, world, waits, attached } = attach;
         if attached.is_closed() {
             return;
         }
-        if self.work.is_taken(&scope) {
+        if self.work.is_scope_taken(&scope) {
             if waits {
-                self.line.push_back(Attach { scope, world, waits, attached });
+                self.line.push_back(AttachRequest { scope, world, waits, attached });
             } else {
                 let _ = attached.send(None);
             }
             return;
         }
-        let number = self.work.attach(scope.clone(), world);
-        self.clear(&scope, number);
+        let number = self.work.attach_performer(scope.clone(), world);
+        self.take_up_leftovers(&scope, number);
         if attached.send(Some(number)).is_err() {
             // The worker left in this very moment and has performed no effect.
-            self.detached(number, true);
+            self.detach_performer(number, true);
         }
     }
 
     /// Retries the attachments in line, after a worker has left.
-    pub(crate) fn next_in_line(&mut self) {
+    pub(crate) fn retry_queued_attachments(&mut self) {
         for attach in std::mem::take(&mut self.line) {
-            self.attach(attach);
+            self.attach_performer(attach);
         }
     }
 
-    fn close(&mut self) {
+    fn begin_shutdown(&mut self) {
         self.closing = true;
         self.handle.closing.store(true, Ordering::Release);
         // The waiting workers turn to the next holder.
@@ -218,57 +224,61 @@ impl Runner {
         self.work.close();
     }
 
-    fn wake(&mut self) {
+    fn wake_up(&mut self) {
         let now = self.setup.clock.now();
         // The clock may have been set back since.
         if self.state.next_wake().is_some_and(|at| at <= now) {
-            self.decide(Command::Wake, None, None);
+            self.decide_command(Command::Wake, None, None);
         }
     }
 
     /// Starts an effect, unless another project found its account limited.
-    fn perform(&mut self, order: Order) {
+    fn start_effect(&mut self, order: EffectRequest) {
         let gates = self.setup.gates.as_ref();
-        match gates.and_then(|gates| gates.refuses(&order, self.setup.clock.now())) {
-            Some(report) => self.settle(order.effect.id, report),
-            None => self.work.perform(order),
+        match gates.and_then(|gates| gates.find_refusal(&order, self.setup.clock.now())) {
+            Some(report) => self.settle_effect(order.effect.id, report),
+            None => self.work.perform_effect(order),
         }
     }
 
-    fn settle(&mut self, effect: EffectId, report: Report) {
-        crash::point();
+    fn settle_effect(&mut self, effect: EffectId, report: EffectResult) {
+        crash::crash_point();
         let command = Command::Settle { effect, outcome: report.outcome, spent: report.spent };
         let result = Some(command.clone());
-        self.decide(command, result, None);
+        self.decide_command(command, result, None);
     }
 
     /// Decides a command. `result` is a copy of the command if it has to survive a failed write.
-    pub(crate) fn decide(
+    pub(crate) fn decide_command(
         &mut self,
         command: Command,
         result: Option<Command>,
-        reply: Option<Reply>,
+        reply: Option<CommandReply>,
     ) {
-        match self.decided(command) {
-            Ok(batch) => self.write(batch, result, reply),
-            Err(rejected) => self.refuse(rejected, reply),
+        match self.apply_command(command) {
+            Ok(batch) => self.append_batch(batch, result, reply),
+            Err(rejected) => self.queue_refusal(rejected, reply),
         }
     }
 
     /// Applies a command to the state in memory, and returns the batch to write.
-    pub(crate) fn decided(&mut self, command: Command) -> Result<Batch, Rejected> {
+    pub(crate) fn apply_command(&mut self, command: Command) -> Result<Batch, CommandRejection> {
         let now = self.setup.clock.now();
-        let mut rng = Rng::at(&self.setup.project, self.state.seq());
+        let mut rng = Rng::for_decision(&self.setup.project, self.state.seq());
         let events = decide(&mut self.state, command, &self.setup.policy, now, &mut rng)?;
         Ok(Batch::new(&self.state, events))
     }
 
     /// Queues a refusal, which waits for its turn like a decision.
-    pub(crate) fn refuse(&mut self, rejected: Rejected, reply: Option<Reply>) {
-        if let Rejected::Stale(effect) = &rejected {
+    pub(crate) fn queue_refusal(
+        &mut self,
+        rejected: CommandRejection,
+        reply: Option<CommandReply>,
+    ) {
+        if let CommandRejection::Stale(effect) = &rejected {
             tracing::debug!(%effect, "a result came that is no longer awaited");
         }
-        self.pending.push(Entry {
+        self.pending.push(PendingDecision {
             durable: None,
             result: None,
             events: Arc::new([]),
@@ -280,41 +290,49 @@ impl Runner {
     }
 
     /// Appends a batch to the journal, and queues its consequences until it is durable.
-    pub(crate) fn write(
+    pub(crate) fn append_batch(
         &mut self,
         mut batch: Batch,
         result: Option<Command>,
-        reply: Option<Reply>,
+        reply: Option<CommandReply>,
     ) {
-        let due = self.journal.as_ref().is_some_and(|journal| journal.snapshot_due());
+        let due = self.journal.as_ref().is_some_and(|journal| journal.is_snapshot_due());
         if due && !batch.events.is_empty() {
-            batch.snapshot = Some(snapshot(&self.state));
+            batch.snapshot = Some(serialize_snapshot(&self.state));
         }
-        let steps = batch.events.iter().flat_map(|recorded| self.steps(recorded)).collect();
+        let steps = batch.events.iter().flat_map(|recorded| self.derive_steps(recorded)).collect();
         let events: Arc<[_]> = batch.events.iter().cloned().map(Arc::new).collect();
-        let notices = self.notices(&events);
+        let notices = self.compose_notices(&events);
         let durable = match &mut self.journal {
             _ if batch.events.is_empty() && batch.taken.is_empty() => None,
-            Some(journal) => Some(journal.append(batch)),
+            Some(journal) => Some(journal.append_batch(batch)),
             None => None,
         };
-        let durable = durable.map(|receipt| Box::pin(receipt.durable()) as _);
-        self.pending.push(Entry { durable, result, events, rejected: None, steps, notices, reply });
+        let durable = durable.map(|receipt| Box::pin(receipt.wait_until_durable()) as _);
+        self.pending.push(PendingDecision {
+            durable,
+            result,
+            events,
+            rejected: None,
+            steps,
+            notices,
+            reply,
+        });
     }
 
     /// Releases the effects, notices and reply of a decision that is on disk.
-    fn let_go(&mut self, entry: Option<Entry>) {
+    fn release_decision(&mut self, entry: Option<PendingDecision>) {
         let Some(entry) = entry else { return };
         for step in entry.steps {
-            crash::point();
+            crash::crash_point();
             match step {
-                Step::Perform(order) => self.perform(*order),
-                Step::Stop(effect) => self.work.stop(effect),
+                DecisionStep::Perform(order) => self.start_effect(*order),
+                DecisionStep::Stop(effect) => self.work.stop_effect(effect),
             }
         }
         if let Some(gates) = &self.setup.gates {
             let now = self.setup.clock.now();
-            entry.events.iter().for_each(|recorded| gates.note(&recorded.event, now));
+            entry.events.iter().for_each(|recorded| gates.publish_event(&recorded.event, now));
         }
         for notice in entry.notices {
             // There may be no watcher.
@@ -323,7 +341,7 @@ impl Runner {
         if let Some(reply) = entry.reply {
             let decided = match entry.rejected {
                 Some(rejected) => Err(CommandError::Rejected(rejected)),
-                None => Ok(Decided { events: entry.events }),
+                None => Ok(DurableDecision { events: entry.events }),
             };
             // The caller may be gone.
             let _ = reply.send(decided);
@@ -333,8 +351,8 @@ impl Runner {
 
 /// Returns the outstanding effects whose worker is gone. Sessions are excluded: their runtimes are
 /// elsewhere and continue.
-fn leftover(state: &State) -> Vec<EffectId> {
+fn find_leftover_effects(state: &State) -> Vec<EffectId> {
     let is_ours = |task| !state.task(task).is_some_and(Task::is_session);
-    let owed = state.outstanding().into_iter().filter(|effect| is_ours(effect.task));
+    let owed = state.outstanding_effects().into_iter().filter(|effect| is_ours(effect.task));
     owed.map(|effect| effect.id).collect()
 }

@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{RunId, TaskId};
-use unstuck_world::process::reap;
+use unstuck_world::process::reap_run;
 
 /// Duration of one check of whether an earlier process is gone.
 const REAP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Returns the path of the lock file for the process that performs one action of a task, in the
 /// folder of the runs.
-pub fn action_lock(runs: &Path, task: TaskId, key: &str) -> PathBuf {
+pub fn action_lock_path(runs: &Path, task: TaskId, key: &str) -> PathBuf {
     let key = &blake3::hash(key.as_bytes()).to_hex()[..16];
     runs.join(format!("{task}-action-{key}.lock"))
 }
 
 /// The folder of the lock files.
 #[derive(Clone, Debug)]
-pub(crate) struct Runs {
+pub(crate) struct RunLocks {
     folder: PathBuf,
 }
 
-impl Runs {
+impl RunLocks {
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -40,16 +40,16 @@ impl Runs {
     }
 
     /// Ends the processes that earlier runs of a task left, and returns whether all are gone.
-    pub(crate) async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
-        self.end(self.left_by(task), stop).await
+    pub(crate) async fn reap_task(&self, task: TaskId, stop: &CancellationToken) -> bool {
+        self.reap_locks(self.find_task_locks(task), stop).await
     }
 
-    async fn end(&self, left: Vec<PathBuf>, stop: &CancellationToken) -> bool {
+    async fn reap_locks(&self, left: Vec<PathBuf>, stop: &CancellationToken) -> bool {
         if left.is_empty() {
             return true;
         }
         let stop = stop.clone();
-        let cleared = tokio::task::spawn_blocking(move || end_all(left, &stop)).await;
+        let cleared = tokio::task::spawn_blocking(move || reap_all(left, &stop)).await;
         cleared.unwrap_or_else(|error| {
             tracing::error!(%error, "what earlier runs left could not be cleared away");
             false
@@ -57,19 +57,19 @@ impl Runs {
     }
 
     /// Ends the process that still performs an action, and returns whether it is gone.
-    pub(crate) async fn clear_action(
+    pub(crate) async fn reap_action(
         &self,
         task: TaskId,
         key: &str,
         stop: &CancellationToken,
     ) -> bool {
-        let lock = action_lock(&self.folder, task, key);
+        let lock = action_lock_path(&self.folder, task, key);
         let left = if lock.exists() { vec![lock] } else { Vec::new() };
-        self.end(left, stop).await
+        self.reap_locks(left, stop).await
     }
 
     /// Returns the lock files that earlier runs of a task left.
-    fn left_by(&self, task: TaskId) -> Vec<PathBuf> {
+    fn find_task_locks(&self, task: TaskId) -> Vec<PathBuf> {
         let prefix = format!("{task}-");
         let of_task = |path: &PathBuf| {
             let is_lock = path.extension().is_some_and(|end| end == "lock");
@@ -82,10 +82,10 @@ impl Runs {
 }
 
 /// Reaps the processes behind the locks. Returns `false` only if cancelled before all are gone.
-fn end_all(locks: Vec<PathBuf>, stop: &CancellationToken) -> bool {
+fn reap_all(locks: Vec<PathBuf>, stop: &CancellationToken) -> bool {
     for path in locks {
         loop {
-            match reap(&path, REAP_PATIENCE) {
+            match reap_run(&path, REAP_PATIENCE) {
                 Ok(_held) => break,
                 Err(_) if stop.is_cancelled() => return false,
                 Err(fault) => {

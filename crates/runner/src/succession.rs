@@ -5,30 +5,30 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
-use unstuck_core::engine::{Command, EffectId, Progress, Recorded};
+use unstuck_core::engine::{Command, EffectId, ProgressReport, RecordedEvent};
 use unstuck_core::plan::MutationSpec;
-use unstuck_store::Conversation;
+use unstuck_store::StoredConversation;
 
-use crate::decider::{Decider, Look, Looked, Undecided};
-use crate::ledger::{Action, Settled};
+use crate::decider::{DecideError, Decider, StateQuery, StateQueryResult};
+use crate::ledger::{ActionResult, LedgerAction};
 
 /// The current decider. A request that a holder left undecided when it ended is sent to the next
 /// one; a decision that the holder recorded without a reply is recognized by its effect or key.
 #[derive(Clone, Default)]
-pub struct Succession(watch::Sender<Line>);
+pub struct DeciderSuccession(watch::Sender<CurrentDecider>);
 
 #[derive(Clone, Default)]
-struct Line {
+struct CurrentDecider {
     /// The current decider, once there is one.
     decider: Option<Arc<dyn Decider>>,
     /// Set when no further decider follows.
     is_last: bool,
 }
 
-impl Succession {
+impl DeciderSuccession {
     /// Makes `next` the current decider.
-    pub fn succeed(&self, next: Arc<dyn Decider>) {
-        self.0.send_replace(Line { decider: Some(next), is_last: false });
+    pub fn set_decider(&self, next: Arc<dyn Decider>) {
+        self.0.send_replace(CurrentDecider { decider: Some(next), is_last: false });
     }
 
     /// Makes the current decider the last one: requests it leaves undecided fail.
@@ -36,21 +36,21 @@ impl Succession {
         self.0.send_modify(|line| line.is_last = true);
     }
 
-    async fn ask<T, A>(&self, ask: impl Fn(Arc<dyn Decider>) -> A) -> Result<T, Undecided>
+    async fn ask_decider<T, A>(&self, ask: impl Fn(Arc<dyn Decider>) -> A) -> Result<T, DecideError>
     where
-        A: Future<Output = Result<T, Undecided>>,
+        A: Future<Output = Result<T, DecideError>>,
     {
         let mut deciders = self.0.subscribe();
         loop {
-            let Line { decider, is_last } = deciders.borrow_and_update().clone();
+            let CurrentDecider { decider, is_last } = deciders.borrow_and_update().clone();
             if let Some(decider) = decider {
                 match ask(decider).await {
-                    Err(Undecided::Ended) => {}
+                    Err(DecideError::Ended) => {}
                     answer => return answer,
                 }
             }
             if is_last {
-                return Err(Undecided::Ended);
+                return Err(DecideError::Ended);
             }
             // Cannot fail: this struct owns the sender.
             let _ = deciders.changed().await;
@@ -59,46 +59,49 @@ impl Succession {
 }
 
 #[async_trait]
-impl Decider for Succession {
-    async fn command(&self, command: Command) -> Result<Vec<Arc<Recorded>>, Undecided> {
-        self.ask(|decider| {
+impl Decider for DeciderSuccession {
+    async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
+        self.ask_decider(|decider| {
             let command = command.clone();
-            async move { decider.command(command).await }
+            async move { decider.submit_command(command).await }
         })
         .await
     }
 
-    async fn checkpoint(
+    async fn record_checkpoint(
         &self,
         effect: EffectId,
-        report: Progress,
-        conversation: Conversation,
-    ) -> Result<Vec<Arc<Recorded>>, Undecided> {
-        self.ask(|decider| {
+        report: ProgressReport,
+        conversation: StoredConversation,
+    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
+        self.ask_decider(|decider| {
             let conversation = conversation.clone();
-            async move { decider.checkpoint(effect, report, conversation).await }
+            async move { decider.record_checkpoint(effect, report, conversation).await }
         })
         .await
     }
 
-    async fn look(&self, look: Look) -> Result<Looked, Undecided> {
-        self.ask(|decider| {
+    async fn query_state(&self, look: StateQuery) -> Result<StateQueryResult, DecideError> {
+        self.ask_decider(|decider| {
             let look = look.clone();
-            async move { decider.look(look).await }
+            async move { decider.query_state(look).await }
         })
         .await
     }
 
-    async fn mutate(
+    async fn perform_action(
         &self,
         effect: EffectId,
         spec: MutationSpec,
-        action: Arc<dyn Action>,
-    ) -> Result<Settled, Undecided> {
-        self.ask(|decider| {
+        action: Arc<dyn LedgerAction>,
+    ) -> Result<ActionResult, DecideError> {
+        self.ask_decider(|decider| {
             let spec = spec.clone();
             let action = Arc::clone(&action);
-            async move { decider.mutate(effect, spec, action).await }
+            async move { decider.perform_action(effect, spec, action).await }
         })
         .await
     }

@@ -9,19 +9,19 @@ use crate::clock::Clock;
 
 /// A wait for the next point in time, recreated only when that changes.
 #[derive(Default)]
-pub(crate) struct Timer {
-    armed: Option<(Time, Wait)>,
+pub(crate) struct WakeTimer {
+    armed: Option<(Time, TimerFuture)>,
 }
 
-type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+type TimerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-impl Timer {
+impl WakeTimer {
     /// Waits until `at`, or for ever without one. Cancel safe.
-    pub(crate) async fn until(&mut self, clock: &Arc<dyn Clock>, at: Option<Time>) {
+    pub(crate) async fn wait_until(&mut self, clock: &Arc<dyn Clock>, at: Option<Time>) {
         let Some(at) = at else { return std::future::pending().await };
         if self.armed.as_ref().is_none_or(|(armed, _)| *armed != at) {
             let clock = Arc::clone(clock);
-            let wait: Wait = Box::pin(async move { clock.until(at).await });
+            let wait: TimerFuture = Box::pin(async move { clock.wait_until(at).await });
             self.armed = Some((at, wait));
         }
         if let Some((_, wait)) = &mut self.armed {

@@ -10,56 +10,56 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::{BuildId, TaskId};
-use unstuck_world::process::Turn;
+use unstuck_world::process::FileLock;
 
 /// The turns at the tasks and builds of a project: lock files next to those of its runs.
 #[derive(Clone, Debug)]
-pub struct Turns {
+pub struct TaskLocks {
     folder: PathBuf,
 }
 
-impl Turns {
+impl TaskLocks {
     /// Creates the turns in `folder`.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
     /// Takes the turn at a task; `None` if another process has it.
-    pub fn try_take(&self, task: TaskId) -> io::Result<Option<Turn>> {
-        Turn::try_take(&self.path(task))
+    pub fn try_lock_task(&self, task: TaskId) -> io::Result<Option<FileLock>> {
+        FileLock::try_acquire(&self.lock_path(task))
     }
 
     /// Takes the turn at a task, and waits while another process has it.
-    pub async fn take(&self, task: TaskId) -> io::Result<Turn> {
-        Turn::take(&self.path(task)).await
+    pub async fn lock_task(&self, task: TaskId) -> io::Result<FileLock> {
+        FileLock::acquire(&self.lock_path(task)).await
     }
 
     /// Takes the turn at a build; `None` if another process has it.
-    pub fn try_take_build(&self, build: BuildId) -> io::Result<Option<Turn>> {
-        Turn::try_take(&self.path(build))
+    pub fn try_lock_build(&self, build: BuildId) -> io::Result<Option<FileLock>> {
+        FileLock::try_acquire(&self.lock_path(build))
     }
 
     /// Takes the turn at a build, and waits while another process has it.
-    pub async fn take_build(&self, build: BuildId) -> io::Result<Turn> {
-        Turn::take(&self.path(build)).await
+    pub async fn lock_build(&self, build: BuildId) -> io::Result<FileLock> {
+        FileLock::acquire(&self.lock_path(build)).await
     }
 
     /// Returns whether a living process has the turn at a task. A lock that cannot be checked
     /// counts as free.
-    pub fn is_taken(&self, task: TaskId) -> bool {
-        is_locked(&self.path(task))
+    pub fn is_task_locked(&self, task: TaskId) -> bool {
+        is_locked(&self.lock_path(task))
     }
 
     /// Returns whether a living process has the turn at a build.
-    pub fn is_build_taken(&self, build: BuildId) -> bool {
-        is_locked(&self.path(build))
+    pub fn is_build_locked(&self, build: BuildId) -> bool {
+        is_locked(&self.lock_path(build))
     }
 
-    fn path(&self, of: impl Display) -> PathBuf {
+    fn lock_path(&self, of: impl Display) -> PathBuf {
         self.folder.join(format!("{of}.turn"))
     }
 }
 
 fn is_locked(path: &Path) -> bool {
-    path.exists() && matches!(Turn::try_take(path), Ok(None))
+    path.exists() && matches!(FileLock::try_acquire(path), Ok(None))
 }

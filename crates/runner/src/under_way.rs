@@ -8,114 +8,118 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Effect, EffectId};
 
-use crate::lock::lock;
-use crate::work::broke_down;
-use crate::world::Report;
+use crate::lock::lock_unpoisoned;
+use crate::work::panic_result;
+use crate::world::EffectResult;
 
 /// Effects that run or have ended in this process. They outlive the loop that asked for them: when
 /// the holder ends before a result is on disk, the next one asks for the same effect again and gets
 /// the same result. Dropping this aborts running effects.
 #[derive(Debug, Default)]
-pub(crate) struct UnderWay(Mutex<BTreeMap<EffectId, Running>>);
+pub(crate) struct RunningEffects(Mutex<BTreeMap<EffectId, RunningEffect>>);
 
 #[derive(Clone, Debug)]
-struct Running {
+struct RunningEffect {
     effect: Effect,
     stop: CancellationToken,
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<EffectProgress>,
     task: AbortHandle,
 }
 
 /// The progress of an effect.
 #[derive(Clone, Debug)]
-enum Progress {
+enum EffectProgress {
     UnderWay,
     /// Ended, without a report if it was stopped.
-    Over(Option<Report>),
+    Over(Option<EffectResult>),
 }
 
-impl UnderWay {
+impl RunningEffects {
     /// Performs an effect to its end, or joins it if it is running or has ended already.
-    pub(crate) async fn perform<W>(
+    pub(crate) async fn perform_or_join<W>(
         &self,
         effect: &Effect,
         stop: &CancellationToken,
         work: impl FnOnce(CancellationToken) -> W,
-    ) -> Option<Report>
+    ) -> Option<EffectResult>
     where
-        W: Future<Output = Option<Report>> + Send + 'static,
+        W: Future<Output = Option<EffectResult>> + Send + 'static,
     {
-        let mut running = self.begin(effect, work);
+        let mut running = self.start_or_get(effect, work);
         tokio::select! {
-            report = running.over() => return report,
+            report = running.wait_for_end() => return report,
             () = stop.cancelled() => {}
         }
         running.stop.cancel();
-        let report = running.over().await;
-        lock(&self.0).remove(&effect.id);
+        let report = running.wait_for_end().await;
+        lock_unpoisoned(&self.0).remove(&effect.id);
         report
     }
 
     /// Returns all effects that run or have ended here.
-    pub(crate) fn effects(&self) -> Vec<EffectId> {
-        lock(&self.0).keys().copied().collect()
+    pub(crate) fn effect_ids(&self) -> Vec<EffectId> {
+        lock_unpoisoned(&self.0).keys().copied().collect()
     }
 
     /// Stops all running effects, and returns when they are gone.
-    pub(crate) async fn end(&self) {
-        let running: Vec<Running> = lock(&self.0).values().cloned().collect();
+    pub(crate) async fn stop_all(&self) {
+        let running: Vec<RunningEffect> = lock_unpoisoned(&self.0).values().cloned().collect();
         for mut running in running {
             running.stop.cancel();
             // Returns as well if the runtime is shutting down and the task is dropped without a
             // report.
-            running.over().await;
+            running.wait_for_end().await;
         }
     }
 
-    fn begin<W>(&self, effect: &Effect, work: impl FnOnce(CancellationToken) -> W) -> Running
+    fn start_or_get<W>(
+        &self,
+        effect: &Effect,
+        work: impl FnOnce(CancellationToken) -> W,
+    ) -> RunningEffect
     where
-        W: Future<Output = Option<Report>> + Send + 'static,
+        W: Future<Output = Option<EffectResult>> + Send + 'static,
     {
-        let mut all = lock(&self.0);
+        let mut all = lock_unpoisoned(&self.0);
         if let Some(running) = all.get(&effect.id) {
             return running.clone();
         }
         // The next effect of a task comes only when the results of all its earlier ones are on
         // disk.
         all.retain(|_, earlier| earlier.effect.task != effect.task || earlier.is_under_way());
-        let (say, progress) = watch::channel(Progress::UnderWay);
+        let (say, progress) = watch::channel(EffectProgress::UnderWay);
         let stop = CancellationToken::new();
         let work = work(stop.clone());
         let task = tokio::spawn(async move {
-            say.send_replace(Progress::Over(work.await));
+            say.send_replace(EffectProgress::Over(work.await));
         });
         let task = task.abort_handle();
-        let running = Running { effect: effect.clone(), stop, progress, task };
+        let running = RunningEffect { effect: effect.clone(), stop, progress, task };
         all.insert(effect.id, running.clone());
         running
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RunningEffects {
     fn drop(&mut self) {
-        for running in lock(&self.0).values() {
+        for running in lock_unpoisoned(&self.0).values() {
             running.task.abort();
         }
     }
 }
 
-impl Running {
+impl RunningEffect {
     fn is_under_way(&self) -> bool {
-        matches!(*self.progress.borrow(), Progress::UnderWay)
+        matches!(*self.progress.borrow(), EffectProgress::UnderWay)
     }
 
-    async fn over(&mut self) -> Option<Report> {
-        let over = |progress: &Progress| matches!(progress, Progress::Over(_));
+    async fn wait_for_end(&mut self) -> Option<EffectResult> {
+        let over = |progress: &EffectProgress| matches!(progress, EffectProgress::Over(_));
         match self.progress.wait_for(over).await.as_deref() {
-            Ok(Progress::Over(report)) => report.clone(),
-            Ok(Progress::UnderWay) => None,
+            Ok(EffectProgress::Over(report)) => report.clone(),
+            Ok(EffectProgress::UnderWay) => None,
             // The task ended without a report: it panicked or was aborted.
-            Err(_) => Some(broke_down(&self.effect)),
+            Err(_) => Some(panic_result(&self.effect)),
         }
     }
 }

@@ -6,30 +6,30 @@ use std::sync::Arc;
 
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
+use unstuck_core::engine::{Effect, EffectId, EffectKind, EffectOutcome, TaskId};
 use unstuck_core::fault::{Fault, Internal};
 
-use crate::world::{Order, Report, Scope, World};
+use crate::world::{EffectRequest, EffectResult, PerformScope, Performer};
 
 /// A step that follows from a durable decision.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum DecisionStep {
     /// Performs the order.
-    Perform(Box<Order>),
+    Perform(Box<EffectRequest>),
     /// Stops the effect, because its result is no longer wanted.
     Stop(EffectId),
 }
 
 /// A worker that performs the effects of a scope.
-struct Attachment {
+struct PerformerAttachment {
     number: u64,
-    scope: Scope,
-    world: Arc<dyn World>,
+    scope: PerformScope,
+    world: Arc<dyn Performer>,
 }
 
 /// An effect that is being performed.
-struct Running {
-    order: Order,
+struct AssignedEffect {
+    order: EffectRequest,
     by: u64,
     task: AbortHandle,
     stop: CancellationToken,
@@ -37,14 +37,14 @@ struct Running {
 
 /// All outstanding effects that this loop has released.
 pub(crate) struct WorkList {
-    attached: Vec<Attachment>,
+    attached: Vec<PerformerAttachment>,
     attachments_made: u64,
-    running: BTreeMap<EffectId, Running>,
-    set: JoinSet<(EffectId, Option<Report>)>,
+    running: BTreeMap<EffectId, AssignedEffect>,
+    set: JoinSet<(EffectId, Option<EffectResult>)>,
     /// Orders that wait because the maximum number is running.
-    queue: VecDeque<Order>,
+    queue: VecDeque<EffectRequest>,
     /// Orders that no attached worker covers.
-    waiting: Vec<Order>,
+    waiting: Vec<EffectRequest>,
     at_once_max: usize,
     /// Set when no further effect may start.
     closing: bool,
@@ -64,57 +64,64 @@ impl WorkList {
         }
     }
 
-    pub(crate) fn attach(&mut self, scope: Scope, world: Arc<dyn World>) -> u64 {
+    pub(crate) fn attach_performer(
+        &mut self,
+        scope: PerformScope,
+        world: Arc<dyn Performer>,
+    ) -> u64 {
         self.attachments_made += 1;
         let number = self.attachments_made;
-        self.attached.push(Attachment { number, scope, world });
+        self.attached.push(PerformerAttachment { number, scope, world });
         for order in std::mem::take(&mut self.waiting) {
-            self.perform(order);
+            self.perform_effect(order);
         }
         number
     }
 
     /// Returns whether a worker has this scope for itself.
-    pub(crate) fn is_taken(&self, scope: &Scope) -> bool {
-        self.attached.iter().any(|attached| attached.scope.takes(scope))
+    pub(crate) fn is_scope_taken(&self, scope: &PerformScope) -> bool {
+        self.attached.iter().any(|attached| attached.scope.conflicts_with(scope))
     }
 
     /// Returns the attachments that cover more than one task.
-    pub(crate) fn broad(&self) -> Vec<(u64, Scope)> {
+    pub(crate) fn broad_attachments(&self) -> Vec<(u64, PerformScope)> {
         let broad = self.attached.iter().filter(|attached| attached.scope.is_broad());
         broad.map(|attached| (attached.number, attached.scope.clone())).collect()
     }
 
     /// Returns whether the attachment is for a build.
-    pub(crate) fn performs_a_build(&self, attachment: u64) -> bool {
+    pub(crate) fn is_build_attachment(&self, attachment: u64) -> bool {
         let mut attached = self.attached.iter().filter(|attached| attached.number == attachment);
-        attached.any(|attached| matches!(attached.scope, Scope::Build(_)))
+        attached.any(|attached| matches!(attached.scope, PerformScope::Build(_)))
     }
 
     /// Removes an attachment, and returns the tasks it was performing.
-    pub(crate) fn detach(&mut self, attachment: u64) -> BTreeSet<TaskId> {
+    pub(crate) fn detach_performer(&mut self, attachment: u64) -> BTreeSet<TaskId> {
         self.attached.retain(|attached| attached.number != attachment);
         let gone: Vec<EffectId> =
             self.running.iter().filter(|(_, r)| r.by == attachment).map(|(id, _)| *id).collect();
-        gone.into_iter().filter_map(|effect| self.end(effect)).map(|o| o.effect.task).collect()
+        gone.into_iter()
+            .filter_map(|effect| self.remove_running(effect))
+            .map(|o| o.effect.task)
+            .collect()
     }
 
-    pub(crate) fn world(&self, number: u64) -> Option<&Arc<dyn World>> {
+    pub(crate) fn find_performer(&self, number: u64) -> Option<&Arc<dyn Performer>> {
         self.attached.iter().find(|attached| attached.number == number).map(|a| &a.world)
     }
 
-    pub(crate) fn perform(&mut self, order: Order) {
-        if self.performer(&order).is_none() {
+    pub(crate) fn perform_effect(&mut self, order: EffectRequest) {
+        if self.find_attachment(&order).is_none() {
             self.waiting.push(order);
         } else if self.closing || self.running.len() >= self.at_once_max {
             self.queue.push_back(order);
         } else {
-            self.start(order);
+            self.start_effect(order);
         }
     }
 
     /// Stops an effect whose result is no longer wanted.
-    pub(crate) fn stop(&mut self, effect: EffectId) {
+    pub(crate) fn stop_effect(&mut self, effect: EffectId) {
         self.queue.retain(|order| order.effect.id != effect);
         self.waiting.retain(|order| order.effect.id != effect);
         if let Some(running) = self.running.get(&effect) {
@@ -138,26 +145,26 @@ impl WorkList {
     }
 
     /// Returns whether an effect is running or waiting.
-    pub(crate) fn knows(&self, effect: EffectId) -> bool {
+    pub(crate) fn contains_effect(&self, effect: EffectId) -> bool {
         self.running.contains_key(&effect)
             || self.queue.iter().chain(&self.waiting).any(|order| order.effect.id == effect)
     }
 
     /// Waits for the next effect that ends, and returns its result. Cancel safe.
-    pub(crate) async fn ended(&mut self) -> Option<(EffectId, Option<Report>)> {
+    pub(crate) async fn next_ended(&mut self) -> Option<(EffectId, Option<EffectResult>)> {
         let ended = self.set.join_next().await?;
         let (effect, report) = match ended {
             Ok(ended) => ended,
             Err(panic) => {
                 let broken =
                     self.running.values().find(|running| running.task.id() == panic.id())?;
-                (broken.order.effect.id, Some(broke_down(&broken.order.effect)))
+                (broken.order.effect.id, Some(panic_result(&broken.order.effect)))
             }
         };
         // A report of a worker that was detached meanwhile is ignored.
         self.running.remove(&effect)?;
         if let Some(order) = (!self.closing).then(|| self.queue.pop_front()).flatten() {
-            self.perform(order);
+            self.perform_effect(order);
         }
         Some((effect, report))
     }
@@ -166,7 +173,7 @@ impl WorkList {
     /// other processes continue there: these processes take them along to the next holder.
     pub(crate) fn close(&mut self) {
         self.closing = true;
-        let theirs = |attached: &&Attachment| attached.world.outlives_the_loop();
+        let theirs = |attached: &&PerformerAttachment| attached.world.outlives_the_loop();
         let theirs: BTreeSet<u64> = self.attached.iter().filter(theirs).map(|a| a.number).collect();
         for (_, running) in self.running.extract_if(.., |_, running| theirs.contains(&running.by)) {
             running.task.abort();
@@ -178,24 +185,24 @@ impl WorkList {
         }
     }
 
-    fn performer(&self, order: &Order) -> Option<&Attachment> {
-        let covering = self.attached.iter().filter(|attached| attached.scope.covers(order));
-        covering.min_by_key(|attached| attached.scope.breadth())
+    fn find_attachment(&self, order: &EffectRequest) -> Option<&PerformerAttachment> {
+        let covering = self.attached.iter().filter(|attached| attached.scope.covers_request(order));
+        covering.min_by_key(|attached| attached.scope.breadth_rank())
     }
 
-    fn start(&mut self, order: Order) {
-        let Some(attached) = self.performer(&order) else { return };
+    fn start_effect(&mut self, order: EffectRequest) {
+        let Some(attached) = self.find_attachment(&order) else { return };
         let by = attached.number;
         let world = Arc::clone(&attached.world);
         let stop = CancellationToken::new();
         let given = order.clone();
         let told = stop.clone();
         let id = order.effect.id;
-        let task = self.set.spawn(async move { (id, world.perform(given, told).await) });
-        self.running.insert(id, Running { order, by, task, stop });
+        let task = self.set.spawn(async move { (id, world.perform_effect(given, told).await) });
+        self.running.insert(id, AssignedEffect { order, by, task, stop });
     }
 
-    fn end(&mut self, effect: EffectId) -> Option<Order> {
+    fn remove_running(&mut self, effect: EffectId) -> Option<EffectRequest> {
         let running = self.running.remove(&effect)?;
         running.stop.cancel();
         Some(running.order)
@@ -204,26 +211,28 @@ impl WorkList {
 
 /// Returns whether an effect can be stopped halfway: an agent or a script starts again, all others
 /// are short.
-const fn can_be_interrupted(work: Work) -> bool {
+const fn can_be_interrupted(work: EffectKind) -> bool {
     match work {
-        Work::Attempt { .. } | Work::Repair { .. } | Work::Execute { .. } => true,
-        Work::Check
-        | Work::Commit
-        | Work::Perform { .. }
-        | Work::Probe { .. }
-        | Work::Emit
-        | Work::TakeBack
-        | Work::Stop { .. } => false,
+        EffectKind::Attempt { .. } | EffectKind::Repair { .. } | EffectKind::Execute { .. } => true,
+        EffectKind::Check
+        | EffectKind::Commit
+        | EffectKind::Perform { .. }
+        | EffectKind::Probe { .. }
+        | EffectKind::Emit
+        | EffectKind::TakeBack
+        | EffectKind::Stop { .. } => false,
     }
 }
 
 /// Returns the report of an effect whose worker panicked. For an action the outcome is then
 /// unknown.
-pub(crate) fn broke_down(effect: &Effect) -> Report {
+pub(crate) fn panic_result(effect: &Effect) -> EffectResult {
     let context = Internal { component: "world".to_owned() };
     let fault = Arc::new(Fault::internal_error("runner", "an effect broke down", context));
     match effect.what {
-        Work::Perform { .. } | Work::Probe { .. } => Outcome::Unknown { fault }.into(),
-        _ => Outcome::Failed { fault, approach: None }.into(),
+        EffectKind::Perform { .. } | EffectKind::Probe { .. } => {
+            EffectOutcome::Unknown { fault }.into()
+        }
+        _ => EffectOutcome::Failed { fault, approach: None }.into(),
     }
 }

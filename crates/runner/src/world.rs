@@ -6,7 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{BuildId, Effect, EffectId, Mutation, Outcome, TaskId, Work};
+use unstuck_core::engine::{
+    BuildId, Effect, EffectId, EffectKind, EffectOutcome, Mutation, TaskId,
+};
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::{ProbeCommand, TaskSpec};
 use unstuck_core::policy::Amount;
@@ -14,13 +16,17 @@ use unstuck_core::policy::Amount;
 /// A worker that performs effects. An effect is performed at most once per id; work that is
 /// repeated after a crash goes through the ledger or is harmless.
 #[async_trait]
-pub trait World: Send + Sync {
+pub trait Performer: Send + Sync {
     /// Performs an effect to its end. When `stop` is cancelled, ends the started work and returns
     /// `None`, unless the effect had ended by itself before.
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report>;
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult>;
 
     /// Returns the effects that are in progress already, on behalf of an earlier holder.
-    fn performing(&self) -> Vec<EffectId> {
+    fn running_effects(&self) -> Vec<EffectId> {
         Vec::new()
     }
 
@@ -32,12 +38,12 @@ pub trait World: Send + Sync {
 
     /// Ends all processes that an earlier process may have left running for these tasks, and
     /// returns when they are gone. The tasks are not looked up or started before.
-    async fn clear(&self, tasks: &[TaskId]);
+    async fn reap_leftovers(&self, tasks: &[TaskId]);
 }
 
 /// An effect with all it takes to perform it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct EffectRequest {
     /// The project's name.
     pub project: Arc<str>,
     /// The effect to perform.
@@ -74,19 +80,19 @@ pub struct Order {
     pub broke: Option<Arc<Fault>>,
 }
 
-impl Order {
+impl EffectRequest {
     /// Returns the command that looks the action up, if the effect is a probe and has one.
-    pub fn look_up(&self) -> Option<&ProbeCommand> {
-        let Work::Probe { .. } = self.effect.what else { return None };
+    pub fn probe_command(&self) -> Option<&ProbeCommand> {
+        let EffectKind::Probe { .. } = self.effect.what else { return None };
         self.mutation.as_ref()?.spec.look_up.as_ref()
     }
 }
 
 /// The result of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+pub struct EffectResult {
     /// The outcome to settle the effect with.
-    pub outcome: Outcome,
+    pub outcome: EffectOutcome,
     /// The cost of the effect.
     #[serde(default)]
     pub spent: Amount,
@@ -95,7 +101,7 @@ pub struct Report {
 /// The set of effects that a worker performs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum PerformScope {
     /// All effects that no narrower scope covers.
     Project,
     /// The effects of one build.
@@ -114,9 +120,9 @@ pub enum Scope {
     },
 }
 
-impl Scope {
+impl PerformScope {
     /// Returns whether an order belongs to the scope.
-    pub fn covers(&self, order: &Order) -> bool {
+    pub fn covers_request(&self, order: &EffectRequest) -> bool {
         match self {
             Self::Project => true,
             Self::Build(build) => order.build == *build,
@@ -125,7 +131,7 @@ impl Scope {
             Self::Action { task, key } => {
                 order.effect.task == *task
                     && order.mutation.as_ref().is_some_and(|mutation| mutation.spec.key == **key)
-                    && order.look_up().is_none()
+                    && order.probe_command().is_none()
             }
         }
     }
@@ -136,7 +142,7 @@ impl Scope {
     }
 
     /// Returns whether no other worker may have `other` next to this scope.
-    pub(crate) fn takes(&self, other: &Self) -> bool {
+    pub(crate) fn conflicts_with(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Project, _) => false,
             (Self::Tasks(mine), Self::Tasks(theirs)) => !mine.is_disjoint(theirs),
@@ -146,7 +152,7 @@ impl Scope {
     }
 
     /// Returns the rank of the scope: where two cover the same order, the lower one performs it.
-    pub(crate) const fn breadth(&self) -> u8 {
+    pub(crate) const fn breadth_rank(&self) -> u8 {
         match self {
             Self::Action { .. } => 0,
             Self::Task(_) => 1,
@@ -157,8 +163,8 @@ impl Scope {
     }
 }
 
-impl From<Outcome> for Report {
-    fn from(outcome: Outcome) -> Self {
+impl From<EffectOutcome> for EffectResult {
+    fn from(outcome: EffectOutcome) -> Self {
         Self { outcome, spent: Amount::ZERO }
     }
 }

@@ -6,68 +6,82 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unstuck_core::engine::{BuildId, Command, Order, Recorded, TaskId};
+use unstuck_core::engine::{BuildId, Command, CommandIssuer, RecordedEvent, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
-use unstuck_runner::notify::Tested;
-use unstuck_runner::{Look, Looked, Undecided};
+use unstuck_runner::notify::ChannelTestResult;
+use unstuck_runner::{DecideError, StateQuery, StateQueryResult};
 use unstuck_store::tables::TaskRow;
 
 /// The access to the holder of a project: this process, or another one.
 #[async_trait]
-pub trait Desk: fmt::Debug + Send + Sync {
+pub trait ProjectHost: fmt::Debug + Send + Sync {
     /// Submits a command, and waits until the decision is on disk.
-    async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused>;
+    async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<RecordedEvent>, ProjectHostError>;
 
     /// Starts a build of the given work, and makes sure that it is carried out. If the same request
     /// has started a build before, returns that one.
-    async fn start(&self, work: Wanted, order: Order) -> Result<BuildId, Refused>;
+    async fn start_build(
+        &self,
+        work: BuildStartRequest,
+        order: CommandIssuer,
+    ) -> Result<BuildId, ProjectHostError>;
 
     /// Submits the start of a build. A repeated order returns the build that it started before.
-    async fn begin(&self, start: Command, order: Order) -> Result<BuildId, Refused> {
-        let events = self.command(order.clone().wants(start)).await?;
-        if let Some(build) = events.iter().find_map(|recorded| recorded.event.starts()) {
+    async fn submit_build_start(
+        &self,
+        start: Command,
+        order: CommandIssuer,
+    ) -> Result<BuildId, ProjectHostError> {
+        let events = self.submit_command(order.clone().wrap_command(start)).await?;
+        if let Some(build) = events.iter().find_map(|recorded| recorded.event.started_build()) {
             return Ok(build);
         }
-        self.begun(&order).await?.ok_or(Refused::ChangingHands)
+        self.find_started_build(&order).await?.ok_or(ProjectHostError::ChangingHands)
     }
 
     /// Returns the build that this very order started before.
-    async fn begun(&self, order: &Order) -> Result<Option<BuildId>, Refused> {
+    async fn find_started_build(
+        &self,
+        order: &CommandIssuer,
+    ) -> Result<Option<BuildId>, ProjectHostError> {
         let Some(request) = &order.request else { return Ok(None) };
-        match self.look(Look::Taken { request: request.clone() }).await? {
-            Looked::Build(build) => Ok(build),
+        match self.look_up(StateQuery::Taken { request: request.clone() }).await? {
+            StateQueryResult::Build(build) => Ok(build),
             _ => Ok(None),
         }
     }
 
     /// Tells the holder that there are answers to process. Returns whether a process acts on them
     /// at once; if none does, the next holder of the project finds them.
-    async fn take_answers(&self) -> Result<bool, Refused>;
+    async fn take_answers(&self) -> Result<bool, ProjectHostError>;
 
     /// Removes secrets from a text that a person wrote.
-    fn redacted(&self, text: &str) -> Arc<str>;
+    fn redact_text(&self, text: &str) -> Arc<str>;
 
     /// Looks up data in the state of the project.
-    async fn look(&self, look: Look) -> Result<Looked, Refused>;
+    async fn look_up(&self, look: StateQuery) -> Result<StateQueryResult, ProjectHostError>;
 
     /// Returns the policy with the project's limits.
     fn policy(&self) -> Arc<Policy>;
 
     /// Returns the jobs with their standings, by name.
-    async fn jobs(&self) -> Result<Vec<JobStanding>, Refused>;
+    async fn list_jobs(&self) -> Result<Vec<JobOverview>, ProjectHostError>;
 
     /// Sends a test message through each configured channel, and returns the outcomes.
-    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused>;
+    async fn test_notifications(&self) -> Result<Vec<ChannelTestResult>, ProjectHostError>;
 
     /// Returns whether the project is carried on as it should be, besides its store.
-    async fn ready(&self) -> Result<(), NotReady>;
+    async fn check_ready(&self) -> Result<(), ReadinessError>;
 }
 
 /// The reason why a project is not carried on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotReady {
+pub enum ReadinessError {
     /// The store cannot be read or written.
     #[error("the store of a project cannot be used")]
     Store,
@@ -84,7 +98,7 @@ pub enum NotReady {
 
 /// The work that a client wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum BuildStartRequest {
     /// A goal, in a few words.
     Goal(String),
     /// Files and folders of the project that describe the work; if empty, its usual folder.
@@ -93,7 +107,7 @@ pub enum Wanted {
 
 /// A job with its standing, as people see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct JobStanding {
+pub struct JobOverview {
     /// The name of the job.
     pub name: String,
     /// The purpose of the job.
@@ -110,9 +124,9 @@ pub struct JobStanding {
     pub row: Option<TaskRow>,
 }
 
-impl JobStanding {
+impl JobOverview {
     /// Returns the id of its task in the engine.
-    pub fn task(&self) -> Option<TaskId> {
+    pub fn task_id(&self) -> Option<TaskId> {
         self.row.as_ref().map(|row| row.id)
     }
 
@@ -150,7 +164,7 @@ impl Stand {
 
 /// The reason why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum ProjectHostError {
     /// The request does not fit the current state.
     #[error("{0}")]
     NotNow(String),
@@ -179,15 +193,15 @@ pub enum Refused {
     Fault(Box<Fault>),
 }
 
-impl From<Undecided> for Refused {
-    fn from(undecided: Undecided) -> Self {
+impl From<DecideError> for ProjectHostError {
+    fn from(undecided: DecideError) -> Self {
         match undecided {
-            Undecided::Refused(said) => Self::NotNow(said),
-            Undecided::KeyReused(said) => Self::KeyReused(said),
-            Undecided::RequestReused(said) => Self::RequestReused(said),
-            Undecided::Stale => Self::NotNow("it is over already".to_owned()),
-            Undecided::Store(fault) => Self::Fault(fault),
-            Undecided::Ended => Self::ChangingHands,
+            DecideError::Refused(said) => Self::NotNow(said),
+            DecideError::KeyReused(said) => Self::KeyReused(said),
+            DecideError::RequestReused(said) => Self::RequestReused(said),
+            DecideError::Stale => Self::NotNow("it is over already".to_owned()),
+            DecideError::Store(fault) => Self::Fault(fault),
+            DecideError::Ended => Self::ChangingHands,
         }
     }
 }

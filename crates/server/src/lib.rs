@@ -17,9 +17,11 @@ mod ready;
 mod site;
 
 pub use api::Asked;
-pub use app::app;
-pub use auth::{Caller, Reach, Role};
-pub use desk::{Desk, JobStanding, NotReady, Refused, Stand, Wanted};
-pub use listen::serve;
+pub use app::build_app;
+pub use auth::{AccessRole, Caller, ProjectVisibility};
+pub use desk::{
+    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ReadinessError, Stand,
+};
+pub use listen::serve_http;
 pub use problem::Problem;
-pub use site::{Audience, Hosted, Site};
+pub use site::{ProjectRegistration, QuestionAudience, ServerState};

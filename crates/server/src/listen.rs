@@ -16,7 +16,7 @@ use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::auth::Peer;
+use crate::auth::RequestPeer;
 
 /// Maximum number of concurrent connections. Further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 4_096;
@@ -25,10 +25,14 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum time that running requests get when the server stops.
 const END_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after a connection could not be accepted, for example because descriptors ran out.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until `stop`; then ends streams, finishes running requests, and accepts no more.
-pub async fn serve(listener: TcpListener, app: Router, stop: CancellationToken) -> io::Result<()> {
+pub async fn serve_http(
+    listener: TcpListener,
+    app: Router,
+    stop: CancellationToken,
+) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -41,11 +45,11 @@ pub async fn serve(listener: TcpListener, app: Router, stop: CancellationToken) 
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be taken");
-                time::sleep(PAUSE).await;
+                time::sleep(ACCEPT_RETRY_PAUSE).await;
                 continue;
             }
         };
-        let connection = connection(stream, peer, app.clone());
+        let connection = serve_connection(stream, peer, app.clone());
         let watched = graceful.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = watched.await {
@@ -60,7 +64,7 @@ pub async fn serve(listener: TcpListener, app: Router, stop: CancellationToken) 
     Ok(())
 }
 
-fn connection(
+fn serve_connection(
     stream: TcpStream,
     peer: SocketAddr,
     app: Router,
@@ -68,7 +72,7 @@ fn connection(
     // Small frames are sent at once; without this option a connection is only slower.
     let _ = stream.set_nodelay(true);
     let with_peer = move |mut request: axum::http::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(Peer(peer.ip()));
+        request.extensions_mut().insert(RequestPeer(peer.ip()));
         request
     };
     let service = TowerToHyperService::new(app.map_request(with_peer));

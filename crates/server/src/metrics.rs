@@ -15,28 +15,29 @@ use unstuck_core::engine::GateState;
 use unstuck_core::fault::Code;
 use unstuck_core::policy::Amount;
 
-use crate::api::Shared;
-use crate::auth::{Caller, Role};
+use crate::api::SharedServerState;
+use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 /// The content type of the format.
-const FORMAT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+const METRICS_CONTENT_TYPE: HeaderValue =
+    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 /// Number of status classes, from 1xx to 5xx; the first is never sent as a final status.
-const CLASSES: usize = 5;
+const STATUS_CLASSES: usize = 5;
 
 /// Counters of the server's traffic.
 #[derive(Debug, Default)]
-pub(crate) struct Traffic {
+pub(crate) struct TrafficCounters {
     /// Number of responses by the first digit of their status.
-    responses: [AtomicU64; CLASSES],
+    responses: [AtomicU64; STATUS_CLASSES],
     /// Number of streams that were begun.
     streams: AtomicU64,
 }
 
-impl Traffic {
-    fn count(&self, response: &Response) {
-        let class = usize::from(response.status().as_u16() / 100).clamp(1, CLASSES) - 1;
+impl TrafficCounters {
+    fn count_response(&self, response: &Response) {
+        let class = usize::from(response.status().as_u16() / 100).clamp(1, STATUS_CLASSES) - 1;
         self.responses[class].fetch_add(1, Ordering::Relaxed);
         let is_stream = |value: &HeaderValue| value.as_bytes().starts_with(b"text/event-stream");
         if response.headers().get(header::CONTENT_TYPE).is_some_and(is_stream) {
@@ -46,55 +47,70 @@ impl Traffic {
 }
 
 /// Counts each response.
-pub(crate) async fn counted(State(site): State<Shared>, request: Request, next: Next) -> Response {
+pub(crate) async fn count_responses(
+    State(site): State<SharedServerState>,
+    request: Request,
+    next: Next,
+) -> Response {
     let response = next.run(request).await;
-    site.traffic.count(&response);
+    site.traffic.count_response(&response);
     response
 }
 
 /// Responds with all metrics that the caller may see.
-pub(crate) async fn show(State(site): State<Shared>, caller: Caller) -> Result<Response, Problem> {
-    caller.needs(Role::Viewer)?;
-    let mut all = Families::default();
-    all.family("unstuck_info", "gauge", "The version that runs.");
-    all.sample("unstuck_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
+pub(crate) async fn render_metrics(
+    State(site): State<SharedServerState>,
+    caller: Caller,
+) -> Result<Response, Problem> {
+    caller.require_role(AccessRole::Viewer)?;
+    let mut all = MetricsWriter::default();
+    all.write_family("unstuck_info", "gauge", "The version that runs.");
+    all.write_sample("unstuck_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
     let mut rooms = Vec::new();
-    for room in site.seen_by(&caller) {
-        rooms.push((room.name.to_string(), Numbers::read(room).await?));
+    for room in site.visible_projects(&caller) {
+        rooms.push((room.name.to_string(), ProjectMetrics::load_project(room).await?));
     }
-    for (name, kind, help, value) in Numbers::FAMILIES {
-        all.family(name, kind, help);
+    for (name, kind, help, value) in ProjectMetrics::FAMILIES {
+        all.write_family(name, kind, help);
         for (project, numbers) in &rooms {
-            all.sample(name, &[("project", project)], value(numbers));
+            all.write_sample(name, &[("project", project)], value(numbers));
         }
     }
-    all.family("unstuck_builds", "gauge", "Builds, by where they stand.");
+    all.write_family("unstuck_builds", "gauge", "Builds, by where they stand.");
     for (project, numbers) in &rooms {
         for (state, count) in &numbers.builds {
-            all.sample("unstuck_builds", &[("project", project), ("state", state)], *count);
+            all.write_sample("unstuck_builds", &[("project", project), ("state", state)], *count);
         }
     }
-    all.family("unstuck_failures_total", "counter", "Failures that were met, by their code.");
+    all.write_family("unstuck_failures_total", "counter", "Failures that were met, by their code.");
     for (project, numbers) in &rooms {
         for (code, count) in &numbers.failures {
             let labels = [("project", project.as_str()), ("code", code.as_str())];
-            all.sample("unstuck_failures_total", &labels, *count);
+            all.write_sample("unstuck_failures_total", &labels, *count);
         }
     }
-    all.family("unstuck_http_responses_total", "counter", "Responses, by class of status.");
+    all.write_family("unstuck_http_responses_total", "counter", "Responses, by class of status.");
     for (class, count) in site.traffic.responses.iter().enumerate() {
         let class = format!("{}xx", class + 1);
         let count = count.load(Ordering::Relaxed);
-        all.sample("unstuck_http_responses_total", &[("class", &class)], count);
+        all.write_sample("unstuck_http_responses_total", &[("class", &class)], count);
     }
-    all.family("unstuck_event_streams_total", "counter", "Streams of events that were begun.");
-    all.sample("unstuck_event_streams_total", &[], site.traffic.streams.load(Ordering::Relaxed));
-    Ok((StatusCode::OK, [(header::CONTENT_TYPE, FORMAT)], all.0).into_response())
+    all.write_family(
+        "unstuck_event_streams_total",
+        "counter",
+        "Streams of events that were begun.",
+    );
+    all.write_sample(
+        "unstuck_event_streams_total",
+        &[],
+        site.traffic.streams.load(Ordering::Relaxed),
+    );
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, METRICS_CONTENT_TYPE)], all.0).into_response())
 }
 
 /// The figures of one project.
 #[derive(Debug, Default)]
-struct Numbers {
+struct ProjectMetrics {
     questions: u64,
     gates: u64,
     events: u64,
@@ -104,10 +120,10 @@ struct Numbers {
 }
 
 /// A metric with one value per project: its name, type, help text, and value.
-type Family = (&'static str, &'static str, &'static str, fn(&Numbers) -> u64);
+type MetricFamily = (&'static str, &'static str, &'static str, fn(&ProjectMetrics) -> u64);
 
-impl Numbers {
-    const FAMILIES: [Family; 6] = [
+impl ProjectMetrics {
+    const FAMILIES: [MetricFamily; 6] = [
         ("unstuck_questions_open", "gauge", "Questions that wait for a person.", |of| of.questions),
         ("unstuck_gates_closed", "gauge", "Accounts that are waited for.", |of| of.gates),
         ("unstuck_events_total", "counter", "Events in the journal.", |of| of.events),
@@ -125,22 +141,22 @@ impl Numbers {
         }),
     ];
 
-    async fn read(room: &Room) -> Result<Self, Problem> {
+    async fn load_project(room: &HostedProject) -> Result<Self, Problem> {
         let store = &room.store;
         let name = &*room.name;
         let mut numbers = Self {
-            questions: store.unanswered(name).await?,
-            events: store.newest(name).await?,
+            questions: store.count_unanswered(name).await?,
+            events: store.load_newest_seq(name).await?,
             ..Self::default()
         };
-        for build in store.builds(name).await? {
+        for build in store.load_builds(name).await? {
             *numbers.builds.entry(build.state.as_str()).or_default() += 1;
-            numbers.spent = numbers.spent.plus(build.spent);
+            numbers.spent = numbers.spent.saturating_add(build.spent);
         }
-        for row in store.signatures(name).await? {
+        for row in store.load_signatures(name).await? {
             *numbers.failures.entry(row.signature.code).or_default() += row.total;
         }
-        let gates = store.gates(name).await?;
+        let gates = store.load_gates(name).await?;
         let closed = gates.iter().filter(|gate| !matches!(gate.state, GateState::Passing));
         numbers.gates = closed.count() as u64;
         Ok(numbers)
@@ -149,17 +165,19 @@ impl Numbers {
 
 /// The text of all metrics.
 #[derive(Debug, Default)]
-struct Families(String);
+struct MetricsWriter(String);
 
-impl Families {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
+impl MetricsWriter {
+    fn write_family(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string does not fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
-        let labels: Vec<String> =
-            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+    fn write_sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+        let labels: Vec<String> = labels
+            .iter()
+            .map(|(label, value)| format!("{label}=\"{}\"", escape_label(value)))
+            .collect();
         let labels =
             if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
         let _ = writeln!(self.0, "{name}{labels} {value}");
@@ -167,6 +185,6 @@ impl Families {
 }
 
 /// Escapes the value of a label.
-fn escaped(value: &str) -> String {
+fn escape_label(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use unstuck_core::fault::{Category, Code};
 use unstuck_store::StoreError;
 
-use crate::desk::Refused;
+use crate::desk::ProjectHostError;
 
 /// An error response: what went wrong, where, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -55,24 +55,24 @@ impl Problem {
 
     /// Adds the next step.
     #[must_use]
-    pub fn hint(self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
     /// Adds an error code and its category.
     #[must_use]
-    pub fn code(self, code: Code) -> Self {
+    pub fn with_code(self, code: Code) -> Self {
         Self { code: Some(code), category: Some(code.row().category), ..self }
     }
 
     /// Adds the number of seconds until a retry.
     #[must_use]
-    pub fn retry_after(self, seconds: u64) -> Self {
+    pub fn with_retry_after(self, seconds: u64) -> Self {
         Self { retry_after_seconds: Some(seconds), ..self }
     }
 
     /// Makes the problem for an object that does not exist, or that the caller may not see.
-    pub fn unknown(what: &str, name: impl std::fmt::Display) -> Self {
+    pub fn not_found(what: &str, name: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::NOT_FOUND, format!("there is no {what} {name}"))
     }
 
@@ -87,9 +87,9 @@ impl Problem {
     }
 
     /// Returns the explanation and the next step as sentences for a person.
-    pub fn sentences(&self) -> String {
-        let hint = self.hint.as_deref().map(|hint| format!(" {}", sentence(hint)));
-        format!("{}{}", sentence(&self.detail), hint.unwrap_or_default())
+    pub fn to_sentences(&self) -> String {
+        let hint = self.hint.as_deref().map(|hint| format!(" {}", to_sentence(hint)));
+        format!("{}{}", to_sentence(&self.detail), hint.unwrap_or_default())
     }
 
     /// Returns the next step, if there is one.
@@ -99,7 +99,7 @@ impl Problem {
 }
 
 /// Formats a text as a sentence: with a capital letter at the beginning and a full stop at the end.
-pub(crate) fn sentence(text: &str) -> String {
+pub(crate) fn to_sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
@@ -111,27 +111,27 @@ impl From<StoreError> for Problem {
         tracing::warn!(%error, "the store failed");
         let detail = "what is remembered could not be read or written just now";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-            .hint("try again in a moment; `unstuck doctor` says what is wrong with the store")
-            .code(Code::InternalStore)
-            .retry_after(5)
+            .with_hint("try again in a moment; `unstuck doctor` says what is wrong with the store")
+            .with_code(Code::InternalStore)
+            .with_retry_after(5)
     }
 }
 
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
+impl From<ProjectHostError> for Problem {
+    fn from(refused: ProjectHostError) -> Self {
         match refused {
-            Refused::NotNow(said) => Self::new(StatusCode::CONFLICT, said),
-            Refused::KeyReused(said) => Self::new(StatusCode::CONFLICT, said)
-                .hint("the same action has the same arguments; give another action another key"),
-            Refused::RequestReused(said) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, said)
-                .hint("make a new `Idempotency-Key` for each thing you tell, and send it again only with the same words"),
-            Refused::Unknown { what, name } => Self::unknown(what, name),
-            Refused::Malformed(said) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, said),
-            Refused::ChangingHands => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, refused.to_string()).retry_after(1)
+            ProjectHostError::NotNow(said) => Self::new(StatusCode::CONFLICT, said),
+            ProjectHostError::KeyReused(said) => Self::new(StatusCode::CONFLICT, said)
+                .with_hint("the same action has the same arguments; give another action another key"),
+            ProjectHostError::RequestReused(said) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, said)
+                .with_hint("make a new `Idempotency-Key` for each thing you tell, and send it again only with the same words"),
+            ProjectHostError::Unknown { what, name } => Self::not_found(what, name),
+            ProjectHostError::Malformed(said) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, said),
+            ProjectHostError::ChangingHands => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, refused.to_string()).with_retry_after(1)
             }
-            Refused::Fault(fault) => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, fault.to_string()).code(fault.code())
+            ProjectHostError::Fault(fault) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, fault.to_string()).with_code(fault.code())
             }
         }
     }

@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
-use unstuck_core::engine::{Command, Progress, Recorded, Rng, State, decide};
+use unstuck_core::engine::{Command, ProgressReport, RecordedEvent, Rng, State, decide};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Time;
-use unstuck_store::{Batch, Claim, Holder, SqliteStore, Store, snapshot};
+use unstuck_store::{Batch, Claim, Holder, SqliteStore, Store, serialize_snapshot};
 
 const PROJECT: &str = "bench";
 /// Writers, and how many batches they write.
@@ -131,17 +131,17 @@ impl Story {
         (story, batch)
     }
 
-    fn decided(&mut self, command: Command) -> Vec<Recorded> {
+    fn decided(&mut self, command: Command) -> Vec<RecordedEvent> {
         self.now += 1_000;
-        let mut rng = Rng::at(PROJECT, self.state.seq());
+        let mut rng = Rng::for_decision(PROJECT, self.state.seq());
         let now = Time::from_millis(self.now);
         decide(&mut self.state, command, &Policy::default(), now, &mut rng).unwrap()
     }
 
-    fn progress(&mut self) -> Vec<Recorded> {
-        let effect = self.state.outstanding()[0].id;
+    fn progress(&mut self) -> Vec<RecordedEvent> {
+        let effect = self.state.outstanding_effects()[0].id;
         let spent = Amount { money_micros: 120, tokens: 900, time_ms: 4_000 };
-        let report = Progress { iterations: 0, tool_calls: 0, validated: true, spent };
+        let report = ProgressReport { iterations: 0, tool_calls: 0, validated: true, spent };
         self.decided(Command::Progress { effect, report })
     }
 
@@ -154,9 +154,9 @@ impl Story {
 async fn store_writes(writers: usize, count: usize) -> Measured {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let store = SqliteStore::open(folder.path().join("unstuck.db")).unwrap();
-    let Claim { state, mut journal, .. } = store.claim(PROJECT, &holder()).await.unwrap();
+    let Claim { state, mut journal, .. } = store.claim_project(PROJECT, &holder()).await.unwrap();
     let (mut work, start) = Story::begin(state, 1);
-    journal.append(start).durable().await.unwrap();
+    journal.append_batch(start).wait_until_durable().await.unwrap();
     let batches: Vec<Batch> = (0..count).map(|_| work.next()).collect();
     let events = batches.iter().map(|batch| batch.events.len()).sum();
     let (start, cpu) = (Instant::now(), cpu_time());
@@ -164,12 +164,12 @@ async fn store_writes(writers: usize, count: usize) -> Measured {
     for batch in batches {
         if waiting.len() == writers {
             let oldest: unstuck_store::Receipt = waiting.pop_front().unwrap();
-            oldest.durable().await.unwrap();
+            oldest.wait_until_durable().await.unwrap();
         }
-        waiting.push_back(journal.append(batch));
+        waiting.push_back(journal.append_batch(batch));
     }
     for receipt in waiting {
-        receipt.durable().await.unwrap();
+        receipt.wait_until_durable().await.unwrap();
     }
     Measured { events, wall: start.elapsed(), cpu: cpu_time().saturating_sub(cpu) }
 }
@@ -199,8 +199,8 @@ fn amount(spent: Amount) -> [i64; 3] {
 impl Bare {
     fn of(batch: &Batch) -> Self {
         let text = |value: &dyn erased::Json| value.text();
-        let event = |recorded: &Recorded| {
-            let about = recorded.event.about();
+        let event = |recorded: &RecordedEvent| {
+            let about = recorded.event.subject_ids();
             BareEvent {
                 seq: recorded.seq.cast_signed(),
                 at: recorded.at.as_millis().cast_signed(),
@@ -309,8 +309,8 @@ fn prepare(path: &Path, start: Batch) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let store = SqliteStore::open(path).unwrap();
-        let mut claim = store.claim(PROJECT, &holder()).await.unwrap();
-        claim.journal.append(start).durable().await.unwrap();
+        let mut claim = store.claim_project(PROJECT, &holder()).await.unwrap();
+        claim.journal.append_batch(start).wait_until_durable().await.unwrap();
     });
 }
 
@@ -320,16 +320,16 @@ async fn opens_after_many_events() -> (Duration, u64) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("unstuck.db");
     let store = SqliteStore::open(&path).unwrap();
-    let Claim { state, mut journal, .. } = store.claim(PROJECT, &holder()).await.unwrap();
+    let Claim { state, mut journal, .. } = store.claim_project(PROJECT, &holder()).await.unwrap();
     let (mut work, start) = Story::begin(state, 1);
-    journal.append(start).durable().await.unwrap();
+    journal.append_batch(start).wait_until_durable().await.unwrap();
     while work.state.seq() < EVENTS {
-        let events: Vec<Recorded> = (0..TOGETHER).flat_map(|_| work.progress()).collect();
+        let events: Vec<RecordedEvent> = (0..TOGETHER).flat_map(|_| work.progress()).collect();
         let mut batch = Batch { events, ..Batch::default() };
-        if journal.snapshot_due() {
-            batch.snapshot = Some(snapshot(&work.state));
+        if journal.is_snapshot_due() {
+            batch.snapshot = Some(serialize_snapshot(&work.state));
         }
-        journal.append(batch).durable().await.unwrap();
+        journal.append_batch(batch).wait_until_durable().await.unwrap();
     }
     drop(journal);
     drop(store);
@@ -340,9 +340,9 @@ async fn opens_with_many_tasks() -> Duration {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("unstuck.db");
     let store = SqliteStore::open(&path).unwrap();
-    let Claim { state, mut journal, .. } = store.claim(PROJECT, &holder()).await.unwrap();
+    let Claim { state, mut journal, .. } = store.claim_project(PROJECT, &holder()).await.unwrap();
     let (work, start) = Story::begin(state, TASKS);
-    journal.append(start).durable().await.unwrap();
+    journal.append_batch(start).wait_until_durable().await.unwrap();
     drop(journal);
     drop(store);
     opened(&path, &work.state).await
@@ -354,7 +354,7 @@ async fn opened(path: &Path, wanted: &State) -> Duration {
     for _ in 0..5 {
         let start = Instant::now();
         let store = SqliteStore::open(path).unwrap();
-        let claim = store.claim(PROJECT, &holder()).await.unwrap();
+        let claim = store.claim_project(PROJECT, &holder()).await.unwrap();
         times.push(start.elapsed());
         assert!(claim.state == *wanted, "another state was found");
     }

@@ -1,18 +1,18 @@
 //! The unit of writing: a batch becomes durable as a whole or not at all.
 
-use unstuck_core::engine::{QuestionId, Recorded, RunId, State, TaskId};
+use unstuck_core::engine::{QuestionId, RecordedEvent, RunId, State, TaskId};
 
 use crate::checkpoint::Checkpoint;
-use crate::tables::Changes;
+use crate::tables::TableChanges;
 
 /// The writes of one decision: its events, the changes they make in the tables, the answers they take up, and
 /// the checkpoint of a conversation. A batch is durable as a whole or not at all.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// The events, in the order of their `seq`.
-    pub events: Vec<Recorded>,
+    pub events: Vec<RecordedEvent>,
     /// The changes of the table rows.
-    pub changes: Changes,
+    pub changes: TableChanges,
     /// Questions whose answers became part of the journal.
     pub taken: Vec<QuestionId>,
     /// The conversation at the time of the decision. It is not kept if the decision ends the conversation.
@@ -24,8 +24,8 @@ pub struct Batch {
 
 impl Batch {
     /// Creates the batch of `events`, which have been applied to `state`.
-    pub fn new(state: &State, events: Vec<Recorded>) -> Self {
-        let changes = Changes::of(state, &events);
+    pub fn new(state: &State, events: Vec<RecordedEvent>) -> Self {
+        let changes = TableChanges::from_events(state, &events);
         Self { events, changes, ..Self::default() }
     }
 }
@@ -33,10 +33,10 @@ impl Batch {
 /// Returns the run each event belongs to. A decision that names none belongs to the run that was named last
 /// before it, if it is about the same task: why a run was followed by a wait or a question is part of that
 /// run's history.
-pub(crate) fn runs(events: &[Recorded]) -> Vec<Option<RunId>> {
+pub(crate) fn attribute_runs(events: &[RecordedEvent]) -> Vec<Option<RunId>> {
     let mut last: Option<(RunId, Option<TaskId>)> = None;
-    let mut credit = |recorded: &Recorded| {
-        let about = recorded.event.about();
+    let mut credit = |recorded: &RecordedEvent| {
+        let about = recorded.event.subject_ids();
         if let Some(run) = about.run {
             let known = last.filter(|(before, _)| *before == run).and_then(|(_, task)| task);
             last = Some((run, about.task.or(known)));

@@ -15,7 +15,7 @@ pub(crate) struct Seal([u8; blake3::OUT_LEN]);
 
 /// The sealed content of an event: everything in its row.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Link<'a> {
+pub(crate) struct ChainLink<'a> {
     pub(crate) seq: u64,
     pub(crate) at: i64,
     pub(crate) build: Option<u32>,
@@ -27,14 +27,14 @@ pub(crate) struct Link<'a> {
 
 impl Seal {
     /// Returns the seal before the first event of a project.
-    pub(crate) fn beginning(project: &str) -> Self {
+    pub(crate) fn from_project(project: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(BEGINNING).update(project.as_bytes());
         Self(*hasher.finalize().as_bytes())
     }
 
     /// Returns the seal of the next event.
-    pub(crate) fn next(self, link: &Link<'_>) -> Self {
+    pub(crate) fn next_seal(self, link: &ChainLink<'_>) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0).update(&link.seq.to_le_bytes()).update(&link.at.to_le_bytes());
         for number in [link.build.map(i64::from), link.task.map(i64::from), link.run] {
@@ -83,32 +83,32 @@ impl FromStr for Seal {
 mod tests {
     use super::*;
 
-    const LINK: Link<'_> =
-        Link { seq: 1, at: 2, build: None, task: Some(3), run: None, why: None, body: "{}" };
+    const LINK: ChainLink<'_> =
+        ChainLink { seq: 1, at: 2, build: None, task: Some(3), run: None, why: None, body: "{}" };
 
     #[test]
     fn whatever_is_changed_changes_the_seal() {
-        let beginning = Seal::beginning("shop");
-        let sealed = beginning.next(&LINK);
+        let beginning = Seal::from_project("shop");
+        let sealed = beginning.next_seal(&LINK);
         for other in [
-            Link { seq: 2, ..LINK },
-            Link { at: 3, ..LINK },
-            Link { build: Some(0), ..LINK },
-            Link { build: Some(3), task: None, ..LINK },
-            Link { run: Some(0), ..LINK },
-            Link { why: Some(""), ..LINK },
-            Link { why: Some("{}"), body: "", ..LINK },
-            Link { body: "{ }", ..LINK },
+            ChainLink { seq: 2, ..LINK },
+            ChainLink { at: 3, ..LINK },
+            ChainLink { build: Some(0), ..LINK },
+            ChainLink { build: Some(3), task: None, ..LINK },
+            ChainLink { run: Some(0), ..LINK },
+            ChainLink { why: Some(""), ..LINK },
+            ChainLink { why: Some("{}"), body: "", ..LINK },
+            ChainLink { body: "{ }", ..LINK },
         ] {
-            assert_ne!(beginning.next(&other), sealed, "{other:?}");
+            assert_ne!(beginning.next_seal(&other), sealed, "{other:?}");
         }
-        assert_ne!(Seal::beginning("bank").next(&LINK), sealed);
-        assert_ne!(sealed.next(&LINK), sealed);
+        assert_ne!(Seal::from_project("bank").next_seal(&LINK), sealed);
+        assert_ne!(sealed.next_seal(&LINK), sealed);
     }
 
     #[test]
     fn a_seal_is_read_as_it_was_written() {
-        let seal = Seal::beginning("shop");
+        let seal = Seal::from_project("shop");
         assert_eq!(seal.to_string().parse::<Seal>().ok(), Some(seal));
         assert_eq!(Seal::from_bytes(seal.as_bytes()), Some(seal));
         assert_eq!(Seal::from_bytes(&seal.as_bytes()[1..]), None);

@@ -16,7 +16,7 @@ pub const CHECKPOINT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A serialized conversation, in the format of the agent that had it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Conversation(Arc<str>);
+pub struct StoredConversation(Arc<str>);
 
 /// The latest conversation of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Checkpoint {
     /// The task of the conversation.
     pub task: TaskId,
     /// The conversation so far.
-    pub conversation: Conversation,
+    pub conversation: StoredConversation,
 }
 
 /// The error of a conversation that is too long to be kept.
@@ -35,7 +35,7 @@ pub struct ConversationTooLong {
     pub bytes: usize,
 }
 
-impl Conversation {
+impl StoredConversation {
     /// Creates a conversation, unless it is too long.
     pub fn new(text: impl Into<Arc<str>>) -> Result<Self, ConversationTooLong> {
         let text = text.into();
@@ -50,21 +50,21 @@ impl Conversation {
         &self.0
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
+    pub(crate) fn byte_len(&self) -> u64 {
         self.0.len() as u64
     }
 }
 
 impl ConversationTooLong {
     /// Converts the error to a fault: the engine has the conversation compacted, and asks after a few times.
-    pub fn fault(&self) -> Fault {
+    pub fn to_fault(&self) -> Fault {
         let message = self.to_string();
         Fault::provider_context_too_long("checkpoint", message, Http::default())
-            .from_origin(Origin::Host)
+            .with_origin(Origin::Host)
     }
 }
 
-impl TryFrom<String> for Conversation {
+impl TryFrom<String> for StoredConversation {
     type Error = ConversationTooLong;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
@@ -73,7 +73,7 @@ impl TryFrom<String> for Conversation {
 }
 
 /// Omits the text, because conversations do not belong into a log.
-impl fmt::Debug for Conversation {
+impl fmt::Debug for StoredConversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Conversation({} bytes)", self.0.len())
     }
@@ -88,17 +88,17 @@ mod tests {
     #[test]
     fn the_limit_is_the_last_length_that_is_kept() {
         let longest = "x".repeat(CHECKPOINT_BYTES_MAX);
-        assert_eq!(Conversation::new(longest.as_str()).unwrap().as_str(), longest);
-        let error = Conversation::new(longest + "x").unwrap_err();
+        assert_eq!(StoredConversation::new(longest.as_str()).unwrap().as_str(), longest);
+        let error = StoredConversation::new(longest + "x").unwrap_err();
         assert_eq!(error, ConversationTooLong { bytes: CHECKPOINT_BYTES_MAX + 1 });
-        assert_eq!(error.fault().code(), Code::ProviderContextTooLong);
-        serde_json::from_str::<Conversation>(&format!("{:?}", "y".repeat(error.bytes)))
+        assert_eq!(error.to_fault().code(), Code::ProviderContextTooLong);
+        serde_json::from_str::<StoredConversation>(&format!("{:?}", "y".repeat(error.bytes)))
             .unwrap_err();
     }
 
     #[test]
     fn a_log_does_not_show_what_was_said() {
-        let said = Conversation::new("the password is swordfish").unwrap();
+        let said = StoredConversation::new("the password is swordfish").unwrap();
         assert_eq!(format!("{said:?}"), "Conversation(25 bytes)");
     }
 }

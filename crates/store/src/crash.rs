@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
 /// Makes the process die at the `nth` crash point it reaches, counted from 1.
-pub fn arm(nth: u64) {
+pub fn arm_crash(nth: u64) {
     #[cfg(debug_assertions)]
     LEFT.store(nth, Ordering::SeqCst);
     #[cfg(not(debug_assertions))]
@@ -19,7 +19,7 @@ pub fn arm(nth: u64) {
 
 /// A place where the process may die.
 #[inline]
-pub fn point() {
+pub fn crash_point() {
     #[cfg(debug_assertions)]
     if LEFT.load(Ordering::SeqCst) > 0 && LEFT.fetch_sub(1, Ordering::SeqCst) == 1 {
         // Like `kill -9`: nothing is flushed, closed or unwound.

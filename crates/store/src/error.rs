@@ -83,7 +83,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Converts the error to a fault with the source `store`.
-    pub fn fault(&self) -> Fault {
+    pub fn to_fault(&self) -> Fault {
         let message = self.to_string();
         let fault = match self {
             // A holder that does not respond is a service that is down: it may recover without help.
@@ -91,9 +91,11 @@ impl StoreError {
                 Fault::network_unavailable(SOURCE, message, Http::default())
             }
             Self::Full { .. } => Fault::env_disk_full(SOURCE, message, Tool::default()),
-            Self::Newer { at, .. } => Fault::config_invalid(SOURCE, message, place(at.clone())),
+            Self::Newer { at, .. } => {
+                Fault::config_invalid(SOURCE, message, config_for_path(at.clone()))
+            }
             Self::Rights { at, .. } => {
-                Fault::config_invalid(SOURCE, message, place(at.display().to_string()))
+                Fault::config_invalid(SOURCE, message, config_for_path(at.display().to_string()))
             }
             Self::Damaged { .. }
             | Self::NotWritten { .. }
@@ -103,7 +105,7 @@ impl StoreError {
                 Fault::internal_store(SOURCE, message, Internal { component })
             }
         };
-        fault.from_origin(Origin::Host)
+        fault.with_origin(Origin::Host)
     }
 
     /// Returns what a person can do about the error.
@@ -126,6 +128,6 @@ impl StoreError {
     }
 }
 
-fn place(path: String) -> Config {
+fn config_for_path(path: String) -> Config {
     Config { path: Some(path), ..Config::default() }
 }

@@ -21,11 +21,13 @@ mod store;
 pub mod tables;
 
 pub use batch::Batch;
-pub use checkpoint::{CHECKPOINT_BYTES_MAX, Checkpoint, Conversation, ConversationTooLong};
+pub use checkpoint::{CHECKPOINT_BYTES_MAX, Checkpoint, ConversationTooLong, StoredConversation};
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use outbox::Outbox;
-pub use places::Places;
-pub use snapshot::{Tail, snapshot};
-pub use sqlite::{LossAccepted, SqliteStore, Verified};
-pub use store::{Answer, AnswerError, Claim, Holder, Journal, Page, QuestionPage, Receipt, Store};
+pub use places::BuildLookup;
+pub use snapshot::{JournalTail, serialize_snapshot};
+pub use sqlite::{AcceptedLoss, JournalVerification, SqliteStore};
+pub use store::{
+    Answer, AnswerError, Claim, EventPage, Holder, Journal, QuestionPage, Receipt, Store,
+};

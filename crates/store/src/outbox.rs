@@ -19,7 +19,7 @@ pub struct Outbox {
 
 impl Outbox {
     /// Creates an outbox with everything delivered up to this position.
-    pub const fn told(upto: u64) -> Self {
+    pub const fn delivered_up_to(upto: u64) -> Self {
         Self { upto, tries: 0, retry_at: None }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use unstuck_core::engine::{
-    About, BuildId, Event, MutationId, QuestionId, Recorded, RunId, TaskId,
+    BuildId, Event, EventIds, MutationId, QuestionId, RecordedEvent, RunId, TaskId,
 };
 
 use crate::error::StoreError;
@@ -15,44 +15,44 @@ const KNOWN_MAX: usize = 50_000;
 
 /// A cache of which run, task and build belong together.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct BuildLookup {
     builds: HashMap<TaskId, BuildId>,
     tasks: HashMap<RunId, TaskId>,
     runs: HashMap<MutationId, RunId>,
 }
 
-impl Places {
+impl BuildLookup {
     /// Returns the subject of an event, completed with its task and build.
-    pub async fn of(
+    pub async fn resolve_subject(
         &mut self,
         store: &dyn Store,
         project: &str,
-        recorded: &Recorded,
-    ) -> Result<About, StoreError> {
+        recorded: &RecordedEvent,
+    ) -> Result<EventIds, StoreError> {
         if self.builds.len() + self.tasks.len() + self.runs.len() > KNOWN_MAX {
             *self = Self::default();
         }
-        self.learn(&recorded.event);
-        let About { mut build, mut task, mut run } = recorded.event.about();
-        let mutation = mutation(&recorded.event);
+        self.learn_relations(&recorded.event);
+        let EventIds { mut build, mut task, mut run } = recorded.event.subject_ids();
+        let mutation = mutation_of_event(&recorded.event);
         run = run.or_else(|| self.runs.get(&mutation?).copied());
         if let (None, Some(run)) = (task, run) {
-            task = self.task(store, project, run).await?;
+            task = self.find_task(store, project, run).await?;
         }
         if let (None, Some(mutation)) = (task, mutation) {
-            task = store.mutation(project, mutation).await?.map(|row| row.task);
+            task = store.load_mutation(project, mutation).await?.map(|row| row.task);
         }
-        if let (None, Some(question)) = (build, question(&recorded.event)) {
-            build = store.question(project, question).await?.and_then(|row| row.build);
+        if let (None, Some(question)) = (build, question_of_event(&recorded.event)) {
+            build = store.load_question(project, question).await?.and_then(|row| row.build);
         }
         if let (None, Some(task)) = (build, task) {
-            build = self.build(store, project, task).await?;
+            build = self.find_build(store, project, task).await?;
         }
-        Ok(About { build, task, run })
+        Ok(EventIds { build, task, run })
     }
 
     /// Learns relations that the event itself states, without a lookup.
-    fn learn(&mut self, event: &Event) {
+    fn learn_relations(&mut self, event: &Event) {
         match event {
             Event::RunStarted { run, task, .. } => {
                 self.tasks.insert(*run, *task);
@@ -65,7 +65,7 @@ impl Places {
         }
     }
 
-    async fn task(
+    async fn find_task(
         &mut self,
         store: &dyn Store,
         project: &str,
@@ -74,12 +74,12 @@ impl Places {
         if let Some(task) = self.tasks.get(&run) {
             return Ok(Some(*task));
         }
-        let task = store.run(project, run).await?.map(|row| row.task);
+        let task = store.load_run(project, run).await?.map(|row| row.task);
         self.tasks.extend(task.map(|task| (run, task)));
         Ok(task)
     }
 
-    async fn build(
+    async fn find_build(
         &mut self,
         store: &dyn Store,
         project: &str,
@@ -88,14 +88,14 @@ impl Places {
         if let Some(build) = self.builds.get(&task) {
             return Ok(Some(*build));
         }
-        let build = store.task(project, task).await?.map(|row| row.build);
+        let build = store.load_task(project, task).await?.map(|row| row.build);
         self.builds.extend(build.map(|build| (task, build)));
         Ok(build)
     }
 }
 
 /// Returns the action an event is about, if it names nothing else.
-const fn mutation(event: &Event) -> Option<MutationId> {
+const fn mutation_of_event(event: &Event) -> Option<MutationId> {
     match event {
         Event::MutationProbing { mutation, .. }
         | Event::MutationSettling { mutation, .. }
@@ -108,7 +108,7 @@ const fn mutation(event: &Event) -> Option<MutationId> {
 }
 
 /// Returns the question an event is about, if it names nothing else.
-const fn question(event: &Event) -> Option<QuestionId> {
+const fn question_of_event(event: &Event) -> Option<QuestionId> {
     match event {
         Event::QuestionResolved { question, .. } | Event::QuestionWithdrawn { question } => {
             Some(*question)

@@ -17,7 +17,7 @@ const SEAL: &[u8] = b"blake3:";
 const UNSEALED: u8 = b'{';
 
 /// Serializes the state.
-pub fn snapshot(state: &State) -> Vec<u8> {
+pub fn serialize_snapshot(state: &State) -> Vec<u8> {
     // A state consists of maps with plain keys, which can always be serialized. An empty snapshot could not
     // be read and would be skipped like any other.
     let body = serde_json::to_vec(state).unwrap_or_default();
@@ -25,13 +25,13 @@ pub fn snapshot(state: &State) -> Vec<u8> {
 }
 
 /// Deserializes a snapshot, if it is the one of `project` at `seq`.
-pub(crate) fn read(bytes: &[u8], project: &str, seq: u64) -> Option<State> {
-    let state: State = serde_json::from_slice(unsealed(bytes)?).ok()?;
+pub(crate) fn deserialize_snapshot(bytes: &[u8], project: &str, seq: u64) -> Option<State> {
+    let state: State = serde_json::from_slice(strip_seal(bytes)?).ok()?;
     (state.project() == project && state.seq() == seq).then_some(state)
 }
 
 /// Returns the sealed content, if it is unchanged.
-fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
+fn strip_seal(bytes: &[u8]) -> Option<&[u8]> {
     if bytes.first() == Some(&UNSEALED) {
         return Some(bytes);
     }
@@ -41,24 +41,24 @@ fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
 
 /// The size of the writes since the last snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tail {
+pub struct JournalTail {
     events_bytes: u64,
     snapshot_bytes: u64,
 }
 
-impl Tail {
+impl JournalTail {
     /// Creates the tail after `events_bytes` of events since a snapshot of `snapshot_bytes`.
     pub const fn new(events_bytes: u64, snapshot_bytes: u64) -> Self {
         Self { events_bytes, snapshot_bytes }
     }
 
     /// Adds written events.
-    pub const fn grow(&mut self, events_bytes: u64) {
+    pub const fn add_events(&mut self, events_bytes: u64) {
         self.events_bytes = self.events_bytes.saturating_add(events_bytes);
     }
 
     /// Resets the tail after a snapshot was written.
-    pub const fn cut(&mut self, snapshot_bytes: u64) {
+    pub const fn reset_to_snapshot(&mut self, snapshot_bytes: u64) {
         *self = Self::new(0, snapshot_bytes);
     }
 
@@ -80,42 +80,45 @@ mod tests {
 
     #[test]
     fn a_snapshot_is_due_when_the_tail_outweighs_it() {
-        let mut tail = Tail::default();
-        tail.grow(TAIL_BYTES_MIN);
+        let mut tail = JournalTail::default();
+        tail.add_events(TAIL_BYTES_MIN);
         assert!(!tail.is_due());
-        tail.grow(1);
+        tail.add_events(1);
         assert!(tail.is_due());
-        tail.cut(TAIL_BYTES_MIN);
-        tail.grow(2 * TAIL_BYTES_MIN);
+        tail.reset_to_snapshot(TAIL_BYTES_MIN);
+        tail.add_events(2 * TAIL_BYTES_MIN);
         assert!(!tail.is_due());
-        tail.grow(1);
+        tail.add_events(1);
         assert!(tail.is_due());
     }
 
     #[test]
     fn a_snapshot_of_something_else_is_passed_over() {
         let state = State::new("one");
-        let written = snapshot(&state);
-        assert_eq!(read(&written, "one", 0), Some(state));
-        assert_eq!(read(&written, "two", 0), None);
-        assert_eq!(read(&written, "one", 1), None);
-        assert_eq!(read(b"", "one", 0), None);
-        assert_eq!(read(&written[1..], "one", 0), None);
+        let written = serialize_snapshot(&state);
+        assert_eq!(deserialize_snapshot(&written, "one", 0), Some(state));
+        assert_eq!(deserialize_snapshot(&written, "two", 0), None);
+        assert_eq!(deserialize_snapshot(&written, "one", 1), None);
+        assert_eq!(deserialize_snapshot(b"", "one", 0), None);
+        assert_eq!(deserialize_snapshot(&written[1..], "one", 0), None);
     }
 
     #[test]
     fn a_snapshot_with_a_flipped_bit_is_passed_over() {
-        let written = snapshot(&State::new("one"));
+        let written = serialize_snapshot(&State::new("one"));
         for bit in 0..written.len() * 8 {
             let mut flipped = written.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(read(&flipped, "one", 0), None, "bit {bit}");
+            assert_eq!(deserialize_snapshot(&flipped, "one", 0), None, "bit {bit}");
         }
     }
 
     #[test]
     fn a_snapshot_from_before_there_were_seals_is_read() {
         let state = State::new("one");
-        assert_eq!(read(&serde_json::to_vec(&state).unwrap(), "one", 0), Some(state));
+        assert_eq!(
+            deserialize_snapshot(&serde_json::to_vec(&state).unwrap(), "one", 0),
+            Some(state)
+        );
     }
 }

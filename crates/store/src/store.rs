@@ -7,12 +7,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
-use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, State, TaskId};
+use unstuck_core::engine::{BuildId, MutationId, QuestionId, RecordedEvent, RunId, State, TaskId};
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 
 use crate::batch::Batch;
-use crate::checkpoint::Conversation;
+use crate::checkpoint::StoredConversation;
 use crate::error::StoreError;
 use crate::outbox::Outbox;
 use crate::tables::{
@@ -24,64 +24,76 @@ use crate::tables::{
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
     /// Claims a project for writing, or returns its holder as an error. An unknown project is created.
-    async fn claim(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError>;
+    async fn claim_project(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError>;
 
     /// Subscribes to the position of the last durable event that this process has written or read; a hint to
     /// read on.
-    fn subscribe(&self, project: &str) -> watch::Receiver<u64>;
+    fn subscribe_to_project(&self, project: &str) -> watch::Receiver<u64>;
 
     /// Returns a number that changes whenever any process may have written: data read between two equal
     /// numbers is still current. Fast, and never blocks.
-    fn revision(&self) -> Result<u64, StoreError>;
+    fn read_revision(&self) -> Result<u64, StoreError>;
 
     /// Checks that the data of a project can still be read and written.
-    async fn usable(&self, project: &str) -> Result<(), StoreError> {
-        self.newest(project).await.map(drop)
+    async fn check_usable(&self, project: &str) -> Result<(), StoreError> {
+        self.load_newest_seq(project).await.map(drop)
     }
 
     /// Returns the events after a position, oldest first, at most `limit` of them.
-    async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError>;
+    async fn load_events(
+        &self,
+        project: &str,
+        page: EventPage,
+    ) -> Result<Vec<RecordedEvent>, StoreError>;
 
     /// Returns the position of the newest event; 0 if there is none.
-    async fn newest(&self, project: &str) -> Result<u64, StoreError>;
+    async fn load_newest_seq(&self, project: &str) -> Result<u64, StoreError>;
 
     /// Returns the decisions of a run with their reasons, oldest first.
-    async fn decisions(&self, project: &str, run: RunId) -> Result<Vec<Recorded>, StoreError>;
+    async fn load_run_decisions(
+        &self,
+        project: &str,
+        run: RunId,
+    ) -> Result<Vec<RecordedEvent>, StoreError>;
 
     /// Returns all builds, newest first.
-    async fn builds(&self, project: &str) -> Result<Vec<BuildRow>, StoreError>;
+    async fn load_builds(&self, project: &str) -> Result<Vec<BuildRow>, StoreError>;
 
     /// Returns the tasks of a build, in the order of their ids.
-    async fn tasks(&self, project: &str, build: BuildId) -> Result<Vec<TaskRow>, StoreError>;
+    async fn load_build_tasks(
+        &self,
+        project: &str,
+        build: BuildId,
+    ) -> Result<Vec<TaskRow>, StoreError>;
 
     /// Returns a task.
-    async fn task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError>;
+    async fn load_task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError>;
 
     /// Returns the runs of a task, oldest first.
-    async fn runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError>;
+    async fn load_task_runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError>;
 
     /// Returns a run.
-    async fn run(&self, project: &str, run: RunId) -> Result<Option<RunRow>, StoreError>;
+    async fn load_run(&self, project: &str, run: RunId) -> Result<Option<RunRow>, StoreError>;
 
     /// Returns the questions, oldest first; with a status only those.
-    async fn questions(
+    async fn load_questions(
         &self,
         project: &str,
         status: Option<QuestionStatus>,
     ) -> Result<Vec<QuestionRow>, StoreError> {
         let all = QuestionPage { status, after: None, newest_first: false, limit: u32::MAX };
-        self.questions_page(project, all).await
+        self.load_question_page(project, all).await
     }
 
     /// Returns a page of questions.
-    async fn questions_page(
+    async fn load_question_page(
         &self,
         project: &str,
         page: QuestionPage,
     ) -> Result<Vec<QuestionRow>, StoreError>;
 
     /// Returns a question.
-    async fn question(
+    async fn load_question(
         &self,
         project: &str,
         question: QuestionId,
@@ -89,47 +101,56 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// Returns the answers that were given and not taken up yet, in the order they were given. Their
     /// questions are still pending.
-    async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError>;
+    async fn load_pending_answers(&self, project: &str) -> Result<Vec<Answer>, StoreError>;
 
     /// Returns the number of questions that wait for a person: pending, and without an answer.
-    async fn unanswered(&self, project: &str) -> Result<u64, StoreError>;
+    async fn count_unanswered(&self, project: &str) -> Result<u64, StoreError>;
 
     /// Returns the actions of a task, oldest first.
-    async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError>;
+    async fn load_task_mutations(
+        &self,
+        project: &str,
+        task: TaskId,
+    ) -> Result<Vec<MutationRow>, StoreError>;
 
     /// Returns an action.
-    async fn mutation(
+    async fn load_mutation(
         &self,
         project: &str,
         mutation: MutationId,
     ) -> Result<Option<MutationRow>, StoreError>;
 
     /// Returns the conversation of a task as of its last durable checkpoint.
-    async fn checkpoint(
+    async fn load_checkpoint(
         &self,
         project: &str,
         task: TaskId,
-    ) -> Result<Option<Conversation>, StoreError>;
+    ) -> Result<Option<StoredConversation>, StoreError>;
 
     /// Returns all gates that were ever closed.
-    async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError>;
+    async fn load_gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError>;
 
     /// Returns all errors that ever occurred, the latest first.
-    async fn signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError>;
+    async fn load_signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError>;
 
     /// Returns the costs of this day and later, by day and task. Days are those of the budget.
-    async fn costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError>;
+    async fn load_costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError>;
 
     /// Records a person's answer. Success is the acknowledgement: the holder of the project takes it up,
     /// immediately or at its next start. A question has one answer.
-    async fn answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError>;
+    async fn record_answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError>;
 
     /// Returns the progress of a channel. An unknown channel begins after the last event, because old events
     /// are not news.
-    async fn outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError>;
+    async fn open_outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError>;
 
     /// Records the progress of a channel, from any process. The position never decreases.
-    async fn told(&self, project: &str, channel: &str, outbox: Outbox) -> Result<(), StoreError>;
+    async fn save_outbox(
+        &self,
+        project: &str,
+        channel: &str,
+        outbox: Outbox,
+    ) -> Result<(), StoreError>;
 }
 
 /// A project claimed for writing.
@@ -148,17 +169,17 @@ pub struct Claim {
 pub trait Journal: fmt::Debug + Send {
     /// Queues a batch for the writer. Batches become durable in the order they were given; after one that
     /// failed, every later one fails too, until the project is claimed again.
-    fn append(&mut self, batch: Batch) -> Receipt;
+    fn append_batch(&mut self, batch: Batch) -> Receipt;
 
     /// Returns whether the next batch should carry a [`snapshot`](crate::snapshot()).
-    fn snapshot_due(&self) -> bool;
+    fn is_snapshot_due(&self) -> bool;
 
     /// Returns the answers that were not taken up yet, in the order they were given.
-    async fn answers(&mut self) -> Result<Vec<Answer>, StoreError>;
+    async fn load_pending_answers(&mut self) -> Result<Vec<Answer>, StoreError>;
 
     /// Deletes events and ended items from before `before`, except those that opening needs. Returns the
     /// number of deleted events.
-    async fn retain(&mut self, before: Time) -> Result<u64, StoreError>;
+    async fn prune_before(&mut self, before: Time) -> Result<u64, StoreError>;
 
     /// Closes the project cleanly, storing `state` so that the next opening is fast.
     async fn close(self: Box<Self>, state: &State) -> Result<(), StoreError>;
@@ -166,11 +187,11 @@ pub trait Journal: fmt::Debug + Send {
 
 /// A receipt that resolves when a batch is durable.
 #[derive(Debug)]
-pub struct Receipt(pub(crate) oneshot::Receiver<Settled>);
+pub struct Receipt(pub(crate) oneshot::Receiver<BatchReply>);
 
 /// The result of a batch.
 #[derive(Debug)]
-pub(crate) struct Settled {
+pub(crate) struct BatchReply {
     pub(crate) verdict: Result<(), StoreError>,
     /// The rows made from the batch. They are dropped on the thread that made them, because freeing another
     /// thread's memory means waiting for it.
@@ -191,7 +212,7 @@ pub struct Holder {
 
 /// A page of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct EventPage {
     /// The position of the last event that is already known; 0 to start at the beginning.
     pub after: u64,
     /// Maximum number of events.
@@ -254,15 +275,15 @@ pub enum AnswerError {
 
 impl Receipt {
     /// Creates a receipt whose batch has already been handled.
-    pub(crate) fn settled(verdict: Result<(), StoreError>) -> Self {
+    pub(crate) fn from_verdict(verdict: Result<(), StoreError>) -> Self {
         let (tell, told) = oneshot::channel();
         // The receiver is held here, so sending cannot fail.
-        let _ = tell.send(Settled { verdict, _written: None });
+        let _ = tell.send(BatchReply { verdict, _written: None });
         Self(told)
     }
 
     /// Waits until the batch is durable, or failed.
-    pub async fn durable(self) -> Result<(), StoreError> {
+    pub async fn wait_until_durable(self) -> Result<(), StoreError> {
         match self.0.await {
             Ok(settled) => settled.verdict,
             Err(_) => Err(StoreError::NotWritten {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use unstuck_store::{MemoryStore, SqliteStore, Store};
-use unstuck_testkit::store::{Place, scenes, suite, told};
+use unstuck_testkit::store::{StoreOpener, play_operations, simulate_operations, suite};
 
 /// Another process finds what is durable, and nothing else.
 struct InMemory(Mutex<MemoryStore>);
@@ -19,15 +19,15 @@ struct InFile {
     _folder: tempfile::TempDir,
 }
 
-impl Place for InMemory {
+impl StoreOpener for InMemory {
     fn open(&self) -> Arc<dyn Store> {
         let mut store = self.0.lock().unwrap();
-        *store = store.crash();
+        *store = store.clone_after_crash();
         Arc::new(store.clone())
     }
 }
 
-impl Place for InFile {
+impl StoreOpener for InFile {
     fn open(&self) -> Arc<dyn Store> {
         Arc::new(SqliteStore::open(&self.path).unwrap())
     }
@@ -94,11 +94,11 @@ conformance! {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_backends_keep_the_same_rows() {
     for seed in 0..12 {
-        let scenes = scenes(seed, 120).unwrap();
+        let scenes = simulate_operations(seed, 120).unwrap();
         let (memory, sqlite) = (memory(), sqlite());
-        let remembered = told(&memory, &scenes, seed).await;
+        let remembered = play_operations(&memory, &scenes, seed).await;
         let remembered = remembered.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        let written = told(&sqlite, &scenes, seed).await;
+        let written = play_operations(&sqlite, &scenes, seed).await;
         let written = written.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(remembered, written, "seed {seed}");
     }

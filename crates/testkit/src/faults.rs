@@ -6,27 +6,38 @@ use unstuck_core::fault::{BudgetSpan, BudgetSpent, Code, Fault, Kind, Origin};
 use unstuck_core::time::{Span, Time};
 
 use crate::chance::Chance;
-use crate::profile::Profile;
+use crate::profile::WorldProfile;
 
 const SPANS: [BudgetSpan; 3] = [BudgetSpan::Task, BudgetSpan::Build, BudgetSpan::Day];
 
 /// Returns a fault of one of the world's codes.
-pub fn any(profile: &Profile, chance: &mut Chance, task: &str, now: Time) -> Arc<Fault> {
-    let code = chance.pick(&profile.codes).copied().unwrap_or(Code::LogicError);
-    of(profile, chance, code, task, now)
+pub fn draw_fault(
+    profile: &WorldProfile,
+    chance: &mut Chance,
+    task: &str,
+    now: Time,
+) -> Arc<Fault> {
+    let code = chance.pick_one(&profile.codes).copied().unwrap_or(Code::LogicError);
+    make_fault(profile, chance, code, task, now)
 }
 
 /// Returns a fault of `code`.
-pub fn of(profile: &Profile, chance: &mut Chance, code: Code, task: &str, now: Time) -> Arc<Fault> {
+pub fn make_fault(
+    profile: &WorldProfile,
+    chance: &mut Chance,
+    code: Code,
+    task: &str,
+    now: Time,
+) -> Arc<Fault> {
     let whose = if profile.apart { task } else { "" };
-    let meaning = format!("{whose} trouble {}", chance.below(profile.flavours));
-    let mut fault = Fault::new(kind(code, chance), "somewhere", meaning);
-    if let Some(&origin) = chance.pick(Origin::ALL) {
+    let meaning = format!("{whose} trouble {}", chance.draw_below(profile.flavours));
+    let mut fault = Fault::new(draw_fault_kind(code, chance), "somewhere", meaning);
+    if let Some(&origin) = chance.pick_one(Origin::ALL) {
         fault.origin = origin;
     }
-    match chance.below(6) {
-        0 => fault.retry_after = Some(Span::from_secs(1 + chance.below(3_000))),
-        1 => fault.resets_at = Some(now + Span::from_mins(chance.below(300))),
+    match chance.draw_below(6) {
+        0 => fault.retry_after = Some(Span::from_secs(1 + chance.draw_below(3_000))),
+        1 => fault.resets_at = Some(now + Span::from_mins(chance.draw_below(300))),
         _ => {}
     }
     // The message differs from the signature on purpose: it must not decide anything.
@@ -34,10 +45,10 @@ pub fn of(profile: &Profile, chance: &mut Chance, code: Code, task: &str, now: T
     Arc::new(fault)
 }
 
-fn kind(code: Code, chance: &mut Chance) -> Kind {
+fn draw_fault_kind(code: Code, chance: &mut Chance) -> Kind {
     match code {
         Code::BudgetExhausted => {
-            let span = chance.pick(&SPANS).copied().unwrap_or_default();
+            let span = chance.pick_one(&SPANS).copied().unwrap_or_default();
             Kind::BudgetExhausted(BudgetSpent {
                 span,
                 unit: "tokens".to_owned(),

@@ -27,5 +27,5 @@ pub mod twins;
 pub mod world;
 
 pub use check::Violation;
-pub use driver::{Move, Sim};
-pub use profile::Profile;
+pub use driver::{Simulation, SimulationMove};
+pub use profile::WorldProfile;

@@ -4,7 +4,7 @@ use unstuck_core::engine::{Command, Effect, TaskId};
 
 /// A step of a simulation. A list of moves can be replayed, and shortened.
 #[derive(Clone, Debug)]
-pub enum Move {
+pub enum SimulationMove {
     /// The oldest decision becomes durable, and its effects begin.
     Ack,
     /// The task's effect of this kind makes progress.
@@ -25,7 +25,7 @@ pub enum Move {
 
 /// An effect that the outside is performing.
 #[derive(Clone, Debug)]
-pub struct Running {
+pub struct SimulatedEffect {
     /// The effect.
     pub effect: Effect,
     /// The result, if the effect was performed and not yet reported.
@@ -34,7 +34,7 @@ pub struct Running {
 
 /// The statistics of a simulation.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stats {
+pub struct SimulationStats {
     /// Number of moves.
     pub steps: u64,
     /// Number of recorded events.

@@ -8,64 +8,64 @@ use unstuck_core::plan::MutationKind;
 use unstuck_core::time::{Span, Time};
 
 /// The identity of an action at the remote side.
-pub type Name = (Occurrence, Arc<str>);
+pub type RemoteActionName = (Occurrence, Arc<str>);
 
 /// The record of the remote side.
 #[derive(Clone, Debug, Default)]
-pub struct Outside {
-    applied: BTreeMap<Name, u32>,
-    said_not: BTreeMap<Name, u32>,
+pub struct RemoteSide {
+    applied: BTreeMap<RemoteActionName, u32>,
+    said_not: BTreeMap<RemoteActionName, u32>,
     /// Calls whose effect appears only at a later time.
-    late: Vec<(Time, Name, bool)>,
+    late: Vec<(Time, RemoteActionName, bool)>,
 }
 
-impl Outside {
+impl RemoteSide {
     /// Applies the action now.
-    pub fn apply(&mut self, mutation: &Mutation) {
-        self.take_effect(name(mutation), is_repeatable(mutation));
+    pub fn apply_action(&mut self, mutation: &Mutation) {
+        self.take_effect(action_name(mutation), is_repeatable(mutation));
     }
 
     /// Applies the action at a later time.
-    pub fn apply_at(&mut self, mutation: &Mutation, at: Time) {
-        self.late.push((at, name(mutation), is_repeatable(mutation)));
+    pub fn apply_action_at(&mut self, mutation: &Mutation, at: Time) {
+        self.late.push((at, action_name(mutation), is_repeatable(mutation)));
     }
 
-    fn take_effect(&mut self, name: Name, idempotent: bool) {
+    fn take_effect(&mut self, name: RemoteActionName, idempotent: bool) {
         let count = self.applied.entry(name).or_default();
         // The remote side recognizes a repeated call itself.
         *count = if idempotent { 1 } else { *count + 1 };
     }
 
     /// Adjusts pending effects when the clock is set back, so that they take no longer for that.
-    pub fn set_back(&mut self, by: Span) {
+    pub fn shift_late_effects(&mut self, by: Span) {
         for (at, _, _) in &mut self.late {
             *at = *at - by;
         }
     }
 
     /// Applies the pending effects that are due.
-    pub fn tick(&mut self, now: Time) {
+    pub fn apply_due_effects(&mut self, now: Time) {
         let (due, late) =
             std::mem::take(&mut self.late).into_iter().partition(|late| late.0 <= now);
         self.late = late;
-        let due: Vec<(Time, Name, bool)> = due;
+        let due: Vec<(Time, RemoteActionName, bool)> = due;
         for (_, name, idempotent) in due {
             self.take_effect(name, idempotent);
         }
     }
 
     /// Returns whether the action has visibly happened.
-    pub fn happened(&self, mutation: &Mutation) -> bool {
-        self.applied.get(&name(mutation)).is_some_and(|count| *count > 0)
+    pub fn has_happened(&self, mutation: &Mutation) -> bool {
+        self.applied.get(&action_name(mutation)).is_some_and(|count| *count > 0)
     }
 
     /// Records that a person said that it did not happen, rightly or wrongly.
-    pub fn said_not(&mut self, mutation: &Mutation) {
-        *self.said_not.entry(name(mutation)).or_default() += 1;
+    pub fn record_denial(&mut self, mutation: &Mutation) {
+        *self.said_not.entry(action_name(mutation)).or_default() += 1;
     }
 
     /// Returns an action that happened more often than allowed, if there is one.
-    pub fn applied_too_often(&self) -> Option<(&Name, u32)> {
+    pub fn applied_too_often(&self) -> Option<(&RemoteActionName, u32)> {
         self.applied
             .iter()
             .map(|(name, count)| (name, *count))
@@ -73,7 +73,7 @@ impl Outside {
     }
 
     /// Returns how often each action took effect.
-    pub const fn all(&self) -> &BTreeMap<Name, u32> {
+    pub const fn applied_counts(&self) -> &BTreeMap<RemoteActionName, u32> {
         &self.applied
     }
 }
@@ -84,6 +84,6 @@ fn is_repeatable(mutation: &Mutation) -> bool {
     mutation.spec.idempotent || mutation.spec.kind == MutationKind::Push
 }
 
-fn name(mutation: &Mutation) -> Name {
+fn action_name(mutation: &Mutation) -> RemoteActionName {
     (mutation.occurrence, Arc::from(mutation.spec.key.as_str()))
 }

@@ -10,18 +10,18 @@ use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
 
 use crate::chance::Chance;
-use crate::profile::Profile;
+use crate::profile::WorldProfile;
 
 /// Generates a command to start a build.
-pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Command> {
+pub fn start_build(profile: &WorldProfile, chance: &mut Chance, number: u32) -> Option<Command> {
     if !profile.apart && chance.one_in(5) {
-        return session(profile, chance, number);
+        return draw_session(profile, chance, number);
     }
-    let count = 1 + chance.index(6);
+    let count = 1 + chance.draw_index(6);
     let mut tasks: Vec<TaskSpec> = Vec::with_capacity(count);
     for at in 0..count {
-        let mut spec = task(profile, chance, &format!("b{number}t{at}"));
-        reach(profile, &mut spec);
+        let mut spec = draw_task(profile, chance, &format!("b{number}t{at}"));
+        draw_scope(profile, &mut spec);
         if chance.one_in(10) && !profile.apart {
             spec.job = Some(JobSpec::default());
             spec.mutations.clear();
@@ -38,13 +38,13 @@ pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Optio
         tasks.reverse();
     }
     let plan = Arc::new(Plan::new(tasks).ok()?);
-    let slots = u32::try_from(chance.below(4)).unwrap_or(1);
+    let slots = u32::try_from(chance.draw_below(4)).unwrap_or(1);
     Some(Command::StartBuild { plan, slots, in_place: !profile.apart && chance.one_in(6) })
 }
 
 /// Generates a session of an external runtime.
-fn session(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Command> {
-    let mut spec = task(profile, chance, &format!("session{number}"));
+fn draw_session(profile: &WorldProfile, chance: &mut Chance, number: u32) -> Option<Command> {
+    let mut spec = draw_task(profile, chance, &format!("session{number}"));
     spec.session = Some(SessionSpec::default());
     spec.mutations.clear();
     let plan = Arc::new(Plan::new(vec![spec]).ok()?);
@@ -52,21 +52,21 @@ fn session(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Comman
 }
 
 /// Draws the scope of a task. Independent of all other draws, so that plans differ in nothing but this.
-fn reach(profile: &Profile, spec: &mut TaskSpec) {
+fn draw_scope(profile: &WorldProfile, spec: &mut TaskSpec) {
     const GLOBS: [&str; 8] =
         ["src/**", "src/api/*.rs", "src/a/**", "src/ab/**", "docs/**", "docs/a.md", "**", "lib/x"];
-    let mut chance = Chance::at(profile.seed, &["scope", &spec.name], 0);
+    let mut chance = Chance::for_place(profile.seed, &["scope", &spec.name], 0);
     spec.serialize = chance.one_in(12);
     if chance.one_in(2) {
-        let count = 1 + chance.index(2);
-        let allowed = (0..count).filter_map(|_| chance.pick(&GLOBS)).map(|&g| g.to_owned());
+        let count = 1 + chance.draw_index(2);
+        let allowed = (0..count).filter_map(|_| chance.pick_one(&GLOBS)).map(|&g| g.to_owned());
         spec.scope = ScopeSpec { allowed: allowed.collect(), forbidden: Vec::new() };
     }
 }
 
 /// Generates a command to define a job.
-pub fn define_job(profile: &Profile, chance: &mut Chance, number: u32) -> Command {
-    let mut spec = task(profile, chance, &format!("job{number}"));
+pub fn define_job(profile: &WorldProfile, chance: &mut Chance, number: u32) -> Command {
+    let mut spec = draw_task(profile, chance, &format!("job{number}"));
     spec.job = Some(JobSpec {
         propose_only: chance.one_in(6),
         repair_after_mutation: chance.one_in(4),
@@ -76,15 +76,15 @@ pub fn define_job(profile: &Profile, chance: &mut Chance, number: u32) -> Comman
     Command::DefineJob { spec: Arc::new(spec) }
 }
 
-fn task(profile: &Profile, chance: &mut Chance, name: &str) -> TaskSpec {
+fn draw_task(profile: &WorldProfile, chance: &mut Chance, name: &str) -> TaskSpec {
     let mut spec = TaskSpec {
         name: name.to_owned(),
-        priority: i32::try_from(chance.below(3)).unwrap_or(0),
-        gate: GateKey(chance.below(2)),
+        priority: i32::try_from(chance.draw_below(3)).unwrap_or(0),
+        gate: GateKey(chance.draw_below(2)),
         ..TaskSpec::default()
     };
     if profile.apart {
-        spec.gate = GateKey(Chance::at(1, &[name], 0).below(u64::MAX));
+        spec.gate = GateKey(Chance::for_place(1, &[name], 0).draw_below(u64::MAX));
     }
     if chance.one_in(8) && !profile.apart {
         spec.overrides.budget = Some(Amount { money_micros: 0, tokens: 30, time_ms: 0 });
@@ -93,35 +93,35 @@ fn task(profile: &Profile, chance: &mut Chance, name: &str) -> TaskSpec {
     if chance.one_in(4) {
         return spec;
     }
-    let merge = action(profile, chance, "merge", MutationKind::Merge);
+    let merge = draw_action(profile, chance, "merge", MutationKind::Merge);
     spec.mutations.push(Arc::new(merge));
     if chance.one_in(2) {
-        spec.mutations.push(Arc::new(action(profile, chance, "push", MutationKind::Push)));
+        spec.mutations.push(Arc::new(draw_action(profile, chance, "push", MutationKind::Push)));
         if chance.one_in(2) {
-            let mut pull = action(profile, chance, "pull", MutationKind::PullRequest);
+            let mut pull = draw_action(profile, chance, "pull", MutationKind::PullRequest);
             pull.requires = Some("push".to_owned());
             spec.mutations.push(Arc::new(pull));
         }
     }
     if chance.one_in(6) && !profile.apart {
-        spec.mutations.push(Arc::new(permanent(profile, chance)));
+        spec.mutations.push(Arc::new(draw_permanent_action(profile, chance)));
     }
     spec
 }
 
 /// Generates an action that the whole project performs once.
-fn permanent(profile: &Profile, chance: &mut Chance) -> MutationSpec {
-    let key = format!("shared{}", chance.below(2));
+fn draw_permanent_action(profile: &WorldProfile, chance: &mut Chance) -> MutationSpec {
+    let key = format!("shared{}", chance.draw_below(2));
     // The same key means the same action everywhere.
-    let mut same = Chance::at(profile.seed, &[&key], 0);
-    let mut spec = action(profile, &mut same, &key, MutationKind::Http);
+    let mut same = Chance::for_place(profile.seed, &[&key], 0);
+    let mut spec = draw_action(profile, &mut same, &key, MutationKind::Http);
     spec.permanent = true;
     spec
 }
 
 /// Generates an action with the given key.
-pub fn action(
-    profile: &Profile,
+pub fn draw_action(
+    profile: &WorldProfile,
     chance: &mut Chance,
     key: &str,
     kind: MutationKind,
@@ -138,15 +138,15 @@ pub fn action(
 }
 
 /// Generates an action that an agent declares or a script performs.
-pub fn wanted(profile: &Profile, chance: &mut Chance) -> MutationSpec {
-    let key = format!("own{}", chance.below(3));
-    let mut same = Chance::at(profile.seed, &["own", &key], 0);
-    let mut spec = action(profile, &mut same, &key, MutationKind::Command);
+pub fn draw_wanted_action(profile: &WorldProfile, chance: &mut Chance) -> MutationSpec {
+    let key = format!("own{}", chance.draw_below(3));
+    let mut same = Chance::for_place(profile.seed, &["own", &key], 0);
+    let mut spec = draw_action(profile, &mut same, &key, MutationKind::Command);
     if chance.one_in(10) {
         spec.arguments = 8;
     }
     if !profile.apart && chance.one_in(6) {
-        spec = permanent(profile, chance);
+        spec = draw_permanent_action(profile, chance);
     }
     spec
 }

@@ -8,7 +8,7 @@ use crate::chance::Chance;
 
 /// The parameters of a world.
 #[derive(Clone, Debug)]
-pub struct Profile {
+pub struct WorldProfile {
     /// The source of all randomness.
     pub seed: u64,
     /// The limits of the project.
@@ -45,15 +45,15 @@ pub struct Profile {
     pub words: &'static str,
 }
 
-impl Profile {
+impl WorldProfile {
     /// Returns the world of a seed, with everything in it.
-    pub fn wild(seed: u64) -> Self {
-        let mut chance = Chance::at(seed, &["profile"], 0);
-        let pick = |chance: &mut Chance, from: &[u64]| chance.pick(from).copied().unwrap_or(1);
+    pub fn wild_from_seed(seed: u64) -> Self {
+        let mut chance = Chance::for_place(seed, &["profile"], 0);
+        let pick = |chance: &mut Chance, from: &[u64]| chance.pick_one(from).copied().unwrap_or(1);
         Self {
             seed,
-            policy: policy(&mut chance),
-            codes: codes(&mut chance),
+            policy: draw_policy(&mut chance),
+            codes: draw_codes(&mut chance),
             fault_percent: pick(&mut chance, &[5, 20, 20, 40, 70]),
             trouble_max: u32::try_from(pick(&mut chance, &[3, 8, 20, 60])).unwrap_or(8),
             flavours: pick(&mut chance, &[1, 2, 5]),
@@ -73,7 +73,7 @@ impl Profile {
 
     /// Returns a world in which every task's fate is its own and no fate depends on time: a disturbed run
     /// must end like an undisturbed one.
-    pub fn calm(seed: u64) -> Self {
+    pub fn calm_from_seed(seed: u64) -> Self {
         let mut policy = Policy::default();
         policy.retry.transient_for_ms = Span::ZERO;
         policy.retry.pause_after_questions = 1_000;
@@ -99,18 +99,18 @@ impl Profile {
             clock_every: 0,
             ack_every: 1,
             builds_max: 1,
-            ..Self::wild(seed)
+            ..Self::wild_from_seed(seed)
         }
     }
 }
 
-fn codes(chance: &mut Chance) -> Vec<Code> {
+fn draw_codes(chance: &mut Chance) -> Vec<Code> {
     let all = Code::ALL.to_vec();
-    match chance.below(6) {
-        0 => all.into_iter().filter(|code| code.row().class.retryable()).collect(),
+    match chance.draw_below(6) {
+        0 => all.into_iter().filter(|code| code.row().class.is_retryable()).collect(),
         1 => {
-            let few = 1 + chance.below(5);
-            (0..few).filter_map(|_| chance.pick(Code::ALL).copied()).collect()
+            let few = 1 + chance.draw_below(5);
+            (0..few).filter_map(|_| chance.pick_one(Code::ALL).copied()).collect()
         }
         // An account that is limited all day.
         2 => all.into_iter().filter(|code| code.row().charges.contains(&Charge::Wait)).collect(),
@@ -118,17 +118,17 @@ fn codes(chance: &mut Chance) -> Vec<Code> {
     }
 }
 
-fn policy(chance: &mut Chance) -> Policy {
+fn draw_policy(chance: &mut Chance) -> Policy {
     let mut policy = Policy::default();
     if chance.one_in(3) {
-        policy.retry.per_signature = u32::try_from(chance.below(4)).unwrap_or(0);
-        policy.retry.transient = u32::try_from(chance.below(4)).unwrap_or(0);
-        policy.retry.transient_for_ms = Span::from_secs(chance.below(100));
-        policy.retry.pause_after_questions = 1 + u32::try_from(chance.below(5)).unwrap_or(0);
-        policy.retry.consecutive = 1 + u32::try_from(chance.below(6)).unwrap_or(0);
-        policy.retry.iterations = 1 + u32::try_from(chance.below(8)).unwrap_or(0);
-        policy.wait.windows = 1 + u32::try_from(chance.below(3)).unwrap_or(0);
-        policy.wait.limited_ms = Span::from_mins(1 + chance.below(60));
+        policy.retry.per_signature = u32::try_from(chance.draw_below(4)).unwrap_or(0);
+        policy.retry.transient = u32::try_from(chance.draw_below(4)).unwrap_or(0);
+        policy.retry.transient_for_ms = Span::from_secs(chance.draw_below(100));
+        policy.retry.pause_after_questions = 1 + u32::try_from(chance.draw_below(5)).unwrap_or(0);
+        policy.retry.consecutive = 1 + u32::try_from(chance.draw_below(6)).unwrap_or(0);
+        policy.retry.iterations = 1 + u32::try_from(chance.draw_below(8)).unwrap_or(0);
+        policy.wait.windows = 1 + u32::try_from(chance.draw_below(3)).unwrap_or(0);
+        policy.wait.limited_ms = Span::from_mins(1 + chance.draw_below(60));
         policy.wait.tool_quota_waits = chance.one_in(2);
     }
     if chance.one_in(2) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use unstuck_core::engine::{
-    BuildId, BuildState, Command, EffectId, Outcome, QuestionId, Standing, Subject,
+    BuildId, BuildState, Command, EffectId, EffectOutcome, QuestionId, Subject, TaskStateKind,
 };
 use unstuck_core::plan::MutationSpec;
 use unstuck_core::policy::Amount;
@@ -11,10 +11,10 @@ use unstuck_core::question::{Decision, QuestionKind};
 
 use crate::chance::Chance;
 use crate::check::Violation;
-use crate::driver::{Move, Running, Sim, Stats};
+use crate::driver::{SimulatedEffect, Simulation, SimulationMove, SimulationStats};
 use crate::elsewhere::has_to_settle;
 use crate::people;
-use crate::profile::Profile;
+use crate::profile::WorldProfile;
 use crate::world;
 
 /// Maximum number of moves to close a seed; a seed with more never ends.
@@ -24,68 +24,72 @@ const PATIENCE: u32 = 3;
 
 /// A seed with a violation.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct SeedFailure {
     /// The seed of the world.
     pub seed: u64,
     /// The violated rule.
     pub violation: Violation,
     /// The moves that led to it.
-    pub moves: Vec<Move>,
+    pub moves: Vec<SimulationMove>,
 }
 
 /// Plays a seed for `steps` moves, then to its end.
-pub fn seed(profile: Profile, steps: u64) -> Result<Stats, Box<Failure>> {
-    played(profile, steps).map(|sim| sim.stats)
+pub fn play_seed(profile: WorldProfile, steps: u64) -> Result<SimulationStats, Box<SeedFailure>> {
+    play_simulation(profile, steps).map(|sim| sim.stats)
 }
 
 /// Like [`seed`], but returns the whole simulation.
-pub fn played(profile: Profile, steps: u64) -> Result<Sim, Box<Failure>> {
-    watched(profile, steps, &mut |_| ())
+pub fn play_simulation(profile: WorldProfile, steps: u64) -> Result<Simulation, Box<SeedFailure>> {
+    play_watched(profile, steps, &mut |_| ())
 }
 
 /// Like [`played`], calling `watch` after every move.
-pub fn watched(
-    profile: Profile,
+pub fn play_watched(
+    profile: WorldProfile,
     steps: u64,
-    watch: &mut dyn FnMut(&Sim),
-) -> Result<Sim, Box<Failure>> {
+    watch: &mut dyn FnMut(&Simulation),
+) -> Result<Simulation, Box<SeedFailure>> {
     let seed = profile.seed;
-    let mut sim = Sim::new(profile);
+    let mut sim = Simulation::new(profile);
     let mut moves = Vec::new();
-    match play(&mut sim, steps, &mut moves, watch) {
+    match play_moves(&mut sim, steps, &mut moves, watch) {
         Ok(()) => Ok(sim),
-        Err(violation) => Err(Box::new(Failure { seed, violation, moves })),
+        Err(violation) => Err(Box::new(SeedFailure { seed, violation, moves })),
     }
 }
 
-fn play(
-    sim: &mut Sim,
+fn play_moves(
+    sim: &mut Simulation,
     steps: u64,
-    moves: &mut Vec<Move>,
-    watch: &mut dyn FnMut(&Sim),
+    moves: &mut Vec<SimulationMove>,
+    watch: &mut dyn FnMut(&Simulation),
 ) -> Result<(), Violation> {
-    let mut chance = Chance::at(sim.profile.seed, &["moves"], 0);
+    let mut chance = Chance::for_place(sim.profile.seed, &["moves"], 0);
     for _ in 0..steps {
-        let Some(next) = pick(sim, &mut chance) else { continue };
-        take(sim, &next, moves)?;
+        let Some(next) = pick_move(sim, &mut chance) else { continue };
+        take_move(sim, &next, moves)?;
         watch(sim);
     }
-    close(sim, &mut chance, moves, watch)?;
+    play_to_end(sim, &mut chance, moves, watch)?;
     sim.check_journal()
 }
 
-fn take(sim: &mut Sim, next: &Move, moves: &mut Vec<Move>) -> Result<(), Violation> {
+fn take_move(
+    sim: &mut Simulation,
+    next: &SimulationMove,
+    moves: &mut Vec<SimulationMove>,
+) -> Result<(), Violation> {
     moves.push(next.clone());
-    if let Move::Person(command) = next
-        && let Command::StartBuild { .. } | Command::DefineJob { .. } = wanted(command)
+    if let SimulationMove::Person(command) = next
+        && let Command::StartBuild { .. } | Command::DefineJob { .. } = inner_command(command)
     {
         sim.started += 1;
     }
-    sim.step(next)
+    sim.apply_move(next)
 }
 
 /// Returns the command itself, with or without the person who gave it.
-fn wanted(command: &Command) -> &Command {
+fn inner_command(command: &Command) -> &Command {
     match command {
         Command::By { wants, .. } => wants,
         command => command,
@@ -93,70 +97,70 @@ fn wanted(command: &Command) -> &Command {
 }
 
 /// Returns a random next move.
-fn pick(sim: &mut Sim, chance: &mut Chance) -> Option<Move> {
+fn pick_move(sim: &mut Simulation, chance: &mut Chance) -> Option<SimulationMove> {
     let profile = sim.profile.clone();
     if chance.one_in(profile.crash_every) {
-        return Some(Move::Crash);
+        return Some(SimulationMove::Crash);
     }
     if chance.one_in(profile.lost_write_every) {
-        return Some(Move::LostWrite);
+        return Some(SimulationMove::LostWrite);
     }
     if chance.one_in(profile.clock_every) {
-        let most = *chance.pick(&[1_000, 100_000, 4_000_000, 200_000_000])?;
-        let by = i64::try_from(chance.below(most)).unwrap_or(0);
-        return Some(Move::Clock(if chance.one_in(3) { -by } else { by }));
+        let most = *chance.pick_one(&[1_000, 100_000, 4_000_000, 200_000_000])?;
+        let by = i64::try_from(chance.draw_below(most)).unwrap_or(0);
+        return Some(SimulationMove::Clock(if chance.one_in(3) { -by } else { by }));
     }
     if chance.one_in(profile.stale_every) {
-        return stale(sim, chance).map(Move::Stale);
+        return pick_stale_command(sim, chance).map(SimulationMove::Stale);
     }
     if chance.one_in(profile.people_every) || sim.state.builds().next().is_none() {
-        return people::act(sim, chance).map(Move::Person);
+        return people::draw_command(sim, chance).map(SimulationMove::Person);
     }
     if !sim.is_durable() && chance.one_in(profile.ack_every) {
-        return Some(Move::Ack);
+        return Some(SimulationMove::Ack);
     }
-    if let Some(work) = some_work(sim, chance) {
+    if let Some(work) = pick_work(sim, chance) {
         return Some(work);
     }
     if !sim.is_durable() {
-        return Some(Move::Ack);
+        return Some(SimulationMove::Ack);
     }
     if sim.state.next_wake().is_some() && !chance.one_in(3) {
-        return Some(Move::Wake);
+        return Some(SimulationMove::Wake);
     }
-    people::act(sim, chance).map(Move::Person)
+    people::draw_command(sim, chance).map(SimulationMove::Person)
 }
 
-fn some_work(sim: &Sim, chance: &mut Chance) -> Option<Move> {
-    let ready = |running: &&Running| !has_to_settle(&sim.state, &running.effect);
+fn pick_work(sim: &Simulation, chance: &mut Chance) -> Option<SimulationMove> {
+    let ready = |running: &&SimulatedEffect| !has_to_settle(&sim.state, &running.effect);
     let count = sim.running.values().filter(ready).count();
-    let effect = &sim.running.values().filter(ready).nth(chance.index(count.max(1)))?.effect;
-    Some(Move::Work(effect.task, world::kind(effect.what)))
+    let effect = &sim.running.values().filter(ready).nth(chance.draw_index(count.max(1)))?.effect;
+    Some(SimulationMove::Work(effect.task, world::work_kind(effect.what)))
 }
 
 /// Returns a result that comes too late, twice, or about something else.
-fn stale(sim: &mut Sim, chance: &mut Chance) -> Option<Command> {
+fn pick_stale_command(sim: &mut Simulation, chance: &mut Chance) -> Option<Command> {
     if let Some(late) = sim.stale.pop() {
-        let known = |effect| sim.state.outstanding().iter().any(|owed| owed.id == effect);
+        let known = |effect| sim.state.outstanding_effects().iter().any(|owed| owed.id == effect);
         return match late {
             Command::Settle { effect, .. } if known(effect) => None,
             late => Some(late),
         };
     }
-    let at = chance.index(sim.running.len().max(1));
+    let at = chance.draw_index(sim.running.len().max(1));
     let running = sim.running.values().nth(at)?;
     let effect = running.effect.id;
-    let command = match chance.below(3) {
+    let command = match chance.draw_below(3) {
         0 => Command::Mutate { effect, mutation: MutationSpec::default() },
         1 => Command::Settle {
             effect: EffectId(effect.0 + 1_000_000),
-            outcome: Outcome::Done,
+            outcome: EffectOutcome::Done,
             spent: Amount::ZERO,
         },
-        _ => Command::Settle { effect, outcome: Outcome::HeadMoved, spent: Amount::ZERO },
+        _ => Command::Settle { effect, outcome: EffectOutcome::HeadMoved, spent: Amount::ZERO },
     };
     // Only results that certainly do not fit are submitted here.
-    let kind = world::kind(running.effect.what);
+    let kind = world::work_kind(running.effect.what);
     let misfit = match &command {
         Command::Settle { effect: named, .. } => *named != effect || kind != "perform",
         _ => !matches!(kind, "attempt" | "execute"),
@@ -165,28 +169,28 @@ fn stale(sim: &mut Sim, chance: &mut Chance) -> Option<Command> {
 }
 
 /// I7: with every question answered, everything comes to its end.
-fn close(
-    sim: &mut Sim,
+fn play_to_end(
+    sim: &mut Simulation,
     chance: &mut Chance,
-    moves: &mut Vec<Move>,
-    watch: &mut dyn FnMut(&Sim),
+    moves: &mut Vec<SimulationMove>,
+    watch: &mut dyn FnMut(&Simulation),
 ) -> Result<(), Violation> {
     let mut answered: BTreeMap<Subject, u32> = BTreeMap::new();
     for _ in 0..CLOSING_MAX {
         let next = if !sim.is_durable() {
-            Move::Ack
-        } else if let Some(work) = some_work(sim, chance) {
+            SimulationMove::Ack
+        } else if let Some(work) = pick_work(sim, chance) {
             work
         } else if let Some(answer) = final_answer(sim, chance, &mut answered) {
-            Move::Person(answer)
-        } else if let Some(build) = held(sim) {
-            Move::Person(Command::Resume { build })
+            SimulationMove::Person(answer)
+        } else if let Some(build) = find_paused_build(sim) {
+            SimulationMove::Person(Command::Resume { build })
         } else if sim.state.next_wake().is_some() {
-            Move::Wake
+            SimulationMove::Wake
         } else {
-            return ended(sim);
+            return check_ended(sim);
         };
-        take(sim, &next, moves)?;
+        take_move(sim, &next, moves)?;
         watch(sim);
     }
     let last = sim.journal.len().saturating_sub(24);
@@ -195,7 +199,7 @@ fn close(
     Err(Violation::new("I7", format!("it never ends:{}", events.concat())))
 }
 
-fn held(sim: &Sim) -> Option<BuildId> {
+fn find_paused_build(sim: &Simulation) -> Option<BuildId> {
     sim.state
         .builds()
         .find(|build| matches!(build.state, BuildState::Paused { .. }))
@@ -203,7 +207,7 @@ fn held(sim: &Sim) -> Option<BuildId> {
 }
 
 fn final_answer(
-    sim: &Sim,
+    sim: &Simulation,
     chance: &mut Chance,
     answered: &mut BTreeMap<Subject, u32>,
 ) -> Option<Command> {
@@ -211,15 +215,15 @@ fn final_answer(
     let count = answered.entry(question.subject).or_default();
     *count += 1;
     let decision = if *count > PATIENCE {
-        leave(question.kind)
+        ending_decision(question.kind)
     } else {
-        *chance.pick(question.kind.decisions())?
+        *chance.pick_one(question.kind.decisions())?
     };
-    Some(people::say(question.id, decision, chance))
+    Some(people::make_answer_command(question.id, decision, chance))
 }
 
 /// Returns the decision that ends the work.
-pub const fn leave(kind: QuestionKind) -> Decision {
+pub const fn ending_decision(kind: QuestionKind) -> Decision {
     match kind {
         QuestionKind::Hands
         | QuestionKind::Choice
@@ -232,9 +236,9 @@ pub const fn leave(kind: QuestionKind) -> Decision {
     }
 }
 
-fn ended(sim: &Sim) -> Result<(), Violation> {
+fn check_ended(sim: &Simulation) -> Result<(), Violation> {
     for build in sim.state.builds() {
-        let left = build.live() + build.count(Standing::Parked);
+        let left = build.live_count() + build.count(TaskStateKind::Parked);
         if left > 0 || !(build.standing || build.state.has_ended()) {
             let tasks: Vec<_> = build
                 .tasks
@@ -251,16 +255,20 @@ fn ended(sim: &Sim) -> Result<(), Violation> {
 }
 
 /// Replays moves, and then to the end if requested; returns the violation and the number of moves before it.
-pub fn replay(profile: Profile, moves: &[Move], to_the_end: bool) -> Option<(usize, Violation)> {
-    let mut sim = Sim::new(profile);
+pub fn replay_moves(
+    profile: WorldProfile,
+    moves: &[SimulationMove],
+    to_the_end: bool,
+) -> Option<(usize, Violation)> {
+    let mut sim = Simulation::new(profile);
     for (at, next) in (1..).zip(moves) {
-        if let Err(violation) = sim.step(next) {
+        if let Err(violation) = sim.apply_move(next) {
             return Some((at, violation));
         }
     }
     let mut chance = Chance::new(0);
     let ends = if to_the_end {
-        close(&mut sim, &mut chance, &mut Vec::new(), &mut |_| ())
+        play_to_end(&mut sim, &mut chance, &mut Vec::new(), &mut |_| ())
     } else {
         Ok(())
     };
@@ -268,9 +276,10 @@ pub fn replay(profile: Profile, moves: &[Move], to_the_end: bool) -> Option<(usi
 }
 
 /// Removes as many moves as possible while the same rule is violated.
-pub fn shrink(profile: &Profile, failure: &Failure) -> Vec<Move> {
+pub fn shrink_moves(profile: &WorldProfile, failure: &SeedFailure) -> Vec<SimulationMove> {
     let rule = failure.violation.rule;
-    let broken = |moves: &[Move]| match replay(profile.clone(), moves, rule == "I7") {
+    let broken = |moves: &[SimulationMove]| match replay_moves(profile.clone(), moves, rule == "I7")
+    {
         Some((at, violation)) if violation.rule == rule => Some(at),
         _ => None,
     };
@@ -297,19 +306,19 @@ pub fn shrink(profile: &Profile, failure: &Failure) -> Vec<Move> {
 }
 
 /// Returns the question that a person would answer next; for callers that drive a simulation by hand.
-pub fn first_question(sim: &Sim) -> Option<QuestionId> {
+pub fn first_question(sim: &Simulation) -> Option<QuestionId> {
     sim.state.questions().next().map(|question| question.id)
 }
 
 /// Formats moves and the events each led to, one per line.
-pub fn story(profile: Profile, moves: &[Move]) -> String {
+pub fn render_story(profile: WorldProfile, moves: &[SimulationMove]) -> String {
     use std::fmt::Write as _;
 
-    let mut sim = Sim::new(profile);
+    let mut sim = Simulation::new(profile);
     let mut told = String::new();
     for next in moves {
         let seen = sim.journal.len();
-        let result = sim.step(next);
+        let result = sim.apply_move(next);
         writeln!(told, "> {next:?}").ok();
         for recorded in sim.journal.iter().skip(seen) {
             writeln!(told, "    {} {:?}", recorded.seq, recorded.event).ok();

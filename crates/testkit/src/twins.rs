@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use unstuck_core::engine::{Command, Event, Left, QuestionId, Subject, TaskState};
+use unstuck_core::engine::{Command, Event, QuestionId, SkipReason, Subject, TaskState};
 use unstuck_core::question::QuestionKind;
 
 use crate::chance::Chance;
 use crate::check::Violation;
-use crate::driver::{Move, Sim};
-use crate::profile::Profile;
+use crate::driver::{Simulation, SimulationMove};
+use crate::profile::WorldProfile;
 use crate::{people, plans, run, world};
 
 /// Maximum number of moves; a run with more never ends.
@@ -16,7 +16,7 @@ const MOVES_MAX: u64 = 20_000;
 
 /// The result of a run: everything but ids, times and chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fate {
+pub struct SimulationFate {
     /// The end of each task, with its counters and the charges it can still give back.
     pub tasks: BTreeMap<String, String>,
     /// Number of times each question was asked, by subject, kind and tasks.
@@ -38,83 +38,86 @@ pub enum Disturbance {
 
 /// Plays a world's plan to its end, disturbed before the moves named by `at`; returns its fate and the number
 /// of moves.
-pub fn fate(
-    profile: &Profile,
+pub fn play_fate(
+    profile: &WorldProfile,
     at: &[u64],
     disturbance: Disturbance,
-) -> Result<(Fate, u64), Violation> {
-    let (sim, moves) = played(profile, at, disturbance)?;
-    Ok((told(&sim), moves))
+) -> Result<(SimulationFate, u64), Violation> {
+    let (sim, moves) = play_disturbed(profile, at, disturbance)?;
+    Ok((collect_fate(&sim), moves))
 }
 
 /// Like [`fate`], but returns the whole simulation.
-pub fn played(
-    profile: &Profile,
+pub fn play_disturbed(
+    profile: &WorldProfile,
     at: &[u64],
     disturbance: Disturbance,
-) -> Result<(Sim, u64), Violation> {
-    let mut sim = Sim::new(profile.clone());
-    let mut chance = Chance::at(profile.seed, &["plan"], 0);
+) -> Result<(Simulation, u64), Violation> {
+    let mut sim = Simulation::new(profile.clone());
+    let mut chance = Chance::for_place(profile.seed, &["plan"], 0);
     if let Some(start) = plans::start_build(profile, &mut chance, 0) {
-        sim.step(&Move::Person(start))?;
+        sim.apply_move(&SimulationMove::Person(start))?;
         // A build that was never acknowledged was never promised.
-        sim.step(&Move::Ack)?;
+        sim.apply_move(&SimulationMove::Ack)?;
     }
     for number in 0..MOVES_MAX {
         if at.contains(&number) {
-            sim.step(&match disturbance {
-                Disturbance::Crash => Move::Crash,
-                Disturbance::LostWrite => Move::LostWrite,
+            sim.apply_move(&match disturbance {
+                Disturbance::Crash => SimulationMove::Crash,
+                Disturbance::LostWrite => SimulationMove::LostWrite,
             })?;
         }
-        match next(&sim) {
-            Some(next) => sim.step(&next)?,
+        match next_move(&sim) {
+            Some(next) => sim.apply_move(&next)?,
             None => return Ok((sim, number)),
         }
     }
     Err(Violation::new("I7", "it never ends"))
 }
 
-fn next(sim: &Sim) -> Option<Move> {
+fn next_move(sim: &Simulation) -> Option<SimulationMove> {
     if !sim.is_durable() {
-        Some(Move::Ack)
+        Some(SimulationMove::Ack)
     } else if let Some(running) = sim.running.values().next() {
-        Some(Move::Work(running.effect.task, world::kind(running.effect.what)))
+        Some(SimulationMove::Work(running.effect.task, world::work_kind(running.effect.what)))
     } else if let Some(question) = run::first_question(sim) {
-        answer(sim, question).map(Move::Person)
+        draw_answer(sim, question).map(SimulationMove::Person)
     } else {
-        sim.state.next_wake().map(|_| Move::Wake)
+        sim.state.next_wake().map(|_| SimulationMove::Wake)
     }
 }
 
 /// Returns an answer that is always the same for the same question: it depends on the subject, the task and
 /// the number of earlier questions.
-fn answer(sim: &Sim, id: QuestionId) -> Option<Command> {
+fn draw_answer(sim: &Simulation, id: QuestionId) -> Option<Command> {
     let question = sim.state.question(id)?;
     let whom = question.tasks.first().and_then(|task| sim.state.task(*task));
     let name = whom.map_or("", |task| task.spec.name.as_str());
-    let what = named(sim, question.subject);
-    let before = asked(sim, |kind, subject| kind == question.kind && subject == what);
-    let mut chance = Chance::at(sim.profile.seed, &["answer", name, &what], u64::from(before));
+    let what = subject_name(sim, question.subject);
+    let before = count_asked(sim, |kind, subject| kind == question.kind && subject == what);
+    let mut chance =
+        Chance::for_place(sim.profile.seed, &["answer", name, &what], u64::from(before));
     let decision = if before > 2 {
-        run::leave(question.kind)
+        run::ending_decision(question.kind)
     } else {
-        *chance.pick(question.kind.decisions())?
+        *chance.pick_one(question.kind.decisions())?
     };
-    Some(people::say(id, decision, &mut chance))
+    Some(people::make_answer_command(id, decision, &mut chance))
 }
 
 /// Returns the number of matching questions in the journal.
-fn asked(sim: &Sim, fits: impl Fn(QuestionKind, &str) -> bool) -> u32 {
+fn count_asked(sim: &Simulation, fits: impl Fn(QuestionKind, &str) -> bool) -> u32 {
     let questions = sim.journal.iter().filter(|recorded| match &recorded.event {
-        Event::QuestionAsked { question } => fits(question.kind, &named(sim, question.subject)),
+        Event::QuestionAsked { question } => {
+            fits(question.kind, &subject_name(sim, question.subject))
+        }
         _ => false,
     });
     u32::try_from(questions.count()).unwrap_or(u32::MAX)
 }
 
 /// Returns the subject of a question, without ids that depend on the path.
-fn named(sim: &Sim, subject: Subject) -> String {
+fn subject_name(sim: &Simulation, subject: Subject) -> String {
     match subject {
         Subject::Error(signature) => signature.to_string(),
         Subject::Build(build) => build.to_string(),
@@ -126,21 +129,23 @@ fn named(sim: &Sim, subject: Subject) -> String {
 }
 
 /// Returns the end of a task. Which of two failed dependencies ended first is a matter of time and left out.
-fn stands(state: &TaskState) -> String {
+fn describe_end(state: &TaskState) -> String {
     match state {
-        TaskState::Skipped { left: Left::Needs { .. } } => "Skipped: it needs another".to_owned(),
+        TaskState::Skipped { left: SkipReason::Needs { .. } } => {
+            "Skipped: it needs another".to_owned()
+        }
         other => format!("{other:?}"),
     }
 }
 
 /// Returns the fate of a simulation.
-pub fn told(sim: &Sim) -> Fate {
-    let mut fate = Fate::default();
+pub fn collect_fate(sim: &Simulation) -> SimulationFate {
+    let mut fate = SimulationFate::default();
     for task in sim.state.tasks() {
         let counters = &task.counters;
         let told = format!(
             "{}, {} in a row, {} shortened, {} repairs, {} git, {:?} transient, {:?}",
-            stands(&task.state),
+            describe_end(&task.state),
             counters.consecutive,
             counters.compactions,
             counters.repairs,
@@ -152,7 +157,7 @@ pub fn told(sim: &Sim) -> Fate {
     }
     for recorded in &sim.journal {
         if let Event::QuestionAsked { question } = &recorded.event {
-            let about = format!("{:?} {}", question.kind, named(sim, question.subject));
+            let about = format!("{:?} {}", question.kind, subject_name(sim, question.subject));
             *fate.questions.entry(about).or_default() += 1;
         }
     }
@@ -161,29 +166,29 @@ pub fn told(sim: &Sim) -> Fate {
             fate.signatures.insert(signature.to_string(), record.count);
         }
     }
-    for ((occurrence, key), count) in sim.world.outside.all() {
+    for ((occurrence, key), count) in sim.world.outside.applied_counts() {
         fate.outside.insert(format!("{occurrence:?} {key}"), *count);
     }
     fate
 }
 
 /// I6: the world of `profile`, disturbed at `at`, ends as it does undisturbed.
-pub fn same_fate(
-    profile: &Profile,
-    calm: &Fate,
+pub fn check_same_fate(
+    profile: &WorldProfile,
+    calm: &SimulationFate,
     at: &[u64],
     disturbance: Disturbance,
 ) -> Result<(), Violation> {
-    let (fate, _) = fate(profile, at, disturbance)?;
+    let (fate, _) = play_fate(profile, at, disturbance)?;
     if fate == *calm {
         return Ok(());
     }
-    let found = differences(calm, &fate).join("; ");
+    let found = list_differences(calm, &fate).join("; ");
     Err(Violation::new("I6", format!("{disturbance:?} at {at:?}: {found}")))
 }
 
-fn differences(calm: &Fate, other: &Fate) -> Vec<String> {
-    fn of<V: PartialEq + std::fmt::Debug>(
+fn list_differences(calm: &SimulationFate, other: &SimulationFate) -> Vec<String> {
+    fn differing_entries<V: PartialEq + std::fmt::Debug>(
         one: &BTreeMap<String, V>,
         other: &BTreeMap<String, V>,
     ) -> Vec<String> {
@@ -192,9 +197,9 @@ fn differences(calm: &Fate, other: &Fate) -> Vec<String> {
             .map(|key| format!("{key}: {:?} and {:?}", one.get(key), other.get(key)))
             .collect()
     }
-    let mut found = of(&calm.tasks, &other.tasks);
-    found.extend(of(&calm.questions, &other.questions));
-    found.extend(of(&calm.signatures, &other.signatures));
-    found.extend(of(&calm.outside, &other.outside));
+    let mut found = differing_entries(&calm.tasks, &other.tasks);
+    found.extend(differing_entries(&calm.questions, &other.questions));
+    found.extend(differing_entries(&calm.signatures, &other.signatures));
+    found.extend(differing_entries(&calm.outside, &other.outside));
     found
 }

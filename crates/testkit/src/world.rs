@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest, ToolKind};
 use unstuck_core::engine::{
-    Command, Effect, Mutation, MutationId, Note, Occurrence, Outcome, Progress, RedCheck, State,
-    TaskId, Work,
+    Command, Effect, EffectKind, EffectOutcome, Mutation, MutationId, Occurrence, ProgressReport,
+    RedCheck, RunNote, State, TaskId,
 };
 use unstuck_core::plan::MutationKind;
 use unstuck_core::policy::Amount;
@@ -19,55 +19,59 @@ use unstuck_core::time::{Span, Time};
 use crate::chance::Chance;
 use crate::elsewhere::is_elsewhere;
 use crate::faults;
-use crate::outside::Outside;
+use crate::outside::RemoteSide;
 use crate::plans;
-use crate::profile::Profile;
+use crate::profile::WorldProfile;
 
 /// The key under which results are counted.
-pub type Place = (TaskId, &'static str, Arc<str>);
+pub type ResultKey = (TaskId, &'static str, Arc<str>);
 
 /// The simulated world.
 #[derive(Clone, Debug)]
-pub struct World {
-    profile: Arc<Profile>,
-    recorded: BTreeMap<Place, u32>,
+pub struct SimulatedWorld {
+    profile: Arc<WorldProfile>,
+    recorded: BTreeMap<ResultKey, u32>,
     /// The recorded results by journal position, to undo them when that part of the journal is lost.
-    log: Vec<(u64, Place)>,
+    log: Vec<(u64, ResultKey)>,
     /// The ground truth.
-    pub outside: Outside,
+    pub outside: RemoteSide,
 }
 
-impl World {
+impl SimulatedWorld {
     /// Creates a world in which nothing has happened.
-    pub fn new(profile: Arc<Profile>) -> Self {
-        Self { profile, recorded: BTreeMap::new(), log: Vec::new(), outside: Outside::default() }
+    pub fn new(profile: Arc<WorldProfile>) -> Self {
+        Self { profile, recorded: BTreeMap::new(), log: Vec::new(), outside: RemoteSide::default() }
     }
 
     /// Performs the next step of an effect and returns its report. A result ends the effect; all other
     /// reports occur while it runs.
-    pub fn perform(&mut self, state: &State, effect: &Effect, now: Time) -> Option<Command> {
+    pub fn perform_effect(&mut self, state: &State, effect: &Effect, now: Time) -> Option<Command> {
         if is_elsewhere(state, effect) {
-            return self.told(state, effect, now);
+            return self.report_session_work(state, effect, now);
         }
-        let at = Scene::of(self, state, effect, now)?;
+        let at = EffectMoment::from_effect(self, state, effect, now)?;
         Some(match effect.what {
-            Work::Attempt { .. } => {
-                at.agent(|at, chance| Outcome::Attempted { approach: at.approach(chance) })
-            }
-            Work::Repair { propose } => at.agent(|at, chance| Outcome::Repaired {
-                approach: at.approach(chance),
+            EffectKind::Attempt { .. } => at.run_agent(|at, chance| EffectOutcome::Attempted {
+                approach: at.draw_approach(chance),
+            }),
+            EffectKind::Repair { propose } => at.run_agent(|at, chance| EffectOutcome::Repaired {
+                approach: at.draw_approach(chance),
                 branch: propose.then(|| "unstuck/repair/job".into()),
             }),
-            Work::Execute { .. } => at.script(),
-            Work::Check | Work::Commit | Work::Emit | Work::TakeBack => at.plain(),
-            Work::Perform { mutation } => self.act(state, effect, mutation, now)?,
-            Work::Probe { mutation } => self.look_up(state, effect, mutation, now)?,
-            Work::Stop { .. } => return None,
+            EffectKind::Execute { .. } => at.run_script(),
+            EffectKind::Check | EffectKind::Commit | EffectKind::Emit | EffectKind::TakeBack => {
+                at.run_plain()
+            }
+            EffectKind::Perform { mutation } => {
+                self.perform_action(state, effect, mutation, now)?
+            }
+            EffectKind::Probe { mutation } => self.probe_action(state, effect, mutation, now)?,
+            EffectKind::Stop { .. } => return None,
         })
     }
 
     /// Records that a report about an effect was accepted, or refused, when the journal was at `seq`.
-    pub fn record(&mut self, place: Place, seq: u64) {
+    pub fn record_result(&mut self, place: ResultKey, seq: u64) {
         *self.recorded.entry(place.clone()).or_default() += 1;
         self.log.push((seq, place));
     }
@@ -81,7 +85,7 @@ impl World {
         }
     }
 
-    pub(crate) fn act(
+    pub(crate) fn perform_action(
         &mut self,
         state: &State,
         effect: &Effect,
@@ -89,39 +93,39 @@ impl World {
         now: Time,
     ) -> Option<Command> {
         let mutation = state.mutation(id)?;
-        let at = Scene::of(self, state, effect, now)?;
+        let at = EffectMoment::from_effect(self, state, effect, now)?;
         let mut chance = at.chance.clone();
-        let fault = faults::any(&self.profile, &mut chance, &at.name, now);
-        let outcome = match (at.fails, chance.below(5)) {
+        let fault = faults::draw_fault(&self.profile, &mut chance, &at.name, now);
+        let outcome = match (at.fails, chance.draw_below(5)) {
             (false, _) => {
-                self.outside.apply(mutation);
-                Outcome::Applied { result: Arc::from("done") }
+                self.outside.apply_action(mutation);
+                EffectOutcome::Applied { result: Arc::from("done") }
             }
-            (true, 0) if mutation.spec.kind == MutationKind::Merge => Outcome::HeadMoved,
+            (true, 0) if mutation.spec.kind == MutationKind::Merge => EffectOutcome::HeadMoved,
             (true, 1) if self.profile.foggy => {
-                self.outside.apply(mutation);
-                Outcome::Unknown { fault }
+                self.outside.apply_action(mutation);
+                EffectOutcome::Unknown { fault }
             }
-            (true, 2) if self.profile.foggy => Outcome::Unknown { fault },
+            (true, 2) if self.profile.foggy => EffectOutcome::Unknown { fault },
             (true, 3) if self.profile.foggy => {
-                self.appears_late(mutation, now, &mut chance);
-                Outcome::Unknown { fault }
+                self.apply_late(mutation, now, &mut chance);
+                EffectOutcome::Unknown { fault }
             }
-            _ => Outcome::Failed { fault, approach: None },
+            _ => EffectOutcome::Failed { fault, approach: None },
         };
         Some(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO })
     }
 
     /// Lets the effect appear within the settling time.
-    fn appears_late(&mut self, mutation: &Mutation, now: Time, chance: &mut Chance) {
+    fn apply_late(&mut self, mutation: &Mutation, now: Time, chance: &mut Chance) {
         let settle = mutation.spec.settle_ms.as_millis();
         if settle > 0 {
-            let wait = Span::from_millis(chance.below(settle));
-            self.outside.apply_at(mutation, now + wait);
+            let wait = Span::from_millis(chance.draw_below(settle));
+            self.outside.apply_action_at(mutation, now + wait);
         }
     }
 
-    fn look_up(
+    fn probe_action(
         &mut self,
         state: &State,
         effect: &Effect,
@@ -129,22 +133,24 @@ impl World {
         now: Time,
     ) -> Option<Command> {
         let mutation = state.mutation(id)?;
-        let mut at = Scene::of(self, state, effect, now)?;
-        let fault = faults::any(&self.profile, &mut at.chance, &at.name, now);
-        let outcome = match at.chance.below(3) {
-            0 if at.fails && self.profile.foggy => Outcome::CannotTell { said: None },
-            1 if at.fails && self.profile.foggy => Outcome::Failed { fault, approach: None },
-            2 if at.fails && self.profile.foggy => Outcome::Unknown { fault },
-            _ if self.outside.happened(mutation) => Outcome::Applied { result: Arc::from("seen") },
-            _ => Outcome::NotApplied,
+        let mut at = EffectMoment::from_effect(self, state, effect, now)?;
+        let fault = faults::draw_fault(&self.profile, &mut at.chance, &at.name, now);
+        let outcome = match at.chance.draw_below(3) {
+            0 if at.fails && self.profile.foggy => EffectOutcome::CannotTell { said: None },
+            1 if at.fails && self.profile.foggy => EffectOutcome::Failed { fault, approach: None },
+            2 if at.fails && self.profile.foggy => EffectOutcome::Unknown { fault },
+            _ if self.outside.has_happened(mutation) => {
+                EffectOutcome::Applied { result: Arc::from("seen") }
+            }
+            _ => EffectOutcome::NotApplied,
         };
         Some(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO })
     }
 }
 
 /// A moment of an effect.
-pub(crate) struct Scene<'a> {
-    pub(crate) profile: Arc<Profile>,
+pub(crate) struct EffectMoment<'a> {
+    pub(crate) profile: Arc<WorldProfile>,
     state: &'a State,
     pub(crate) effect: &'a Effect,
     name: String,
@@ -156,136 +162,137 @@ pub(crate) struct Scene<'a> {
     now: Time,
 }
 
-impl<'a> Scene<'a> {
-    pub(crate) fn of(
-        world: &World,
+impl<'a> EffectMoment<'a> {
+    pub(crate) fn from_effect(
+        world: &SimulatedWorld,
         state: &'a State,
         effect: &'a Effect,
         now: Time,
     ) -> Option<Self> {
         let name = state.task(effect.task)?.spec.name.clone();
-        let place = place(state, effect);
+        let place = result_key(state, effect);
         let count = world.recorded.get(&place).copied().unwrap_or(0);
         let profile = Arc::clone(&world.profile);
-        let mut chance = Chance::at(profile.seed, &[&name, place.1, &place.2], u64::from(count));
+        let mut chance =
+            Chance::for_place(profile.seed, &[&name, place.1, &place.2], u64::from(count));
         let over = count >= profile.trouble_max;
-        let fails = chance.percent(profile.fault_percent) && !over;
+        let fails = chance.draw_percent(profile.fault_percent) && !over;
         Some(Self { profile, state, effect, name, chance, fails, over, now })
     }
 
-    pub(crate) fn fault(&mut self) -> Arc<unstuck_core::fault::Fault> {
-        faults::any(&self.profile, &mut self.chance, &self.name, self.now)
+    pub(crate) fn draw_fault(&mut self) -> Arc<unstuck_core::fault::Fault> {
+        faults::draw_fault(&self.profile, &mut self.chance, &self.name, self.now)
     }
 
-    fn reserved(&self) -> Amount {
+    fn reserved_amount(&self) -> Amount {
         self.state.run(self.effect.run).map_or(Amount::ZERO, |run| run.reserved)
     }
 
     /// Draws a cost that is never more than was reserved for the call.
-    fn spent(&mut self) -> Amount {
-        let tokens = self.chance.below(self.reserved().tokens + 1);
+    fn draw_spent(&mut self) -> Amount {
+        let tokens = self.chance.draw_below(self.reserved_amount().tokens + 1);
         Amount { tokens, ..Amount::ZERO }
     }
 
-    pub(crate) fn approach(&self, chance: &mut Chance) -> Arc<Approach> {
-        let digest = (!chance.one_in(5)).then(|| Digest(chance.below(3)));
+    pub(crate) fn draw_approach(&self, chance: &mut Chance) -> Arc<Approach> {
+        let digest = (!chance.one_in(5)).then(|| Digest(chance.draw_below(3)));
         // Occasionally an agent ends without a change.
         let files_changed = u32::from(!chance.one_in(7));
         let summary = self.name.clone();
         Arc::new(Approach { digest, summary, files_changed, ..Approach::default() })
     }
 
-    fn settle(mut self, outcome: Outcome) -> Command {
-        let spent = self.spent();
+    fn settle_effect(mut self, outcome: EffectOutcome) -> Command {
+        let spent = self.draw_spent();
         Command::Settle { effect: self.effect.id, outcome, spent }
     }
 
-    fn fail(mut self, approach: Option<Arc<Approach>>) -> Command {
-        let fault = self.fault();
-        self.settle(Outcome::Failed { fault, approach })
+    fn fail_effect(mut self, approach: Option<Arc<Approach>>) -> Command {
+        let fault = self.draw_fault();
+        self.settle_effect(EffectOutcome::Failed { fault, approach })
     }
 
-    fn plain(self) -> Command {
-        if self.fails { self.fail(None) } else { self.settle(Outcome::Done) }
+    fn run_plain(self) -> Command {
+        if self.fails { self.fail_effect(None) } else { self.settle_effect(EffectOutcome::Done) }
     }
 
-    fn agent(mut self, done: impl FnOnce(&Self, &mut Chance) -> Outcome) -> Command {
-        if self.profile.busy_agents && !self.over && self.chance.below(3) > 0 {
-            return self.busy();
+    fn run_agent(mut self, done: impl FnOnce(&Self, &mut Chance) -> EffectOutcome) -> Command {
+        if self.profile.busy_agents && !self.over && self.chance.draw_below(3) > 0 {
+            return self.draw_agent_command();
         }
         let mut chance = self.chance.clone();
         if self.fails {
-            let approach = chance.one_in(2).then(|| self.approach(&mut chance));
-            self.fail(approach)
+            let approach = chance.one_in(2).then(|| self.draw_approach(&mut chance));
+            self.fail_effect(approach)
         } else {
             let outcome = done(&self, &mut chance);
-            self.settle(outcome)
+            self.settle_effect(outcome)
         }
     }
 
     /// Returns an intermediate action of an agent.
-    fn busy(mut self) -> Command {
+    fn draw_agent_command(mut self) -> Command {
         let effect = self.effect.id;
-        match self.chance.below(7) {
+        match self.chance.draw_below(7) {
             0 if !self.profile.apart => {
-                let tokens = 1 + self.chance.below(25);
+                let tokens = 1 + self.chance.draw_below(25);
                 Command::Reserve { effect, amount: Amount { tokens, ..Amount::ZERO } }
             }
-            1 | 2 if self.fails => Command::Raise { effect, fault: self.fault() },
+            1 | 2 if self.fails => Command::Raise { effect, fault: self.draw_fault() },
             3 if !self.profile.apart => {
-                let tree = (!self.chance.one_in(3)).then(|| Digest(self.chance.below(3)));
-                Command::Observe { effect, fault: self.fault(), tree }
+                let tree = (!self.chance.one_in(3)).then(|| Digest(self.chance.draw_below(3)));
+                Command::Observe { effect, fault: self.draw_fault(), tree }
             }
-            6 => Command::Note { effect, note: self.note() },
+            6 => Command::Note { effect, note: self.draw_note() },
             4 => {
-                let mutation = plans::wanted(&self.profile, &mut self.chance);
+                let mutation = plans::draw_wanted_action(&self.profile, &mut self.chance);
                 Command::Mutate { effect, mutation }
             }
             _ => {
-                let report = Progress {
+                let report = ProgressReport {
                     iterations: 1,
                     tool_calls: 2,
                     validated: self.chance.one_in(3),
-                    spent: self.spent(),
+                    spent: self.draw_spent(),
                 };
                 Command::Progress { effect, report }
             }
         }
     }
 
-    fn note(&mut self) -> Note {
-        match self.chance.below(5) {
-            0 => Note::Thinking,
-            3 => Note::Refused { what: Arc::from("git push"), why: Arc::from("commands.deny") },
-            4 => Note::BaseChecked { red: vec![red()] },
-            1 => Note::ToolCalled {
+    fn draw_note(&mut self) -> RunNote {
+        match self.chance.draw_below(5) {
+            0 => RunNote::Thinking,
+            3 => RunNote::Refused { what: Arc::from("git push"), why: Arc::from("commands.deny") },
+            4 => RunNote::BaseChecked { red: vec![make_red_check()] },
+            1 => RunNote::ToolCalled {
                 tool: ToolKind::Command,
                 label: Arc::from("make"),
                 running: vec![Arc::from("make")],
             },
-            _ => Note::Narrated { text: Arc::from("I look around.") },
+            _ => RunNote::Narrated { text: Arc::from("I look around.") },
         }
     }
 
-    fn script(mut self) -> Command {
+    fn run_script(mut self) -> Command {
         let effect = self.effect.id;
         if !self.over && self.chance.one_in(2) {
-            let mutation = plans::wanted(&self.profile, &mut self.chance);
+            let mutation = plans::draw_wanted_action(&self.profile, &mut self.chance);
             return Command::Mutate { effect, mutation };
         }
         if !self.over && !self.profile.apart && self.chance.one_in(8) {
-            let tokens = 1 + self.chance.below(25);
+            let tokens = 1 + self.chance.draw_below(25);
             return Command::Reserve { effect, amount: Amount { tokens, ..Amount::ZERO } };
         }
         if self.fails && self.chance.one_in(8) {
-            return Command::Blame { effect, fault: self.fault() };
+            return Command::Blame { effect, fault: self.draw_fault() };
         }
-        self.plain()
+        self.run_plain()
     }
 }
 
 /// Returns the key under which results of an effect are counted.
-pub fn place(state: &State, effect: &Effect) -> Place {
+pub fn result_key(state: &State, effect: &Effect) -> ResultKey {
     let key = |id: MutationId| {
         // Another attempt's merge is another action, whatever the reply to the first one's was.
         let attempt = |occurrence| match occurrence {
@@ -297,31 +304,31 @@ pub fn place(state: &State, effect: &Effect) -> Place {
         }))
     };
     let (what, key) = match effect.what {
-        Work::Perform { mutation } => ("perform", key(mutation)),
-        Work::Probe { mutation } => ("probe", key(mutation)),
-        what => (kind(what), Arc::from("")),
+        EffectKind::Perform { mutation } => ("perform", key(mutation)),
+        EffectKind::Probe { mutation } => ("probe", key(mutation)),
+        what => (work_kind(what), Arc::from("")),
     };
     (effect.task, what, key)
 }
 
 /// Returns the kind of work as a word.
-pub const fn kind(what: Work) -> &'static str {
+pub const fn work_kind(what: EffectKind) -> &'static str {
     match what {
-        Work::Attempt { .. } => "attempt",
-        Work::Check => "check",
-        Work::Commit => "commit",
-        Work::Perform { .. } => "perform",
-        Work::Probe { .. } => "probe",
-        Work::Emit => "emit",
-        Work::Repair { .. } => "repair",
-        Work::Execute { .. } => "execute",
-        Work::TakeBack => "take back",
-        Work::Stop { .. } => "stop",
+        EffectKind::Attempt { .. } => "attempt",
+        EffectKind::Check => "check",
+        EffectKind::Commit => "commit",
+        EffectKind::Perform { .. } => "perform",
+        EffectKind::Probe { .. } => "probe",
+        EffectKind::Emit => "emit",
+        EffectKind::Repair { .. } => "repair",
+        EffectKind::Execute { .. } => "execute",
+        EffectKind::TakeBack => "take back",
+        EffectKind::Stop { .. } => "stop",
     }
 }
 
 /// Returns a check that is red before any work.
-fn red() -> RedCheck {
+fn make_red_check() -> RedCheck {
     RedCheck {
         command: Arc::from("make test"),
         exit: 2,

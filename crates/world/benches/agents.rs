@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use serde::de::IgnoredAny;
 use unstuck_world::agent::Activity;
-use unstuck_world::provider::Lines;
-use unstuck_world::provider::claude_cli::Stream;
-use unstuck_world::provider::codex_cli::{Access, Order, Session};
+use unstuck_world::provider::LineSplitter;
+use unstuck_world::provider::claude_cli::ClaudeStream;
+use unstuck_world::provider::codex_cli::{CodexAccess, CodexSession, CodexSessionParams};
 
 const BYTES_MIN: usize = 100_000_000;
 /// About how long a long stream is.
@@ -23,13 +23,13 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
     let claude = |bytes: &[u8]| {
-        let (mut stream, mut activities) = (Stream::default(), Vec::new());
-        in_chunks(bytes, |line| stream.line(line, &mut activities));
+        let (mut stream, mut activities) = (ClaudeStream::default(), Vec::new());
+        in_chunks(bytes, |line| stream.handle_line(line, &mut activities));
         activities
     };
     let codex = |bytes: &[u8]| {
         let (mut session, mut activities, mut reply) = (session(), Vec::new(), Vec::new());
-        in_chunks(bytes, |line| session.line(line, &mut activities, &mut reply));
+        in_chunks(bytes, |line| session.handle_line(line, &mut activities, &mut reply));
         activities
     };
     // Most captures are short and end with a failure; a night's work is long.
@@ -52,14 +52,14 @@ fn long(of: &str) -> Outcome<Vec<Vec<u8>>> {
     Ok(vec![[first, &middle.repeat(times)[..], last].concat()])
 }
 
-fn session() -> Session {
-    Session::new(Order {
+fn session() -> CodexSession {
+    CodexSession::new(CodexSessionParams {
         directory: "/repo".into(),
         prompt: String::new(),
         thread: None,
         model: None,
         turns_max: None,
-        access: Access::Workspace,
+        access: CodexAccess::Workspace,
         allowed_commands: std::collections::BTreeSet::new(),
         zone: unstuck_world::notify::TimeZone::UTC,
     })
@@ -92,11 +92,11 @@ fn report(name: &str, streams: &[Vec<u8>], read: impl Fn(&[u8]) -> Vec<Activity>
 }
 
 fn in_chunks(bytes: &[u8], mut each: impl FnMut(&[u8])) {
-    let mut lines = Lines::default();
+    let mut lines = LineSplitter::default();
     for chunk in bytes.chunks(CHUNK_BYTES) {
         lines.push(chunk, &mut each);
     }
-    lines.end(each);
+    lines.finish(each);
 }
 
 /// Megabytes per second, over all passes.

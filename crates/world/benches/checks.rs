@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 use median::median;
 use unstuck_core::engine::RunId;
 use unstuck_core::time::Time;
-use unstuck_world::process::{Connections, Guard, How, Wall};
-use unstuck_world::workspace::{Project, Shell, Workspace};
+use unstuck_world::process::{Connections, GuardCommand, ProcessEnd, Wall};
+use unstuck_world::workspace::{ProjectRepository, Shell, Workspace};
 use worktree::{git, prepare, runtime};
 
 const FOLDERS: usize = 100;
@@ -38,8 +38,8 @@ fn main() {
     let runtime = runtime();
     let workspace = runtime.block_on(make_worktree(folder.path()));
     fs::write(workspace.directory().join("folder1/file1.py"), "changed = 1\n").unwrap();
-    let shell = workspace.behind_wall(&Shell {
-        guard: Guard {
+    let shell = workspace.confine_shell(&Shell {
+        guard: GuardCommand {
             executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
             arguments: Vec::new(),
         },
@@ -59,12 +59,12 @@ fn main() {
     let ours = || {
         let started = Instant::now();
         let ended = runtime.block_on(async {
-            let changes = workspace.changes().await.unwrap();
+            let changes = workspace.list_changes().await.unwrap();
             let check = shell.run(workspace.directory(), CHECK);
             let at = (RunId(1), Time::from_millis(0));
             Box::pin(workspace.watch_check(&changes, at, check)).await.unwrap().unwrap()
         });
-        assert_eq!(ended.how, How::Exited(0));
+        assert_eq!(ended.how, ProcessEnd::Exited(0));
         started.elapsed()
     };
     bare();
@@ -94,6 +94,6 @@ async fn make_worktree(folder: &Path) -> Workspace {
     git(&root, &["init", "-q", "-b", "main"]);
     git(&root, &["add", "-A"]);
     git(&root, &["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "-m", "first"]);
-    let project = Project::open("git", &root).await.unwrap();
+    let project = ProjectRepository::open("git", &root).await.unwrap();
     prepare(&project, 1).await
 }

@@ -10,7 +10,7 @@
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use unstuck_world::process::{Guard, How, Launch};
+use unstuck_world::process::{GuardCommand, Launch, ProcessEnd};
 
 const SESSIONS: usize = 5;
 const TURNS: usize = 15;
@@ -38,8 +38,10 @@ async fn main() {
 
 async fn end_a_tree(grace: Duration) -> Duration {
     let place = tempfile::tempdir().unwrap();
-    let guard =
-        Guard { executable: env!("CARGO_BIN_EXE_unstuck-guard").into(), arguments: Vec::new() };
+    let guard = GuardCommand {
+        executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
+        arguments: Vec::new(),
+    };
     let mut launch = Launch::new(guard, place.path().join("lock"), place.path(), "sh");
     launch.arguments = vec!["-c".into(), TREE.into()];
     launch.grace = grace;
@@ -54,7 +56,7 @@ async fn end_a_tree(grace: Duration) -> Duration {
     stopper.stop();
     let ended = process.wait().await;
     let took = started.elapsed();
-    assert_eq!(ended.how, How::Stopped);
+    assert_eq!(ended.how, ProcessEnd::Stopped);
     // The stream ends when the last of them is gone, and by now it has.
     let end = tokio::time::timeout(Duration::ZERO, stdout.read_to_string(&mut line)).await;
     assert!(end.is_ok(), "a process is left");

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use median::median;
-use unstuck_world::workspace::Project;
+use unstuck_world::workspace::ProjectRepository;
 use worktree::{git, prepare, runtime};
 
 /// How much of the history no file of today holds.
@@ -35,7 +35,7 @@ fn main() {
     let root = folder.path().canonicalize().unwrap().join("project");
     make_repository(&root);
     let runtime = runtime();
-    let project = runtime.block_on(Project::open("git", &root)).unwrap();
+    let project = runtime.block_on(ProjectRepository::open("git", &root)).unwrap();
     let beside = root.with_file_name("beside").display().to_string();
     let mut copied = 0;
     let mut ours = |n: usize| {

@@ -18,8 +18,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use median::median;
-use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::workspace::{Project, Workspace};
+use unstuck_world::scope::{PathScope, ScopeRules};
+use unstuck_world::workspace::{ProjectRepository, Workspace};
 use worktree::{git, prepare, runtime};
 
 const FOLDERS: usize = 1_000;
@@ -36,16 +36,16 @@ fn main() {
         let path = workspace.directory().join(format!("folder{}/file{n}", n * FOLDERS / CHANGES));
         fs::write(path, "changed").unwrap();
     }
-    let rules = Rules {
+    let rules = ScopeRules {
         allowed: vec!["folder1*/**".to_owned(), "folder2*/**".to_owned()],
         forbidden: vec!["**/*.pem".to_owned(), "folder99?/**".to_owned()],
-        ..Rules::default()
+        ..ScopeRules::default()
     };
-    let scope = Scope::new(&rules).unwrap();
+    let scope = PathScope::new(&rules).unwrap();
     let check = || {
         let started = Instant::now();
-        let changes = runtime.block_on(workspace.changes()).unwrap();
-        let verdict = scope.judge(changes.iter().map(|change| change.path.as_path()));
+        let changes = runtime.block_on(workspace.list_changes()).unwrap();
+        let verdict = scope.judge_paths(changes.iter().map(|change| change.path.as_path()));
         assert_eq!(changes.len(), CHANGES);
         assert!(!verdict.is_clean());
         started.elapsed()
@@ -82,6 +82,6 @@ async fn make_worktree(folder: &Path) -> Workspace {
     git(&root, &["init", "-q", "-b", "main"]);
     git(&root, &["add", "-A"]);
     git(&root, &["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "-m", "first"]);
-    let project = Project::open("git", &root).await.unwrap();
+    let project = ProjectRepository::open("git", &root).await.unwrap();
     prepare(&project, 1).await
 }

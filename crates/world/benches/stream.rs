@@ -8,8 +8,8 @@ use std::time::Instant;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use unstuck_world::provider::anthropic_api;
-use unstuck_world::provider::openai_api::{self, Dialect};
-use unstuck_world::provider::sse::{Events, TooLarge};
+use unstuck_world::provider::openai_api::{self, OpenAiDialect};
+use unstuck_world::provider::sse::{EventTooLarge, SseParser};
 use unstuck_world::redact::Redactor;
 
 const BYTES: usize = 4_000_000;
@@ -18,20 +18,20 @@ const WORDS: &str = "The build fails because the lock file names a version that 
 
 fn main() {
     let messages = anthropic();
-    report("anthropic messages", &messages, |stream| anthropic_api::read_stream(stream).is_ok());
+    report("anthropic messages", &messages, |stream| anthropic_api::parse_stream(stream).is_ok());
     let items = responses();
-    let read = |stream: &[u8]| openai_api::read_stream(Dialect::Responses, stream).is_ok();
+    let read = |stream: &[u8]| openai_api::parse_stream(OpenAiDialect::Responses, stream).is_ok();
     report("openai responses", &items, read);
     let chunks = chat();
-    let read = |stream: &[u8]| openai_api::read_stream(Dialect::Chat, stream).is_ok();
+    let read = |stream: &[u8]| openai_api::parse_stream(OpenAiDialect::Chat, stream).is_ok();
     report("openai chat", &chunks, read);
 
     let redactor = Redactor::new(["canary-0123456789"]);
     let line = format!("{WORDS}\n");
     let text = line.repeat(BYTES / line.len());
-    let plain = speed(text.as_bytes(), |text| drop(black_box(redactor.bytes(text))));
+    let plain = speed(text.as_bytes(), |text| drop(black_box(redactor.redact_bytes(text))));
     let telling = text.replace("lock file", "password=hunter22");
-    let telling = speed(telling.as_bytes(), |text| drop(black_box(redactor.bytes(text))));
+    let telling = speed(telling.as_bytes(), |text| drop(black_box(redactor.redact_bytes(text))));
     println!("redaction: {plain:.0} MB/s without secrets, {telling:.0} with one on each line");
 }
 
@@ -47,7 +47,7 @@ fn report(name: &str, stream: &[u8], read: impl Fn(&[u8]) -> bool) {
 }
 
 fn each(stream: &[u8], mut read: impl FnMut(&[u8])) {
-    let read = Events::default().push::<TooLarge>(stream, |data| {
+    let read = SseParser::default().push::<EventTooLarge>(stream, |data| {
         read(data);
         Ok(false)
     });

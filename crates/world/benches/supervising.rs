@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use agent::{PROMPT, ROOT};
 use tokio::io::AsyncWriteExt as _;
-use unstuck_world::fake::server::{Answer, Server};
+use unstuck_world::fake::server::{FakeAnswer, FakeServer};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -39,7 +39,7 @@ async fn main() {
 struct Place {
     root: tempfile::TempDir,
     program: PathBuf,
-    server: Server,
+    server: FakeServer,
 }
 
 async fn measure(name: &str, program: &Path, turns: usize) {
@@ -47,7 +47,7 @@ async fn measure(name: &str, program: &Path, turns: usize) {
     for directory in ["work", "home"] {
         std::fs::create_dir(root.path().join(directory)).unwrap();
     }
-    let server = Server::start(Answer::text("Done.")).await.unwrap();
+    let server = FakeServer::start(FakeAnswer::with_text("Done.")).await.unwrap();
     let place = Place { root, program: program.to_owned(), server };
     let mut pairs = Vec::new();
     for turn in 0..=turns {

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use median::median;
-use unstuck_world::process::{Connections, Guard, How, Launch, Wall};
-use unstuck_world::workspace::wall_around;
+use unstuck_world::process::{Connections, GuardCommand, Launch, ProcessEnd, Wall};
+use unstuck_world::workspace::build_wall_around;
 
 const TURNS: usize = 60;
 
@@ -25,7 +25,8 @@ async fn main() {
     let work = place.path().join("work");
     std::fs::create_dir(&work).unwrap();
     let environment: Vec<_> = std::env::vars_os().collect();
-    let mut wall = wall_around(place.path(), &work, &place.path().join("private"), &environment);
+    let mut wall =
+        build_wall_around(place.path(), &work, &place.path().join("private"), &environment);
     wall.network = Connections::Closed(Vec::new());
     let mut times = [Vec::new(), Vec::new()];
     // The first turn finds out which layers there are.
@@ -43,12 +44,14 @@ async fn main() {
 }
 
 async fn run(place: &Path, work: &Path, wall: Wall) -> Duration {
-    let guard =
-        Guard { executable: env!("CARGO_BIN_EXE_unstuck-guard").into(), arguments: Vec::new() };
+    let guard = GuardCommand {
+        executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
+        arguments: Vec::new(),
+    };
     let mut launch = Launch::new(guard, place.join("lock"), work, "true");
     launch.wall = wall;
     let started = Instant::now();
     let ended = launch.start().await.unwrap().wait().await;
-    assert_eq!(ended.how, How::Exited(0));
+    assert_eq!(ended.how, ProcessEnd::Exited(0));
     started.elapsed()
 }

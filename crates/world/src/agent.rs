@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::attempt::{Outcome, ToolKind};
+use unstuck_core::attempt::{ActionOutcome, ToolKind};
 use unstuck_core::fault::Fault;
 
 use crate::process::Wall;
@@ -25,41 +25,41 @@ pub const ACTIVITIES_QUEUED_MAX: usize = 256;
 #[async_trait]
 pub trait Agent: Send + Sync {
     /// Returns the display name of the agent's provider, if it has one.
-    fn name(&self) -> Option<&'static str> {
+    fn provider_name(&self) -> Option<&'static str> {
         None
     }
 
     /// Checks that the agent can start: the program exists, a key is set, no policy forbids it.
     /// Makes no call to the model.
-    async fn check(&self) -> Result<(), Fault>;
+    async fn check_ready(&self) -> Result<(), Fault>;
 
     /// Returns the wall that the agent's processes run behind for this assignment. The result may
     /// be wider than `assignment.wall`, because an agent that is a program keeps its own state and
     /// talks to its own service. [`Wall::try_out`] reports how much of it the system can enforce.
-    fn wall(&self, assignment: &Assignment) -> Wall {
+    fn wall_for(&self, assignment: &AgentAssignment) -> Wall {
         assignment.wall.clone()
     }
 
     /// Returns the folder in which the agent's program keeps its transcripts, if that folder
     /// belongs to Unstuck: secrets are redacted from it after each attempt.
-    fn transcripts(&self) -> Option<&Path> {
+    fn transcript_folder(&self) -> Option<&Path> {
         None
     }
 
     /// Works until the task is done, the agent fails, or `stop` is canceled; every process that the
     /// agent started has ended on return. Returns the first failure: backoff and retry belong to
     /// the caller.
-    async fn work(
+    async fn work_on(
         &self,
-        assignment: Assignment,
+        assignment: AgentAssignment,
         tell: mpsc::Sender<Activity>,
         stop: CancellationToken,
-    ) -> Ended;
+    ) -> AgentResult;
 }
 
 /// The input of an agent for one attempt.
 #[derive(Clone, Debug)]
-pub struct Assignment {
+pub struct AgentAssignment {
     /// The worktree that the agent works in.
     pub directory: PathBuf,
     /// The lock file that is held as long as one of the agent's processes lives.
@@ -79,12 +79,12 @@ pub struct Assignment {
     /// Exact commands that the operator allowed in addition to the agent's permissions.
     pub allowed_commands: BTreeSet<String>,
     /// The limits of the attempt.
-    pub limits: Limits,
+    pub limits: AttemptLimits,
 }
 
 /// The limits of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct AttemptLimits {
     /// Maximum number of turns in the conversation.
     pub turns_max: Option<u32>,
     /// Maximum cost, in millionths of the account's currency.
@@ -129,7 +129,7 @@ pub enum Activity {
         /// The id of the call.
         call: String,
         /// The outcome of the call.
-        outcome: Outcome,
+        outcome: ActionOutcome,
         /// The tool's output.
         output: String,
     },
@@ -142,9 +142,9 @@ pub enum Activity {
 
 /// The result of one attempt of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct AgentResult {
     /// The way in which the attempt ended.
-    pub end: End,
+    pub end: AgentEnd,
     /// The id of the conversation, if it can be resumed.
     pub thread: Option<String>,
     /// The usage of the whole attempt.
@@ -153,7 +153,7 @@ pub struct Ended {
 
 /// The way in which an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum AgentEnd {
     /// The agent finished by itself.
     Finished {
         /// The agent's final message.
@@ -214,7 +214,7 @@ impl Usage {
     };
 
     /// Returns the sum of all tokens: input, output, and cache.
-    pub const fn tokens(&self) -> u64 {
+    pub const fn total_tokens(&self) -> u64 {
         self.input_tokens
             .saturating_add(self.output_tokens)
             .saturating_add(self.cached_tokens)
@@ -227,8 +227,8 @@ impl Usage {
     pub fn plus(self, other: Self) -> Self {
         let money = match (self.money_micros, other.money_micros) {
             (Some(one), Some(two)) => Some(one.saturating_add(two)),
-            (one, None) if other.tokens() == 0 => one,
-            (None, two) if self.tokens() == 0 => two,
+            (one, None) if other.total_tokens() == 0 => one,
+            (None, two) if self.total_tokens() == 0 => two,
             _ => None,
         };
         Self {
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(Usage::default().plus(paid).money_micros, Some(7));
         assert_eq!(paid.plus(paid).money_micros, Some(14));
         assert_eq!(paid.plus(unmeasured).money_micros, None);
-        assert_eq!(paid.plus(unmeasured).tokens(), 10);
+        assert_eq!(paid.plus(unmeasured).total_tokens(), 10);
     }
 
     #[test]

@@ -16,23 +16,23 @@ use crate::agent::Usage;
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Checks that a call can be made: a key is set and the URL is valid. Makes no call.
-    fn check(&self) -> Result<(), Fault>;
+    fn check_ready(&self) -> Result<(), Fault>;
 
     /// Requests the next turn. Returns `None` if `stop` was canceled.
-    async fn turn(
+    async fn request_turn(
         &self,
-        request: Request<'_>,
+        request: ModelRequest<'_>,
         stop: &CancellationToken,
-    ) -> Option<Result<Turn, Failure>>;
+    ) -> Option<Result<ModelTurn, ModelFailure>>;
 }
 
 /// The request for the next turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct ModelRequest<'a> {
     /// The system prompt.
     pub system: &'a str,
     /// The conversation so far; the last message is one for the model to answer.
-    pub messages: &'a [Message],
+    pub messages: &'a [ModelMessage],
     /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
     /// Maximum number of output tokens.
@@ -52,17 +52,17 @@ pub struct ToolSpec {
 
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ModelMessage {
     /// The author of the message.
-    pub role: Role,
+    pub role: MessageRole,
     /// The parts of the message, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
 }
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum MessageRole {
     /// Unstuck: instructions and results of tools.
     User,
     /// The model.
@@ -72,7 +72,7 @@ pub enum Role {
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
-pub enum Part {
+pub enum MessagePart {
     /// Text.
     Text {
         /// The text.
@@ -103,12 +103,12 @@ pub enum Part {
     },
 }
 
-impl Part {
+impl MessagePart {
     const PAUSED: &str = "pause_turn";
 
     /// Returns the part that marks an unfinished turn, as its last part: a new request with it in
     /// the conversation continues the turn. The mark is internal and is sent to no service.
-    pub fn paused() -> Self {
+    pub fn pause_mark() -> Self {
         Self::Opaque { value: serde_json::json!({ "type": Self::PAUSED }) }
     }
 
@@ -120,16 +120,16 @@ impl Part {
 
 /// A turn of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct ModelTurn {
     /// The text and the calls of the turn; a turn without calls is the last one.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
     /// The usage of the call.
     pub usage: Usage,
 }
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct ModelFailure {
     /// The fault that the call failed with.
     pub fault: Box<Fault>,
     /// The usage of the failed call: an interrupted stream has been paid for as well.

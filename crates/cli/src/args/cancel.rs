@@ -2,7 +2,7 @@
 
 use unstuck_core::engine::BuildId;
 
-use super::value::build;
+use super::value::parse_build_id;
 
 /// End a build; what is done stays
 #[derive(Debug, clap::Args)]
@@ -12,9 +12,9 @@ use super::value::build;
         branch. It asks before it does so; without a terminal it needs --yes.",
     after_long_help = CANCEL_EXAMPLES
 )]
-pub(crate) struct Cancel {
+pub(crate) struct CancelArgs {
     /// The build, such as `7` or `b7`; the newest that has not ended without it
-    #[arg(value_name = "BUILD", value_parser = build)]
+    #[arg(value_name = "BUILD", value_parser = parse_build_id)]
     pub(crate) build: Option<BuildId>,
 
     /// Do not ask

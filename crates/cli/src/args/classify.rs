@@ -16,7 +16,7 @@ use std::path::PathBuf;
     after_long_help = CLASSIFY_EXAMPLES
 )]
 #[expect(clippy::struct_excessive_bools, reason = "one field per flag of the command line")]
-pub(crate) struct Classify {
+pub(crate) struct ClassifyArgs {
     /// The file to read; standard input without it or with `-`
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,

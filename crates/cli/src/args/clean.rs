@@ -10,7 +10,7 @@
         it does nothing.",
     after_long_help = CLEAN_EXAMPLES
 )]
-pub(crate) struct Clean {
+pub(crate) struct CleanArgs {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,

@@ -3,7 +3,7 @@
 /// Write the completion script of a shell
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = COMPLETIONS_EXAMPLES)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
         put in with ${VAR}, the name is shown and not what it holds.",
     after_long_help = CONFIG_EXAMPLES
 )]
-pub(crate) struct Config {
+pub(crate) struct ConfigArgs {
     /// Only settings that begin with this, such as `run` or `budget.per_day`
     #[arg(value_name = "KEY")]
     pub(crate) key: Option<String>,
@@ -25,12 +25,12 @@ pub(crate) struct Config {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) file: ConfigFile,
+    pub(crate) file: ConfigFileArgs,
 }
 
 /// Which file holds the project's settings.
 #[derive(Debug, Default, clap::Args)]
-pub(crate) struct ConfigFile {
+pub(crate) struct ConfigFileArgs {
     /// Read the project's settings from this file instead of unstuck.toml
     #[arg(long = "config", value_name = "FILE", env = "UNSTUCK_CONFIG", hide_env = true)]
     pub(crate) path: Option<PathBuf>,
@@ -44,15 +44,15 @@ pub(crate) struct ConfigFile {
         events; a reader skips what it does not know.",
     after_long_help = SCHEMA_EXAMPLES
 )]
-pub(crate) struct Schema {
+pub(crate) struct SchemaArgs {
     /// What it describes
-    #[arg(value_name = "OF", value_enum, default_value_t = SchemaOf::Settings)]
-    pub(crate) of: SchemaOf,
+    #[arg(value_name = "OF", value_enum, default_value_t = SchemaSubject::Settings)]
+    pub(crate) of: SchemaSubject,
 }
 
 /// What a schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum SchemaOf {
+pub(crate) enum SchemaSubject {
     /// The settings of a project
     Settings,
     /// What happens, as it is written with `--json`

@@ -13,7 +13,7 @@ use std::path::PathBuf;
         Without a terminal the recommended answer is taken.",
     after_long_help = DEMO_EXAMPLES
 )]
-pub(crate) struct Demo {
+pub(crate) struct DemoArgs {
     /// Take the recommended answers instead of asking
     #[arg(long)]
     pub(crate) auto: bool,

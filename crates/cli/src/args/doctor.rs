@@ -1,6 +1,6 @@
 //! `unstuck doctor` on the command line.
 
-use super::config::ConfigFile;
+use super::config::ConfigFileArgs;
 
 /// Say whether a run could begin here, and what to do where it could not
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ use super::config::ConfigFile;
         the project.",
     after_long_help = EXAMPLES
 )]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// Write JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Doctor {
     pub(crate) wall: bool,
 
     #[command(flatten)]
-    pub(crate) config: ConfigFile,
+    pub(crate) config: ConfigFileArgs,
 }
 
 const EXAMPLES: &str = "\

@@ -11,7 +11,7 @@
         behind.",
     after_long_help = DRILL_EXAMPLES
 )]
-pub(crate) struct Drill {
+pub(crate) struct DrillArgs {
     /// Only these checks
     #[arg(value_name = "CHECK")]
     pub(crate) checks: Vec<String>,

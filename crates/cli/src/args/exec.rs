@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use unstuck_core::time::Span;
 
-use super::value::span;
+use super::value::parse_span;
 use crate::settings::Phase;
 
 /// Keep a command alive: wait out what passes, ask about what does not
@@ -22,13 +22,13 @@ use crate::settings::Phase;
         it was.",
     after_long_help = EXEC_EXAMPLES
 )]
-pub(crate) struct Exec {
+pub(crate) struct ExecArgs {
     /// What to call it; the command itself without this
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
     /// End it when it takes longer, and try again: 90s, 10m, 2h
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(crate) timeout: Option<Span>,
 
     /// What it is there for: one that reads or decides must not do what cannot be taken back
@@ -36,7 +36,7 @@ pub(crate) struct Exec {
     pub(crate) phase: Option<Phase>,
 
     /// Give up waiting for a person after this long; 0 does not wait at all
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(crate) max_wait: Option<Span>,
 
     /// What an agent does when the command's own code is broken
@@ -47,7 +47,7 @@ pub(crate) struct Exec {
         require_equals = true,
         default_missing_value = "commit"
     )]
-    pub(crate) repair: Option<Repair>,
+    pub(crate) repair: Option<RepairModeArg>,
 
     /// End with the last exit status of the command itself
     #[arg(long)]
@@ -68,7 +68,7 @@ pub(crate) struct Exec {
 
 /// What becomes of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Repair {
+pub(crate) enum RepairModeArg {
     /// Repair it, check the repair, commit it, and go on
     Commit,
     /// Put the repair on a branch and ask

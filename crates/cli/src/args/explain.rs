@@ -8,7 +8,7 @@
         On a terminal the page is laid out for reading; elsewhere it is Markdown.",
     after_long_help = EXPLAIN_EXAMPLES
 )]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// A code such as `AUTH_EXPIRED`; letter case and `-` for `_` do not matter
     pub(crate) code: Option<String>,
 

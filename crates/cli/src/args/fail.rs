@@ -3,7 +3,7 @@
 use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
 
-use super::value::{code, span};
+use super::value::{parse_code, parse_span};
 
 /// Say what a script fails of, from inside the script
 #[derive(Debug, clap::Args)]
@@ -15,9 +15,9 @@ use super::value::{code, span};
         with it. That holds without Unstuck around it as well.",
     after_long_help = FAIL_EXAMPLES
 )]
-pub(crate) struct Fail {
+pub(crate) struct FailArgs {
     /// The code, such as `AUTH_EXPIRED`; `unstuck explain` lists all
-    #[arg(long, value_name = "CODE", value_parser = code)]
+    #[arg(long, value_name = "CODE", value_parser = parse_code)]
     pub(crate) code: Code,
 
     /// What went wrong, for the operator
@@ -29,7 +29,7 @@ pub(crate) struct Fail {
     pub(crate) account: Option<String>,
 
     /// How long the other side asked to wait: 30, 30s, 10m
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(crate) retry_after: Option<Span>,
 }
 

@@ -3,7 +3,7 @@
 /// Forget the tries of an error, so that it starts with a clean slate
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = FORGET_EXAMPLES)]
-pub(crate) struct Forget {
+pub(crate) struct ForgetArgs {
     /// The error, as `unstuck status` names it
     #[arg(value_name = "SIGNATURE", required_unless_present = "all")]
     pub(crate) signature: Option<String>,

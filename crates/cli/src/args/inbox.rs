@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use unstuck_core::engine::QuestionId;
 
-use super::value::question;
+use super::value::parse_question_id;
 
 /// See and answer the questions that wait for you
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ use super::value::question;
         now is taken up at once, or at the next start.",
     after_long_help = INBOX_EXAMPLES
 )]
-pub(crate) struct Inbox {
+pub(crate) struct InboxArgs {
     /// What to do; without it, goes through the open questions, or lists them in a pipe
     #[command(subcommand)]
     pub(crate) command: Option<InboxCommand>,
@@ -36,7 +36,7 @@ pub(crate) enum InboxCommand {
     /// Show questions in full
     Show {
         /// The number of one, such as `3` or `q3`; without it, every open question
-        #[arg(value_parser = question)]
+        #[arg(value_parser = parse_question_id)]
         question: Option<QuestionId>,
         /// What it rests on too, where `inbox.audience` folds it
         #[arg(long)]
@@ -45,13 +45,13 @@ pub(crate) enum InboxCommand {
     /// Show the whole change that a question is about
     Diff {
         /// Its number, such as `3` or `q3`
-        #[arg(value_parser = question)]
+        #[arg(value_parser = parse_question_id)]
         question: QuestionId,
     },
     /// Answer a question
     Answer {
         /// Its number, such as `3` or `q3`
-        #[arg(value_parser = question)]
+        #[arg(value_parser = parse_question_id)]
         question: QuestionId,
         /// One of its choices
         decision: String,
@@ -62,7 +62,7 @@ pub(crate) enum InboxCommand {
     /// Have it looked up again whether an action happened
     Check {
         /// Its number, such as `3` or `q3`
-        #[arg(value_parser = question)]
+        #[arg(value_parser = parse_question_id)]
         question: QuestionId,
     },
 }

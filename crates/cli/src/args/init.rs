@@ -9,7 +9,7 @@
         A file that is there already is left alone, so it may be run again at any time.",
     after_long_help = EXAMPLES
 )]
-pub(crate) struct Init {
+pub(crate) struct InitArgs {
     /// Write unstuck.toml anew; the old one is kept as unstuck.toml.bak
     #[arg(long)]
     pub(crate) force: bool,

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use unstuck_core::time::Span;
 
-use super::value::span;
+use super::value::parse_span;
 
 /// Run scripts at their times and keep them alive
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ use super::value::span;
     after_long_help = JOBS_EXAMPLES,
     args_conflicts_with_subcommands = true
 )]
-pub(crate) struct Jobs {
+pub(crate) struct JobsArgs {
     /// What to do; without it, lists the jobs
     #[command(subcommand)]
     pub(crate) command: Option<JobsCommand>,
@@ -40,13 +40,13 @@ pub(crate) enum JobsCommand {
         json: bool,
     },
     /// Add a job to the settings
-    Add(AddJob),
+    Add(AddJobArgs),
     /// Run a job now
     Run {
         /// Its name
         name: String,
         /// Give up waiting for a person after this long; 0 does not wait at all
-        #[arg(long, value_name = "TIME", value_parser = span)]
+        #[arg(long, value_name = "TIME", value_parser = parse_span)]
         max_wait: Option<Span>,
         /// Say nothing but errors and questions
         #[arg(short, long)]
@@ -83,7 +83,7 @@ pub(crate) enum JobsCommand {
 
 /// A job to be added.
 #[derive(Debug, clap::Args)]
-pub(crate) struct AddJob {
+pub(crate) struct AddJobArgs {
     /// What to call it: letters, digits, `-`, `_` and `.`
     pub(crate) name: String,
 
@@ -96,7 +96,7 @@ pub(crate) struct AddJob {
     pub(crate) time_zone: Option<String>,
 
     /// End it when it takes longer, and try again: 90s, 10m, 2h
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(crate) timeout: Option<Span>,
 
     /// What it is for, in words

@@ -9,7 +9,7 @@
         waits again.",
     after_long_help = KICK_EXAMPLES
 )]
-pub(crate) struct Kick {
+pub(crate) struct KickArgs {
     /// The task, by its number (`12`, `t12`), its name or the beginning of its name
     #[arg(value_name = "TASK")]
     pub(crate) task: Option<String>,

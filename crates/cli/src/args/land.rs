@@ -2,7 +2,7 @@
 
 use unstuck_core::engine::BuildId;
 
-use super::value::build;
+use super::value::parse_build_id;
 
 /// Bring what a build did into your branch
 #[derive(Debug, clap::Args)]
@@ -18,9 +18,9 @@ use super::value::build;
     after_long_help = LAND_EXAMPLES
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each of them is a flag of its own")]
-pub(crate) struct Land {
+pub(crate) struct LandArgs {
     /// The build, such as `7` or `b7`; the newest without it
-    #[arg(value_name = "BUILD", value_parser = build)]
+    #[arg(value_name = "BUILD", value_parser = parse_build_id)]
     pub(crate) build: Option<BuildId>,
 
     /// Bring it: move your branch on where that is enough, or make a merge commit

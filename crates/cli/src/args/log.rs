@@ -3,7 +3,7 @@
 /// Show what happened, and what happens
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = LOG_EXAMPLES)]
-pub(crate) struct Log {
+pub(crate) struct LogArgs {
     /// Go on as things happen
     #[arg(short, long)]
     pub(crate) follow: bool,

@@ -12,7 +12,7 @@
         inbox like all others. It ends when its input ends.",
     after_long_help = MCP_EXAMPLES
 )]
-pub(crate) struct Mcp {}
+pub(crate) struct McpArgs {}
 
 const MCP_EXAMPLES: &str = "\
 Examples:

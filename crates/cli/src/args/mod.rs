@@ -33,37 +33,37 @@ mod token;
 mod value;
 mod why;
 
-pub(crate) use cancel::Cancel;
-pub(crate) use classify::Classify;
-pub(crate) use clean::Clean;
-pub(crate) use completions::Completions;
-pub(crate) use config::{Config, Schema, SchemaOf};
-pub(crate) use demo::Demo;
-pub(crate) use doctor::Doctor;
-pub(crate) use drill::Drill;
-pub(crate) use exec::{Exec, Repair};
-pub(crate) use explain::Explain;
-pub(crate) use fail::Fail;
-pub(crate) use forget::Forget;
-pub(crate) use inbox::{Inbox, InboxCommand};
-pub(crate) use init::Init;
-pub(crate) use jobs::{AddJob, Jobs, JobsCommand};
-pub(crate) use kick::Kick;
-pub(crate) use land::Land;
-pub(crate) use log::Log;
-pub(crate) use mcp::Mcp;
-pub(crate) use mutate::{KeyScope, Mutate};
-pub(crate) use notify::{Notify, NotifyCommand};
-pub(crate) use pause::Pause;
-pub(crate) use report::Report;
-pub(crate) use retry::Retry;
-pub(crate) use run::{Follow, Resume, Run};
-pub(crate) use serve::Serve;
-pub(crate) use skip::Skip;
-pub(crate) use status::Status;
-pub(crate) use store::{Store, StoreCommand};
-pub(crate) use token::{MakeToken, Token, TokenCommand, TokenRole};
-pub(crate) use why::Why;
+pub(crate) use cancel::CancelArgs;
+pub(crate) use classify::ClassifyArgs;
+pub(crate) use clean::CleanArgs;
+pub(crate) use completions::CompletionsArgs;
+pub(crate) use config::{ConfigArgs, SchemaArgs, SchemaSubject};
+pub(crate) use demo::DemoArgs;
+pub(crate) use doctor::DoctorArgs;
+pub(crate) use drill::DrillArgs;
+pub(crate) use exec::{ExecArgs, RepairModeArg};
+pub(crate) use explain::ExplainArgs;
+pub(crate) use fail::FailArgs;
+pub(crate) use forget::ForgetArgs;
+pub(crate) use inbox::{InboxArgs, InboxCommand};
+pub(crate) use init::InitArgs;
+pub(crate) use jobs::{AddJobArgs, JobsArgs, JobsCommand};
+pub(crate) use kick::KickArgs;
+pub(crate) use land::LandArgs;
+pub(crate) use log::LogArgs;
+pub(crate) use mcp::McpArgs;
+pub(crate) use mutate::{MutateArgs, MutateKeyScope};
+pub(crate) use notify::{NotifyArgs, NotifyCommand};
+pub(crate) use pause::PauseArgs;
+pub(crate) use report::ReportArgs;
+pub(crate) use retry::RetryArgs;
+pub(crate) use run::{FollowArgs, ResumeArgs, RunArgs};
+pub(crate) use serve::ServeArgs;
+pub(crate) use skip::SkipArgs;
+pub(crate) use status::StatusArgs;
+pub(crate) use store::{StoreArgs, StoreCommand};
+pub(crate) use token::{MakeTokenArgs, TokenArgs, TokenCommand, TokenRoleArg};
+pub(crate) use why::WhyArgs;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -90,18 +90,18 @@ use crate::exit;
     disable_help_subcommand = true,
     infer_subcommands = false
 )]
-pub(crate) struct Args {
+pub(crate) struct CliArgs {
     /// What to do.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 
     #[command(flatten)]
-    pub(crate) globals: Globals,
+    pub(crate) globals: GlobalArgs,
 }
 
 /// What every verb takes.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Globals {
+pub(crate) struct GlobalArgs {
     /// Work as if started in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, display_order = 899)]
     pub(crate) dir: Option<PathBuf>,
@@ -113,40 +113,40 @@ pub(crate) struct Globals {
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Init(Init),
-    Doctor(Doctor),
-    Run(Run),
-    Resume(Resume),
-    Exec(Exec),
-    Mutate(Mutate),
-    Fail(Fail),
-    Jobs(Jobs),
-    Inbox(Inbox),
-    Serve(Serve),
-    Status(Status),
-    Log(Log),
-    Why(Why),
-    Pause(Pause),
-    Cancel(Cancel),
-    Kick(Kick),
-    Retry(Retry),
-    Skip(Skip),
-    Land(Land),
-    Clean(Clean),
-    Report(Report),
-    Forget(Forget),
-    Config(Config),
-    Schema(Schema),
-    Notify(Notify),
-    Token(Token),
-    Store(Store),
-    Explain(Explain),
-    Classify(Classify),
-    Drill(Drill),
-    Mcp(Mcp),
-    Demo(Demo),
-    Completions(Completions),
+pub(crate) enum CliCommand {
+    Init(InitArgs),
+    Doctor(DoctorArgs),
+    Run(RunArgs),
+    Resume(ResumeArgs),
+    Exec(ExecArgs),
+    Mutate(MutateArgs),
+    Fail(FailArgs),
+    Jobs(JobsArgs),
+    Inbox(InboxArgs),
+    Serve(ServeArgs),
+    Status(StatusArgs),
+    Log(LogArgs),
+    Why(WhyArgs),
+    Pause(PauseArgs),
+    Cancel(CancelArgs),
+    Kick(KickArgs),
+    Retry(RetryArgs),
+    Skip(SkipArgs),
+    Land(LandArgs),
+    Clean(CleanArgs),
+    Report(ReportArgs),
+    Forget(ForgetArgs),
+    Config(ConfigArgs),
+    Schema(SchemaArgs),
+    Notify(NotifyArgs),
+    Token(TokenArgs),
+    Store(StoreArgs),
+    Explain(ExplainArgs),
+    Classify(ClassifyArgs),
+    Drill(DrillArgs),
+    Mcp(McpArgs),
+    Demo(DemoArgs),
+    Completions(CompletionsArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -160,19 +160,19 @@ Examples:
   make 2>&1 | unstuck classify       name the failure in a program's output";
 
 /// Reads the command line; on a mistake, `--help` or `--version` it answers and ends the process.
-pub(crate) fn parse() -> Args {
+pub(crate) fn parse_command_line() -> CliArgs {
     let given: Vec<OsString> = std::env::args_os().collect();
-    if let Some(args) = quickly(&given) {
+    if let Some(args) = parse_frequent_verb(&given) {
         return args;
     }
-    let given = helped(given);
-    let matches = command(color(&given)).get_matches_from(given);
-    Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let given = rewrite_help_verb(given);
+    let matches = build_clap_command(choose_color(&given)).get_matches_from(given);
+    CliArgs::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// `unstuck help VERB` asks for what `unstuck VERB --help` says, also for a verb of another one:
 /// `unstuck help answer` is about `unstuck inbox answer`.
-fn helped(given: Vec<OsString>) -> Vec<OsString> {
+fn rewrite_help_verb(given: Vec<OsString>) -> Vec<OsString> {
     let mut words = given.into_iter();
     let program = words.next();
     let first = words.next();
@@ -180,14 +180,14 @@ fn helped(given: Vec<OsString>) -> Vec<OsString> {
         return program.into_iter().chain(first).chain(words).collect();
     }
     let rest: Vec<OsString> = words.collect();
-    let parent = rest.first().and_then(|verb| parent_of(verb.to_str()?));
+    let parent = rest.first().and_then(|verb| find_parent_verb(verb.to_str()?));
     let parent = parent.map(OsString::from);
     program.into_iter().chain(parent).chain(rest).chain([OsString::from("--help")]).collect()
 }
 
 /// The one verb that has this one below it, where it is no verb by itself.
-fn parent_of(verb: &str) -> Option<String> {
-    let all = Args::command();
+fn find_parent_verb(verb: &str) -> Option<String> {
+    let all = CliArgs::command();
     if all.find_subcommand(verb).is_some() {
         return None;
     }
@@ -198,23 +198,23 @@ fn parent_of(verb: &str) -> Option<String> {
 
 /// Reads one of the two verbs that scripts call again and again, without making all the others ready.
 /// Whatever is wrong or asked about it is left to the whole command line.
-fn quickly(given: &[OsString]) -> Option<Args> {
+fn parse_frequent_verb(given: &[OsString]) -> Option<CliArgs> {
     let read = |verb: fn(clap::Command) -> clap::Command| {
         let bare = clap::Command::new("unstuck").no_binary_name(true).disable_help_flag(true);
-        Globals::augment_args(verb(bare)).try_get_matches_from(given.iter().skip(2)).ok()
+        GlobalArgs::augment_args(verb(bare)).try_get_matches_from(given.iter().skip(2)).ok()
     };
     let (command, matches) = match given.get(1)?.to_str()? {
         "exec" => {
-            let matches = read(Exec::augment_args)?;
-            (Command::Exec(Exec::from_arg_matches(&matches).ok()?), matches)
+            let matches = read(ExecArgs::augment_args)?;
+            (CliCommand::Exec(ExecArgs::from_arg_matches(&matches).ok()?), matches)
         }
         "mutate" => {
-            let matches = read(Mutate::augment_args)?;
-            (Command::Mutate(Mutate::from_arg_matches(&matches).ok()?), matches)
+            let matches = read(MutateArgs::augment_args)?;
+            (CliCommand::Mutate(MutateArgs::from_arg_matches(&matches).ok()?), matches)
         }
         _ => return None,
     };
-    Some(Args { command, globals: Globals::from_arg_matches(&matches).ok()? })
+    Some(CliArgs { command, globals: GlobalArgs::from_arg_matches(&matches).ok()? })
 }
 
 /// Whether a program reads what is said: every verb that writes JSON has the flag under this name.
@@ -223,14 +223,14 @@ pub(crate) fn wants_json() -> bool {
 }
 
 /// The command line as a value, for help and completions.
-pub(crate) fn command(color: ColorChoice) -> clap::Command {
-    let exit_codes = format!("{EXAMPLES}\n\nExit codes:\n{}", exit::section());
-    Args::command().after_long_help(exit_codes).color(color)
+pub(crate) fn build_clap_command(color: ColorChoice) -> clap::Command {
+    let exit_codes = format!("{EXAMPLES}\n\nExit codes:\n{}", exit::render_exit_codes());
+    CliArgs::command().after_long_help(exit_codes).color(color)
 }
 
 /// Help and errors are written before the arguments are understood, so this flag is looked up
 /// beforehand.
-fn color(given: &[OsString]) -> ColorChoice {
+fn choose_color(given: &[OsString]) -> ColorChoice {
     let plain =
         given.iter().take_while(|arg| *arg != "--").any(|arg| arg == OsStr::new("--no-color"));
     if plain { ColorChoice::Never } else { ColorChoice::Auto }
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn help_may_come_before_the_verb() {
-        let helped = |words: &[&str]| helped(words.iter().map(OsString::from).collect());
+        let helped = |words: &[&str]| rewrite_help_verb(words.iter().map(OsString::from).collect());
         assert_eq!(helped(&["unstuck", "help", "run"]), ["unstuck", "run", "--help"]);
         assert_eq!(helped(&["unstuck", "help"]), ["unstuck", "--help"]);
         let answer = ["unstuck", "inbox", "answer", "--help"];
@@ -253,6 +253,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        command(ColorChoice::Never).debug_assert();
+        build_clap_command(ColorChoice::Never).debug_assert();
     }
 }

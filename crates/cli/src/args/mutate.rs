@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use unstuck_core::time::Span;
 
-use super::value::span;
+use super::value::parse_span;
 
 /// Do something that cannot be taken back, once
 #[derive(Debug, clap::Args)]
@@ -25,14 +25,14 @@ use super::value::span;
         whenever this action is sent: hand it on where the other side takes one.",
     after_long_help = MUTATE_EXAMPLES
 )]
-pub(crate) struct Mutate {
+pub(crate) struct MutateArgs {
     /// What the action is called; the same key is performed once
     #[arg(long, value_name = "KEY")]
     pub(crate) key: String,
 
     /// How far the key counts: for good in the whole project, unless it says otherwise
     #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<KeyScope>,
+    pub(crate) scope: Option<MutateKeyScope>,
 
     /// A shell command that finds out whether it happened: 0 it did, 1 it did not, else it cannot
     /// tell; what it writes is then what came back
@@ -46,16 +46,16 @@ pub(crate) struct Mutate {
     pub(crate) not_done: Vec<u8>,
 
     /// How long after the call it may still appear, for the probe: 0, 30s, 5m
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(crate) settle: Option<Span>,
 
     /// End the command when it takes longer: 90s, 10m. So is its probe, after a minute at most
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(crate) timeout: Option<Span>,
 
     /// Give up when something else keeps it from running or being settled for this long: 30s, 5m. Its
     /// own run time does not count
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(crate) max_wait: Option<Span>,
 
     /// Say nothing but what came back
@@ -69,7 +69,7 @@ pub(crate) struct Mutate {
 
 /// How far a key counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum KeyScope {
+pub(crate) enum MutateKeyScope {
     /// One firing of the job that it is in with all its retries, or one task of an agent
     Firing,
     /// The whole project, for good

@@ -2,12 +2,12 @@
 
 use clap::Subcommand;
 
-use super::config::ConfigFile;
+use super::config::ConfigFileArgs;
 
 /// See whether notifications arrive
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTIFY_EXAMPLES)]
-pub(crate) struct Notify {
+pub(crate) struct NotifyArgs {
     /// What to do
     #[command(subcommand)]
     pub(crate) command: NotifyCommand,
@@ -26,7 +26,7 @@ pub(crate) enum NotifyCommand {
         json: bool,
 
         #[command(flatten)]
-        config: ConfigFile,
+        config: ConfigFileArgs,
     },
 }
 

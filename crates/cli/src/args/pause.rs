@@ -2,7 +2,7 @@
 
 use unstuck_core::engine::BuildId;
 
-use super::value::build;
+use super::value::parse_build_id;
 
 /// Hold a build until you let it go on
 #[derive(Debug, clap::Args)]
@@ -12,9 +12,9 @@ use super::value::build;
         something runs and while nothing does.",
     after_long_help = PAUSE_EXAMPLES
 )]
-pub(crate) struct Pause {
+pub(crate) struct PauseArgs {
     /// The build, such as `7` or `b7`; the newest that has not ended without it
-    #[arg(value_name = "BUILD", value_parser = build)]
+    #[arg(value_name = "BUILD", value_parser = parse_build_id)]
     pub(crate) build: Option<BuildId>,
 
     /// Write the events it led to as JSON

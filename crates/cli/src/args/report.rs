@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use unstuck_core::engine::BuildId;
 
-use super::value::build;
+use super::value::parse_build_id;
 
 /// Tell what a build came to: what shipped, what did not and why, what waits for you
 #[derive(Debug, clap::Args)]
@@ -17,9 +17,9 @@ use super::value::build;
     after_long_help = REPORT_EXAMPLES
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each of them is a flag of its own")]
-pub(crate) struct Report {
+pub(crate) struct ReportArgs {
     /// The build, such as `3` or `b3`; the newest one without it
-    #[arg(value_name = "BUILD", value_parser = build)]
+    #[arg(value_name = "BUILD", value_parser = parse_build_id)]
     pub(crate) build: Option<BuildId>,
 
     /// Write one HTML page that needs nothing else

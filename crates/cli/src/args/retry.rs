@@ -7,7 +7,7 @@
         tasks that were left out because they need it. A build that has ended goes on for that.",
     after_long_help = RETRY_EXAMPLES
 )]
-pub(crate) struct Retry {
+pub(crate) struct RetryArgs {
     /// The task, by its number (`12`, `t12`), its name or the beginning of its name
     #[arg(value_name = "TASK")]
     pub(crate) task: String,

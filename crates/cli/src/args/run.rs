@@ -2,8 +2,8 @@
 
 use unstuck_core::time::Span;
 
-use super::config::ConfigFile;
-use super::value::{money, span, time_of_day};
+use super::config::ConfigFileArgs;
+use super::value::{parse_money, parse_span, parse_time_of_day};
 use crate::settings::{MAX_COST, Money, Provider};
 
 /// Run tasks: files, a folder of them, a plan, or a goal in quotes
@@ -20,7 +20,7 @@ use crate::settings::{MAX_COST, Money, Provider};
         on.",
     after_long_help = RUN_EXAMPLES
 )]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// Files, a folder, or a goal in quotes
     #[arg(value_name = "TASKS")]
     pub(crate) work: Vec<String>,
@@ -38,7 +38,7 @@ pub(crate) struct Run {
     pub(crate) model: Option<String>,
 
     /// The most that the build may cost, such as 5 or $5
-    #[arg(long, value_name = "MONEY", value_parser = money)]
+    #[arg(long, value_name = "MONEY", value_parser = parse_money)]
     pub(crate) max_cost: Option<Money>,
 
     /// Work in your own tree, which must be clean
@@ -54,7 +54,7 @@ pub(crate) struct Run {
     pub(crate) detach: bool,
 
     #[command(flatten)]
-    pub(crate) follow: Follow,
+    pub(crate) follow: FollowArgs,
 }
 
 /// Go on with what was not finished
@@ -65,20 +65,20 @@ pub(crate) struct Run {
         flight is looked up first and not done twice.",
     after_long_help = RESUME_EXAMPLES
 )]
-pub(crate) struct Resume {
+pub(crate) struct ResumeArgs {
     #[command(flatten)]
-    pub(crate) follow: Follow,
+    pub(crate) follow: FollowArgs,
 }
 
 /// How a build is followed.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Follow {
+pub(crate) struct FollowArgs {
     /// Pause at this time of day, such as 07:00
-    #[arg(long, value_name = "TIME", value_parser = time_of_day)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time_of_day)]
     pub(crate) until: Option<jiff::civil::Time>,
 
     /// Leave when nothing but waiting was left for this long; 0 does not wait at all
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(crate) max_wait: Option<Span>,
 
     /// Write each event as a line of JSON
@@ -90,12 +90,12 @@ pub(crate) struct Follow {
     pub(crate) quiet: bool,
 
     #[command(flatten)]
-    pub(crate) config: ConfigFile,
+    pub(crate) config: ConfigFileArgs,
 }
 
-impl Run {
+impl RunArgs {
     /// The options that are settings.
-    pub(crate) fn flags(&self) -> crate::settings::Flags {
+    pub(crate) fn setting_flags(&self) -> crate::settings::SettingFlags {
         let mut flags = Vec::new();
         if let Some(jobs) = self.jobs {
             flags.push(("run.jobs", jobs.to_string(), "--jobs"));

@@ -13,7 +13,7 @@ use std::path::PathBuf;
         To reach it from elsewhere, put a proxy with TLS in front and name its address with --public.",
     after_long_help = EXAMPLES
 )]
-pub(crate) struct Serve {
+pub(crate) struct ServeArgs {
     /// The folders of the projects; without any, the one here
     #[arg(value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,

@@ -8,7 +8,7 @@
         a terminal it needs --yes.",
     after_long_help = SKIP_EXAMPLES
 )]
-pub(crate) struct Skip {
+pub(crate) struct SkipArgs {
     /// The task, by its number (`12`, `t12`), its name or the beginning of its name
     #[arg(value_name = "TASK")]
     pub(crate) task: String,

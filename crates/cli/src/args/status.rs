@@ -2,7 +2,7 @@
 
 /// Show where everything stands
 #[derive(Debug, clap::Args)]
-pub(crate) struct Status {
+pub(crate) struct StatusArgs {
     /// Show ids, codes and counters as well
     #[arg(short, long)]
     pub(crate) verbose: bool,

@@ -18,7 +18,7 @@ use clap::Subcommand;
         performed included. So look first, and go back only when the database itself is lost.",
     after_long_help = STORE_EXAMPLES
 )]
-pub(crate) struct Store {
+pub(crate) struct StoreArgs {
     /// What to do
     #[command(subcommand)]
     pub(crate) command: StoreCommand,

@@ -5,7 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use unstuck_core::time::Span;
 use unstuck_server::auth::TokenId;
 
-use super::value::span;
+use super::value::parse_span;
 
 /// Decide who may use the server
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ use super::value::span;
         A token is shown once, when it is made; what is kept here is only enough to recognise it.",
     after_long_help = TOKEN_EXAMPLES
 )]
-pub(crate) struct Token {
+pub(crate) struct TokenArgs {
     /// What to do; without it, lists the tokens
     #[command(subcommand)]
     pub(crate) command: Option<TokenCommand>,
@@ -30,7 +30,7 @@ pub(crate) struct Token {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Make a token, and show it once
-    Make(MakeToken),
+    Make(MakeTokenArgs),
     /// List the tokens, without what they let in with
     List,
     /// Make a token anew: what was given out before stops working
@@ -55,27 +55,27 @@ pub(crate) enum TokenCommand {
 
 /// A token that is wanted.
 #[derive(Debug, clap::Args)]
-pub(crate) struct MakeToken {
+pub(crate) struct MakeTokenArgs {
     /// Who will use it: answers record this name
     #[arg(long)]
     pub(crate) name: String,
 
     /// What it lets do
     #[arg(long, default_value = "answerer")]
-    pub(crate) role: TokenRole,
+    pub(crate) role: TokenRoleArg,
 
     /// Let it see this project only; may be given several times
     #[arg(long = "project", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) projects: Vec<String>,
 
     /// Stop accepting it after this long: 12h, 30d
-    #[arg(long, value_name = "TIME", value_parser = lifetime)]
+    #[arg(long, value_name = "TIME", value_parser = parse_lifetime)]
     pub(crate) expires: Option<Span>,
 }
 
 /// What a token lets do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum TokenRole {
+pub(crate) enum TokenRoleArg {
     /// Read and answer questions, see how the work stands and the report
     Answerer,
     /// See everything, technical detail included
@@ -85,8 +85,8 @@ pub(crate) enum TokenRole {
 }
 
 /// A length of time that is not over at once.
-fn lifetime(text: &str) -> Result<Span, String> {
-    match span(text)? {
+fn parse_lifetime(text: &str) -> Result<Span, String> {
+    match parse_span(text)? {
         Span::ZERO => Err("it would never be valid; write a time such as 30d".to_owned()),
         span => Ok(span),
     }

@@ -10,12 +10,12 @@ use unstuck_core::time::Span;
 use crate::settings::{Length, Money};
 
 /// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
-pub(super) fn span(text: &str) -> Result<Span, String> {
-    Length::read(text).map(|length| length.0)
+pub(super) fn parse_span(text: &str) -> Result<Span, String> {
+    Length::parse(text).map(|length| length.0)
 }
 
 /// A code of a fault; with the nearest ones where there is none like it.
-pub(super) fn code(text: &str) -> Result<Code, String> {
+pub(super) fn parse_code(text: &str) -> Result<Code, String> {
     text.parse::<Code>().map_err(|unknown| {
         let near: Vec<&str> = unknown.nearest.iter().map(|code| code.as_str()).collect();
         match near.as_slice() {
@@ -26,32 +26,32 @@ pub(super) fn code(text: &str) -> Result<Code, String> {
 }
 
 /// An amount of money.
-pub(super) fn money(text: &str) -> Result<Money, String> {
-    Money::read(text)
+pub(super) fn parse_money(text: &str) -> Result<Money, String> {
+    Money::parse(text)
 }
 
 /// A time of day: `7:00`, `07:00`.
-pub(super) fn time_of_day(text: &str) -> Result<Time, String> {
+pub(super) fn parse_time_of_day(text: &str) -> Result<Time, String> {
     let wrong = || "write a time of day, such as 07:00".to_owned();
     let (hour, minute) = text.split_once(':').ok_or_else(wrong)?;
     let number = |part: &str| part.parse::<i8>().map_err(|_| wrong());
     Time::new(number(hour)?, number(minute)?, 0, 0).map_err(|_| wrong())
 }
 
-pub(super) fn build(text: &str) -> Result<BuildId, String> {
-    number(text, 'b').map(BuildId)
+pub(super) fn parse_build_id(text: &str) -> Result<BuildId, String> {
+    parse_id(text, 'b').map(BuildId)
 }
 
-pub(super) fn question(text: &str) -> Result<QuestionId, String> {
-    number(text, 'q').map(QuestionId)
+pub(super) fn parse_question_id(text: &str) -> Result<QuestionId, String> {
+    parse_id(text, 'q').map(QuestionId)
 }
 
-pub(super) fn run(text: &str) -> Result<RunId, String> {
-    number(text, 'r').map(RunId)
+pub(super) fn parse_run_id(text: &str) -> Result<RunId, String> {
+    parse_id(text, 'r').map(RunId)
 }
 
 /// A number, with or without the letter that says of what.
-fn number<N: FromStr>(text: &str, letter: char) -> Result<N, String> {
+fn parse_id<N: FromStr>(text: &str, letter: char) -> Result<N, String> {
     let digits = text.strip_prefix(letter).unwrap_or(text);
     digits.parse().map_err(|_| format!("write its number, such as 3 or {letter}3"))
 }

@@ -12,24 +12,27 @@ use unstuck_core::fault::{Code, Fault, Provider as About};
 use unstuck_core::plan::{GateKey, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Span;
-use unstuck_runner::build::{ModelWorker, Worker};
-use unstuck_world::commands::{Network, Rules};
+use unstuck_runner::build::{ModelWorker, TaskWorker};
+use unstuck_world::commands::{CommandRules, NetworkIsolation};
 use unstuck_world::model::Model;
-use unstuck_world::process::Guard;
+use unstuck_world::process::GuardCommand;
 use unstuck_world::provider::anthropic_api::AnthropicApi;
 use unstuck_world::provider::claude_cli::{self, ClaudeCli};
 use unstuck_world::provider::codex_cli::{self, CodexCli};
 use unstuck_world::provider::openai_api::{self, OpenAiApi};
 use unstuck_world::provider::prices::Prices;
-use unstuck_world::provider::script::{Script, ScriptedAgent};
-use unstuck_world::provider::{self, Account, Credential, Deadlines, Key};
-use unstuck_world::tool::{ActionRule, Declarable};
+use unstuck_world::provider::script::{AgentScript, ScriptedAgent};
+use unstuck_world::provider::{self, AccountAuth, AccountKey, Credential, TurnDeadlines};
+use unstuck_world::tool::{ActionRule, DeclarationPolicy};
 
 use super::egress::tool_egress;
 use super::service;
-use crate::error::Error;
-use crate::problem::Problem;
-use crate::settings::{Agent, Dialect, Permissions, Provider, Settings, variable};
+use crate::error::CliError;
+use crate::problem::InputProblem;
+use crate::settings::{
+    AgentPermissionsSetting, AgentSettings, ApiDialectSetting, Provider, Settings,
+    environment_variable,
+};
 
 /// Agent programs in the order of their lookup.
 const INSTALLED: [(Provider, &str); 2] =
@@ -40,26 +43,26 @@ const PACKAGES: [(Provider, &str); 2] =
     [(Provider::ClaudeCli, "@anthropic-ai/claude-code"), (Provider::CodexCli, "@openai/codex")];
 
 /// Selects and creates the workers of tasks.
-pub(crate) struct Agents<'a> {
+pub(crate) struct WorkerFactory<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) policy: &'a Arc<Policy>,
     /// The root of the project.
     pub(crate) root: &'a Path,
     /// The folder in which agents of this project keep their own state.
     pub(crate) homes: PathBuf,
-    pub(crate) guard: &'a Guard,
+    pub(crate) guard: &'a GuardCommand,
     /// The network access of commands that models run.
-    pub(crate) network: Network,
+    pub(crate) network: NetworkIsolation,
 }
 
-impl Agents<'_> {
+impl WorkerFactory<'_> {
     /// Returns the provider for tasks that name none: the one in the settings, or the first agent program
     /// that is installed.
-    pub(crate) fn usual(&self) -> Result<Provider, Error> {
+    pub(crate) fn default_provider(&self) -> Result<Provider, CliError> {
         if let Some(provider) = self.settings.agent.provider {
             return Ok(provider);
         }
-        installed().next().ok_or_else(|| {
+        installed_providers().next().ok_or_else(|| {
             let message = "no agent is installed and none is named in the settings";
             let about = About { name: "claude-cli".to_owned(), model: None };
             Fault::provider_not_available("settings", message, about).into()
@@ -67,78 +70,87 @@ impl Agents<'_> {
     }
 
     /// Returns the provider of this task.
-    pub(crate) fn of(&self, spec: &TaskSpec) -> Result<Provider, Error> {
-        let Some(name) = &spec.provider else { return self.usual() };
-        Provider::named(name).ok_or_else(|| {
+    pub(crate) fn provider_for(&self, spec: &TaskSpec) -> Result<Provider, CliError> {
+        let Some(name) = &spec.provider else { return self.default_provider() };
+        Provider::from_name(name).ok_or_else(|| {
             let place = spec.file.clone().unwrap_or_else(|| spec.name.clone());
             let names = "claude-cli, codex-cli, anthropic-api, openai-api or script";
-            let problem =
-                Problem::at(Code::ConfigInvalid, place, format!("there is no provider {name:?}"));
-            Error::Problems(vec![problem.hinting(format!("write {names}"))])
+            let problem = InputProblem::at_place(
+                Code::ConfigInvalid,
+                place,
+                format!("there is no provider {name:?}"),
+            );
+            CliError::Problems(vec![problem.with_hint(format!("write {names}"))])
         })
     }
 
     /// Returns the model of a task.
-    pub(crate) fn model(&self, spec: &TaskSpec) -> Option<String> {
+    pub(crate) fn model_for(&self, spec: &TaskSpec) -> Option<String> {
         spec.model.clone().or_else(|| self.settings.agent.model.clone())
     }
 
     /// Returns the program of a provider, if the provider is an agent program and it is installed.
-    pub(crate) fn program_of(&self, provider: Provider) -> Option<PathBuf> {
+    pub(crate) fn installed_program(&self, provider: Provider) -> Option<PathBuf> {
         let (_, usual) = INSTALLED.iter().find(|(of, _)| *of == provider)?;
-        self.program(provider, usual).ok()
+        self.find_program(provider, usual).ok()
     }
 
     /// Returns the account of a provider; all work on one account waits together.
-    pub(crate) fn gate(&self, provider: Provider) -> GateKey {
+    pub(crate) fn account_gate(&self, provider: Provider) -> GateKey {
         let base_url = self.base_url(provider).unwrap_or_default();
-        provider::gate(provider.name(), &base_url, self.credential(provider).as_ref())
+        provider::derive_gate_key(
+            provider.name(),
+            &base_url,
+            self.credential_for(provider).as_ref(),
+        )
     }
 
     /// Creates the worker of a task.
-    pub(crate) fn worker(&self, spec: &TaskSpec) -> Result<Worker, Error> {
-        let provider = self.of(spec)?;
+    pub(crate) fn create_worker(&self, spec: &TaskSpec) -> Result<TaskWorker, CliError> {
+        let provider = self.provider_for(spec)?;
         self.check_address(provider)?;
         Ok(match provider {
-            Provider::ClaudeCli => Worker::Agent(Arc::new(self.claude(spec)?)),
-            Provider::CodexCli => Worker::Agent(Arc::new(self.codex()?)),
-            Provider::Script => Worker::Agent(Arc::new(self.scripted(spec)?)),
+            Provider::ClaudeCli => TaskWorker::Agent(Arc::new(self.create_claude(spec)?)),
+            Provider::CodexCli => TaskWorker::Agent(Arc::new(self.create_codex()?)),
+            Provider::Script => TaskWorker::Agent(Arc::new(self.create_scripted(spec)?)),
             Provider::AnthropicApi => {
-                let settings = self.service(provider, spec)?;
-                self.thinking(spec, Arc::new(AnthropicApi::new(settings)))
+                let settings = self.service_settings(provider, spec)?;
+                self.create_model_worker(spec, Arc::new(AnthropicApi::new(settings)))
             }
             Provider::OpenAiApi => {
-                let dialect = match self.agent().dialect {
-                    Dialect::Chat => openai_api::Dialect::Chat,
-                    Dialect::Responses => openai_api::Dialect::Responses,
+                let dialect = match self.agent_settings().dialect {
+                    ApiDialectSetting::Chat => openai_api::OpenAiDialect::Chat,
+                    ApiDialectSetting::Responses => openai_api::OpenAiDialect::Responses,
                 };
-                let settings = self.service(provider, spec)?;
-                let effort = self.agent().effort.clone();
-                self.thinking(spec, Arc::new(OpenAiApi::new(settings, dialect, effort)))
+                let settings = self.service_settings(provider, spec)?;
+                let effort = self.agent_settings().effort.clone();
+                self.create_model_worker(spec, Arc::new(OpenAiApi::new(settings, dialect, effort)))
             }
         })
     }
 
-    const fn agent(&self) -> &Agent {
+    const fn agent_settings(&self) -> &AgentSettings {
         &self.settings.agent
     }
 
-    fn claude(&self, spec: &TaskSpec) -> Result<ClaudeCli, Error> {
-        Ok(ClaudeCli::new(claude_cli::Settings {
-            program: self.program(Provider::ClaudeCli, "claude")?,
+    fn create_claude(&self, spec: &TaskSpec) -> Result<ClaudeCli, CliError> {
+        Ok(ClaudeCli::new(claude_cli::ClaudeSettings {
+            program: self.find_program(Provider::ClaudeCli, "claude")?,
             guard: self.guard.clone(),
-            account: self.account(Provider::ClaudeCli),
+            account: self.account_for(Provider::ClaudeCli),
             home: self.homes.join("claude"),
             base_url: self.base_url(Provider::ClaudeCli),
-            environment: service::of_agents(),
-            permissions: match self.agent().permissions {
-                Permissions::Listed => claude_cli::Permissions::Listed(self.shell_rules(spec)),
-                Permissions::Everything => claude_cli::Permissions::Skipped,
+            environment: service::agent_environment(),
+            permissions: match self.agent_settings().permissions {
+                AgentPermissionsSetting::Listed => {
+                    claude_cli::ClaudePermissions::Listed(self.shell_rules(spec))
+                }
+                AgentPermissionsSetting::Everything => claude_cli::ClaudePermissions::Skipped,
             },
             sandboxed: true,
             mcp_config: None,
             own_tools: Some(self.guard.executable.clone()),
-            arguments: self.agent().args.clone(),
+            arguments: self.agent_settings().args.clone(),
         }))
     }
 
@@ -155,29 +167,32 @@ impl Agents<'_> {
         }
     }
 
-    fn codex(&self) -> Result<CodexCli, Error> {
-        Ok(CodexCli::new(codex_cli::Settings {
-            program: codex_cli::native(&self.program(Provider::CodexCli, "codex")?),
+    fn create_codex(&self) -> Result<CodexCli, CliError> {
+        Ok(CodexCli::new(codex_cli::CodexSettings {
+            program: codex_cli::find_native_program(
+                &self.find_program(Provider::CodexCli, "codex")?,
+            ),
             guard: self.guard.clone(),
-            account: self.account(Provider::CodexCli),
+            account: self.account_for(Provider::CodexCli),
             home: self.homes.join("codex"),
             base_url: self.base_url(Provider::CodexCli),
-            environment: service::of_agents(),
-            access: match self.agent().permissions {
-                Permissions::Listed => codex_cli::Access::Workspace,
-                Permissions::Everything => codex_cli::Access::Full,
+            environment: service::agent_environment(),
+            access: match self.agent_settings().permissions {
+                AgentPermissionsSetting::Listed => codex_cli::CodexAccess::Workspace,
+                AgentPermissionsSetting::Everything => codex_cli::CodexAccess::Full,
             },
             own_tools: Some(self.guard.executable.clone()),
-            overrides: self.agent().args.clone(),
+            overrides: self.agent_settings().args.clone(),
         }))
     }
 
-    fn scripted(&self, spec: &TaskSpec) -> Result<ScriptedAgent, Error> {
-        let Some(name) = &self.agent().script else {
-            let problem = Problem::at(Code::ConfigMissing, "agent.script", "it is not set");
-            let problem = problem.about("agent.script");
+    fn create_scripted(&self, spec: &TaskSpec) -> Result<ScriptedAgent, CliError> {
+        let Some(name) = &self.agent_settings().script else {
+            let problem =
+                InputProblem::at_place(Code::ConfigMissing, "agent.script", "it is not set");
+            let problem = problem.with_field("agent.script");
             let hint = "the script provider plays a file: agent.script = \"agent.toml\"";
-            return Err(Error::Problems(vec![problem.hinting(hint)]));
+            return Err(CliError::Problems(vec![problem.with_hint(hint)]));
         };
         let path = self.root.join(name.replace("{task}", &spec.name));
         let place = path.display().to_string();
@@ -186,60 +201,65 @@ impl Agents<'_> {
                 io::ErrorKind::NotFound => Code::ConfigMissing,
                 _ => Code::ConfigParseError,
             };
-            let problem = Problem::at(code, place.clone(), format!("cannot read it: {source}"));
-            Error::Problems(vec![problem.about("agent.script")])
+            let problem =
+                InputProblem::at_place(code, place.clone(), format!("cannot read it: {source}"));
+            CliError::Problems(vec![problem.with_field("agent.script")])
         })?;
-        Ok(ScriptedAgent::new(Script::read(&text, &place)?, self.guard.clone()))
+        Ok(ScriptedAgent::new(AgentScript::parse(&text, &place)?, self.guard.clone()))
     }
 
-    fn thinking(&self, spec: &TaskSpec, model: Arc<dyn Model>) -> Worker {
+    fn create_model_worker(&self, spec: &TaskSpec, model: Arc<dyn Model>) -> TaskWorker {
         let run = &self.settings.run;
-        let agent = self.agent();
-        let name = self.model(spec);
-        Worker::Model(Arc::new(ModelWorker {
+        let agent = self.agent_settings();
+        let name = self.model_for(spec);
+        TaskWorker::Model(Arc::new(ModelWorker {
             model,
-            settings: unstuck_runner::agent::Settings {
+            settings: unstuck_runner::agent::ModelCallLimits {
                 output_tokens_max: agent.output_tokens_max.0,
-                price: name.and_then(|name| Prices::default().of(&name)),
+                price: name.and_then(|name| Prices::default().find_price(&name)),
                 call_time_max: match self.settings.budget.per_task.time {
                     Some(_) => run.attempt.0,
                     None => Span::ZERO,
                 },
             },
-            commands: self.rules(),
+            commands: self.command_rules(),
             network: self.network,
             egress: tool_egress(self.settings),
-            declarable: self.declarable(),
+            declarable: self.declarable_resources(),
             policy: Arc::clone(self.policy),
         }))
     }
 
-    fn service(&self, provider: Provider, spec: &TaskSpec) -> Result<provider::Settings, Error> {
-        let Some(model) = self.model(spec) else {
+    fn service_settings(
+        &self,
+        provider: Provider,
+        spec: &TaskSpec,
+    ) -> Result<provider::ModelSettings, CliError> {
+        let Some(model) = self.model_for(spec) else {
             let message = format!("{} needs to know which model", provider.name());
-            let problem = Problem::at(Code::ConfigMissing, "agent.model", message);
-            let problem = problem.about("agent.model").hinting("set it, or use --model");
-            return Err(Error::Problems(vec![problem]));
+            let problem = InputProblem::at_place(Code::ConfigMissing, "agent.model", message);
+            let problem = problem.with_field("agent.model").with_hint("set it, or use --model");
+            return Err(CliError::Problems(vec![problem]));
         };
         let run = &self.settings.run;
-        Ok(provider::Settings {
+        Ok(provider::ModelSettings {
             model,
             base_url: self.base_url(provider),
-            proxies: service::proxies(),
-            credential: self.credential(provider),
-            variable: Some(self.variable(provider)),
-            deadlines: Deadlines {
+            proxies: service::environment_proxies(),
+            credential: self.credential_for(provider),
+            variable: Some(self.key_variable(provider)),
+            deadlines: TurnDeadlines {
                 first_byte: run.first_sign.0.into(),
                 idle: run.idle.0.into(),
                 total: run.attempt.0.into(),
-                ..Deadlines::default()
+                ..TurnDeadlines::default()
             },
             prices: Prices::default(),
         })
     }
 
     /// Returns the resources that declared actions may use, and the actions that need no approval.
-    pub(crate) fn declarable(&self) -> Declarable {
+    pub(crate) fn declarable_resources(&self) -> DeclarationPolicy {
         let allowed = self.settings.actions.allowed.iter().map(|rule| ActionRule {
             command: rule.command.clone(),
             hosts: rule.hosts.clone(),
@@ -247,13 +267,13 @@ impl Agents<'_> {
         });
         let allowed: Vec<ActionRule> = allowed.collect();
         let secrets = allowed.iter().flat_map(|rule| rule.secrets.iter().cloned()).collect();
-        Declarable { secrets, pull_request: None, allowed }
+        DeclarationPolicy { secrets, pull_request: None, allowed }
     }
 
     /// Returns the rules about commands from the settings.
-    pub(crate) fn rules(&self) -> Rules {
+    pub(crate) fn command_rules(&self) -> CommandRules {
         let commands = &self.settings.commands;
-        Rules {
+        CommandRules {
             allowed: commands.allowed.clone(),
             blocked: commands.blocked.clone(),
             unlisted: commands.allow_destructive.clone(),
@@ -263,10 +283,10 @@ impl Agents<'_> {
     }
 
     /// Finds an agent program on the path.
-    fn program(&self, provider: Provider, usual: &str) -> Result<PathBuf, Error> {
-        let name = self.agent().program.as_deref().unwrap_or(usual);
+    fn find_program(&self, provider: Provider, usual: &str) -> Result<PathBuf, CliError> {
+        let name = self.agent_settings().program.as_deref().unwrap_or(usual);
         let path = env::var_os("PATH");
-        provider::find(OsStr::new(name), path.as_deref()).ok_or_else(|| {
+        provider::find_program(OsStr::new(name), path.as_deref()).ok_or_else(|| {
             let mut message = format!("there is no program `{name}` on the path");
             if let Some((_, package)) = PACKAGES.iter().find(|(of, _)| *of == provider) {
                 let _ = write!(message, "; `npm install -g {package}` installs it");
@@ -279,31 +299,31 @@ impl Agents<'_> {
     /// Returns the account of an agent program: a key if the settings name one, and otherwise the one that
     /// the program itself would take. Claude Code prefers a key in the environment to a login, Codex a
     /// login to a key.
-    pub(crate) fn account(&self, provider: Provider) -> Account {
+    pub(crate) fn account_for(&self, provider: Provider) -> AccountAuth {
         let (variable, usual, file) = match provider {
             Provider::CodexCli => ("CODEX_HOME", ".codex", "auth.json"),
             _ => ("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"),
         };
-        let login = env::var_os(variable).map_or_else(|| home().join(usual), PathBuf::from);
-        let named = self.agent().key_env.is_some();
-        let credential = self.credential(provider);
+        let login = env::var_os(variable).map_or_else(|| home_folder().join(usual), PathBuf::from);
+        let named = self.agent_settings().key_env.is_some();
+        let credential = self.credential_for(provider);
         let key_first = provider == Provider::ClaudeCli;
         if named || (credential.is_some() && (key_first || !login.join(file).exists())) {
-            let variable = match (provider, self.variable(provider)) {
+            let variable = match (provider, self.key_variable(provider)) {
                 // Claude Code reads these by their own names; any other variable is passed as a plain key.
                 (Provider::ClaudeCli, own) if OWN.contains(&own.as_str()) => own,
                 (Provider::ClaudeCli, _) => OWN[0].to_owned(),
                 (_, own) => own,
             };
-            return Account::Key(Key { variable, credential });
+            return AccountAuth::Key(AccountKey { variable, credential });
         }
-        Account::Login(login)
+        AccountAuth::Login(login)
     }
 
     /// Returns the environment variable that holds the key: the one in the settings, or the first set one
     /// of those that the vendor's own programs read.
-    pub(crate) fn variable(&self, provider: Provider) -> String {
-        if let Some(named) = &self.agent().key_env {
+    pub(crate) fn key_variable(&self, provider: Provider) -> String {
+        if let Some(named) = &self.agent_settings().key_env {
             return named.clone();
         }
         let [key, token, login] = OWN;
@@ -313,14 +333,15 @@ impl Agents<'_> {
             Provider::CodexCli | Provider::OpenAiApi => &[OPENAI],
             Provider::Script => return String::new(),
         };
-        let holds =
-            |name: &&&str| variable(name).is_some_and(|key| Credential::new(&key).is_some());
+        let holds = |name: &&&str| {
+            environment_variable(name).is_some_and(|key| Credential::new(&key).is_some())
+        };
         let usual = looked_at.iter().find(holds).copied();
         usual.unwrap_or(if looked_at == [OPENAI] { OPENAI } else { key }).to_owned()
     }
 
-    fn credential(&self, provider: Provider) -> Option<Credential> {
-        variable(&self.variable(provider)).and_then(|key| Credential::new(&key))
+    fn credential_for(&self, provider: Provider) -> Option<Credential> {
+        environment_variable(&self.key_variable(provider)).and_then(|key| Credential::new(&key))
     }
 }
 
@@ -334,12 +355,13 @@ const OPENAI: &str = "OPENAI_API_KEY";
 pub(crate) const KEYS: [&str; 4] = [OWN[0], OWN[1], OWN[2], OPENAI];
 
 /// Returns the installed agent programs in the order of their lookup.
-pub(crate) fn installed() -> impl Iterator<Item = Provider> {
+pub(crate) fn installed_providers() -> impl Iterator<Item = Provider> {
     let path = env::var_os("PATH");
-    let found = move |name: &str| provider::find(OsStr::new(name), path.as_deref()).is_some();
+    let found =
+        move |name: &str| provider::find_program(OsStr::new(name), path.as_deref()).is_some();
     INSTALLED.iter().filter(move |(_, name)| found(name)).map(|(provider, _)| *provider)
 }
 
-fn home() -> PathBuf {
+fn home_folder() -> PathBuf {
     env::var_os("HOME").map_or_else(env::temp_dir, PathBuf::from)
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use unstuck_core::plan::TaskSpec;
-use unstuck_runner::build::Worker;
+use unstuck_runner::build::TaskWorker;
 
 use crate::settings::Settings;
 
@@ -17,12 +17,12 @@ const HOUSE_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 const HOUSE_BYTES_MAX: usize = 32 * 1024;
 
 /// Returns the part of the prompt beside the goal.
-pub(super) fn brief(
+pub(super) fn compose_brief(
     settings: &Settings,
     spec: &TaskSpec,
     allowed: &[String],
     root: &Path,
-    worker: &Worker,
+    worker: &TaskWorker,
 ) -> String {
     let mut parts = Vec::new();
     if !spec.brief.trim().is_empty() && spec.brief.trim() != spec.goal.trim() {
@@ -30,17 +30,17 @@ pub(super) fn brief(
     }
     let forbidden: Vec<String> =
         settings.scope.forbidden.iter().chain(&spec.scope.forbidden).cloned().collect();
-    parts.extend(list("You may change only these paths", allowed));
-    parts.extend(list("You must not change these paths", &forbidden));
+    parts.extend(render_list("You may change only these paths", allowed));
+    parts.extend(render_list("You must not change these paths", &forbidden));
     let checks = spec.validate.as_ref().unwrap_or(&settings.validate.pre_commit);
-    parts.extend(list("These checks are run by us when you are done", checks));
-    if let Worker::Model(_) = worker {
-        parts.extend(HOUSE_FILES.iter().find_map(|name| house_file(root, name)));
+    parts.extend(render_list("These checks are run by us when you are done", checks));
+    if let TaskWorker::Model(_) = worker {
+        parts.extend(HOUSE_FILES.iter().find_map(|name| read_house_file(root, name)));
     }
     parts.join("\n\n")
 }
 
-fn list(title: &str, items: &[String]) -> Option<String> {
+fn render_list(title: &str, items: &[String]) -> Option<String> {
     if items.is_empty() {
         return None;
     }
@@ -52,7 +52,7 @@ fn list(title: &str, items: &[String]) -> Option<String> {
     Some(text)
 }
 
-fn house_file(root: &Path, name: &str) -> Option<String> {
+fn read_house_file(root: &Path, name: &str) -> Option<String> {
     let text = fs::read_to_string(root.join(name)).ok()?;
     let mut end = text.len().min(HOUSE_BYTES_MAX);
     while !text.is_char_boundary(end) {

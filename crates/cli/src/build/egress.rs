@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 
 use unstuck_world::egress::{
-    Destinations, EgressPolicy, EgressSettings, HostPattern, LoopbackWay, ProxiedEgress, Reach,
-    ReachSetting, Target, service_target,
+    EgressDestinations, EgressPolicy, EgressReach, EgressSettings, EgressTarget, HostPattern,
+    LoopbackRoute, ProxiedEgress, ReachSetting, parse_service_target,
 };
 
-use super::agents::Agents;
+use super::agents::WorkerFactory;
 use super::service;
 use crate::settings::{Provider, Settings};
 
@@ -16,30 +16,35 @@ const COMMANDS: ReachSetting = ReachSetting { heading: "[commands]", name: "netw
 const SETUP: ReachSetting = ReachSetting { heading: "[run]", name: "setup_network" };
 const CHECKS: ReachSetting = ReachSetting { heading: "[validate]", name: "network" };
 
-impl Agents<'_> {
+impl WorkerFactory<'_> {
     /// Returns the network access of an agent program: its service, and the hosts in `agent.network`. A
     /// model behind an API is called by the supervisor itself.
-    pub(super) fn egress(&self, provider: Provider) -> EgressPolicy {
+    pub(super) fn agent_egress(&self, provider: Provider) -> EgressPolicy {
         let reach = &self.settings.agent.network.0;
-        if matches!(provider, Provider::AnthropicApi | Provider::OpenAiApi) || *reach == Reach::Open
+        if matches!(provider, Provider::AnthropicApi | Provider::OpenAiApi)
+            || *reach == EgressReach::Open
         {
             return EgressPolicy::Open;
         }
         let service = self.service_targets(provider);
-        let patterns: Vec<_> = service.iter().map(HostPattern::exact).collect();
-        let services = patterns.iter().filter_map(HostPattern::service_here);
-        let relays = services.chain(reach.services_here()).collect();
-        proxied(self.settings, AGENT, (Destinations::for_agent(reach, &patterns), relays))
+        let patterns: Vec<_> = service.iter().map(HostPattern::from_target).collect();
+        let services = patterns.iter().filter_map(HostPattern::local_service);
+        let relays = services.chain(reach.local_services()).collect();
+        proxied_egress(
+            self.settings,
+            AGENT,
+            (EgressDestinations::for_agent(reach, &patterns), relays),
+        )
     }
 
     /// Returns the addresses of an agent program's service: the configured one, or the vendor's hosts,
     /// including those that renew a login.
-    fn service_targets(&self, provider: Provider) -> Vec<Target> {
+    fn service_targets(&self, provider: Provider) -> Vec<EgressTarget> {
         if let Some(url) = self.base_url(provider) {
-            return service_target(&url).into_iter().collect();
+            return parse_service_target(&url).into_iter().collect();
         }
-        let hosts = service::hosts_of_vendor(provider);
-        hosts.iter().filter_map(|host| Target::new(host, "443").ok()).collect()
+        let hosts = service::vendor_hosts(provider);
+        hosts.iter().filter_map(|host| EgressTarget::new(host, "443").ok()).collect()
     }
 }
 
@@ -59,36 +64,37 @@ pub(super) fn check_egress(settings: &Settings) -> EgressPolicy {
 }
 
 /// Returns the network access of commands, which have no model's service.
-fn command_egress(settings: &Settings, setting: ReachSetting, reach: &Reach) -> EgressPolicy {
+fn command_egress(settings: &Settings, setting: ReachSetting, reach: &EgressReach) -> EgressPolicy {
     match reach {
-        Reach::Open => EgressPolicy::Open,
-        Reach::Off | Reach::Service => EgressPolicy::Closed,
+        EgressReach::Open => EgressPolicy::Open,
+        EgressReach::Off | EgressReach::Service => EgressPolicy::Closed,
         reach => {
-            let destinations = Destinations::new(reach, &[]);
-            proxied(settings, setting, (destinations, reach.services_here()))
+            let destinations = EgressDestinations::new(reach, &[]);
+            proxied_egress(settings, setting, (destinations, reach.local_services()))
         }
     }
 }
 
 /// Returns access through a proxy to these hosts, but never to Unstuck's own server.
-fn proxied(
+fn proxied_egress(
     settings: &Settings,
     setting: ReachSetting,
-    (destinations, mut relays): (Destinations, Vec<SocketAddr>),
+    (destinations, mut relays): (EgressDestinations, Vec<SocketAddr>),
 ) -> EgressPolicy {
     let own = settings.server.bind;
-    let destinations = destinations.never_reaching(vec![own]);
+    let destinations = destinations.with_denied_addresses(vec![own]);
     relays.sort_unstable_by_key(SocketAddr::port);
     relays.dedup_by_key(|service| service.port());
     relays.retain(|service| service.port() != own.port());
-    let settings = EgressSettings { destinations, setting, proxies: service::proxies() };
-    let loopback = LoopbackWay::Direct;
+    let settings =
+        EgressSettings { destinations, setting, proxies: service::environment_proxies() };
+    let loopback = LoopbackRoute::Direct;
     EgressPolicy::Proxied(Box::new(ProxiedEgress { settings, relays, loopback }))
 }
 
 #[cfg(test)]
 mod tests {
-    use unstuck_world::egress::Listed;
+    use unstuck_world::egress::ReachEntry;
 
     use super::*;
 
@@ -97,7 +103,7 @@ mod tests {
         let mut settings = Settings::default();
         assert!(matches!(check_egress(&settings), EgressPolicy::Closed));
         assert!(matches!(setup_egress(&settings), EgressPolicy::Proxied(_)));
-        settings.validate.network.0 = Reach::Open;
+        settings.validate.network.0 = EgressReach::Open;
         assert!(matches!(check_egress(&settings), EgressPolicy::Open));
     }
 
@@ -107,8 +113,8 @@ mod tests {
         let own = settings.server.bind.port();
         let own = format!("127.0.0.1:{own}");
         let listed = ["localhost:5432", "127.0.0.1:5432", "localhost", "example.com:25", &own];
-        let listed = listed.map(|host| Listed::Host(HostPattern::parse(host).unwrap()));
-        settings.validate.network.0 = Reach::Hosts(listed.into());
+        let listed = listed.map(|host| ReachEntry::Host(HostPattern::parse(host).unwrap()));
+        settings.validate.network.0 = EgressReach::Hosts(listed.into());
         let EgressPolicy::Proxied(reached) = check_egress(&settings) else { panic!("no proxy") };
         assert_eq!(reached.relays, ["127.0.0.1:5432".parse().unwrap()]);
     }

@@ -11,10 +11,12 @@ mod settings;
 mod task;
 mod wall;
 
-pub(crate) use agents::{Agents, KEYS, installed};
-pub(crate) use preflight::{CHECKS, Concern, Weight, inspect, refuse};
-pub(crate) use repair::{RepairWanted, repair_settings};
-pub(crate) use secrets::{environment_redactor, redactor};
+pub(crate) use agents::{KEYS, WorkerFactory, installed_providers};
+pub(crate) use preflight::{
+    CHECKS, ConcernSeverity, PreflightConcern, inspect_project, require_no_stops,
+};
+pub(crate) use repair::{RepairOptions, repair_settings};
+pub(crate) use secrets::{environment_redactor, project_redactor};
 pub(crate) use settings::build_settings;
-pub(crate) use task::{complete, task_settings};
+pub(crate) use task::{complete_task, task_settings};
 pub(crate) use wall::wall_rules;

@@ -2,20 +2,20 @@
 
 use std::ffi::OsString;
 
-use unstuck_core::fault::Gate;
+use unstuck_core::fault::CheckStage;
 use unstuck_core::plan::{JobSpec, ScopeSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
-use unstuck_runner::build::{BuildSettings, Gates, TaskSettings};
+use unstuck_runner::build::{BuildSettings, TaskGates, TaskSettings};
 use unstuck_runner::repair::RepairSettings;
-use unstuck_world::scope::{Mode, Rules, Scope};
-use unstuck_world::validate::{BaselineMode, Checks};
+use unstuck_world::scope::{PathScope, ScopeMode, ScopeRules};
+use unstuck_world::validate::{BaselineMode, GateChecks};
 use unstuck_world::workspace;
 
-use super::agents::Agents;
+use super::agents::WorkerFactory;
 use super::settings::build_settings;
-use super::task::{DECIDING, bad_glob, task_settings};
-use crate::error::Error;
-use crate::project::Project;
+use super::task::{DECIDING, bad_glob_error, task_settings};
+use crate::error::CliError;
+use crate::project::LocalProject;
 use crate::settings::RepairMode;
 
 /// Paths that no repair may change in addition, whatever its scope.
@@ -36,7 +36,7 @@ what is broken.";
 
 /// The repair settings of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RepairWanted {
+pub(crate) struct RepairOptions {
     /// Paths that may be changed, as globs from the root of the project. Empty: no repair.
     pub(crate) scope: Vec<String>,
     /// Number of repairs before a person is asked.
@@ -50,9 +50,9 @@ pub(crate) struct RepairWanted {
     pub(crate) dry_run: Option<String>,
 }
 
-impl RepairWanted {
+impl RepairOptions {
     /// Returns settings without repair.
-    pub(crate) const fn off() -> Self {
+    pub(crate) const fn disabled() -> Self {
         Self {
             scope: Vec::new(),
             attempts: 0,
@@ -69,13 +69,18 @@ impl RepairWanted {
     }
 
     /// Returns the job for the engine, with the account that its repairs need and their number.
-    pub(crate) fn job(&self, agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, Error> {
-        let gate = if self.is_on() { agents.gate(agents.of(&spec)?) } else { spec.gate };
-        Ok(self.limits(TaskSpec { gate, ..spec }))
+    pub(crate) fn complete_job(
+        &self,
+        agents: &WorkerFactory<'_>,
+        spec: TaskSpec,
+    ) -> Result<TaskSpec, CliError> {
+        let gate =
+            if self.is_on() { agents.account_gate(agents.provider_for(&spec)?) } else { spec.gate };
+        Ok(self.apply_limits(TaskSpec { gate, ..spec }))
     }
 
     /// Adds the repair limits to the job. This needs no agent, so it serves jobs without repair too.
-    pub(crate) fn limits(&self, spec: TaskSpec) -> TaskSpec {
+    pub(crate) fn apply_limits(&self, spec: TaskSpec) -> TaskSpec {
         let attempts = if self.is_on() { self.attempts } else { 0 };
         TaskSpec {
             job: Some(JobSpec {
@@ -91,14 +96,14 @@ impl RepairWanted {
 
 /// Returns the settings that perform the repairs of a job that runs `command`.
 pub(crate) async fn repair_settings(
-    project: &Project,
-    agents: &Agents<'_>,
-    repository: workspace::Project,
-    (spec, wanted): (&TaskSpec, &RepairWanted),
+    project: &LocalProject,
+    agents: &WorkerFactory<'_>,
+    repository: workspace::ProjectRepository,
+    (spec, wanted): (&TaskSpec, &RepairOptions),
     command: String,
-) -> Result<RepairSettings, Error> {
-    let task = task(agents, spec, wanted)?;
-    let start = repository.head().await?;
+) -> Result<RepairSettings, CliError> {
+    let task = repair_task_settings(agents, spec, wanted)?;
+    let start = repository.resolve_head().await?;
     let none = std::iter::empty::<&TaskSpec>();
     let mut work = build_settings(project, agents, repository, start, none).await?;
     work.environment.retain(|(name, _)| name != DRY_RUN);
@@ -119,11 +124,11 @@ pub(crate) async fn repair_settings(
 }
 
 /// Returns the settings of the job as a task: its scope is strict, and its checks must be green.
-fn task(
-    agents: &Agents<'_>,
+fn repair_task_settings(
+    agents: &WorkerFactory<'_>,
     spec: &TaskSpec,
-    wanted: &RepairWanted,
-) -> Result<TaskSettings, Error> {
+    wanted: &RepairOptions,
+) -> Result<TaskSettings, CliError> {
     let settings = agents.settings;
     let proof: Vec<String> = wanted.validate.iter().chain(&wanted.dry_run).cloned().collect();
     let never = DECIDING.iter().chain(&NEVER).map(|&path| path.to_owned());
@@ -135,8 +140,8 @@ fn task(
         brief: String::new(),
         ..spec.clone()
     };
-    let rules = Rules {
-        mode: Mode::Strict,
+    let rules = ScopeRules {
+        mode: ScopeMode::Strict,
         allowed: wanted.scope.clone(),
         forbidden: settings.scope.forbidden.iter().chain(&forbidden).cloned().collect(),
         ask_first: Vec::new(),
@@ -144,16 +149,18 @@ fn task(
         tell_first: Vec::new(),
     };
     let checks = |gate, commands: &[String]| {
-        let checks = Checks::new(gate, commands, &settings.validate.protect);
-        checks.map(Checks::firm).map_err(|bad| bad_glob("validate.protect", &bad))
+        let checks = GateChecks::new(gate, commands, &settings.validate.protect);
+        checks
+            .map(GateChecks::with_firm_protection)
+            .map_err(|bad| bad_glob_error("validate.protect", &bad))
     };
     let usual = task_settings(agents, &repaired)?;
     Ok(TaskSettings {
-        scope: Scope::new(&rules).map_err(|bad| bad_glob("repair.scope", &bad))?,
-        gates: Gates {
-            pre_commit: checks(Gate::PreCommit, &proof)?,
-            pre_push: checks(Gate::PrePush, &[])?,
-            pre_pr: checks(Gate::PrePr, &[])?,
+        scope: PathScope::new(&rules).map_err(|bad| bad_glob_error("repair.scope", &bad))?,
+        gates: TaskGates {
+            pre_commit: checks(CheckStage::PreCommit, &proof)?,
+            pre_push: checks(CheckStage::PrePush, &[])?,
+            pre_pr: checks(CheckStage::PrePr, &[])?,
             // The check that was red before is the one to be repaired.
             baseline: BaselineMode::Green,
         },
@@ -168,22 +175,22 @@ mod tests {
 
     #[test]
     fn a_job_is_repaired_only_where_there_is_something_to_repair() {
-        let on = RepairWanted {
+        let on = RepairOptions {
             scope: vec!["sync.sh".to_owned()],
             attempts: 3,
             mode: RepairMode::Commit,
-            ..RepairWanted::off()
+            ..RepairOptions::disabled()
         };
-        let propose = RepairWanted { mode: RepairMode::Propose, ..on.clone() };
+        let propose = RepairOptions { mode: RepairMode::Propose, ..on.clone() };
         let table = [
             (on.clone(), 3, false),
             (propose, 3, true),
-            (RepairWanted { scope: Vec::new(), ..on.clone() }, 0, false),
-            (RepairWanted { mode: RepairMode::Off, ..on }, 0, false),
-            (RepairWanted::off(), 0, false),
+            (RepairOptions { scope: Vec::new(), ..on.clone() }, 0, false),
+            (RepairOptions { mode: RepairMode::Off, ..on }, 0, false),
+            (RepairOptions::disabled(), 0, false),
         ];
         for (wanted, repairs, propose_only) in table {
-            let spec = wanted.limits(TaskSpec::default());
+            let spec = wanted.apply_limits(TaskSpec::default());
             let job = spec.job.unwrap();
             assert_eq!((spec.overrides.repairs, job.propose_only), (Some(repairs), propose_only));
         }

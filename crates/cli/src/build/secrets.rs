@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use unstuck_world::redact::Redactor;
 
-use crate::project::Project;
-use crate::settings::{Notify, Settings, variable};
+use crate::project::LocalProject;
+use crate::settings::{NotifySettings, Settings, environment_variable};
 
 /// Words in the name of a variable that holds a secret.
 const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE"];
@@ -15,38 +15,38 @@ const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDE
 const VALUE_BYTES_MIN: usize = 8;
 
 /// Returns the secrets of the environment and of these settings.
-pub(crate) fn secrets(settings: &Settings) -> Vec<String> {
-    let mut secrets = of_environment();
-    secrets.extend(settings.agent.key_env.as_deref().and_then(variable));
-    secrets.extend(variable(&settings.github.token_env));
+pub(crate) fn collect_secrets(settings: &Settings) -> Vec<String> {
+    let mut secrets = environment_secrets();
+    secrets.extend(settings.agent.key_env.as_deref().and_then(environment_variable));
+    secrets.extend(environment_variable(&settings.github.token_env));
     let actions = settings.actions.allowed.iter().flat_map(|rule| &rule.secrets);
-    secrets.extend(actions.filter_map(|name| variable(name)));
-    secrets.extend(settings.notify.values().flat_map(Notify::secrets).map(str::to_owned));
+    secrets.extend(actions.filter_map(|name| environment_variable(name)));
+    secrets.extend(settings.notify.values().flat_map(NotifySettings::secrets).map(str::to_owned));
     secrets
 }
 
 /// Returns the redactor of all secrets that are known in a project, for output and stored text. If the
 /// settings cannot be read, only the secrets of the environment are known; the caller that needs the
 /// settings reports the error.
-pub(crate) fn redactor(project: &Project) -> Arc<Redactor> {
-    project.redactor(|| {
-        let secrets = project.settings().map(|resolved| secrets(&resolved.settings));
-        of_values(&secrets.unwrap_or_else(|_| of_environment()))
+pub(crate) fn project_redactor(project: &LocalProject) -> Arc<Redactor> {
+    project.redactor_or_init(|| {
+        let secrets = project.settings().map(|resolved| collect_secrets(&resolved.settings));
+        redactor_for(&secrets.unwrap_or_else(|_| environment_secrets()))
     })
 }
 
 /// Returns the redactor of the secrets of the environment.
 pub(crate) fn environment_redactor() -> Redactor {
-    of_values(&of_environment())
+    redactor_for(&environment_secrets())
 }
 
-fn of_values(secrets: &[String]) -> Redactor {
+fn redactor_for(secrets: &[String]) -> Redactor {
     Redactor::new(secrets.iter().map(String::as_str))
 }
 
-fn of_environment() -> Vec<String> {
+fn environment_secrets() -> Vec<String> {
     let named = |(name, value): (String, String)| {
-        if is_secret(&name, &value) { Some(value) } else { password_of_proxy(&name, &value) }
+        if is_secret(&name, &value) { Some(value) } else { proxy_password(&name, &value) }
     };
     let readable = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -54,7 +54,7 @@ fn of_environment() -> Vec<String> {
 }
 
 /// Returns the password in the address of a proxy.
-fn password_of_proxy(name: &str, value: &str) -> Option<String> {
+fn proxy_password(name: &str, value: &str) -> Option<String> {
     let is_proxy = name.to_uppercase().ends_with("_PROXY");
     let (_, rest) = value.split_once("://").filter(|_| is_proxy)?;
     let (person, _) = rest.rsplit_once('@')?;
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_password_of_a_proxy_is_a_secret() {
-        let of = |name, value| password_of_proxy(name, value);
+        let of = |name, value| proxy_password(name, value);
         let address = "http://ada:canary-77aa@proxy.example:3128";
         assert_eq!(of("https_proxy", address).as_deref(), Some("canary-77aa"));
         assert_eq!(of("HTTPS_PROXY", "http://proxy.example:3128"), None);

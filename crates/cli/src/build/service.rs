@@ -6,52 +6,59 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 
 use unstuck_core::fault::Code;
-use unstuck_world::commands::Environment;
-use unstuck_world::provider::{Account, Proxies};
+use unstuck_world::commands::CommandEnvironment;
+use unstuck_world::provider::{AccountAuth, Proxies};
 
-use super::agents::{Agents, KEYS};
-use crate::error::Error;
-use crate::problem::Problem;
-use crate::settings::{Provider, variable};
+use super::agents::{KEYS, WorkerFactory};
+use crate::error::CliError;
+use crate::problem::InputProblem;
+use crate::settings::{Provider, environment_variable};
 
-impl Agents<'_> {
+impl WorkerFactory<'_> {
     /// Returns the address of a provider's service if it is not the vendor's own: from the settings, or
     /// else from the operator's environment.
     pub(crate) fn base_url(&self, provider: Provider) -> Option<String> {
         let named = self.settings.agent.base_url.clone();
-        named.or_else(|| address_variable(provider).and_then(said))
+        named.or_else(|| address_variable(provider).and_then(nonblank_variable))
     }
 
     /// Returns the host of a provider's calls, with the environment variable that names it, if one does.
-    pub(crate) fn host(&self, provider: Provider) -> Option<(String, Option<&'static str>)> {
+    pub(crate) fn service_host(
+        &self,
+        provider: Provider,
+    ) -> Option<(String, Option<&'static str>)> {
         let Some(url) = self.base_url(provider) else {
-            let login = matches!(self.account(provider), Account::Login(_));
-            return own_host(provider, login).map(|host| (host.to_owned(), None));
+            let login = matches!(self.account_for(provider), AccountAuth::Login(_));
+            return vendor_host(provider, login).map(|host| (host.to_owned(), None));
         };
         let by_variable = self.settings.agent.base_url.is_none();
-        let host = host_of(&url).unwrap_or(url);
+        let host = parse_host(&url).unwrap_or(url);
         Some((host, address_variable(provider).filter(|_| by_variable)))
     }
 
     /// Refuses a service named by the project's own settings file, which may come from any author: neither
     /// a vendor's key nor a login is sent there unless the operator's environment names the same service.
-    pub(super) fn check_address(&self, provider: Provider) -> Result<(), Error> {
+    pub(super) fn check_address(&self, provider: Provider) -> Result<(), CliError> {
         let agent = &self.settings.agent;
         let Some(url) = agent.base_url.as_deref().filter(|_| agent.address_of_project) else {
             return Ok(());
         };
-        let Some(key) = self.vendors_key(provider) else { return Ok(()) };
-        let host = host_of(url);
+        let Some(key) = self.vendor_key(provider) else { return Ok(()) };
+        let host = parse_host(url);
         let is_own = |own: &str| host.as_deref() == Some(own);
-        let named = address_variable(provider).and_then(said).and_then(|url| host_of(&url));
-        let trusted = host.as_deref().is_some_and(is_this_machine)
-            || [false, true].into_iter().filter_map(|login| own_host(provider, login)).any(is_own)
+        let named =
+            address_variable(provider).and_then(nonblank_variable).and_then(|url| parse_host(&url));
+        let trusted = host.as_deref().is_some_and(is_loopback_host)
+            || [false, true]
+                .into_iter()
+                .filter_map(|login| vendor_host(provider, login))
+                .any(is_own)
             || (host.is_some() && host == named);
         if trusted {
             return Ok(());
         }
         let message = format!("the project's settings would send {key} to {url}");
-        let problem = Problem::at(Code::ConfigInvalid, "agent.base_url", message);
+        let problem = InputProblem::at_place(Code::ConfigInvalid, "agent.base_url", message);
         let hint = match address_variable(provider) {
             Some(name) => format!(
                 "if that is your service, set {name} to it, or name the key that belongs to it with \
@@ -59,23 +66,24 @@ impl Agents<'_> {
             ),
             None => "name the key that belongs to it with agent.key_env".to_owned(),
         };
-        Err(Error::Problems(vec![problem.about("agent.base_url").hinting(hint)]))
+        Err(CliError::Problems(vec![problem.with_field("agent.base_url").with_hint(hint)]))
     }
 
     /// Returns the vendor's credential that would be sent to a service; `None` for a key that the settings
     /// name for this project.
-    fn vendors_key(&self, provider: Provider) -> Option<String> {
-        let variable = self.variable(provider);
+    fn vendor_key(&self, provider: Provider) -> Option<String> {
+        let variable = self.key_variable(provider);
         match provider {
             Provider::Script => None,
-            Provider::ClaudeCli | Provider::CodexCli => match self.account(provider) {
-                Account::Login(_) => Some("your login".to_owned()),
-                Account::Key(_) => {
+            Provider::ClaudeCli | Provider::CodexCli => match self.account_for(provider) {
+                AccountAuth::Login(_) => Some("your login".to_owned()),
+                AccountAuth::Key(_) => {
                     KEYS.contains(&&*variable).then(|| format!("the key in {variable}"))
                 }
             },
             Provider::AnthropicApi | Provider::OpenAiApi => {
-                let is_vendors = KEYS.contains(&&*variable) && said(&variable).is_some();
+                let is_vendors =
+                    KEYS.contains(&&*variable) && nonblank_variable(&variable).is_some();
                 is_vendors.then(|| format!("the key in {variable}"))
             }
         }
@@ -83,13 +91,14 @@ impl Agents<'_> {
 }
 
 /// Returns the part of the operator's environment for agent programs, in addition to that of every command.
-pub(super) fn of_agents() -> Vec<(OsString, OsString)> {
-    Environment::of_agents(env::vars_os())
+pub(super) fn agent_environment() -> Vec<(OsString, OsString)> {
+    CommandEnvironment::filter_for_agents(env::vars_os())
 }
 
 /// Returns the proxies of the operator's environment.
-pub(super) fn proxies() -> Proxies {
-    let either = |lower: &str, upper: &str| said(lower).or_else(|| said(upper));
+pub(super) fn environment_proxies() -> Proxies {
+    let either =
+        |lower: &str, upper: &str| nonblank_variable(lower).or_else(|| nonblank_variable(upper));
     let all = either("all_proxy", "ALL_PROXY");
     Proxies {
         http: either("http_proxy", "HTTP_PROXY").or_else(|| all.clone()),
@@ -99,8 +108,8 @@ pub(super) fn proxies() -> Proxies {
 }
 
 /// Returns the value of an environment variable, if it is not blank.
-fn said(name: impl AsRef<str>) -> Option<String> {
-    variable(name.as_ref()).filter(|value| !value.trim().is_empty())
+fn nonblank_variable(name: impl AsRef<str>) -> Option<String> {
+    environment_variable(name.as_ref()).filter(|value| !value.trim().is_empty())
 }
 
 /// Returns the environment variable for the service address in a vendor's programs.
@@ -113,7 +122,7 @@ const fn address_variable(provider: Provider) -> Option<&'static str> {
 }
 
 /// Returns the vendor's own host, for a login or for a key.
-const fn own_host(provider: Provider, login: bool) -> Option<&'static str> {
+const fn vendor_host(provider: Provider, login: bool) -> Option<&'static str> {
     match provider {
         Provider::ClaudeCli | Provider::AnthropicApi => Some("api.anthropic.com"),
         Provider::CodexCli if login => Some("chatgpt.com"),
@@ -123,7 +132,7 @@ const fn own_host(provider: Provider, login: bool) -> Option<&'static str> {
 }
 
 /// Returns the vendor's hosts that its agent program uses, with a login or with a key.
-pub(super) const fn hosts_of_vendor(provider: Provider) -> &'static [&'static str] {
+pub(super) const fn vendor_hosts(provider: Provider) -> &'static [&'static str] {
     match provider {
         Provider::ClaudeCli | Provider::AnthropicApi => {
             &["api.anthropic.com", "console.anthropic.com", "platform.claude.com"]
@@ -136,7 +145,7 @@ pub(super) const fn hosts_of_vendor(provider: Provider) -> &'static [&'static st
 }
 
 /// Returns the host of an address; `None` if the address is ambiguous.
-fn host_of(url: &str) -> Option<String> {
+fn parse_host(url: &str) -> Option<String> {
     let (scheme, rest) = url.trim().split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -152,7 +161,7 @@ fn host_of(url: &str) -> Option<String> {
 }
 
 /// Returns whether calls to a host stay on this machine.
-fn is_this_machine(host: &str) -> bool {
+fn is_loopback_host(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
@@ -175,9 +184,9 @@ mod tests {
             ("https://", None),
         ];
         for (url, host) in cases {
-            assert_eq!(host_of(url).as_deref(), host, "{url}");
+            assert_eq!(parse_host(url).as_deref(), host, "{url}");
         }
-        assert!(is_this_machine("127.0.0.9") && is_this_machine("::1"));
-        assert!(!is_this_machine("127.example.org") && !is_this_machine("10.0.0.1"));
+        assert!(is_loopback_host("127.0.0.9") && is_loopback_host("::1"));
+        assert!(!is_loopback_host("127.example.org") && !is_loopback_host("10.0.0.1"));
     }
 }

@@ -4,56 +4,60 @@ use std::env;
 use std::sync::Arc;
 
 use unstuck_core::plan::TaskSpec;
-use unstuck_runner::Results;
-use unstuck_runner::build::{BuildSettings, Control};
+use unstuck_runner::ResultFiles;
+use unstuck_runner::build::{AgentControl, BuildSettings};
 use unstuck_runner::control::TokenKey;
-use unstuck_world::commands::Environment;
+use unstuck_world::commands::CommandEnvironment;
 use unstuck_world::connector::Credentials;
-use unstuck_world::git::{Oid, Person};
+use unstuck_world::git::{CommitAuthor, Oid};
 use unstuck_world::provider::Credential;
 use unstuck_world::redact::Redactor;
-use unstuck_world::tool::Declarable;
-use unstuck_world::validate::Secrets;
+use unstuck_world::tool::DeclarationPolicy;
+use unstuck_world::validate::SecretScanner;
 use unstuck_world::workspace;
 
-use super::agents::Agents;
+use super::agents::WorkerFactory;
 use super::egress::{check_egress, setup_egress};
-use super::secrets::secrets;
-use super::service::proxies;
+use super::secrets::collect_secrets;
+use super::service::environment_proxies;
 use super::task::task_settings;
 use super::wall::wall_rules;
-use crate::error::Error;
-use crate::project::Project;
-use crate::settings::{Settings, variable};
+use crate::error::CliError;
+use crate::project::LocalProject;
+use crate::settings::{Settings, environment_variable};
 
 /// Returns the control connection of agent programs to the decider.
-fn control(project: &Project, declarable: Declarable) -> Result<Control, Error> {
-    let path = project.token_key();
+fn control_settings(
+    project: &LocalProject,
+    declarable: DeclarationPolicy,
+) -> Result<AgentControl, CliError> {
+    let path = project.token_key_path();
     let key = TokenKey::open(&path)
-        .map_err(|source| Error::Folder { place: path.display().to_string(), source })?;
-    Ok(Control { socket: project.socket(), key, declarable })
+        .map_err(|source| CliError::Folder { place: path.display().to_string(), source })?;
+    Ok(AgentControl { socket: project.socket_path(), key, declarable })
 }
 
 /// Returns the secrets that actions may use, as far as they are set; a missing one is asked for when an
 /// action needs it.
-fn credentials(settings: &Settings) -> Credentials {
+fn action_credentials(settings: &Settings) -> Credentials {
     let named = settings.actions.allowed.iter().flat_map(|rule| &rule.secrets);
-    let set = named.filter_map(|name| Some((name.clone(), Credential::new(&variable(name)?)?)));
+    let set = named
+        .filter_map(|name| Some((name.clone(), Credential::new(&environment_variable(name)?)?)));
     set.collect()
 }
 
 /// Returns the settings that perform a build of these tasks.
 pub(crate) async fn build_settings(
-    project: &Project,
-    agents: &Agents<'_>,
-    repository: workspace::Project,
+    project: &LocalProject,
+    agents: &WorkerFactory<'_>,
+    repository: workspace::ProjectRepository,
     start: Oid,
     tasks: impl Iterator<Item = &TaskSpec>,
-) -> Result<BuildSettings, Error> {
+) -> Result<BuildSettings, CliError> {
     let settings = agents.settings;
-    let secrets = secrets(settings);
+    let secrets = collect_secrets(settings);
     let hidden = || secrets.iter().map(String::as_str);
-    let person = repository.git().person().await?.unwrap_or_else(|| Person {
+    let person = repository.git().read_author().await?.unwrap_or_else(|| CommitAuthor {
         name: "Unstuck".to_owned(),
         email: "unstuck@localhost".to_owned(),
     });
@@ -62,11 +66,11 @@ pub(crate) async fn build_settings(
         start,
         guard: agents.guard.clone(),
         wall: wall_rules(&settings.wall, project.root()),
-        runs: project.runs(),
+        runs: project.runs_folder(),
         setup: settings.run.setup.clone(),
         setup_egress: setup_egress(settings),
         check_egress: check_egress(settings),
-        proxies: proxies(),
+        proxies: environment_proxies(),
         share: settings.run.share.clone(),
         in_place: settings.run.in_place,
         budget: agents.policy.budget,
@@ -77,16 +81,16 @@ pub(crate) async fn build_settings(
         person,
         command_timeout: settings.run.command.0.into(),
         check_timeout: settings.validate.timeout.0.into(),
-        environment: Environment::usual(env::vars_os(), &settings.commands.env),
-        withheld: Environment::withheld(env::vars_os(), &settings.commands.env),
+        environment: CommandEnvironment::filter_passed(env::vars_os(), &settings.commands.env),
+        withheld: CommandEnvironment::list_withheld(env::vars_os(), &settings.commands.env),
         redactor: Arc::new(Redactor::new(hidden())),
-        secrets: Arc::new(Secrets::new(hidden())),
-        credentials: credentials(settings),
-        results: Results::new(project.results()),
-        control: Some(control(project, agents.declarable())?),
+        secrets: Arc::new(SecretScanner::new(hidden())),
+        credentials: action_credentials(settings),
+        results: ResultFiles::new(project.results_folder()),
+        control: Some(control_settings(project, agents.declarable_resources())?),
         remote: settings.run.push.then(|| settings.run.remote.clone()),
         pull_request: settings.run.pull_request,
-        tasks: tasks.collect::<Result<_, Error>>()?,
+        tasks: tasks.collect::<Result<_, CliError>>()?,
         project: repository,
     })
 }

@@ -2,32 +2,35 @@
 
 use std::sync::Arc;
 
-use unstuck_core::fault::{Code, Gate};
+use unstuck_core::fault::{CheckStage, Code};
 use unstuck_core::plan::{MutationKind, MutationSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
-use unstuck_runner::build::{Gates, TaskSettings};
-use unstuck_world::agent::Limits;
+use unstuck_runner::build::{TaskGates, TaskSettings};
+use unstuck_world::agent::AttemptLimits;
 use unstuck_world::provider::prices::Prices;
-use unstuck_world::scope::{self, BadPattern, Rules, Scope};
-use unstuck_world::validate::{BaselineMode, Checks, MissingDefinitions, defining_files};
+use unstuck_world::scope::{self, BadPattern, PathScope, ScopeRules};
+use unstuck_world::validate::{BaselineMode, GateChecks, MissingDefinitions, find_defining_files};
 
-use super::agents::Agents;
-use super::brief::brief;
-use crate::error::Error;
-use crate::problem::Problem;
-use crate::settings::{Baseline, FILE, MAX_COST, Mode, Settings};
+use super::agents::WorkerFactory;
+use super::brief::compose_brief;
+use crate::error::CliError;
+use crate::problem::InputProblem;
+use crate::settings::{BaselineSetting, FILE, MAX_COST, ScopeModeSetting, Settings};
 
 /// Returns the task for the engine, with its account and the actions after its checks.
-pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, Error> {
-    let provider = agents.of(&spec)?;
+pub(crate) fn complete_task(
+    agents: &WorkerFactory<'_>,
+    spec: TaskSpec,
+) -> Result<TaskSpec, CliError> {
+    let provider = agents.provider_for(&spec)?;
     let run = &agents.settings.run;
-    let mut mutations = vec![of_git("merge", MutationKind::Merge)];
+    let mut mutations = vec![git_mutation("merge", MutationKind::Merge)];
     if run.push {
-        mutations.push(of_git("push", MutationKind::Push));
+        mutations.push(git_mutation("push", MutationKind::Push));
     }
     mutations.extend(spec.mutations);
     let scope = unstuck_core::plan::ScopeSpec {
-        allowed: allowed(agents.settings, &spec.scope.allowed),
+        allowed: allowed_paths(agents.settings, &spec.scope.allowed),
         ..spec.scope
     };
     // The budget applies to this build and to its continuations.
@@ -37,7 +40,7 @@ pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, 
     Ok(TaskSpec {
         overrides,
         provider: Some(provider.name().to_owned()),
-        gate: agents.gate(provider),
+        gate: agents.account_gate(provider),
         scope,
         mutations,
         ..spec
@@ -45,11 +48,11 @@ pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, 
 }
 
 /// Returns the paths that a task may change: its own, or those of the settings.
-fn allowed(settings: &Settings, own: &[String]) -> Vec<String> {
+fn allowed_paths(settings: &Settings, own: &[String]) -> Vec<String> {
     if own.is_empty() { settings.scope.allowed.clone() } else { own.to_vec() }
 }
 
-fn of_git(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
+fn git_mutation(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
     Arc::new(MutationSpec {
         key: key.to_owned(),
         kind,
@@ -90,56 +93,59 @@ pub(super) const DECIDING: [&str; 25] = [
 ];
 
 /// Returns the settings that perform a task.
-pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<TaskSettings, Error> {
+pub(crate) fn task_settings(
+    agents: &WorkerFactory<'_>,
+    spec: &TaskSpec,
+) -> Result<TaskSettings, CliError> {
     let settings = agents.settings;
-    let allowed = allowed(settings, &spec.scope.allowed);
-    let worker = agents.worker(spec)?;
-    let model = agents.model(spec);
+    let allowed = allowed_paths(settings, &spec.scope.allowed);
+    let worker = agents.create_worker(spec)?;
+    let model = agents.model_for(spec);
     let run = &settings.run;
     let validate = &settings.validate;
     let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
     // The checks restore the settings file if there are checks and a file.
     let is_put_back = !pre_commit.is_empty() && agents.root.join(FILE).is_file();
     let checks = |gate, commands: &[String]| {
-        let checks = Checks::new(gate, commands, &validate.protect)
-            .map_err(|bad| bad_glob("validate.protect", &bad))?;
-        let mut defining = defining_files(agents.root, commands);
+        let checks = GateChecks::new(gate, commands, &validate.protect)
+            .map_err(|bad| bad_glob_error("validate.protect", &bad))?;
+        let mut defining = find_defining_files(agents.root, commands);
         defining.push(FILE.into());
         let replacing = MissingDefinitions::find(agents.root, commands).replacing;
-        Ok::<_, Error>(checks.defined_by(defining, replacing))
+        Ok::<_, CliError>(checks.with_definitions(defining, replacing))
     };
     Ok(TaskSettings {
-        egress: agents.egress(agents.of(spec)?),
-        price: model.as_deref().and_then(|model| Prices::default().of(model)),
-        limits: Limits {
+        egress: agents.agent_egress(agents.provider_for(spec)?),
+        price: model.as_deref().and_then(|model| Prices::default().find_price(model)),
+        limits: AttemptLimits {
             turns_max: Some(run.max_iterations),
             money_micros_max: None,
             first_byte: run.first_sign.0.into(),
             idle: run.idle.0.into(),
             total: run.attempt.0.into(),
         },
-        scope: fence(agents, spec, &allowed, is_put_back)?,
-        gates: Gates {
-            pre_commit: checks(Gate::PreCommit, pre_commit)?,
-            pre_push: checks(Gate::PrePush, &validate.pre_push)?,
-            pre_pr: checks(Gate::PrePr, &validate.pre_pr)?,
+        scope: task_scope(agents, spec, &allowed, is_put_back)?,
+        gates: TaskGates {
+            pre_commit: checks(CheckStage::PreCommit, pre_commit)?,
+            pre_push: checks(CheckStage::PrePush, &validate.pre_push)?,
+            pre_pr: checks(CheckStage::PrePr, &validate.pre_pr)?,
             baseline: match run.baseline {
-                Baseline::Green => BaselineMode::Green,
-                Baseline::Compare => BaselineMode::Compare,
+                BaselineSetting::Green => BaselineMode::Green,
+                BaselineSetting::Compare => BaselineMode::Compare,
             },
         },
-        brief: brief(settings, spec, &allowed, agents.root, &worker),
+        brief: compose_brief(settings, spec, &allowed, agents.root, &worker),
         worker,
         model,
     })
 }
 
-fn fence(
-    agents: &Agents<'_>,
+fn task_scope(
+    agents: &WorkerFactory<'_>,
     spec: &TaskSpec,
     allowed: &[String],
     is_put_back: bool,
-) -> Result<Scope, Error> {
+) -> Result<PathScope, CliError> {
     let own = &agents.settings.scope;
     let validate = &agents.settings.validate;
     let asked_about = DECIDING.iter().filter(|path| !(is_put_back && **path == FILE));
@@ -149,11 +155,11 @@ fn fence(
     let missing = MissingDefinitions::find(agents.root, &checks).additional.into_iter();
     let missing = missing.filter_map(|file| file.into_os_string().into_string().ok());
     let missing: Vec<String> = missing.collect();
-    let rules = Rules {
+    let rules = ScopeRules {
         mode: match own.mode {
-            Mode::Strict => scope::Mode::Strict,
-            Mode::Ask => scope::Mode::Ask,
-            Mode::Open => scope::Mode::Open,
+            ScopeModeSetting::Strict => scope::ScopeMode::Strict,
+            ScopeModeSetting::Ask => scope::ScopeMode::Ask,
+            ScopeModeSetting::Open => scope::ScopeMode::Open,
         },
         allowed: allowed.to_vec(),
         forbidden: own.forbidden.iter().chain(&spec.scope.forbidden).cloned().collect(),
@@ -165,11 +171,11 @@ fn fence(
         tell_first: missing,
     };
     let place = spec.file.as_deref().unwrap_or("scope");
-    Scope::new(&rules).map_err(|bad| bad_glob(place, &bad))
+    PathScope::new(&rules).map_err(|bad| bad_glob_error(place, &bad))
 }
 
-pub(super) fn bad_glob(place: &str, bad: &BadPattern) -> Error {
-    Error::Problems(vec![Problem::at(
+pub(super) fn bad_glob_error(place: &str, bad: &BadPattern) -> CliError {
+    CliError::Problems(vec![InputProblem::at_place(
         Code::ConfigInvalid,
         place,
         format!("{:?} is no glob: {}", bad.pattern, bad.why),

@@ -5,36 +5,36 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Visitor};
-use unstuck_core::fault::text_rules::{self, Reading};
+use unstuck_core::fault::text_rules::{self, OutputClassification};
 use unstuck_core::fault::{Category, Class, Code, ErrorType};
 use unstuck_core::signature::{self, Signature};
 
-use crate::args::Classify;
-use crate::error::Error;
+use crate::args::ClassifyArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::input::Input;
+use crate::input::InputReader;
 use crate::render::{self, Terminal, style};
 
-pub(crate) fn run(args: &Classify, terminal: &Terminal) -> Result<Exit, Error> {
-    let mut input = Input::open(args.file.as_deref())?;
+pub(crate) fn run(args: &ClassifyArgs, terminal: &Terminal) -> Result<Exit, CliError> {
+    let mut input = InputReader::open(args.file.as_deref())?;
     if input.is_terminal() {
-        render::note("reading from the keyboard; Ctrl-D on an empty line ends the text");
+        render::write_note("reading from the keyboard; Ctrl-D on an empty line ends the text");
     }
-    match Answer::in_bulk(args) {
-        Some(answer) => bulk(&mut input, answer, &mut terminal.plain())?,
-        None => single(&mut input, args.json, terminal)?,
+    match BulkAnswerForm::from_args(args) {
+        Some(answer) => classify_lines(&mut input, answer, &mut terminal.plain())?,
+        None => classify_text(&mut input, args.json, terminal)?,
     }
     Ok(Exit::Done)
 }
 
 /// Classifies the input as one text.
-fn single(input: &mut Input, json: bool, terminal: &Terminal) -> Result<(), Error> {
-    let end = input.end()?;
-    let reading = text_rules::read(&end.text);
+fn classify_text(input: &mut InputReader, json: bool, terminal: &Terminal) -> Result<(), CliError> {
+    let end = input.read_tail()?;
+    let reading = text_rules::classify_output(&end.text);
     let mut out = terminal.styled();
     if json || !terminal.is_terminal() {
         let skipped_bytes = (end.skipped_bytes > 0).then_some(end.skipped_bytes);
-        write_json(&mut out, &Reported { skipped_bytes, ..Reported::from(&reading) })?;
+        write_json(&mut out, &ClassifyAnswer { skipped_bytes, ..ClassifyAnswer::from(&reading) })?;
     } else {
         write_for_reading(&mut out, &reading, end.skipped_bytes)?;
     }
@@ -44,23 +44,31 @@ fn single(input: &mut Input, json: bool, terminal: &Terminal) -> Result<(), Erro
 
 /// Classifies each line of input, a JSON string, and writes one answer per line. If an error ends the
 /// input, all answers before it have been written.
-fn bulk(input: &mut Input, answer: Answer, out: &mut impl Write) -> Result<(), Error> {
+fn classify_lines(
+    input: &mut InputReader,
+    answer: BulkAnswerForm,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
     let ended = answer_lines(input, answer, out);
     out.flush()?;
     ended
 }
 
-fn answer_lines(input: &mut Input, answer: Answer, out: &mut impl Write) -> Result<(), Error> {
+fn answer_lines(
+    input: &mut InputReader,
+    answer: BulkAnswerForm,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
     let mut line = Vec::new();
     while input.next_line(&mut line)? {
-        let Read(reading) = serde_json::from_slice(&line)
-            .map_err(|error| input.wrong_line(said_plainly(&line, &error)))?;
+        let ClassifiedLine(reading) = serde_json::from_slice(&line)
+            .map_err(|error| input.wrong_line(render_parse_error(&line, &error)))?;
         match answer {
-            Answer::Code => writeln!(out, "{}", reading.code)?,
-            Answer::Signature => writeln!(out, "{}", reading.signature)?,
-            Answer::Json => write_json(out, &Reported::from(&reading))?,
+            BulkAnswerForm::Code => writeln!(out, "{}", reading.code)?,
+            BulkAnswerForm::Signature => writeln!(out, "{}", reading.signature)?,
+            BulkAnswerForm::Json => write_json(out, &ClassifyAnswer::from(&reading))?,
         }
-        if !input.has_more_at_hand() {
+        if !input.has_buffered_input() {
             out.flush()?;
         }
     }
@@ -69,19 +77,19 @@ fn answer_lines(input: &mut Input, answer: Answer, out: &mut impl Write) -> Resu
 
 /// The form of the answer for each line in bulk.
 #[derive(Clone, Copy)]
-enum Answer {
+enum BulkAnswerForm {
     Json,
     Code,
     Signature,
 }
 
-impl Answer {
+impl BulkAnswerForm {
     /// Returns the form of bulk answers; `None` if the input is one text.
-    fn in_bulk(args: &Classify) -> Option<Self> {
+    fn from_args(args: &ClassifyArgs) -> Option<Self> {
         match args {
-            Classify { code_only: true, .. } => Some(Self::Code),
-            Classify { signature_only: true, .. } => Some(Self::Signature),
-            Classify { bulk: true, .. } => Some(Self::Json),
+            ClassifyArgs { code_only: true, .. } => Some(Self::Code),
+            ClassifyArgs { signature_only: true, .. } => Some(Self::Signature),
+            ClassifyArgs { bulk: true, .. } => Some(Self::Json),
             _ => None,
         }
     }
@@ -89,7 +97,7 @@ impl Answer {
 
 /// An answer in its JSON form.
 #[derive(Serialize)]
-struct Reported {
+struct ClassifyAnswer {
     code: Code,
     category: Category,
     #[serde(rename = "type")]
@@ -107,15 +115,15 @@ struct Reported {
     skipped_bytes: Option<u64>,
 }
 
-impl From<&Reading> for Reported {
-    fn from(reading: &Reading) -> Self {
+impl From<&OutputClassification> for ClassifyAnswer {
+    fn from(reading: &OutputClassification) -> Self {
         let row = reading.code.row();
         Self {
             code: reading.code,
             category: row.category,
             error_type: row.error_type,
             class: row.class,
-            retryable: row.class.retryable(),
+            retryable: row.class.is_retryable(),
             rule: reading.rule,
             diagnostic: reading.diagnostic,
             signature: reading.signature,
@@ -125,19 +133,23 @@ impl From<&Reading> for Reported {
     }
 }
 
-fn write_json(out: &mut impl Write, reported: &Reported) -> Result<(), Error> {
+fn write_json(out: &mut impl Write, reported: &ClassifyAnswer) -> Result<(), CliError> {
     serde_json::to_writer(&mut *out, reported).map_err(std::io::Error::from)?;
     out.write_all(b"\n")?;
     Ok(())
 }
 
-fn write_for_reading(out: &mut impl Write, reading: &Reading, skipped: u64) -> Result<(), Error> {
+fn write_for_reading(
+    out: &mut impl Write,
+    reading: &OutputClassification,
+    skipped: u64,
+) -> Result<(), CliError> {
     let title = style::TITLE;
     let name = style::CODE;
     let dim = style::DIM;
-    let Reading { code, rule, signature, diagnostic } = reading;
+    let OutputClassification { code, rule, signature, diagnostic } = reading;
     writeln!(out, "{title}{code}{title:#}  {}", code.summary())?;
-    writeln!(out, "  {dim}class{dim:#}      {}", meaning(code.row().class))?;
+    writeln!(out, "  {dim}class{dim:#}      {}", render_class(code.row().class))?;
     writeln!(out, "  {dim}rule{dim:#}       {rule}")?;
     writeln!(out, "  {dim}signature{dim:#}  {signature}")?;
     writeln!(out, "  {dim}more{dim:#}       {name}unstuck explain {code}{name:#}")?;
@@ -150,7 +162,7 @@ fn write_for_reading(out: &mut impl Write, reading: &Reading, skipped: u64) -> R
     Ok(())
 }
 
-fn meaning(class: Class) -> &'static str {
+fn render_class(class: Class) -> &'static str {
     match class {
         Class::NeverRetry => "never_retry: trying again cannot help, a person is needed",
         Class::CodeError => "code_error: another approach can help, the same one cannot",
@@ -160,30 +172,30 @@ fn meaning(class: Class) -> &'static str {
 
 /// The classification of a line of bulk input. The text is read in place, without a copy, and as bytes:
 /// tools write output that is not Unicode, and JSON made of it contains lone surrogates.
-struct Read(Reading);
+struct ClassifiedLine(OutputClassification);
 
-impl<'de> Deserialize<'de> for Read {
+impl<'de> Deserialize<'de> for ClassifiedLine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(ReadText)
+        deserializer.deserialize_bytes(ClassifyVisitor)
     }
 }
 
-struct ReadText;
+struct ClassifyVisitor;
 
-impl Visitor<'_> for ReadText {
-    type Value = Read;
+impl Visitor<'_> for ClassifyVisitor {
+    type Value = ClassifiedLine;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON string")
     }
 
-    fn visit_bytes<E>(self, text: &[u8]) -> Result<Read, E> {
-        Ok(Read(text_rules::read(text)))
+    fn visit_bytes<E>(self, text: &[u8]) -> Result<ClassifiedLine, E> {
+        Ok(ClassifiedLine(text_rules::classify_output(text)))
     }
 }
 
 /// Formats a parser error without its line number, because the parser was given only one line of the input.
-fn said_plainly(line: &[u8], error: &serde_json::Error) -> String {
+fn render_parse_error(line: &[u8], error: &serde_json::Error) -> String {
     if line.trim_ascii().is_empty() {
         return "empty, expected a JSON string".to_owned();
     }

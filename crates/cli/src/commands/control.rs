@@ -5,18 +5,18 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Recorded};
+use unstuck_core::engine::{Command, RecordedEvent};
 use unstuck_runner::CommandError;
-use unstuck_runner::control::{ClientError, Refusal};
+use unstuck_runner::control::{ClientError, ControlRefusal};
 use unstuck_store::Store;
 
-use crate::error::Error;
-use crate::project::{Line, Project};
+use crate::error::CliError;
+use crate::project::{CommandConnection, LocalProject};
 use crate::render::{self, Terminal};
 
 /// A project under the control of a verb.
-pub(super) struct Control<'a> {
-    pub(super) project: Project,
+pub(super) struct ControlSession<'a> {
+    pub(super) project: LocalProject,
     pub(super) store: Arc<dyn Store>,
     terminal: &'a Terminal,
     verb: &'static str,
@@ -24,54 +24,57 @@ pub(super) struct Control<'a> {
 }
 
 /// The events of a command.
-pub(super) struct Sent {
-    pub(super) events: Vec<Recorded>,
+pub(super) struct CommandEvents {
+    pub(super) events: Vec<RecordedEvent>,
     /// Set if another process holds the project and acts on the events.
     pub(super) held: bool,
 }
 
-impl Sent {
+impl CommandEvents {
     /// Returns the sentence that states when the work goes on.
-    pub(super) const fn follows(&self) -> &'static str {
+    pub(super) const fn render_continuation(&self) -> &'static str {
         if self.held { "It goes on now." } else { "It goes on at the next start." }
     }
 }
 
-impl<'a> Control<'a> {
+impl<'a> ControlSession<'a> {
     pub(super) fn open(
         dir: Option<&Path>,
         terminal: &'a Terminal,
         verb: &'static str,
         json: bool,
-    ) -> Result<Self, Error> {
-        let project = Project::find(dir)?;
-        let store = project.store()?;
+    ) -> Result<Self, CliError> {
+        let project = LocalProject::find(dir)?;
+        let store = project.open_store()?;
         Ok(Self { project, store, terminal, verb, json })
     }
 
     /// Sends a command. A rejection becomes an error whose hint the caller adds with [`hinted`].
-    pub(super) async fn send(&self, command: Command) -> Result<Sent, Error> {
-        let line = Line::open(&self.project, &self.store, self.verb).await?;
-        let decided = line.command(command).await;
+    pub(super) async fn submit_command(&self, command: Command) -> Result<CommandEvents, CliError> {
+        let line = CommandConnection::open(&self.project, &self.store, self.verb).await?;
+        let decided = line.submit_command(command).await;
         let held = line.is_held();
         line.close().await?;
-        let events = decided.map_err(|error| self.not_now(error))?;
-        Ok(Sent { events, held })
+        let events = decided.map_err(|error| self.to_not_now_error(error))?;
+        Ok(CommandEvents { events, held })
     }
 
     /// Sends several commands and skips those that are rejected; returns how many were accepted.
-    pub(super) async fn send_all(&self, commands: Vec<Command>) -> Result<(Sent, usize), Error> {
-        let line = Line::open(&self.project, &self.store, self.verb).await?;
+    pub(super) async fn submit_all(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<(CommandEvents, usize), CliError> {
+        let line = CommandConnection::open(&self.project, &self.store, self.verb).await?;
         let mut events = Vec::new();
         let mut done = 0;
         let mut failed = None;
         for command in commands {
-            match line.command(command).await {
+            match line.submit_command(command).await {
                 Ok(more) => {
                     events.extend(more);
                     done += 1;
                 }
-                Err(error) if said_no(&error).is_some() => {}
+                Err(error) if rejection_message(&error).is_some() => {}
                 Err(error) => {
                     failed = Some(error);
                     break;
@@ -80,14 +83,14 @@ impl<'a> Control<'a> {
         }
         let held = line.is_held();
         line.close().await?;
-        failed.map_or(Ok((Sent { events, held }, done)), Err)
+        failed.map_or(Ok((CommandEvents { events, held }, done)), Err)
     }
 
     /// Prints the result, or writes the events as JSON.
-    pub(super) fn tell(&self, sent: &Sent, said: &str) -> Result<(), Error> {
+    pub(super) fn write_result(&self, sent: &CommandEvents, said: &str) -> Result<(), CliError> {
         let mut out = self.terminal.styled();
         if self.json {
-            render::json(&mut out, &sent.events)?;
+            render::write_json(&mut out, &sent.events)?;
         } else {
             writeln!(out, "{said}")?;
         }
@@ -96,11 +99,11 @@ impl<'a> Control<'a> {
     }
 
     /// Returns whether the operator confirms: with `--yes` beforehand, or at the prompt.
-    pub(super) fn agreed(&self, yes: bool, question: &str) -> Result<bool, Error> {
+    pub(super) fn ask_confirmation(&self, yes: bool, question: &str) -> Result<bool, CliError> {
         if yes {
             return Ok(true);
         }
-        let agreed = render::agreed(self.terminal, self.verb, question)?;
+        let agreed = render::ask_confirmation(self.terminal, self.verb, question)?;
         if !agreed {
             let mut out = self.terminal.styled();
             writeln!(out, "Nothing was changed.")?;
@@ -109,27 +112,29 @@ impl<'a> Control<'a> {
         Ok(agreed)
     }
 
-    fn not_now(&self, error: Error) -> Error {
-        match said_no(&error) {
-            Some(said) => Error::NotNow { verb: self.verb, said, hint: String::new() },
+    fn to_not_now_error(&self, error: CliError) -> CliError {
+        match rejection_message(&error) {
+            Some(said) => CliError::NotNow { verb: self.verb, said, hint: String::new() },
             None => error,
         }
     }
 }
 
 /// Adds the next step to a rejection.
-pub(super) fn hinted(error: Error, next: &str) -> Error {
+pub(super) fn with_hint(error: CliError, next: &str) -> CliError {
     match error {
-        Error::NotNow { verb, said, .. } => Error::NotNow { verb, said, hint: next.to_owned() },
+        CliError::NotNow { verb, said, .. } => {
+            CliError::NotNow { verb, said, hint: next.to_owned() }
+        }
         other => other,
     }
 }
 
 /// Returns the message of a rejection by the decider, this process or another.
-pub(super) fn said_no(error: &Error) -> Option<String> {
+pub(super) fn rejection_message(error: &CliError) -> Option<String> {
     match error {
-        Error::Command(CommandError::Rejected(rejected)) => Some(rejected.to_string()),
-        Error::Refused(ClientError::Refused { why: Refusal::Rejected, message }) => {
+        CliError::Command(CommandError::Rejected(rejected)) => Some(rejected.to_string()),
+        CliError::Refused(ClientError::Refused { why: ControlRefusal::Rejected, message }) => {
             Some(message.clone())
         }
         _ => None,

@@ -7,43 +7,46 @@ use unstuck_core::fault::{
     Asks, Category, Charge, Class, Code, ErrorType, Reaction, RunFailure, Work, page,
 };
 
-use crate::args::Explain;
-use crate::error::Error;
+use crate::args::ExplainArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::{self, Terminal, style};
 
-pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
+pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let code = args.code.as_deref().map(str::parse::<Code>).transpose()?;
     let mut out = terminal.styled();
     match (code, args.json) {
         (Some(code), true) => {
-            render::json(&mut out, &Entry { page: Some(page(code)), ..entry(code) })?;
+            render::write_json(
+                &mut out,
+                &CodeEntry { page: Some(page(code)), ..code_entry(code) },
+            )?;
         }
         (None, true) => {
-            render::json(
+            render::write_json(
                 &mut out,
-                &Table { codes: Code::ALL.iter().copied().map(entry).collect() },
+                &CodeTable { codes: Code::ALL.iter().copied().map(code_entry).collect() },
             )?;
         }
         (Some(code), false) if terminal.is_terminal() => {
-            render::markdown(&mut out, page(code), terminal.width())?;
+            render::write_markdown(&mut out, page(code), terminal.width())?;
         }
         (Some(code), false) => out.write_all(page(code).as_bytes())?,
-        (None, false) => list(&mut out, terminal.line_width())?,
+        (None, false) => write_codes(&mut out, terminal.line_width())?,
     }
     out.flush()?;
     Ok(Exit::Done)
 }
 
 /// Writes all codes by category, in the order of the table.
-fn list(out: &mut impl Write, line_width: usize) -> Result<(), Error> {
+fn write_codes(out: &mut impl Write, line_width: usize) -> Result<(), CliError> {
     let width = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
     let title = style::TITLE;
     let name = style::CODE;
     for category in Category::ALL {
         writeln!(out, "{title}{category}{title:#}")?;
         for code in Code::ALL.iter().filter(|code| code.row().category == *category) {
-            let summary = render::wrapped(code.summary(), width + 4, line_width);
+            let summary = render::wrap_text(code.summary(), width + 4, line_width);
             writeln!(out, "  {name}{code:width$}{name:#}  {summary}")?;
         }
         writeln!(out)?;
@@ -54,13 +57,13 @@ fn list(out: &mut impl Write, line_width: usize) -> Result<(), Error> {
 
 /// The table in its JSON form.
 #[derive(Serialize)]
-struct Table {
-    codes: Vec<Entry>,
+struct CodeTable {
+    codes: Vec<CodeEntry>,
 }
 
 /// A row of the table in its JSON form.
 #[derive(Serialize)]
-struct Entry {
+struct CodeEntry {
     code: Code,
     summary: &'static str,
     category: Category,
@@ -89,23 +92,23 @@ struct ByWork<T> {
 }
 
 impl<T> ByWork<T> {
-    fn of(value: impl Fn(Work) -> T) -> Self {
+    fn from_fn(value: impl Fn(Work) -> T) -> Self {
         Self { task: value(Work::Task), job: value(Work::Job) }
     }
 }
 
-fn entry(code: Code) -> Entry {
+fn code_entry(code: Code) -> CodeEntry {
     let row = code.row();
-    Entry {
+    CodeEntry {
         code,
         summary: code.summary(),
         category: row.category,
         error_type: row.error_type,
         class: row.class,
-        retryable: row.class.retryable(),
+        retryable: row.class.is_retryable(),
         run_status: row.error_type.run_status(),
-        reaction: ByWork::of(|work| code.reaction(work)),
-        charges: ByWork::of(|work| code.charges(work)),
+        reaction: ByWork::from_fn(|work| code.reaction(work)),
+        charges: ByWork::from_fn(|work| code.charges(work)),
         asks: (row.asks != Asks::NoQuestion).then_some(row.asks),
         page: None,
     }

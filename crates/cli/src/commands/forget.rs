@@ -7,28 +7,32 @@ use unstuck_core::engine::Command;
 use unstuck_core::signature::Signature;
 use unstuck_store::tables::SignatureRow;
 
-use crate::args::Forget;
-use crate::error::Error;
+use crate::args::ForgetArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, LocalProject};
 use crate::render::{Terminal, words};
 
 /// Maximum number of similar signatures in an error.
 const NEAR_MAX: usize = 3;
 
-pub(crate) fn run(args: &Forget, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
-    let store = project.store()?;
-    let said = project::runtime()?.block_on(async {
-        let known = store.signatures(project.name()).await?;
+pub(crate) fn run(
+    args: &ForgetArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
+    let store = project.open_store()?;
+    let said = project::create_runtime()?.block_on(async {
+        let known = store.load_signatures(project.name()).await?;
         let wanted = match args.signature.as_deref() {
-            Some(given) => Some(find(project.name(), given, &known)?),
+            Some(given) => Some(find_signature(project.name(), given, &known)?),
             None if known.is_empty() => return Ok("There is no error to forget.".to_owned()),
             None => None,
         };
         let command = Command::Forget { signature: wanted.map(|row| row.signature) };
-        project::send(&project, &store, "forget", command).await?;
-        Ok::<_, Error>(forgotten(wanted, known.len()))
+        project::submit_command(&project, &store, "forget", command).await?;
+        Ok::<_, CliError>(render_result(wanted, known.len()))
     })?;
     let mut out = terminal.styled();
     writeln!(out, "{said}")?;
@@ -36,39 +40,41 @@ pub(crate) fn run(args: &Forget, dir: Option<&Path>, terminal: &Terminal) -> Res
     Ok(Exit::Done)
 }
 
-fn forgotten(wanted: Option<&SignatureRow>, known: usize) -> String {
+fn render_result(wanted: Option<&SignatureRow>, known: usize) -> String {
     match wanted {
         Some(SignatureRow { signature, count: 0, .. }) => {
             format!("No tries were counted for {signature}. It keeps its clean slate.")
         }
         Some(row) => format!(
             "Forgot {} of {}. It starts with a clean slate.",
-            words::number(row.count as usize, "try", "tries"),
+            words::render_count(row.count as usize, "try", "tries"),
             row.signature
         ),
         None => format!(
             "Forgot the tries of {}. They start with a clean slate.",
-            words::number(known, "error", "errors")
+            words::render_count(known, "error", "errors")
         ),
     }
 }
 
 /// Finds a signature, with or without the project in front.
-fn find<'a>(
+fn find_signature<'a>(
     project: &str,
     given: &str,
     known: &'a [SignatureRow],
-) -> Result<&'a SignatureRow, Error> {
+) -> Result<&'a SignatureRow, CliError> {
     let bare = given.strip_prefix(project).and_then(|rest| rest.strip_prefix(':'));
     let bare = bare.unwrap_or(given).trim();
     let wanted = bare.parse::<Signature>().ok();
     let found = known.iter().find(|row| Some(row.signature) == wanted);
-    found
-        .ok_or_else(|| Error::UnknownSignature { given: given.to_owned(), near: near(bare, known) })
+    found.ok_or_else(|| CliError::UnknownSignature {
+        given: given.to_owned(),
+        near: similar_signatures(bare, known),
+    })
 }
 
 /// Returns the signatures with the same code, or with the given text as a part.
-fn near(given: &str, known: &[SignatureRow]) -> Vec<Signature> {
+fn similar_signatures(given: &str, known: &[SignatureRow]) -> Vec<Signature> {
     let (code, hash) = given.split_once(':').unwrap_or((given, ""));
     let code = code.to_ascii_uppercase().replace('-', "_");
     let hash = hash.to_ascii_lowercase();
@@ -91,7 +97,7 @@ mod tests {
 
     fn known() -> Vec<SignatureRow> {
         let row = |code, place| SignatureRow {
-            signature: Signature::of_parts(code, place, &[]),
+            signature: Signature::from_parts(code, place, &[]),
             count: 1,
             total: 2,
             first_seen: Time::EPOCH,
@@ -105,18 +111,21 @@ mod tests {
         let known = known();
         let bare = known[1].signature.to_string();
         for given in [bare.clone(), format!("shop:{bare}")] {
-            assert_eq!(find("shop", &given, &known).unwrap().signature, known[1].signature);
+            assert_eq!(
+                find_signature("shop", &given, &known).unwrap().signature,
+                known[1].signature
+            );
         }
-        assert!(find("shop", &format!("other:{bare}"), &known).is_err());
+        assert!(find_signature("shop", &format!("other:{bare}"), &known).is_err());
     }
 
     #[test]
     fn what_looks_alike_is_named() {
         let known = known();
-        assert_eq!(near("AUTH_INVALID:000000000000", &known), [known[1].signature]);
-        assert_eq!(near("auth-invalid", &known), [known[1].signature]);
+        assert_eq!(similar_signatures("AUTH_INVALID:000000000000", &known), [known[1].signature]);
+        assert_eq!(similar_signatures("auth-invalid", &known), [known[1].signature]);
         let hash = known[0].signature.to_string();
-        assert_eq!(near(&hash[hash.len() - 6..], &known), [known[0].signature]);
-        assert_eq!(near("wibble", &known), []);
+        assert_eq!(similar_signatures(&hash[hash.len() - 6..], &known), [known[0].signature]);
+        assert_eq!(similar_signatures("wibble", &known), []);
     }
 }

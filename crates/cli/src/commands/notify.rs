@@ -5,40 +5,49 @@ use std::path::Path;
 
 use serde::Serialize;
 use unstuck_core::fault::Code;
-use unstuck_runner::notify::{Tested, test};
-use unstuck_world::notify::Channel;
+use unstuck_runner::notify::{ChannelTestResult, send_test_messages};
+use unstuck_world::notify::NotifyChannel;
 
-use crate::args::{Notify, NotifyCommand};
-use crate::error::Error;
+use crate::args::{NotifyArgs, NotifyCommand};
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::problem::Problem;
-use crate::project::{self, Project};
+use crate::problem::InputProblem;
+use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style};
-use crate::settings::{Flags, Resolved};
+use crate::settings::{ResolvedSettings, SettingFlags};
 
 /// The result of a channel in its JSON form.
 #[derive(Serialize)]
-struct Row {
+struct ChannelTestRow {
     channel: String,
     arrived: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
-pub(crate) fn run(args: &Notify, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
+pub(crate) fn run(
+    args: &NotifyArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
     let NotifyCommand::Test { channel, json, config } = &args.command;
-    let project = Project::find(dir)?;
-    let resolved = Resolved::load(project.root(), config.path.as_deref(), &Flags::new())?;
-    let project = project.with(resolved);
+    let project = LocalProject::find(dir)?;
+    let resolved =
+        ResolvedSettings::load(project.root(), config.path.as_deref(), &SettingFlags::new())?;
+    let project = project.with_settings(resolved);
     // Channels that run a program have their lock files there.
-    project.make_store()?;
-    let channels = wanted(project::channels(&project)?, channel.as_deref())?;
-    let tested = project::runtime()?.block_on(test(project.name(), &channels, project::now()));
-    let rows: Vec<Row> = tested.into_iter().map(row).collect();
+    project.open_or_create_store()?;
+    let channels = select_channels(project::open_channels(&project)?, channel.as_deref())?;
+    let tested = project::create_runtime()?.block_on(send_test_messages(
+        project.name(),
+        &channels,
+        project::now(),
+    ));
+    let rows: Vec<ChannelTestRow> = tested.into_iter().map(test_row).collect();
     let all = rows.iter().all(|row| row.arrived);
     let mut out = terminal.styled();
     if *json {
-        render::json(&mut out, &rows)?;
+        render::write_json(&mut out, &rows)?;
     } else {
         for row in &rows {
             let (mark, color) =
@@ -51,23 +60,26 @@ pub(crate) fn run(args: &Notify, dir: Option<&Path>, terminal: &Terminal) -> Res
     Ok(if all { Exit::Done } else { Exit::SomeFailed })
 }
 
-fn row(Tested { channel, arrived }: Tested) -> Row {
+fn test_row(ChannelTestResult { channel, arrived }: ChannelTestResult) -> ChannelTestRow {
     let why = arrived.as_ref().err().map(ToString::to_string);
-    Row { channel, arrived: arrived.is_ok(), why }
+    ChannelTestRow { channel, arrived: arrived.is_ok(), why }
 }
 
-fn wanted(channels: Vec<Channel>, name: Option<&str>) -> Result<Vec<Channel>, Error> {
+fn select_channels(
+    channels: Vec<NotifyChannel>,
+    name: Option<&str>,
+) -> Result<Vec<NotifyChannel>, CliError> {
     if channels.is_empty() {
-        let problem = Problem::at(Code::ConfigMissing, "notify", "no channel is set up");
+        let problem = InputProblem::at_place(Code::ConfigMissing, "notify", "no channel is set up");
         let hint = "for example: [notify.me] kind = \"desktop\"";
-        return Err(Error::Problems(vec![problem.hinting(hint)]));
+        return Err(CliError::Problems(vec![problem.with_hint(hint)]));
     }
     let Some(name) = name else { return Ok(channels) };
-    let found: Vec<Channel> =
+    let found: Vec<NotifyChannel> =
         channels.into_iter().filter(|channel| channel.name() == name).collect();
     if found.is_empty() {
         let list = "unstuck config notify";
-        return Err(Error::Unknown { what: "channel", name: name.to_owned(), list });
+        return Err(CliError::Unknown { what: "channel", name: name.to_owned(), list });
     }
     Ok(found)
 }

@@ -2,51 +2,52 @@
 //! shows which process lives.
 
 use unstuck_core::engine::{BuildState, PauseCause};
-use unstuck_runner::Turns;
+use unstuck_runner::TaskLocks;
 use unstuck_store::Holder;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
 use super::{jobs, mcp};
-use crate::project::Project;
-use crate::render::stand::Performer;
+use crate::project::LocalProject;
+use crate::render::stand::TaskPerformer;
 
 /// The processes of a project.
 pub(super) struct Performers {
-    turns: Turns,
+    turns: TaskLocks,
     is_held: bool,
     /// The process that runs the scheduled jobs.
     pub(super) watcher: Option<Holder>,
     /// The jobs that the settings define.
-    pub(super) jobs: Option<jobs::Defined>,
+    pub(super) jobs: Option<jobs::ConfiguredJobs>,
 }
 
 impl Performers {
-    pub(super) fn look(project: &Project, is_held: bool) -> Self {
+    pub(super) fn inspect(project: &LocalProject, is_held: bool) -> Self {
         Self {
-            turns: Turns::new(project.runs()),
+            turns: TaskLocks::new(project.runs_folder()),
             is_held,
             watcher: jobs::current_watcher(project),
-            jobs: jobs::Defined::read(project).ok(),
+            jobs: jobs::ConfiguredJobs::from_project(project).ok(),
         }
     }
 
     /// Returns whether a process performs a build.
-    pub(super) fn perform(&self, build: &BuildRow, rows: &[TaskRow]) -> bool {
-        self.is_held && (is_told_about(build, rows.first()) || self.turns.is_build_taken(build.id))
+    pub(super) fn is_performed(&self, build: &BuildRow, rows: &[TaskRow]) -> bool {
+        self.is_held
+            && (is_reported_only(build, rows.first()) || self.turns.is_build_locked(build.id))
     }
 
     /// Returns the performer of a task.
-    pub(super) fn of(&self, build: &BuildRow, row: &TaskRow) -> Performer {
+    pub(super) fn performer_of(&self, build: &BuildRow, row: &TaskRow) -> TaskPerformer {
         let at_work = if build.standing {
-            self.runs_job(row) || self.turns.is_taken(row.id)
+            self.runs_job(row) || self.turns.is_task_locked(row.id)
         } else {
-            is_told_about(build, Some(row)) || self.turns.is_build_taken(build.id)
+            is_reported_only(build, Some(row)) || self.turns.is_build_locked(build.id)
         };
         match build.state {
-            BuildState::Paused { cause: PauseCause::Person } => Performer::Paused,
-            _ if self.is_held && at_work => Performer::AtWork,
-            _ if build.standing && !self.is_defined(row) => Performer::NextExec,
-            _ => Performer::NextStart,
+            BuildState::Paused { cause: PauseCause::Person } => TaskPerformer::Paused,
+            _ if self.is_held && at_work => TaskPerformer::AtWork,
+            _ if build.standing && !self.is_defined(row) => TaskPerformer::NextExec,
+            _ => TaskPerformer::NextStart,
         }
     }
 
@@ -61,6 +62,6 @@ impl Performers {
 }
 
 /// Returns whether the work is done by another runtime and only reported here.
-fn is_told_about(build: &BuildRow, row: Option<&TaskRow>) -> bool {
-    build.session.is_some() || row.is_some_and(|row| mcp::is_of_a_client(&row.spec))
+fn is_reported_only(build: &BuildRow, row: Option<&TaskRow>) -> bool {
+    build.session.is_some() || row.is_some_and(|row| mcp::is_client_task(&row.spec))
 }

@@ -6,34 +6,38 @@ use std::path::Path;
 use unstuck_core::engine::{Command, Event, TaskState};
 use unstuck_store::tables::TaskRow;
 
-use super::control::{Control, Sent, hinted};
-use crate::args::Skip;
-use crate::error::Error;
+use super::control::{CommandEvents, ControlSession, with_hint};
+use crate::args::SkipArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, which};
 use crate::render::{Terminal, words};
 
-pub(crate) fn run(args: &Skip, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let control = Control::open(dir, terminal, "skip", args.json)?;
-    project::runtime()?.block_on(async {
+pub(crate) fn run(
+    args: &SkipArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let control = ControlSession::open(dir, terminal, "skip", args.json)?;
+    project::create_runtime()?.block_on(async {
         let store = control.store.as_ref();
         let name = control.project.name();
-        let task = which::task(store, name, &args.task).await?;
-        let others = needing(&task, &store.tasks(name, task.build).await?);
+        let task = which::find_named_task(store, name, &args.task).await?;
+        let others = count_dependents(&task, &store.load_build_tasks(name, task.build).await?);
         // A command that would be refused needs no confirmation.
         let possible = !task.moved.state.has_ended();
-        if possible && !control.agreed(args.yes, &question(&task, others))? {
+        if possible && !control.ask_confirmation(args.yes, &render_confirmation(&task, others))? {
             return Ok(());
         }
-        let sent = control.send(Command::Skip { task: task.id }).await;
-        let sent = sent.map_err(|error| hinted(error, next(&task.moved.state)))?;
-        control.tell(&sent, &said(&task, &sent))
+        let sent = control.submit_command(Command::Skip { task: task.id }).await;
+        let sent = sent.map_err(|error| with_hint(error, next_step_hint(&task.moved.state)))?;
+        control.write_result(&sent, &render_result(&task, &sent))
     })?;
     Ok(Exit::Done)
 }
 
 /// Returns how many tasks that have not ended depend on the task, directly or through others.
-fn needing(task: &TaskRow, rows: &[TaskRow]) -> usize {
+fn count_dependents(task: &TaskRow, rows: &[TaskRow]) -> usize {
     let mut gone = BTreeSet::from([task.spec.name.as_str()]);
     loop {
         let needs = |row: &&TaskRow| {
@@ -48,8 +52,8 @@ fn needing(task: &TaskRow, rows: &[TaskRow]) -> usize {
     }
 }
 
-fn question(task: &TaskRow, others: usize) -> String {
-    let name = words::name(task.id, &task.spec);
+fn render_confirmation(task: &TaskRow, others: usize) -> String {
+    let name = words::task_name(task.id, &task.spec);
     let with = match others {
         0 => String::new(),
         1 => " 1 task that needs it is left out too.".to_owned(),
@@ -58,7 +62,7 @@ fn question(task: &TaskRow, others: usize) -> String {
     format!("Leave out “{name}”?{with}")
 }
 
-fn said(task: &TaskRow, sent: &Sent) -> String {
+fn render_result(task: &TaskRow, sent: &CommandEvents) -> String {
     let skipped = |event: &Event| matches!(event, Event::TaskSkipped { .. });
     let others = sent.events.iter().filter(|r| skipped(&r.event)).count().saturating_sub(1);
     let with = match others {
@@ -66,11 +70,11 @@ fn said(task: &TaskRow, sent: &Sent) -> String {
         1 => ", and 1 task that needs it".to_owned(),
         many => format!(", and {many} tasks that need it"),
     };
-    let name = words::name(task.id, &task.spec);
+    let name = words::task_name(task.id, &task.spec);
     format!("“{name}” is left out{with}. `unstuck retry {}` takes it back.", task.id)
 }
 
-const fn next(state: &TaskState) -> &'static str {
+const fn next_step_hint(state: &TaskState) -> &'static str {
     match state {
         TaskState::Done => "what is done stays done",
         TaskState::Skipped { .. } | TaskState::Failed { .. } | TaskState::Cancelled => {

@@ -3,32 +3,40 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use unstuck_store::{LossAccepted, SqliteStore, Store as _, StoreError, Verified};
+use unstuck_store::{AcceptedLoss, JournalVerification, SqliteStore, Store as _, StoreError};
 
-use crate::args::{Store, StoreCommand};
-use crate::error::Error;
+use crate::args::{StoreArgs, StoreCommand};
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal};
 
-pub(crate) fn run(args: &Store, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
+pub(crate) fn run(
+    args: &StoreArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
     let here = |file: &Path| dir.unwrap_or(Path::new("")).join(file);
     match &args.command {
         StoreCommand::Backup { file } => back_up(&project, &here(file), terminal),
-        StoreCommand::Restore { file, yes } => restore(&project, &here(file), *yes, terminal),
-        StoreCommand::Verify => verify(&project, terminal),
+        StoreCommand::Restore { file, yes } => restore_copy(&project, &here(file), *yes, terminal),
+        StoreCommand::Verify => verify_journal(&project, terminal),
         StoreCommand::AcceptLoss { yes } => accept_loss(&project, *yes, terminal),
     }
 }
 
-fn verify(project: &Project, terminal: &Terminal) -> Result<Exit, Error> {
-    project.store()?;
-    let store = SqliteStore::open(project.database())?;
-    let Verified { events, last } = project::runtime()?.block_on(store.verify(project.name()))?;
+fn verify_journal(project: &LocalProject, terminal: &Terminal) -> Result<Exit, CliError> {
+    project.open_store()?;
+    let store = SqliteStore::open(project.database_path())?;
+    let JournalVerification { events, last } =
+        project::create_runtime()?.block_on(store.verify_journal(project.name()))?;
     let mut out = terminal.styled();
-    let events =
-        render::words::number(usize::try_from(events).unwrap_or(usize::MAX), "event", "events");
+    let events = render::words::render_count(
+        usize::try_from(events).unwrap_or(usize::MAX),
+        "event",
+        "events",
+    );
     writeln!(
         out,
         "The journal of {} is what was written: {events}, the last of them {last}.",
@@ -38,21 +46,22 @@ fn verify(project: &Project, terminal: &Terminal) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn accept_loss(project: &Project, yes: bool, terminal: &Terminal) -> Result<Exit, Error> {
+fn accept_loss(project: &LocalProject, yes: bool, terminal: &Terminal) -> Result<Exit, CliError> {
     let question = "Go on without what is lost? Builds, answers and actions of that time are \
                     forgotten; the files are kept aside.";
-    if !SqliteStore::was_made(&project.database()) {
-        return Err(Error::NothingHere { root: project.root().to_owned() });
+    if !SqliteStore::was_made(&project.database_path()) {
+        return Err(CliError::NothingHere { root: project.root().to_owned() });
     }
-    if !yes && !render::agreed(terminal, "store accept-loss", question)? {
+    if !yes && !render::ask_confirmation(terminal, "store accept-loss", question)? {
         return Ok(Exit::Done);
     }
-    let aside = kept_aside(project, "before-loss");
-    let holder = project::holder("store accept-loss");
-    let accepting = SqliteStore::accept_loss(project.database(), project.name(), &holder, &aside);
-    let accepted = project::runtime()?.block_on(accepting)?;
+    let aside = aside_path(project, "before-loss");
+    let holder = project::describe_holder("store accept-loss");
+    let accepting =
+        SqliteStore::accept_loss(project.database_path(), project.name(), &holder, &aside);
+    let accepted = project::create_runtime()?.block_on(accepting)?;
     let mut out = terminal.styled();
-    let Some(LossAccepted { kept, had, actions }) = accepted else {
+    let Some(AcceptedLoss { kept, had, actions }) = accepted else {
         writeln!(out, "Nothing is lost: the journal is what was written. Nothing was changed.")?;
         out.flush()?;
         return Ok(Exit::Done);
@@ -80,56 +89,62 @@ fn accept_loss(project: &Project, yes: bool, terminal: &Terminal) -> Result<Exit
 }
 
 /// Returns a path beside the store that does not exist yet.
-fn kept_aside(project: &Project, name: &str) -> PathBuf {
-    project.folder().join(format!("{name}-{}", project::now().as_millis()))
+fn aside_path(project: &LocalProject, name: &str) -> PathBuf {
+    project.unstuck_folder().join(format!("{name}-{}", project::now().as_millis()))
 }
 
-fn back_up(project: &Project, to: &Path, terminal: &Terminal) -> Result<Exit, Error> {
+fn back_up(project: &LocalProject, to: &Path, terminal: &Terminal) -> Result<Exit, CliError> {
     // Without a store there is nothing to copy.
-    project.store()?;
-    let store = SqliteStore::open(project.database())?;
-    project::runtime()?.block_on(store.back_up(to.to_owned()))?;
+    project.open_store()?;
+    let store = SqliteStore::open(project.database_path())?;
+    project::create_runtime()?.block_on(store.back_up(to.to_owned()))?;
     let mut out = terminal.styled();
     writeln!(out, "Copied all that {} remembers to {}.", project.name(), to.display())?;
     out.flush()?;
     Ok(Exit::Done)
 }
 
-fn restore(project: &Project, from: &Path, yes: bool, terminal: &Terminal) -> Result<Exit, Error> {
+fn restore_copy(
+    project: &LocalProject,
+    from: &Path,
+    yes: bool,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
     let question = format!(
         "Go back to {}? What happened since is forgotten, actions that were performed included.",
         from.display()
     );
-    if !yes && !render::agreed(terminal, "store restore", &question)? {
+    if !yes && !render::ask_confirmation(terminal, "store restore", &question)? {
         return Ok(Exit::Done);
     }
-    let database = project.database();
-    let (store, kept) = match project.make_store() {
+    let database = project.database_path();
+    let (store, kept) = match project.open_or_create_store() {
         Ok(store) => {
             drop(store);
             (
                 SqliteStore::open(database)?,
-                kept_aside(project, "before-restore").with_extension("db"),
+                aside_path(project, "before-restore").with_extension("db"),
             )
         }
         // A damaged store is moved aside as it is, and need not be opened to be replaced.
-        Err(Error::Store(StoreError::Damaged { .. })) => {
+        Err(CliError::Store(StoreError::Damaged { .. })) => {
             // A backup that is unusable too must not replace it.
             SqliteStore::check_copy(from, project.name())?;
-            let aside = kept_aside(project, "before-restore");
+            let aside = aside_path(project, "before-restore");
             (SqliteStore::set_aside(&database, &aside)?, aside)
         }
         Err(error) => return Err(error),
     };
-    let events = project::runtime()?.block_on(async {
+    let events = project::create_runtime()?.block_on(async {
         // The claim keeps other processes from the store that is about to be replaced.
-        let claim = store.claim(project.name(), &project::holder("store restore")).await?;
+        let claim =
+            store.claim_project(project.name(), &project::describe_holder("store restore")).await?;
         if !kept.exists() {
             store.back_up(kept.clone()).await?;
         }
-        store.restore(from.to_owned(), project.name()).await?;
+        store.restore_copy(from.to_owned(), project.name()).await?;
         drop(claim);
-        Ok::<_, Error>(store.newest(project.name()).await?)
+        Ok::<_, CliError>(store.load_newest_seq(project.name()).await?)
     })?;
     let mut out = terminal.styled();
     writeln!(out, "{} is back at event {events}, as it was copied.", project.name())?;

@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 
 use unstuck_world::process::SocketPath;
-use unstuck_world::process::wall::attack::{ARGUMENT, Attack, FILE, LEFT, SOCKET, temporary};
+use unstuck_world::process::wall::attack::{ARGUMENT, Attack, FILE, LEFT, SOCKET, temporary_file};
 
 /// The content of the files outside, which must stay unchanged.
 const AS_IT_WAS: &str = "as it was";
@@ -19,7 +19,7 @@ const AS_IT_WAS: &str = "as it was";
 const MODE: u32 = 0o644;
 
 /// Files to attack, and listeners.
-pub(crate) struct Target {
+pub(crate) struct SandboxTestTarget {
     /// A folder that must not be written.
     pub(crate) outside: PathBuf,
     /// A folder that must not be read.
@@ -31,9 +31,9 @@ pub(crate) struct Target {
     socket: String,
 }
 
-impl Target {
+impl SandboxTestTarget {
     /// Creates the target with these folders.
-    pub(crate) fn make(outside: PathBuf, hidden: PathBuf) -> io::Result<Self> {
+    pub(crate) fn create(outside: PathBuf, hidden: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&outside)?;
         fs::create_dir_all(&hidden)?;
         fs::write(hidden.join(FILE), AS_IT_WAS)?;
@@ -42,23 +42,23 @@ impl Target {
         let udp = UdpSocket::bind(("127.0.0.1", tcp.local_addr()?.port()))?;
         udp.set_nonblocking(true)?;
         let socket = format!("unstuck-attack-{}", std::process::id());
-        let named = UnixListener::bind(SocketPath::of(&hidden.join(SOCKET))?.as_path())?;
+        let named = UnixListener::bind(SocketPath::from_path(&hidden.join(SOCKET))?.as_path())?;
         let nameless = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&socket)?)?;
         for listener in [&named, &nameless] {
             listener.set_nonblocking(true)?;
         }
         let target = Self { outside, hidden, tcp, udp, _local: [named, nameless], socket };
-        target.put_right()?;
+        target.restore()?;
         Ok(target)
     }
 
     /// Restores the state before an attack.
-    pub(crate) fn put_right(&self) -> io::Result<()> {
+    pub(crate) fn restore(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.outside)?;
         fs::create_dir(&self.outside)?;
         while self.tcp.accept().is_ok() {}
         while self.udp.recv(&mut [0]).is_ok() {}
-        let _ = fs::remove_file(temporary(&self.socket));
+        let _ = fs::remove_file(temporary_file(&self.socket));
         let file = self.outside.join(FILE);
         fs::write(&file, AS_IT_WAS)?;
         fs::set_permissions(file, Permissions::from_mode(MODE))
@@ -70,13 +70,13 @@ impl Target {
         let quiet = self.tcp.accept().is_err() && self.udp.recv(&mut [0]).is_err();
         let mode = fs::metadata(&file).map(|file| file.permissions().mode());
         let same_mode = mode.is_ok_and(|mode| mode & 0o777 == MODE);
-        let left = self.outside.join(LEFT).exists() || temporary(&self.socket).exists();
+        let left = self.outside.join(LEFT).exists() || temporary_file(&self.socket).exists();
         let text = fs::read_to_string(file);
         quiet && same_mode && !left && text.is_ok_and(|text| text == AS_IT_WAS)
     }
 
     /// Returns the arguments with which this executable carries out an attack.
-    pub(crate) fn arguments(&self, attack: &Attack) -> Vec<OsString> {
+    pub(crate) fn attack_arguments(&self, attack: &Attack) -> Vec<OsString> {
         let port = self.tcp.local_addr().map(|address| address.port()).unwrap_or_default();
         vec![
             ARGUMENT.into(),
@@ -90,8 +90,8 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for SandboxTestTarget {
     fn drop(&mut self) {
-        let _ = fs::remove_file(temporary(&self.socket));
+        let _ = fs::remove_file(temporary_file(&self.socket));
     }
 }

@@ -4,30 +4,38 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
-use unstuck_core::engine::{Recorded, RunId};
+use unstuck_core::engine::{RecordedEvent, RunId};
 use unstuck_store::tables::{RunEnd, RunRow, RunStatus, TaskRow};
 use unstuck_store::{Store, StoreError};
 
-use crate::args::Why;
-use crate::error::Error;
+use crate::args::WhyArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
-use crate::render::{self, Terminal, happened, style, when, words, wrapped};
+use crate::project::{self, LocalProject};
+use crate::render::{self, Terminal, render_event, style, when, words, wrap_text};
 
-pub(crate) fn run(args: &Why, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
-    let store = project.store()?;
-    let found = project::runtime()?.block_on(Story::read(store.as_ref(), project.name(), args.run));
-    let told = found?.ok_or_else(|| Error::Unknown {
+pub(crate) fn run(
+    args: &WhyArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
+    let store = project.open_store()?;
+    let found = project::create_runtime()?.block_on(RunStory::load(
+        store.as_ref(),
+        project.name(),
+        args.run,
+    ));
+    let told = found?.ok_or_else(|| CliError::Unknown {
         what: "run",
         name: args.run.to_string(),
         list: "unstuck status",
     })?;
     let mut out = terminal.styled();
     if args.json {
-        render::json(&mut out, &told)?;
+        render::write_json(&mut out, &told)?;
     } else {
-        told.write(&mut out, terminal.width())?;
+        told.write_to(&mut out, terminal.width())?;
     }
     out.flush()?;
     Ok(Exit::Done)
@@ -35,47 +43,47 @@ pub(crate) fn run(args: &Why, dir: Option<&Path>, terminal: &Terminal) -> Result
 
 /// The story of a run in its JSON form.
 #[derive(Serialize)]
-struct Story {
+struct RunStory {
     run: RunRow,
     /// Absent if the task was dropped because of its age.
     task: Option<TaskRow>,
     /// The runs before and after it in its chain of retries, including itself, oldest first.
     chain: Vec<RunRow>,
-    decisions: Vec<Recorded>,
+    decisions: Vec<RecordedEvent>,
 }
 
-impl Story {
-    async fn read(store: &dyn Store, project: &str, id: RunId) -> Result<Option<Self>, StoreError> {
-        let Some(run) = store.run(project, id).await? else { return Ok(None) };
-        let task = project::task(store, project, run.task).await?;
-        let chain = chain(&run, store.runs(project, run.task).await?);
-        let decisions = store.decisions(project, id).await?;
+impl RunStory {
+    async fn load(store: &dyn Store, project: &str, id: RunId) -> Result<Option<Self>, StoreError> {
+        let Some(run) = store.load_run(project, id).await? else { return Ok(None) };
+        let task = project::find_task(store, project, run.task).await?;
+        let chain = linked_runs(&run, store.load_task_runs(project, run.task).await?);
+        let decisions = store.load_run_decisions(project, id).await?;
         Ok(Some(Self { run, task, chain, decisions }))
     }
 
-    fn write(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
-        self.head(out, width)?;
-        self.fault(out, width)?;
-        self.links(out)?;
-        self.decided(out, width)
+    fn write_to(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
+        self.write_head(out, width)?;
+        self.write_fault(out, width)?;
+        self.write_chain(out)?;
+        self.write_decisions(out, width)
     }
 
-    fn head(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
+    fn write_head(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
         let title = style::TITLE;
         let dim = style::DIM;
         let run = &self.run;
-        let task = self.task.as_ref().map(|task| words::name(task.id, &task.spec));
+        let task = self.task.as_ref().map(|task| words::task_name(task.id, &task.spec));
         let task = task.unwrap_or_else(|| format!("task {}", run.task));
         writeln!(out, "{title}Run {}{title:#} of {task}", run.id)?;
         let now = project::now();
-        let began = format!("It began {}", when::ago(run.started_at, now));
-        let took = run.ended_at.map(|ended| when::length(ended.since(run.started_at)));
+        let began = format!("It began {}", when::render_ago(run.started_at, now));
+        let took = run.ended_at.map(|ended| when::render_duration(ended.since(run.started_at)));
         let took = took.map(|took| format!(" and took {took}")).unwrap_or_default();
-        let line = format!("It {}. {began}{took}.", standing(run.status));
-        writeln!(out, "{dim}{}{dim:#}", wrapped(&line, 0, width))
+        let line = format!("It {}. {began}{took}.", render_run_status(run.status));
+        writeln!(out, "{dim}{}{dim:#}", wrap_text(&line, 0, width))
     }
 
-    fn fault(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
+    fn write_fault(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
         let Some(fault) = &self.run.fault else { return Ok(()) };
         let title = style::TITLE;
         let code = style::CODE;
@@ -87,14 +95,14 @@ impl Story {
             "  {code}{about}{code:#} {dim}at{dim:#} {}",
             words::plain_line(&fault.source)
         )?;
-        writeln!(out, "  {}", wrapped(about.summary(), 2, width))?;
+        writeln!(out, "  {}", wrap_text(about.summary(), 2, width))?;
         for line in fault.message.lines().filter(|line| !line.trim().is_empty()) {
-            writeln!(out, "  {dim}{}{dim:#}", wrapped(&words::plain_line(line), 2, width))?;
+            writeln!(out, "  {dim}{}{dim:#}", wrap_text(&words::plain_line(line), 2, width))?;
         }
         Ok(())
     }
 
-    fn links(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_chain(&self, out: &mut impl Write) -> io::Result<()> {
         if self.chain.len() < 2 {
             return Ok(());
         }
@@ -105,13 +113,13 @@ impl Story {
             let here = if run.id == self.run.id { "  (this one)" } else { "" };
             let code = run.fault.as_ref().map(|fault| format!(": {}", fault.code()));
             let code = code.unwrap_or_default();
-            let standing = standing(run.status);
+            let standing = render_run_status(run.status);
             writeln!(out, "  {:5} {standing}{code}{dim}{here}{dim:#}", run.id.to_string())?;
         }
         Ok(())
     }
 
-    fn decided(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
+    fn write_decisions(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
         let title = style::TITLE;
         let dim = style::DIM;
         let code = style::CODE;
@@ -121,12 +129,12 @@ impl Story {
         writeln!(out, "\n{title}What was decided, and why{title:#}")?;
         for recorded in &self.decisions {
             let Some(why) = &recorded.why else { continue };
-            let what = wrapped(&happened(&recorded.event, recorded.at), 2, width);
+            let what = wrap_text(&render_event(&recorded.event, recorded.at), 2, width);
             writeln!(out, "  {what}")?;
-            let counts = words::counts(why);
+            let counts = words::render_counts(why);
             let counts =
                 if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-            let sentence = wrapped(&format!("{}{counts}", words::rule(why)), 4, width);
+            let sentence = wrap_text(&format!("{}{counts}", words::render_rule(why)), 4, width);
             writeln!(out, "    {dim}{sentence}{dim:#}")?;
         }
         let mut codes: Vec<_> =
@@ -141,9 +149,9 @@ impl Story {
 }
 
 /// Returns the phrase for the status of a run, to follow "It".
-pub(super) const fn standing(status: RunStatus) -> &'static str {
+pub(super) const fn render_run_status(status: RunStatus) -> &'static str {
     match status {
-        RunStatus::Standing(status) => render::stands(status),
+        RunStatus::Standing(status) => render::render_status(status),
         RunStatus::Over(RunEnd::Committed) => "succeeded",
         RunStatus::Over(RunEnd::Crashed) => "was cut off",
         RunStatus::Over(RunEnd::Cancelled) => "was ended by a person",
@@ -151,7 +159,7 @@ pub(super) const fn standing(status: RunStatus) -> &'static str {
 }
 
 /// Returns the runs of the task that are linked to this one, oldest first.
-fn chain(run: &RunRow, runs: Vec<RunRow>) -> Vec<RunRow> {
+fn linked_runs(run: &RunRow, runs: Vec<RunRow>) -> Vec<RunRow> {
     let mut linked = vec![run.id];
     let mut oldest = run.retry_of;
     for before in runs.iter().rev() {

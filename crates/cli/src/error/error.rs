@@ -7,17 +7,17 @@ use unstuck_core::fault::{Code, Fault, UnknownCode};
 use unstuck_core::plan::PlanError;
 use unstuck_core::signature::Signature;
 use unstuck_runner::CommandError;
-use unstuck_runner::control::{ClientError, Refusal};
+use unstuck_runner::control::{ClientError, ControlRefusal};
 use unstuck_server::auth::AccessError;
 use unstuck_store::{AnswerError, Holder, StoreError};
 
 use super::{InboxError, JobsError, LandError, ScriptError, ServeError, TasksError};
 use crate::exit::Exit;
-use crate::problem::Problem;
+use crate::problem::InputProblem;
 
 /// A command that could not be carried out.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub(crate) enum CliError {
     /// A name that is not a fault code.
     #[error("{0}")]
     UnknownCode(#[from] UnknownCode),
@@ -109,7 +109,7 @@ pub(crate) enum Error {
     },
     /// Files that a person wrote cannot be used as they are.
     #[error("{}", lines(.0))]
-    Problems(Vec<Problem>),
+    Problems(Vec<InputProblem>),
     /// No build is under way, or there never was one.
     #[error("there is no build under way here")]
     NoOpenBuild,
@@ -163,19 +163,19 @@ pub(crate) enum Error {
     Store(#[from] StoreError),
 }
 
-impl From<AccessError> for Error {
+impl From<AccessError> for CliError {
     fn from(error: AccessError) -> Self {
         Self::Serve(error.into())
     }
 }
 
-impl From<Fault> for Error {
+impl From<Fault> for CliError {
     fn from(fault: Fault) -> Self {
         Self::Fault(Box::new(fault))
     }
 }
 
-impl Error {
+impl CliError {
     /// Returns the exit code for this error.
     pub(crate) fn exit(&self) -> Exit {
         match self {
@@ -191,7 +191,7 @@ impl Error {
                 Exit::Config
             }
             // A fault before the work begins is about the environment, not about the work.
-            Self::Fault(fault) => match Exit::of(fault.code()) {
+            Self::Fault(fault) => match Exit::from_code(fault.code()) {
                 Exit::SomeFailed => Exit::Config,
                 exit => exit,
             },
@@ -200,11 +200,11 @@ impl Error {
             Self::Script(error) => error.exit(),
             Self::Jobs(error) => error.exit(),
             Self::Serve(error) => error.exit(),
-            Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
+            Self::Refused(ClientError::Refused { why: ControlRefusal::Store, .. })
             | Self::Command(CommandError::Ended) => Exit::Internal,
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
-            | Self::Store(error) => of_store(error),
+            | Self::Store(error) => store_exit(error),
             Self::UnknownCode(_)
             | Self::Line { .. }
             | Self::NothingHere { .. }
@@ -254,7 +254,7 @@ impl Error {
     /// Returns the next steps, most useful first.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
-            Self::UnknownCode(unknown) => unknown_code(unknown),
+            Self::UnknownCode(unknown) => unknown_code_hints(unknown),
             Self::Line { .. } => vec![
                 "bulk input is one JSON string per line; earlier lines were answered".to_owned(),
             ],
@@ -294,7 +294,7 @@ impl Error {
                 vec![format!("`unstuck inbox show {}` lists the choices", question.0)]
             }
             Self::Inbox(error) => error.hints(),
-            Self::UnknownSignature { near, .. } => unknown_signature(near),
+            Self::UnknownSignature { near, .. } => unknown_signature_hints(near),
             Self::NoOpenBuild => {
                 vec!["`unstuck status` shows the builds there are; name one, such as b7".to_owned()]
             }
@@ -334,14 +334,14 @@ impl Error {
 }
 
 /// Formats all problems, each on its own line.
-fn lines(problems: &[Problem]) -> String {
+fn lines(problems: &[InputProblem]) -> String {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
     lines.join("\n")
 }
 
 /// Returns the exit code for an error of the store. A store that is unavailable or in use may recover; one
 /// that cannot work needs a person.
-const fn of_store(error: &StoreError) -> Exit {
+const fn store_exit(error: &StoreError) -> Exit {
     match error {
         StoreError::Held(_) | StoreError::Full { .. } | StoreError::Unavailable { .. } => {
             Exit::Limited
@@ -364,14 +364,14 @@ fn several(names: &[String], more: usize) -> String {
     }
 }
 
-fn unknown_signature(near: &[Signature]) -> Vec<String> {
+fn unknown_signature_hints(near: &[Signature]) -> Vec<String> {
     let list = "`unstuck status` shows the errors there are".to_owned();
     let near: Vec<String> = near.iter().map(Signature::to_string).collect();
     let near = (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")));
     near.into_iter().chain([list]).collect()
 }
 
-fn unknown_code(unknown: &UnknownCode) -> Vec<String> {
+fn unknown_code_hints(unknown: &UnknownCode) -> Vec<String> {
     let near: Vec<&str> = unknown.nearest.iter().map(|code| code.as_str()).collect();
     let list = "`unstuck explain` lists all codes".to_owned();
     if near.is_empty() {

@@ -12,7 +12,7 @@ mod script;
 mod serve;
 mod tasks;
 
-pub(crate) use error::Error;
+pub(crate) use error::CliError;
 pub(crate) use inbox::InboxError;
 pub(crate) use jobs::JobsError;
 pub(crate) use land::LandError;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use unstuck_core::fault::Code;
-use unstuck_server::auth::{AccessError, UnfitHost};
+use unstuck_server::auth::{AccessError, InvalidPublicHost};
 
 use crate::exit::Exit;
 
@@ -29,7 +29,7 @@ pub(crate) enum ServeError {
     },
     /// The host name of the server is not valid.
     #[error(transparent)]
-    UnfitHost(#[from] UnfitHost),
+    UnfitHost(#[from] InvalidPublicHost),
     /// The access tokens could not be read or changed.
     #[error(transparent)]
     Access(#[from] AccessError),

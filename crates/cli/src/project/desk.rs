@@ -3,56 +3,57 @@
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
-use unstuck_core::engine::{Command, Recorded};
-use unstuck_runner::control::{Client, ClientError, Refusal};
-use unstuck_runner::{CommandError, Ended, Handle};
+use unstuck_core::engine::{Command, RecordedEvent};
+use unstuck_runner::control::{ClientError, ControlClient, ControlRefusal};
+use unstuck_runner::{CommandError, RunnerHandle, RunnerResult};
 use unstuck_store::{Holder, Store};
 
-use super::folder::Project;
-use super::patience::{Found, take_or_join};
-use crate::error::Error;
+use super::folder::LocalProject;
+use super::patience::{ProjectAccess, hold_or_connect};
+use crate::error::CliError;
 
 /// Sends a command and returns once it is decided and durable. Without a holder its effects are not
 /// performed; the next holder performs them.
-pub(crate) async fn send(
-    project: &Project,
+pub(crate) async fn submit_command(
+    project: &LocalProject,
     store: &Arc<dyn Store>,
     verb: &str,
     command: Command,
-) -> Result<Vec<Recorded>, Error> {
-    let line = Line::open(project, store, verb).await?;
-    let decided = line.command(command).await;
+) -> Result<Vec<RecordedEvent>, CliError> {
+    let line = CommandConnection::open(project, store, verb).await?;
+    let decided = line.submit_command(command).await;
     line.close().await?;
     decided
 }
 
 /// A connection for several commands, one after the other.
-pub(crate) enum Line {
+pub(crate) enum CommandConnection {
     /// A loop of this process, which holds the project for a moment and performs no effects.
     Own {
         /// The handle of the loop.
-        handle: Handle,
+        handle: RunnerHandle,
         /// The task of the loop.
-        running: JoinHandle<Ended>,
+        running: JoinHandle<RunnerResult>,
     },
     /// A connection to the holder.
-    Theirs(Client),
+    Theirs(ControlClient),
 }
 
-impl Line {
+impl CommandConnection {
     /// Connects to the holder, or takes the project if there is none.
     pub(crate) async fn open(
-        project: &Project,
+        project: &LocalProject,
         store: &Arc<dyn Store>,
         verb: &str,
-    ) -> Result<Self, Error> {
-        let join =
-            async || Client::connect(&project.socket(), None).await.map(|(client, _)| client);
-        Ok(match take_or_join(project, store, verb, join).await? {
-            Found::Ours(runner) => {
+    ) -> Result<Self, CliError> {
+        let join = async || {
+            ControlClient::connect(&project.socket_path(), None).await.map(|(client, _)| client)
+        };
+        Ok(match hold_or_connect(project, store, verb, join).await? {
+            ProjectAccess::Ours(runner) => {
                 Self::Own { handle: runner.handle(), running: tokio::spawn(runner.run()) }
             }
-            Found::Theirs(client) => Self::Theirs(client),
+            ProjectAccess::Theirs(client) => Self::Theirs(client),
         })
     }
 
@@ -62,18 +63,21 @@ impl Line {
     }
 
     /// Sends a command; returns when its events are on disk.
-    pub(crate) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
+    pub(crate) async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<RecordedEvent>, CliError> {
         match self {
             Self::Own { handle, .. } => {
-                let decided = handle.command(command).await?;
+                let decided = handle.submit_command(command).await?;
                 Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
             }
-            Self::Theirs(client) => Ok(client.command(command).await?),
+            Self::Theirs(client) => Ok(client.submit_command(command).await?),
         }
     }
 
     /// Releases the project, if this process holds it.
-    pub(crate) async fn close(self) -> Result<(), Error> {
+    pub(crate) async fn close(self) -> Result<(), CliError> {
         if let Self::Own { handle, running } = self {
             handle.shut_down(false).await;
             running.await.map_err(|_| CommandError::Ended)??;
@@ -84,18 +88,21 @@ impl Line {
 
 /// Tells the holder that there is an answer, and returns whether it was reached. Without a holder, or while
 /// it is ending, the next holder finds the answer, because the answer itself is in the store.
-pub(crate) async fn take_answers(project: &Project) -> Result<bool, Error> {
-    let Ok((client, _)) = Client::connect(&project.socket(), None).await else { return Ok(false) };
+pub(crate) async fn take_answers(project: &LocalProject) -> Result<bool, CliError> {
+    let Ok((client, _)) = ControlClient::connect(&project.socket_path(), None).await else {
+        return Ok(false);
+    };
     match client.take_answers().await {
         Ok(()) => Ok(true),
         Err(
-            ClientError::Gone | ClientError::Refused { why: Refusal::Store | Refusal::Ended, .. },
+            ClientError::Gone
+            | ClientError::Refused { why: ControlRefusal::Store | ControlRefusal::Ended, .. },
         ) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Returns the holder, if it accepts a connection.
-pub(crate) async fn current_holder(project: &Project) -> Option<Holder> {
-    Client::connect(&project.socket(), None).await.ok().map(|(_, holder)| holder)
+pub(crate) async fn current_holder(project: &LocalProject) -> Option<Holder> {
+    ControlClient::connect(&project.socket_path(), None).await.ok().map(|(_, holder)| holder)
 }

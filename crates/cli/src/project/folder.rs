@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use unstuck_core::time::Time;
-use unstuck_runner::{Clock as _, GateMirror, Setup, SystemClock, Turns};
+use unstuck_runner::{Clock as _, GateMirror, RunnerSetup, SystemClock, TaskLocks};
 use unstuck_store::{Holder, SqliteStore, Store};
 use unstuck_world::redact::Redactor;
 
-use crate::error::Error;
-use crate::settings::{Flags, Resolved};
+use crate::error::CliError;
+use crate::settings::{ResolvedSettings, SettingFlags};
 
 /// The folder of a project that holds Unstuck's files.
 pub(super) const FOLDER: &str = ".unstuck";
@@ -24,27 +24,27 @@ pub(super) const FOLDER: &str = ".unstuck";
 const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
 
 #[derive(Clone, Debug)]
-pub(crate) struct Project {
+pub(crate) struct LocalProject {
     root: PathBuf,
     name: Arc<str>,
     /// The settings, once they are loaded.
-    settings: OnceLock<Arc<Resolved>>,
+    settings: OnceLock<Arc<ResolvedSettings>>,
     /// The redactor of the project's secrets, created on first use.
     redactor: OnceLock<Arc<Redactor>>,
 }
 
-impl Project {
+impl LocalProject {
     /// Finds the project of `dir`, or of the current directory: the nearest marked folder upwards, or the
     /// directory itself. A bare repository is not part of the project around it.
-    pub(crate) fn find(dir: Option<&Path>) -> Result<Self, Error> {
+    pub(crate) fn find(dir: Option<&Path>) -> Result<Self, CliError> {
         let dir = dir.unwrap_or(Path::new("."));
         let start = fs::canonicalize(dir).map_err(|source| {
             let place = dir.display().to_string();
             match source.kind() {
                 io::ErrorKind::NotFound => {
-                    Error::Unknown { what: "directory", name: place, list: "ls" }
+                    CliError::Unknown { what: "directory", name: place, list: "ls" }
                 }
-                _ => Error::Folder { place, source },
+                _ => CliError::Folder { place, source },
             }
         })?;
         let marked = |dir: &&Path| {
@@ -70,121 +70,129 @@ impl Project {
 
     /// Returns the project with settings that are already loaded.
     #[must_use]
-    pub(crate) fn with(self, settings: Resolved) -> Self {
+    pub(crate) fn with_settings(self, settings: ResolvedSettings) -> Self {
         Self { settings: OnceLock::from(Arc::new(settings)), redactor: OnceLock::new(), ..self }
     }
 
     /// Returns the redactor of the project's secrets; `make` creates it on first use.
-    pub(crate) fn redactor(&self, make: impl FnOnce() -> Redactor) -> Arc<Redactor> {
+    pub(crate) fn redactor_or_init(&self, make: impl FnOnce() -> Redactor) -> Arc<Redactor> {
         Arc::clone(self.redactor.get_or_init(|| Arc::new(make())))
     }
 
     /// Returns the project with its settings loaded again.
-    pub(crate) fn read_again(&self) -> Result<Self, Error> {
-        Ok(self.clone().with(Resolved::load(&self.root, None, &Flags::new())?))
+    pub(crate) fn reload_settings(&self) -> Result<Self, CliError> {
+        Ok(self.clone().with_settings(ResolvedSettings::load(
+            &self.root,
+            None,
+            &SettingFlags::new(),
+        )?))
     }
 
     /// Returns the settings, loaded on first use.
-    pub(crate) fn settings(&self) -> Result<Arc<Resolved>, Error> {
+    pub(crate) fn settings(&self) -> Result<Arc<ResolvedSettings>, CliError> {
         if let Some(settings) = self.settings.get() {
             return Ok(Arc::clone(settings));
         }
-        let read = Arc::new(Resolved::load(&self.root, None, &Flags::new())?);
+        let read = Arc::new(ResolvedSettings::load(&self.root, None, &SettingFlags::new())?);
         Ok(Arc::clone(self.settings.get_or_init(|| read)))
     }
 
     /// Returns the setup of the loop for a verb.
-    pub(crate) fn setup(&self, store: &Arc<dyn Store>, verb: &str) -> Result<Setup, Error> {
+    pub(crate) fn runner_setup(
+        &self,
+        store: &Arc<dyn Store>,
+        verb: &str,
+    ) -> Result<RunnerSetup, CliError> {
         let policy = Arc::new(self.settings()?.policy.clone());
-        Ok(Setup {
+        Ok(RunnerSetup {
             store: Arc::clone(store),
             project: Arc::clone(&self.name),
-            holder: holder(verb),
+            holder: describe_holder(verb),
             policy,
             clock: Arc::new(SystemClock),
-            gates: Some(self.gates()),
-            turns: Some(Turns::new(self.runs())),
+            gates: Some(self.gate_mirror()),
+            turns: Some(TaskLocks::new(self.runs_folder())),
         })
     }
 
     /// Returns the mirror through which the user's projects share the state of limited accounts.
-    fn gates(&self) -> GateMirror {
-        GateMirror::new(state_folder().join("gates"), self.root.to_string_lossy())
+    fn gate_mirror(&self) -> GateMirror {
+        GateMirror::new(user_state_folder().join("gates"), self.root.to_string_lossy())
     }
 
     /// Returns the path of the holder's control socket.
-    pub(crate) fn socket(&self) -> PathBuf {
-        self.folder().join("control.sock")
+    pub(crate) fn socket_path(&self) -> PathBuf {
+        self.unstuck_folder().join("control.sock")
     }
 
     /// Returns the path of the key that tokens are made with.
-    pub(crate) fn token_key(&self) -> PathBuf {
-        self.folder().join("token-key")
+    pub(crate) fn token_key_path(&self) -> PathBuf {
+        self.unstuck_folder().join("token-key")
     }
 
     /// Returns the folder of the lock files of runs.
-    pub(crate) fn runs(&self) -> PathBuf {
-        self.folder().join("runs")
+    pub(crate) fn runs_folder(&self) -> PathBuf {
+        self.unstuck_folder().join("runs")
     }
 
     /// Returns the folder in which agents keep their own state.
-    pub(crate) fn homes(&self) -> PathBuf {
-        self.folder().join("agents")
+    pub(crate) fn agent_homes_folder(&self) -> PathBuf {
+        self.unstuck_folder().join("agents")
     }
 
     /// Returns the path of the output of a run in the background.
-    pub(crate) fn run_log(&self) -> PathBuf {
-        self.folder().join("run.log")
+    pub(crate) fn run_log_path(&self) -> PathBuf {
+        self.unstuck_folder().join("run.log")
     }
 
     /// Returns the folder of the outputs of jobs.
-    pub(crate) fn logs(&self) -> PathBuf {
-        self.folder().join("logs")
+    pub(crate) fn job_logs_folder(&self) -> PathBuf {
+        self.unstuck_folder().join("logs")
     }
 
     /// Returns the path of the lock of the process that runs the scheduled jobs.
-    pub(crate) fn watcher_lock(&self) -> PathBuf {
-        self.folder().join("watcher.lock")
+    pub(crate) fn watcher_lock_path(&self) -> PathBuf {
+        self.unstuck_folder().join("watcher.lock")
     }
 
     /// Returns the path of the file that describes the process that runs the scheduled jobs.
-    pub(crate) fn watcher(&self) -> PathBuf {
-        self.folder().join("watcher.json")
+    pub(crate) fn watcher_path(&self) -> PathBuf {
+        self.unstuck_folder().join("watcher.json")
     }
 
     /// Returns the folder of long results of actions.
-    pub(crate) fn results(&self) -> PathBuf {
-        self.folder().join("results")
+    pub(crate) fn results_folder(&self) -> PathBuf {
+        self.unstuck_folder().join("results")
     }
 
     /// Opens the store and creates it if there is none.
-    pub(crate) fn make_store(&self) -> Result<Arc<dyn Store>, Error> {
-        make_folder(&self.folder())?;
-        make_folder(&self.runs())?;
-        let ignore = self.folder().join(".gitignore");
+    pub(crate) fn open_or_create_store(&self) -> Result<Arc<dyn Store>, CliError> {
+        create_private_folder(&self.unstuck_folder())?;
+        create_private_folder(&self.runs_folder())?;
+        let ignore = self.unstuck_folder().join(".gitignore");
         if !ignore.exists() {
-            fs::write(&ignore, "*\n").map_err(|source| unusable(&ignore, source))?;
+            fs::write(&ignore, "*\n").map_err(|source| folder_error(&ignore, source))?;
         }
-        Ok(Arc::new(SqliteStore::open(self.database())?))
+        Ok(Arc::new(SqliteStore::open(self.database_path())?))
     }
 
     /// Opens the store; an error if nothing was ever run here.
-    pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Error> {
-        if SqliteStore::was_made(&self.database()) {
-            Ok(Arc::new(SqliteStore::open(self.database())?))
+    pub(crate) fn open_store(&self) -> Result<Arc<dyn Store>, CliError> {
+        if SqliteStore::was_made(&self.database_path()) {
+            Ok(Arc::new(SqliteStore::open(self.database_path())?))
         } else {
-            Err(Error::NothingHere { root: self.root.clone() })
+            Err(CliError::NothingHere { root: self.root.clone() })
         }
     }
 
     /// Returns the folder with all files that Unstuck keeps about the project.
-    pub(crate) fn folder(&self) -> PathBuf {
+    pub(crate) fn unstuck_folder(&self) -> PathBuf {
         self.root.join(FOLDER)
     }
 
     /// Returns the path of the store's database.
-    pub(crate) fn database(&self) -> PathBuf {
-        self.folder().join("state.db")
+    pub(crate) fn database_path(&self) -> PathBuf {
+        self.unstuck_folder().join("state.db")
     }
 }
 
@@ -193,14 +201,14 @@ fn is_bare_repository(dir: &Path) -> bool {
     dir.join("HEAD").is_file() && ["objects", "refs"].iter().all(|part| dir.join(part).is_dir())
 }
 
-fn make_folder(folder: &Path) -> Result<(), Error> {
+fn create_private_folder(folder: &Path) -> Result<(), CliError> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| unusable(folder, source))
+    made.map_err(|source| folder_error(folder, source))
 }
 
 /// Returns the folder of the state that belongs to the user and to no project.
-pub(crate) fn state_folder() -> PathBuf {
+pub(crate) fn user_state_folder() -> PathBuf {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     set("XDG_STATE_HOME")
         .or_else(|| Some(set("HOME")?.join(".local/state")))
@@ -209,12 +217,12 @@ pub(crate) fn state_folder() -> PathBuf {
 }
 
 /// Describes this process as a holder, for other processes that want the project.
-pub(crate) fn holder(verb: &str) -> Holder {
+pub(crate) fn describe_holder(verb: &str) -> Holder {
     Holder { pid: std::process::id(), verb: verb.to_owned(), since: now() }
 }
 
 /// Returns the login name of the user of this process, or the user id.
-pub(crate) fn whoever() -> String {
+pub(crate) fn current_user() -> String {
     let named = ["USER", "LOGNAME"].into_iter().filter_map(env::var_os);
     let mut named = named.filter_map(|name| name.into_string().ok());
     named
@@ -226,6 +234,6 @@ pub(crate) fn now() -> Time {
     SystemClock.now()
 }
 
-fn unusable(at: &Path, source: io::Error) -> Error {
-    Error::Folder { place: at.display().to_string(), source }
+fn folder_error(at: &Path, source: io::Error) -> CliError {
+    CliError::Folder { place: at.display().to_string(), source }
 }

@@ -4,28 +4,34 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{Command, Event, TaskId};
 use unstuck_core::plan::TaskSpec;
-use unstuck_runner::{KnownJob, Look, Looked};
+use unstuck_runner::{KnownJob, StateQuery, StateQueryResult};
 
-use super::seat::Seat;
-use crate::error::Error;
+use super::seat::ProjectSession;
+use crate::error::CliError;
 
 /// Returns the job with this name.
-pub(crate) async fn find(seat: &Seat, name: &str) -> Result<Option<KnownJob>, Error> {
-    match seat.look(Look::Job { name: name.to_owned() }).await? {
-        Looked::Job(found) => Ok(found),
+pub(crate) async fn find_job(
+    seat: &ProjectSession,
+    name: &str,
+) -> Result<Option<KnownJob>, CliError> {
+    match seat.query_state(StateQuery::Job { name: name.to_owned() }).await? {
+        StateQueryResult::Job(found) => Ok(found),
         _ => Ok(None),
     }
 }
 
 /// Returns the job with the name of `spec`, and defines it if there is none. If another process defines it
 /// at the same time, that job is returned.
-pub(crate) async fn make(seat: &Seat, spec: &TaskSpec) -> Result<TaskId, Error> {
-    if let Some(known) = find(seat, &spec.name).await? {
+pub(crate) async fn find_or_define_job(
+    seat: &ProjectSession,
+    spec: &TaskSpec,
+) -> Result<TaskId, CliError> {
+    if let Some(known) = find_job(seat, &spec.name).await? {
         return Ok(known.task);
     }
-    match define(seat, spec.clone()).await {
+    match define_job(seat, spec.clone()).await {
         Ok(task) => Ok(task),
-        Err(error) => match find(seat, &spec.name).await? {
+        Err(error) => match find_job(seat, &spec.name).await? {
             Some(known) => Ok(known.task),
             None => Err(error),
         },
@@ -33,12 +39,12 @@ pub(crate) async fn make(seat: &Seat, spec: &TaskSpec) -> Result<TaskId, Error> 
 }
 
 /// Defines a job, or changes its definition.
-pub(crate) async fn define(seat: &Seat, spec: TaskSpec) -> Result<TaskId, Error> {
+pub(crate) async fn define_job(seat: &ProjectSession, spec: TaskSpec) -> Result<TaskId, CliError> {
     let name = spec.name.clone();
-    let events = seat.command(Command::DefineJob { spec: Arc::new(spec) }).await?;
+    let events = seat.submit_command(Command::DefineJob { spec: Arc::new(spec) }).await?;
     let defined = events.iter().find_map(|recorded| match &recorded.event {
         Event::JobDefined { task, .. } => Some(*task),
         _ => None,
     });
-    defined.ok_or(Error::Unknown { what: "job", name, list: "unstuck status" })
+    defined.ok_or(CliError::Unknown { what: "job", name, list: "unstuck status" })
 }

@@ -7,17 +7,17 @@ use unstuck_store::tables::{BuildRow, TaskRow};
 use unstuck_store::{Store, StoreError};
 
 /// Returns a task of any build.
-pub(crate) async fn task(
+pub(crate) async fn find_task(
     store: &dyn Store,
     project: &str,
     task: TaskId,
 ) -> Result<Option<TaskRow>, StoreError> {
-    Ok(tasks_of(store, project, &[task]).await?.remove(&task))
+    Ok(find_tasks(store, project, &[task]).await?.remove(&task))
 }
 
 /// Returns tasks of any build. The newest builds are searched first, because most lookups are about recent
 /// tasks.
-pub(crate) async fn tasks_of(
+pub(crate) async fn find_tasks(
     store: &dyn Store,
     project: &str,
     wanted: &[TaskId],
@@ -27,8 +27,8 @@ pub(crate) async fn tasks_of(
     if missing.is_empty() {
         return Ok(found);
     }
-    for BuildRow { id, .. } in store.builds(project).await? {
-        for row in store.tasks(project, id).await? {
+    for BuildRow { id, .. } in store.load_builds(project).await? {
+        for row in store.load_build_tasks(project, id).await? {
             if missing.remove(&row.id) {
                 found.insert(row.id, row);
             }

@@ -5,34 +5,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, MutationState, QuestionId, Rejected, TaskId, TaskState};
+use unstuck_core::engine::{
+    Command, CommandRejection, MutationState, QuestionId, TaskId, TaskState,
+};
 use unstuck_core::plan::{MutationSpec, TaskSpec};
 use unstuck_runner::control::ClientError;
 use unstuck_runner::{
-    Action, ActionJob, CommandError, HeldBy, Look, Looked, Prober, Scope, Settled, Turns, Undecided,
+    ActionJob, ActionProber, ActionResult, CommandError, DecideError, HoldReason, LedgerAction,
+    PerformScope, StateQuery, StateQueryResult, TaskLocks,
 };
-use unstuck_world::process::Turn;
+use unstuck_world::process::FileLock;
 
-use super::folder::Project;
+use super::folder::LocalProject;
 use super::job;
-use super::seat::Seat;
-use crate::error::Error;
+use super::seat::ProjectSession;
+use crate::error::CliError;
 
 /// An action that is to be performed once.
-pub(crate) struct Once {
+pub(crate) struct SingleAction {
     /// The verb that other processes see while this one holds the project.
     pub(crate) verb: &'static str,
     /// The job of the action.
     pub(crate) job: TaskSpec,
     pub(crate) spec: MutationSpec,
     /// The implementation of the action.
-    pub(crate) action: Arc<dyn Action>,
+    pub(crate) action: Arc<dyn LedgerAction>,
     /// The probe that runs the lookup command stored with the action.
-    pub(crate) prober: Prober,
+    pub(crate) prober: ActionProber,
 }
 
 /// The result of the action.
-pub(crate) type Came = Arc<Result<Settled, Undecided>>;
+pub(crate) type SingleActionResult = Arc<Result<ActionResult, DecideError>>;
 
 /// The reason why an action waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,37 +54,37 @@ pub(crate) enum Hindrance {
 
 /// A wait for an action, with its current reason and a way to end it.
 #[derive(Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct ActionWait {
     hindrance: Mutex<Option<Hindrance>>,
     over: CancellationToken,
 }
 
-impl Patience {
+impl ActionWait {
     /// Returns the current reason of the wait.
     pub(crate) fn hindrance(&self) -> Option<Hindrance> {
         *self.hindrance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn waits_for(&self, hindrance: Option<Hindrance>) {
+    fn set_hindrance(&self, hindrance: Option<Hindrance>) {
         *self.hindrance.lock().unwrap_or_else(PoisonError::into_inner) = hindrance;
     }
 
     /// Ends the wait.
     pub(crate) fn give_up(&self, hindrance: Hindrance) {
-        self.waits_for(Some(hindrance));
+        self.set_hindrance(Some(hindrance));
         self.over.cancel();
     }
 
     /// Returns when the wait is given up.
-    pub(crate) async fn over(&self) {
+    pub(crate) async fn wait_for_end(&self) {
         self.over.cancelled().await;
     }
 }
 
 /// The outcome of following an action.
-enum Followed {
+enum ActionFollowOutcome {
     /// The action is settled, or needs a person.
-    Settled(Came),
+    Settled(SingleActionResult),
     /// The holder is gone, and the action goes on.
     HolderGone,
     /// The wait was given up.
@@ -90,79 +93,89 @@ enum Followed {
 
 /// Performs the action, or determines its result; returns `None` if `patience` ended first. `belongs`
 /// receives the task before anything runs.
-pub(crate) async fn perform(
-    project: &Project,
-    once: Once,
+pub(crate) async fn perform_once(
+    project: &LocalProject,
+    once: SingleAction,
     belongs: impl Fn(TaskId),
-    patience: &Patience,
-) -> Result<Option<Came>, Error> {
-    let store = project.make_store()?;
+    patience: &ActionWait,
+) -> Result<Option<SingleActionResult>, CliError> {
+    let store = project.open_or_create_store()?;
     let mut turn = None;
     loop {
-        let seat = Seat::take(project, &store, once.verb).await?;
-        let came = match attempt(&seat, project, &once, (&mut turn, &belongs, patience)).await {
-            Ok(Followed::HolderGone) => continue,
-            Err(error) if seat.is_left_by(&error) => continue,
-            Ok(Followed::Settled(settled)) => Some(settled),
-            Ok(Followed::GivenUp) => None,
-            Err(error) => return Err(error),
-        };
+        let seat = ProjectSession::open(project, &store, once.verb).await?;
+        let came =
+            match attempt_action(&seat, project, &once, (&mut turn, &belongs, patience)).await {
+                Ok(ActionFollowOutcome::HolderGone) => continue,
+                Err(error) if seat.is_holder_gone(&error) => continue,
+                Ok(ActionFollowOutcome::Settled(settled)) => Some(settled),
+                Ok(ActionFollowOutcome::GivenUp) => None,
+                Err(error) => return Err(error),
+            };
         seat.leave().await?;
         return Ok(came);
     }
 }
 
 /// Performs the action from a seat that is already taken, without a time limit.
-pub(crate) async fn perform_at(seat: &Seat, project: &Project, once: Once) -> Result<Came, Error> {
-    let patience = Patience::default();
-    match attempt(seat, project, &once, (&mut None, &|_| {}, &patience)).await? {
-        Followed::Settled(came) => Ok(came),
-        Followed::HolderGone | Followed::GivenUp => Err(ClientError::Gone.into()),
+pub(crate) async fn perform_in_session(
+    seat: &ProjectSession,
+    project: &LocalProject,
+    once: SingleAction,
+) -> Result<SingleActionResult, CliError> {
+    let patience = ActionWait::default();
+    match attempt_action(seat, project, &once, (&mut None, &|_| {}, &patience)).await? {
+        ActionFollowOutcome::Settled(came) => Ok(came),
+        ActionFollowOutcome::HolderGone | ActionFollowOutcome::GivenUp => {
+            Err(ClientError::Gone.into())
+        }
     }
 }
 
 /// Follows the action to its result. Other processes with the same action wait for the turn until the
 /// result is known; a settled key needs no turn.
-async fn attempt(
-    seat: &Seat,
-    project: &Project,
-    once: &Once,
-    (turn, belongs, patience): (&mut Option<Turn>, &dyn Fn(TaskId), &Patience),
-) -> Result<Followed, Error> {
-    if let Some(came) = settled_before(seat, &once.spec).await? {
-        return Ok(Followed::Settled(came));
+async fn attempt_action(
+    seat: &ProjectSession,
+    project: &LocalProject,
+    once: &SingleAction,
+    (turn, belongs, patience): (&mut Option<FileLock>, &dyn Fn(TaskId), &ActionWait),
+) -> Result<ActionFollowOutcome, CliError> {
+    if let Some(came) = find_earlier_result(seat, &once.spec).await? {
+        return Ok(ActionFollowOutcome::Settled(came));
     }
-    let task = job::make(seat, &once.job).await?;
+    let task = job::find_or_define_job(seat, &once.job).await?;
     belongs(task);
     if turn.is_none() {
-        let turns = Turns::new(project.runs());
-        *turn = turns.try_take(task)?;
+        let turns = TaskLocks::new(project.runs_folder());
+        *turn = turns.try_lock_task(task)?;
         if turn.is_none() {
-            patience.waits_for(Some(Hindrance::SameAction));
+            patience.set_hindrance(Some(Hindrance::SameAction));
             tokio::select! {
-                taken = turns.take(task) => *turn = Some(taken?),
-                () = patience.over() => return Ok(Followed::GivenUp),
+                taken = turns.lock_task(task) => *turn = Some(taken?),
+                () = patience.wait_for_end() => return Ok(ActionFollowOutcome::GivenUp),
             }
-            patience.waits_for(None);
+            patience.set_hindrance(None);
         }
     }
-    follow(seat, task, once, patience).await
+    follow_action(seat, task, once, patience).await
 }
 
 /// Returns the earlier result of the action, if it is final.
-async fn settled_before(seat: &Seat, spec: &MutationSpec) -> Result<Option<Came>, Error> {
-    let look = Look::PermanentAction { key: spec.key.clone() };
-    let known = match seat.look(look).await? {
-        Looked::PermanentAction(Some(known)) if spec.permanent => known,
+async fn find_earlier_result(
+    seat: &ProjectSession,
+    spec: &MutationSpec,
+) -> Result<Option<SingleActionResult>, CliError> {
+    let look = StateQuery::PermanentAction { key: spec.key.clone() };
+    let known = match seat.query_state(look).await? {
+        StateQueryResult::PermanentAction(Some(known)) if spec.permanent => known,
         _ => return Ok(None),
     };
     if known.arguments != spec.arguments {
-        let reused = Rejected::KeyReused(spec.key.clone()).to_string();
-        return Ok(Some(Arc::new(Err(Undecided::KeyReused(reused)))));
+        let reused = CommandRejection::KeyReused(spec.key.clone()).to_string();
+        return Ok(Some(Arc::new(Err(DecideError::KeyReused(reused)))));
     }
     let settled = match known.state {
-        MutationState::Applied { result } => Settled::Applied(result),
-        MutationState::Skipped => Settled::Skipped,
+        MutationState::Applied { result } => ActionResult::Applied(result),
+        MutationState::Skipped => ActionResult::Skipped,
         MutationState::Intended
         | MutationState::InFlight { .. }
         | MutationState::Probing { .. }
@@ -174,16 +187,20 @@ async fn settled_before(seat: &Seat, spec: &MutationSpec) -> Result<Option<Came>
 }
 
 /// Returns the reason why the action of a task is currently not performed or settled.
-async fn find_hindrance(seat: &Seat, task: TaskId, key: &str) -> Result<Option<Hindrance>, Error> {
-    match seat.look(Look::Held { task }).await? {
-        Looked::Held(Some(HeldBy::Person)) => return Ok(Some(Hindrance::Paused)),
-        Looked::Held(Some(HeldBy::Question(question))) => {
+async fn find_hindrance(
+    seat: &ProjectSession,
+    task: TaskId,
+    key: &str,
+) -> Result<Option<Hindrance>, CliError> {
+    match seat.query_state(StateQuery::Held { task }).await? {
+        StateQueryResult::Held(Some(HoldReason::Person)) => return Ok(Some(Hindrance::Paused)),
+        StateQueryResult::Held(Some(HoldReason::Question(question))) => {
             return Ok(Some(Hindrance::Question(question)));
         }
         _ => {}
     }
-    let Looked::Intent(Some(intent)) =
-        seat.look(Look::Intent { task, key: key.to_owned() }).await?
+    let StateQueryResult::Intent(Some(intent)) =
+        seat.query_state(StateQuery::Intent { task, key: key.to_owned() }).await?
     else {
         return Ok(None);
     };
@@ -195,46 +212,48 @@ async fn find_hindrance(seat: &Seat, task: TaskId, key: &str) -> Result<Option<H
 }
 
 /// Performs the job until it has ended, or until a person has to tell the result of its action.
-async fn follow(
-    seat: &Seat,
+async fn follow_action(
+    seat: &ProjectSession,
     task: TaskId,
-    once: &Once,
-    patience: &Patience,
-) -> Result<Followed, Error> {
-    let Once { spec, action, prober, .. } = once;
-    let mut notices = seat.watch().await?;
+    once: &SingleAction,
+    patience: &ActionWait,
+) -> Result<ActionFollowOutcome, CliError> {
+    let SingleAction { spec, action, prober, .. } = once;
+    let mut notices = seat.subscribe_notices().await?;
     let (world, said) =
         ActionJob::new(seat.decider(), spec.clone(), Arc::clone(action), prober.clone());
-    seat.attach(Scope::Task(task), Arc::new(world)).await?;
-    if stands(seat, task).await?.is_none_or(|state| state.has_ended()) {
-        seat.command(Command::FireJob { task }).await?;
+    seat.attach_performer(PerformScope::Task(task), Arc::new(world)).await?;
+    if task_state(seat, task).await?.is_none_or(|state| state.has_ended()) {
+        seat.submit_command(Command::FireJob { task }).await?;
     }
     loop {
-        match stands(seat, task).await? {
+        match task_state(seat, task).await? {
             Some(TaskState::Parked { .. }) => {
-                return Ok(Followed::Settled(Arc::new(Ok(Settled::NeedsPerson))));
+                return Ok(ActionFollowOutcome::Settled(Arc::new(Ok(ActionResult::NeedsPerson))));
             }
             Some(state) if !state.has_ended() => {}
             _ => {
-                let ended = || Arc::new(Err(Undecided::Refused("it was ended".to_owned())));
-                return Ok(Followed::Settled(said.borrow().clone().unwrap_or_else(ended)));
+                let ended = || Arc::new(Err(DecideError::Refused("it was ended".to_owned())));
+                return Ok(ActionFollowOutcome::Settled(
+                    said.borrow().clone().unwrap_or_else(ended),
+                ));
             }
         }
-        patience.waits_for(find_hindrance(seat, task, &spec.key).await?);
+        patience.set_hindrance(find_hindrance(seat, task, &spec.key).await?);
         tokio::select! {
             biased;
-            () = patience.over() => return Ok(Followed::GivenUp),
+            () = patience.wait_for_end() => return Ok(ActionFollowOutcome::GivenUp),
             notice = notices.recv() => if let Err(RecvError::Closed) = notice {
                 return Err(CommandError::Ended.into());
             },
-            () = seat.left() => return Ok(Followed::HolderGone),
+            () = seat.wait_until_gone() => return Ok(ActionFollowOutcome::HolderGone),
         }
     }
 }
 
-async fn stands(seat: &Seat, task: TaskId) -> Result<Option<TaskState>, Error> {
-    match seat.look(Look::Stands { task }).await? {
-        Looked::Stands(state) => Ok(state),
+async fn task_state(seat: &ProjectSession, task: TaskId) -> Result<Option<TaskState>, CliError> {
+    match seat.query_state(StateQuery::Stands { task }).await? {
+        StateQueryResult::Stands(state) => Ok(state),
         _ => Ok(None),
     }
 }

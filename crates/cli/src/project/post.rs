@@ -3,53 +3,60 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Recorded};
-use unstuck_runner::control::Client;
-use unstuck_runner::{Decider, Handle, Scope, World};
+use unstuck_core::engine::{Command, RecordedEvent};
+use unstuck_runner::control::ControlClient;
+use unstuck_runner::{Decider, PerformScope, Performer, RunnerHandle};
 
-use crate::error::Error;
+use crate::error::CliError;
 
 /// The connection to the decider: this process, or the holder. Clones share it.
 #[derive(Clone)]
-pub(crate) enum Post {
+pub(crate) enum ProjectConnection {
     /// A handle of the loop: this process holds the project.
-    Holder(Handle),
+    Holder(RunnerHandle),
     /// A connection to the holder, another process.
-    Guest(Client),
+    Guest(ControlClient),
 }
 
-impl Post {
+impl ProjectConnection {
     /// Sends a command; returns when its events are on disk.
-    pub(crate) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
+    pub(crate) async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<RecordedEvent>, CliError> {
         match self {
             Self::Holder(handle) => {
-                let decided = handle.command(command).await?;
+                let decided = handle.submit_command(command).await?;
                 Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
             }
-            Self::Guest(client) => Ok(client.command(command).await?),
+            Self::Guest(client) => Ok(client.submit_command(command).await?),
         }
     }
 
     /// Performs the effects of `scope` from now on, as soon as no other process does.
-    pub(crate) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
+    pub(crate) async fn attach_performer(
+        &self,
+        scope: PerformScope,
+        world: Arc<dyn Performer>,
+    ) -> Result<(), CliError> {
         match self {
             Self::Holder(handle) => {
-                handle.attach(scope, world).await?;
+                handle.attach_performer(scope, world).await?;
             }
-            Self::Guest(client) => client.attach(scope, world).await?,
+            Self::Guest(client) => client.attach_performer(scope, world).await?,
         }
         Ok(())
     }
 
     /// Performs the effects of `scope` without waiting; returns `false` if another process does.
-    pub(crate) async fn try_attach(
+    pub(crate) async fn try_attach_performer(
         &self,
-        scope: Scope,
-        world: Arc<dyn World>,
-    ) -> Result<bool, Error> {
+        scope: PerformScope,
+        world: Arc<dyn Performer>,
+    ) -> Result<bool, CliError> {
         match self {
-            Self::Holder(handle) => Ok(handle.try_attach(scope, world).await?.is_some()),
-            Self::Guest(client) => Ok(client.try_attach(scope, world).await?),
+            Self::Holder(handle) => Ok(handle.try_attach_performer(scope, world).await?.is_some()),
+            Self::Guest(client) => Ok(client.try_attach_performer(scope, world).await?),
         }
     }
 
@@ -62,10 +69,10 @@ impl Post {
     }
 
     /// Returns when the holder, if it is another process, is gone.
-    pub(super) async fn gone(&self) {
+    pub(super) async fn wait_until_gone(&self) {
         match self {
             Self::Holder(_) => pending().await,
-            Self::Guest(client) => client.gone().await,
+            Self::Guest(client) => client.wait_until_gone().await,
         }
     }
 
@@ -75,7 +82,7 @@ impl Post {
             Self::Holder(handle) => handle.shut_down(false).await,
             Self::Guest(client) => {
                 // A holder that is gone needs no message.
-                let _ = client.leave().await;
+                let _ = client.detach_all().await;
             }
         }
     }

@@ -5,119 +5,139 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
-use unstuck_core::engine::{BuildState, Command, Recorded, Standing, State};
-use unstuck_runner::control::{Client, ClientError, Refusal, Server, TokenKey};
-use unstuck_runner::notify::Sender;
+use unstuck_core::engine::{BuildState, Command, RecordedEvent, State, TaskStateKind};
+use unstuck_runner::control::{
+    ClientError, ControlClient, ControlRefusal, ControlServer, TokenKey,
+};
+use unstuck_runner::notify::NotificationSender;
 use unstuck_runner::{
-    CommandError, Decider, Ended, Handle, Look, Looked, Notice, Runner, Scope, World,
+    CommandError, Decider, PerformScope, Performer, Runner, RunnerHandle, RunnerNotice,
+    RunnerResult, StateQuery, StateQueryResult,
 };
 use unstuck_store::Store;
 use unstuck_store::tables::BuildRow;
 
-use super::channels::{GRACE, sender};
-use super::folder::{Project, holder};
-use super::patience::{Found, take_or_join};
-use super::post::Post;
-use crate::build::redactor;
-use crate::error::Error;
+use super::channels::{GRACE, start_sender};
+use super::folder::{LocalProject, describe_holder};
+use super::patience::{ProjectAccess, hold_or_connect};
+use super::post::ProjectConnection;
+use crate::build::project_redactor;
+use crate::error::CliError;
 
 /// The place of this process in the project.
-pub(crate) struct Seat {
-    post: Post,
-    notices: broadcast::Receiver<Notice>,
+pub(crate) struct ProjectSession {
+    post: ProjectConnection,
+    notices: broadcast::Receiver<RunnerNotice>,
     /// The parts that only the holder has.
-    held: Option<Held>,
+    held: Option<HolderParts>,
 }
 
 /// The parts that only the holder has.
-struct Held {
-    running: JoinHandle<Ended>,
+struct HolderParts {
+    running: JoinHandle<RunnerResult>,
     /// Sends notifications to people.
-    sender: Option<Sender>,
-    server: Server,
+    sender: Option<NotificationSender>,
+    server: ControlServer,
 }
 
 /// A message from the project.
-pub(crate) enum Heard {
+pub(crate) enum ProjectMessage {
     /// An event happened.
-    Notice(Notice),
+    Notice(RunnerNotice),
     /// The holder is gone.
     HolderGone,
 }
 
-impl Seat {
+impl ProjectSession {
     /// Takes the project, or connects to its holder.
-    pub(crate) async fn take(
-        project: &Project,
+    pub(crate) async fn open(
+        project: &LocalProject,
         store: &Arc<dyn Store>,
         verb: &str,
-    ) -> Result<Self, Error> {
-        match take_or_join(project, store, verb, || Self::join(project)).await? {
-            Found::Ours(runner) => Self::hold(project, store, *runner, verb).await,
-            Found::Theirs(seat) => Ok(seat),
+    ) -> Result<Self, CliError> {
+        match hold_or_connect(project, store, verb, || Self::open_as_guest(project)).await? {
+            ProjectAccess::Ours(runner) => {
+                Self::open_as_holder(project, store, *runner, verb).await
+            }
+            ProjectAccess::Theirs(seat) => Ok(seat),
         }
     }
 
-    async fn hold(
-        project: &Project,
+    async fn open_as_holder(
+        project: &LocalProject,
         store: &Arc<dyn Store>,
         runner: Runner,
         verb: &str,
-    ) -> Result<Self, Error> {
-        let sender = sender(project, store).await?;
+    ) -> Result<Self, CliError> {
+        let sender = start_sender(project, store).await?;
         let handle = runner.handle();
-        let unusable = |place: String| move |source| Error::Folder { place, source };
-        let key = project.token_key();
-        let socket = project.socket();
+        let unusable = |place: String| move |source| CliError::Folder { place, source };
+        let key = project.token_key_path();
+        let socket = project.socket_path();
         let token_key = TokenKey::open(&key).map_err(unusable(key.display().to_string()))?;
         let told = handle.clone();
-        let redactor = redactor(project);
-        let server = Server::start_redacting(&socket, told, token_key, holder(verb), redactor)
-            .map_err(unusable(socket.display().to_string()))?;
-        let notices = handle.watch();
+        let redactor = project_redactor(project);
+        let server = ControlServer::start_redacting(
+            &socket,
+            told,
+            token_key,
+            describe_holder(verb),
+            redactor,
+        )
+        .map_err(unusable(socket.display().to_string()))?;
+        let notices = handle.subscribe_notices();
         let running = tokio::spawn(runner.run());
         // Answers that came while there was no holder count before anything is looked up.
         handle.take_answers().await?;
-        let held = Some(Held { running, sender, server });
-        Ok(Self { post: Post::Holder(handle), notices, held })
+        let held = Some(HolderParts { running, sender, server });
+        Ok(Self { post: ProjectConnection::Holder(handle), notices, held })
     }
 
-    async fn join(project: &Project) -> std::io::Result<Self> {
-        let (client, _) = Client::connect(&project.socket(), None).await?;
-        let notices = client.watch().await.map_err(std::io::Error::other)?;
-        Ok(Self { post: Post::Guest(client), notices, held: None })
+    async fn open_as_guest(project: &LocalProject) -> std::io::Result<Self> {
+        let (client, _) = ControlClient::connect(&project.socket_path(), None).await?;
+        let notices = client.subscribe_notices().await.map_err(std::io::Error::other)?;
+        Ok(Self { post: ProjectConnection::Guest(client), notices, held: None })
     }
 
     /// Returns the connection to the decider.
-    pub(crate) const fn post(&self) -> &Post {
+    pub(crate) const fn connection(&self) -> &ProjectConnection {
         &self.post
     }
 
     /// Sends a command; returns when its events are on disk.
-    pub(crate) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
-        self.post.command(command).await
+    pub(crate) async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<RecordedEvent>, CliError> {
+        self.post.submit_command(command).await
     }
 
     /// Looks up a value in the state of the project.
-    pub(crate) async fn look(&self, look: Look) -> Result<Looked, Error> {
+    pub(crate) async fn query_state(&self, look: StateQuery) -> Result<StateQueryResult, CliError> {
         Ok(match &self.post {
-            Post::Holder(handle) => handle.look(move |state| look.at(state)).await?,
-            Post::Guest(client) => client.look(look).await?,
+            ProjectConnection::Holder(handle) => {
+                handle.read_state(move |state| look.answer_from(state)).await?
+            }
+            ProjectConnection::Guest(client) => client.query_state(look).await?,
         })
     }
 
     /// Performs the effects of `scope` from now on, as soon as no other process does.
-    pub(crate) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
-        self.post.attach(scope, world).await
+    pub(crate) async fn attach_performer(
+        &self,
+        scope: PerformScope,
+        world: Arc<dyn Performer>,
+    ) -> Result<(), CliError> {
+        self.post.attach_performer(scope, world).await
     }
 
     /// Performs the effects of `scope` without waiting; returns `false` if another process does.
-    pub(crate) async fn try_attach(
+    pub(crate) async fn try_attach_performer(
         &self,
-        scope: Scope,
-        world: Arc<dyn World>,
-    ) -> Result<bool, Error> {
-        self.post.try_attach(scope, world).await
+        scope: PerformScope,
+        world: Arc<dyn Performer>,
+    ) -> Result<bool, CliError> {
+        self.post.try_attach_performer(scope, world).await
     }
 
     /// Returns the decider of commands.
@@ -127,41 +147,43 @@ impl Seat {
 
     /// Returns the state of a build and whether one of its tasks is at work. The holder reads both at one
     /// moment from memory, before the tables have them.
-    pub(crate) async fn standing(
+    pub(crate) async fn build_state(
         &self,
         store: &Arc<dyn Store>,
         project: &str,
         row: &BuildRow,
-    ) -> Result<(BuildState, bool), Error> {
+    ) -> Result<(BuildState, bool), CliError> {
         let id = row.id;
-        let works = |standing| matches!(standing, Standing::Running | Standing::Reconciling);
+        let works =
+            |standing| matches!(standing, TaskStateKind::Running | TaskStateKind::Reconciling);
         match &self.post {
-            Post::Holder(handle) => {
+            ProjectConnection::Holder(handle) => {
                 let look = move |state: &State| {
                     let build = state.build(id)?;
-                    let at_work =
-                        build.count(Standing::Running) + build.count(Standing::Reconciling) > 0;
+                    let at_work = build.count(TaskStateKind::Running)
+                        + build.count(TaskStateKind::Reconciling)
+                        > 0;
                     Some((build.state, at_work))
                 };
-                Ok(handle.look(look).await?.unwrap_or((row.state, false)))
+                Ok(handle.read_state(look).await?.unwrap_or((row.state, false)))
             }
-            Post::Guest(_) => {
-                let tasks = store.tasks(project, id).await?;
-                Ok((row.state, tasks.iter().any(|task| works(task.moved.state.standing()))))
+            ProjectConnection::Guest(_) => {
+                let tasks = store.load_build_tasks(project, id).await?;
+                Ok((row.state, tasks.iter().any(|task| works(task.moved.state.kind()))))
             }
         }
     }
 
     /// Returns the handle of the loop if this process decides, and so knows the state before the disk does.
-    pub(crate) const fn holder(&self) -> Option<&Handle> {
+    pub(crate) const fn holder_handle(&self) -> Option<&RunnerHandle> {
         match &self.post {
-            Post::Holder(handle) => Some(handle),
-            Post::Guest(_) => None,
+            ProjectConnection::Holder(handle) => Some(handle),
+            ProjectConnection::Guest(_) => None,
         }
     }
 
     /// Waits for the next message.
-    pub(crate) async fn hear(&mut self) -> Result<Heard, Error> {
+    pub(crate) async fn next_message(&mut self) -> Result<ProjectMessage, CliError> {
         let Self { post, notices, held } = self;
         let left = async {
             match held {
@@ -171,45 +193,49 @@ impl Seat {
                     _ => Err(CommandError::Ended.into()),
                 },
                 None => {
-                    post.gone().await;
-                    Ok(Heard::HolderGone)
+                    post.wait_until_gone().await;
+                    Ok(ProjectMessage::HolderGone)
                 }
             }
         };
         tokio::select! {
             biased;
-            notice = notices.recv() => Ok(Heard::Notice(notice.unwrap_or(Notice::Gap))),
+            notice = notices.recv() => Ok(ProjectMessage::Notice(notice.unwrap_or(RunnerNotice::Gap))),
             left = left => left,
         }
     }
 
     /// Subscribes to the notices from here on, in addition to the caller of `hear`.
-    pub(crate) async fn watch(&self) -> Result<broadcast::Receiver<Notice>, Error> {
+    pub(crate) async fn subscribe_notices(
+        &self,
+    ) -> Result<broadcast::Receiver<RunnerNotice>, CliError> {
         Ok(match &self.post {
-            Post::Holder(handle) => handle.watch(),
-            Post::Guest(client) => client.watch().await?,
+            ProjectConnection::Holder(handle) => handle.subscribe_notices(),
+            ProjectConnection::Guest(client) => client.subscribe_notices().await?,
         })
     }
 
     /// Returns when the holder, if it is another process, is gone.
-    pub(crate) async fn left(&self) {
-        self.post.gone().await;
+    pub(crate) async fn wait_until_gone(&self) {
+        self.post.wait_until_gone().await;
     }
 
     /// Returns whether an error means that the holder, another process, is ending or gone.
-    pub(crate) const fn is_left_by(&self, error: &Error) -> bool {
+    pub(crate) const fn is_holder_gone(&self, error: &CliError) -> bool {
         let gone = matches!(
             error,
-            Error::Refused(ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. })
+            CliError::Refused(
+                ClientError::Gone | ClientError::Refused { why: ControlRefusal::Ended, .. }
+            )
         );
-        gone && matches!(self.post, Post::Guest(_))
+        gone && matches!(self.post, ProjectConnection::Guest(_))
     }
 
     /// Leaves in an orderly way: the work of this process is ended, all events are on disk, and the project
     /// is released.
-    pub(crate) async fn leave(self) -> Result<(), Error> {
+    pub(crate) async fn leave(self) -> Result<(), CliError> {
         self.post.leave().await;
-        if let Some(Held { running, sender, server }) = self.held {
+        if let Some(HolderParts { running, sender, server }) = self.held {
             let ended = running.await.map_err(|_| CommandError::Ended)?;
             // Other processes need not wait for the last notifications.
             drop(server);

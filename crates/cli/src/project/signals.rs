@@ -2,20 +2,20 @@
 
 use tokio::signal::unix::{self, SignalKind, signal};
 
-use crate::error::Error;
+use crate::error::CliError;
 use crate::exit::Exit;
 
 /// A signal that ends the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub(crate) enum EndSignal {
     /// SIGINT, from the keyboard.
     Interrupted,
     /// SIGTERM, or SIGHUP because the terminal is gone.
     Terminated,
 }
 
-impl Signal {
-    pub(crate) const fn exit(self) -> Exit {
+impl EndSignal {
+    pub(crate) const fn to_exit(self) -> Exit {
         match self {
             Self::Interrupted => Exit::Interrupted,
             Self::Terminated => Exit::Terminated,
@@ -24,14 +24,14 @@ impl Signal {
 }
 
 /// The listener for these signals.
-pub(crate) struct Signals {
+pub(crate) struct EndSignals {
     interrupt: unix::Signal,
     terminate: unix::Signal,
     hangup: unix::Signal,
 }
 
-impl Signals {
-    pub(crate) fn new() -> Result<Self, Error> {
+impl EndSignals {
+    pub(crate) fn new() -> Result<Self, CliError> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -39,11 +39,11 @@ impl Signals {
         })
     }
 
-    pub(crate) async fn next(&mut self) -> Signal {
+    pub(crate) async fn next(&mut self) -> EndSignal {
         tokio::select! {
-            _ = self.interrupt.recv() => Signal::Interrupted,
-            _ = self.terminate.recv() => Signal::Terminated,
-            _ = self.hangup.recv() => Signal::Terminated,
+            _ = self.interrupt.recv() => EndSignal::Interrupted,
+            _ = self.terminate.recv() => EndSignal::Terminated,
+            _ = self.hangup.recv() => EndSignal::Terminated,
         }
     }
 }

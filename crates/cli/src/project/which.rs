@@ -6,91 +6,96 @@ use unstuck_store::Store;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
 use super::look;
-use crate::error::Error;
+use crate::error::CliError;
 
 /// Maximum number of names in an error about an ambiguous name.
 const NAMES_MAX: usize = 5;
 
 /// Returns the named build, or the newest that has not ended. The build that holds all jobs is returned
 /// only when it is named.
-pub(crate) async fn open_build(
+pub(crate) async fn find_open_build(
     store: &dyn Store,
     project: &str,
     given: Option<BuildId>,
-) -> Result<BuildRow, Error> {
-    let builds = store.builds(project).await?;
+) -> Result<BuildRow, CliError> {
+    let builds = store.load_builds(project).await?;
     match given {
-        Some(id) => named(builds, id),
+        Some(id) => find_build_by_id(builds, id),
         None => {
             let open = builds.into_iter().filter(|row| !row.state.has_ended());
-            newest(&open.collect::<Vec<_>>()).cloned().ok_or(Error::NoOpenBuild)
+            newest_build(&open.collect::<Vec<_>>()).cloned().ok_or(CliError::NoOpenBuild)
         }
     }
 }
 
 /// Returns the newest build of a plan, or else the newest session.
-fn newest(builds: &[BuildRow]) -> Option<&BuildRow> {
+fn newest_build(builds: &[BuildRow]) -> Option<&BuildRow> {
     let of_a_plan = builds.iter().find(|row| row.is_performed_here());
     of_a_plan.or_else(|| builds.iter().find(|row| row.session.is_some()))
 }
 
 /// Returns the named build, or the newest, ended or not.
-pub(crate) async fn any_build(
+pub(crate) async fn find_build(
     store: &dyn Store,
     project: &str,
     given: Option<BuildId>,
-) -> Result<BuildRow, Error> {
-    let builds = store.builds(project).await?;
+) -> Result<BuildRow, CliError> {
+    let builds = store.load_builds(project).await?;
     match given {
-        Some(id) => named(builds, id),
-        None => newest(&builds).cloned().ok_or(Error::NoOpenBuild),
+        Some(id) => find_build_by_id(builds, id),
+        None => newest_build(&builds).cloned().ok_or(CliError::NoOpenBuild),
     }
 }
 
 /// Returns the task with this name or title in the newest build or among the jobs, with this number, or
 /// with a name or title that begins like this.
-pub(crate) async fn task(store: &dyn Store, project: &str, given: &str) -> Result<TaskRow, Error> {
+pub(crate) async fn find_named_task(
+    store: &dyn Store,
+    project: &str,
+    given: &str,
+) -> Result<TaskRow, CliError> {
     let given = given.trim();
-    let builds = store.builds(project).await?;
-    let newest = newest(&builds);
+    let builds = store.load_builds(project).await?;
+    let newest = newest_build(&builds);
     let jobs = builds.iter().find(|row| row.standing);
     let mut rows = Vec::new();
     for build in [newest, jobs].into_iter().flatten() {
-        rows.extend(store.tasks(project, build.id).await?);
+        rows.extend(store.load_build_tasks(project, build.id).await?);
     }
     let exact = rows.iter().position(|row| row.spec.name == given);
-    if let Some(at) = exact.or_else(|| titled(&rows, given)) {
+    if let Some(at) = exact.or_else(|| position_by_title(&rows, given)) {
         return Ok(rows.swap_remove(at));
     }
-    if let Some(id) = number(given)
-        && let Some(row) = look::task(store, project, id).await?
+    if let Some(id) = parse_task_id(given)
+        && let Some(row) = look::find_task(store, project, id).await?
     {
         return Ok(row);
     }
-    begins(rows, given)
+    find_by_prefix(rows, given)
 }
 
-fn named(builds: Vec<BuildRow>, id: BuildId) -> Result<BuildRow, Error> {
-    let unknown = || Error::Unknown { what: "build", name: id.to_string(), list: "unstuck status" };
+fn find_build_by_id(builds: Vec<BuildRow>, id: BuildId) -> Result<BuildRow, CliError> {
+    let unknown =
+        || CliError::Unknown { what: "build", name: id.to_string(), list: "unstuck status" };
     builds.into_iter().find(|row| row.id == id).ok_or_else(unknown)
 }
 
 /// Parses `t12` or `12`. A number with a leading zero is rather the beginning of a name: `001-timeouts`.
-fn number(given: &str) -> Option<TaskId> {
+fn parse_task_id(given: &str) -> Option<TaskId> {
     let digits = given.strip_prefix('t').unwrap_or(given);
     let plain = digits == "0" || !digits.starts_with('0');
     digits.parse().ok().filter(|_| plain && !digits.starts_with('+')).map(TaskId)
 }
 
 /// Returns the index of the only task with this title.
-fn titled(rows: &[TaskRow], given: &str) -> Option<usize> {
-    let called = |row: &TaskRow| row.spec.called().eq_ignore_ascii_case(given);
+fn position_by_title(rows: &[TaskRow], given: &str) -> Option<usize> {
+    let called = |row: &TaskRow| row.spec.display_name().eq_ignore_ascii_case(given);
     let mut found = (0..rows.len()).filter(|at| called(&rows[*at]));
     found.next().filter(|_| found.next().is_none())
 }
 
 /// Returns the only task whose name or title begins like this.
-fn begins(rows: Vec<TaskRow>, given: &str) -> Result<TaskRow, Error> {
+fn find_by_prefix(rows: Vec<TaskRow>, given: &str) -> Result<TaskRow, CliError> {
     let mut found: Vec<TaskRow> =
         rows.into_iter().filter(|row| !given.is_empty() && begins_with(&row.spec, given)).collect();
     if found.len() == 1 {
@@ -98,16 +103,17 @@ fn begins(rows: Vec<TaskRow>, given: &str) -> Result<TaskRow, Error> {
     }
     let given = given.to_owned();
     if found.is_empty() {
-        return Err(Error::Unknown { what: "task", name: given, list: "unstuck status" });
+        return Err(CliError::Unknown { what: "task", name: given, list: "unstuck status" });
     }
     let more = found.len().saturating_sub(NAMES_MAX);
     let said = |row: &TaskRow| format!("{} ({})", row.spec.name, row.id);
     let names = found.iter().take(NAMES_MAX).map(said).collect();
-    Err(Error::Ambiguous { given, names, more })
+    Err(CliError::Ambiguous { given, names, more })
 }
 
 fn begins_with(spec: &TaskSpec, given: &str) -> bool {
-    spec.name.starts_with(given) || spec.called().to_lowercase().starts_with(&given.to_lowercase())
+    spec.name.starts_with(given)
+        || spec.display_name().to_lowercase().starts_with(&given.to_lowercase())
 }
 
 #[cfg(test)]
@@ -129,7 +135,7 @@ mod tests {
             ("99999999999", None),
         ];
         for (given, id) in cases {
-            assert_eq!(number(given), id.map(TaskId), "{given}");
+            assert_eq!(parse_task_id(given), id.map(TaskId), "{given}");
         }
     }
 }

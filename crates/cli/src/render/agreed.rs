@@ -3,24 +3,24 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use super::Terminal;
-use crate::error::Error;
+use crate::error::CliError;
 
 /// Asks a yes/no question and returns whether the answer is yes; any other answer is no. Without a terminal
 /// the question is not asked, and an error is returned.
-pub(crate) fn agreed(
+pub(crate) fn ask_confirmation(
     terminal: &Terminal,
     verb: &'static str,
     question: &str,
-) -> Result<bool, Error> {
+) -> Result<bool, CliError> {
     if !terminal.is_terminal() || !io::stdin().is_terminal() {
-        return Err(Error::NoTerminal { verb, question: question.to_owned() });
+        return Err(CliError::NoTerminal { verb, question: question.to_owned() });
     }
     let mut out = terminal.styled();
     write!(out, "{question} [y/N] ")?;
     out.flush()?;
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
-    read.map_err(|source| Error::Input { place: "standard input".to_owned(), source })?;
+    read.map_err(|source| CliError::Input { place: "standard input".to_owned(), source })?;
     if !line.ends_with('\n') {
         writeln!(out)?;
         out.flush()?;

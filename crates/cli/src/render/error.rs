@@ -6,15 +6,15 @@ use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 use unstuck_core::fault::{Category, Code, Fault};
 
-use super::json::json_line;
+use super::json::write_json_line;
 use super::style;
 use crate::build::environment_redactor;
-use crate::error::Error;
-use crate::problem::Problem;
+use crate::error::CliError;
+use crate::problem::InputProblem;
 
 /// The form in which an error is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Telling {
+pub(crate) struct ErrorFormat {
     /// JSON, for programs.
     pub(crate) json: bool,
     /// Without colors.
@@ -23,12 +23,12 @@ pub(crate) struct Telling {
 
 /// An error in the form that programs read.
 #[derive(Serialize)]
-struct Told<'a> {
-    error: Failure<'a>,
+struct ErrorEnvelope<'a> {
+    error: ErrorPayload<'a>,
 }
 
 #[derive(Serialize)]
-struct Failure<'a> {
+struct ErrorPayload<'a> {
     message: String,
     /// Absent for a mistyped command, because nothing failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,16 +42,16 @@ struct Failure<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<&'a Fault>,
     /// All mistakes in files and settings, each with its position.
-    #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
-    problems: &'a [Problem],
+    #[serde(skip_serializing_if = "<[InputProblem]>::is_empty")]
+    problems: &'a [InputProblem],
 }
 
-impl<'a> Failure<'a> {
-    fn of(error: &'a Error) -> Self {
+impl<'a> ErrorPayload<'a> {
+    fn from_error(error: &'a CliError) -> Self {
         let code = error.code();
         let (fault, problems) = match error {
-            Error::Fault(fault) => (Some(&**fault), &[][..]),
-            Error::Problems(problems) => (None, &problems[..]),
+            CliError::Fault(fault) => (Some(&**fault), &[][..]),
+            CliError::Problems(problems) => (None, &problems[..]),
             _ => (None, &[][..]),
         };
         Self {
@@ -68,7 +68,7 @@ impl<'a> Failure<'a> {
 
 /// Writes an error to standard error. A failure to write is ignored, because it cannot be reported
 /// anywhere.
-pub(crate) fn error(error: &Error, telling: Telling) {
+pub(crate) fn write_error(error: &CliError, telling: ErrorFormat) {
     if error.is_silent() {
         return;
     }
@@ -76,8 +76,9 @@ pub(crate) fn error(error: &Error, telling: Telling) {
     let redactor = environment_redactor();
     if telling.json {
         let mut line = Vec::new();
-        let _ = json_line(&mut line, &Told { error: Failure::of(error) });
-        let _ = io::stderr().write_all(&redactor.bytes(&line));
+        let _ =
+            write_json_line(&mut line, &ErrorEnvelope { error: ErrorPayload::from_error(error) });
+        let _ = io::stderr().write_all(&redactor.redact_bytes(&line));
         return;
     }
     let stderr = io::stderr();
@@ -85,13 +86,13 @@ pub(crate) fn error(error: &Error, telling: Telling) {
     let mut out = AutoStream::new(stderr.lock(), choice);
     let what = style::ERROR;
     let next = style::HINT;
-    let _ = writeln!(out, "{what}error:{what:#} {}", redactor.text(&error.to_string()));
+    let _ = writeln!(out, "{what}error:{what:#} {}", redactor.redact_text(&error.to_string()));
     for hint in error.hints() {
-        let _ = writeln!(out, "  {next}hint:{next:#} {}", redactor.text(&hint));
+        let _ = writeln!(out, "  {next}hint:{next:#} {}", redactor.redact_text(&hint));
     }
 }
 
 /// Writes a note to standard error, which keeps it out of the output.
-pub(crate) fn note(text: &str) {
+pub(crate) fn write_note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

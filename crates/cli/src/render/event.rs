@@ -4,21 +4,21 @@ use std::io::{self, Write};
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
-use unstuck_core::engine::{Envelope, Recorded};
+use unstuck_core::engine::{EventEnvelope, RecordedEvent};
 
-use super::json::json_line;
+use super::json::write_json_line;
 
 /// Writes an event as JSON on one line.
-pub(crate) fn event_json(
+pub(crate) fn write_event_json(
     out: &mut impl Write,
     project: &str,
-    recorded: &Recorded,
+    recorded: &RecordedEvent,
 ) -> io::Result<()> {
-    json_line(out, &recorded.envelope(project))
+    write_json_line(out, &recorded.to_envelope(project))
 }
 
 /// Returns the JSON schema of such a line.
 pub(crate) fn event_schema() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<Envelope<'_>>().to_value()
+    settings.into_generator().into_root_schema_for::<EventEnvelope<'_>>().to_value()
 }

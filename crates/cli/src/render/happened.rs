@@ -3,34 +3,34 @@
 //! The narration of the core covers everything that needs this state, such as the number of other waiting
 //! tasks, while it happens; the phrases here use only the journal, afterwards.
 
-use unstuck_core::engine::{Event, Left, Phase, Raised, Reconciled, Status, Step};
+use unstuck_core::engine::{Event, Phase, Raised, Reconciled, SkipReason, Status, Step};
 use unstuck_core::fault::{Code, Fault};
-use unstuck_core::text::{failed, push_refusal, slow_step};
+use unstuck_core::text::{failure_phrase, push_refusal, slow_step};
 use unstuck_core::time::Time;
 
 use super::{when, words};
 
 /// Returns the phrase for an event at `at`. For an event about a task, the caller's line names the task.
 #[expect(clippy::too_many_lines, reason = "a table: one phrase for each event")]
-pub(crate) fn happened(event: &Event, at: Time) -> String {
-    let until = |until: &Time| when::until(*until, at);
+pub(crate) fn render_event(event: &Event, at: Time) -> String {
+    let until = |until: &Time| when::render_until(*until, at);
     match event {
-        Event::BuildStarted { build, plan, .. } if plan.session().is_some() => {
+        Event::BuildStarted { build, plan, .. } if plan.session_task().is_some() => {
             format!("session {build} of another runtime was opened")
         }
         Event::BuildStarted { build, plan, .. } => {
-            let tasks = words::number(plan.len(), "task", "tasks");
+            let tasks = words::render_count(plan.len(), "task", "tasks");
             format!("build {build} began with {tasks}")
         }
         Event::BuildWaiting { build } => format!("all that is left of build {build} waits for you"),
         Event::BuildResumed { build } => format!("build {build} goes on"),
         Event::BuildCompleted { build } => format!("build {build} is over"),
         Event::BuildFailed { build, fault } => {
-            format!("build {build} cannot go on, because {}", failed(fault.code(), false))
+            format!("build {build} cannot go on, because {}", failure_phrase(fault.code(), false))
         }
         Event::BuildCancelled { build } => format!("build {build} was ended, as you asked"),
         Event::BuildPaused { build, cause, .. } => {
-            format!("build {build} is {}", words::paused(*cause))
+            format!("build {build} is {}", words::describe_pause(*cause))
         }
         Event::Sleeping { build, until: wakes } => {
             format!("build {build} rests until {}", until(wakes))
@@ -58,7 +58,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::JobMissed { code, .. } => {
             format!(
                 "gave up this time, because {} ({code}); the next one tries",
-                failed(*code, false)
+                failure_phrase(*code, false)
             )
         }
 
@@ -74,12 +74,12 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::TaskDone { .. } => "is done".to_owned(),
         Event::TaskFailed { code, .. } => {
-            format!("failed for good, because {} ({code})", failed(*code, false))
+            format!("failed for good, because {} ({code})", failure_phrase(*code, false))
         }
         Event::TaskSkipped { left, .. } => match left {
-            Left::Decided => "is left out, as you chose".to_owned(),
-            Left::Denied => "is left out, because it was not allowed".to_owned(),
-            Left::Needs { task } => format!("is left out, because it needs task {task}"),
+            SkipReason::Decided => "is left out, as you chose".to_owned(),
+            SkipReason::Denied => "is left out, because it was not allowed".to_owned(),
+            SkipReason::Needs { task } => format!("is left out, because it needs task {task}"),
         },
         Event::TaskCancelled { .. } => "was cancelled with its build".to_owned(),
         Event::TaskParked { question, .. } => format!("waits for you: question {question}"),
@@ -91,11 +91,11 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::RunStarted { run, retry_of: Some(before), .. } => {
             format!("run {run} began; it follows {before}")
         }
-        Event::RunStep { step, .. } => doing(*step).to_owned(),
+        Event::RunStep { step, .. } => render_step(*step).to_owned(),
         Event::StepDone { .. } => "that step succeeded".to_owned(),
-        Event::RunPhase { phase, .. } => reached(*phase).to_owned(),
+        Event::RunPhase { phase, .. } => render_phase(*phase).to_owned(),
         Event::RunPaused { run, status, .. } | Event::RunFailed { run, status, .. } => {
-            format!("run {run} {}", stands(*status))
+            format!("run {run} {}", render_status(*status))
         }
         Event::RunResumed { run, .. } => format!("run {run} goes on"),
         Event::RunCommitted { run } => format!("run {run} succeeded"),
@@ -105,36 +105,43 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::RunProgress { iterations, tool_calls, .. } => {
             let rounds = *iterations as usize;
             let calls = *tool_calls as usize;
-            let rounds = words::number(rounds, "more round", "more rounds");
-            format!("made progress: {rounds}, {}", words::number(calls, "tool call", "tool calls"))
+            let rounds = words::render_count(rounds, "more round", "more rounds");
+            format!(
+                "made progress: {rounds}, {}",
+                words::render_count(calls, "tool call", "tool calls")
+            )
         }
         Event::FaultMet { fault, .. } => {
             let code = fault.code();
             let refusal = push_refusal(&fault.message).filter(|_| code == Code::GitPushFailed);
             let said = refusal.or_else(|| slow_step_with_output(fault));
             let said = said.map_or_else(String::new, |said| format!(" ({said})"));
-            format!("met {code}: {}{said}", failed(code, false))
+            format!("met {code}: {}{said}", failure_phrase(code, false))
         }
         Event::Observed { .. } => {
             "a command of the agent failed; that counts for nothing yet".to_owned()
         }
         Event::Blamed { fault, .. } => {
             let code = fault.code();
-            format!("says that it fails because {} ({code})", failed(code, false))
+            format!("says that it fails because {} ({code})", failure_phrase(code, false))
         }
         Event::ToolWaiting { code, until: again, .. } => {
-            format!("a command waits until {}, because {}", until(again), failed(*code, false))
+            format!(
+                "a command waits until {}, because {}",
+                until(again),
+                failure_phrase(*code, false)
+            )
         }
         Event::Warned { code, .. } => {
-            format!("goes on without something, because {} ({code})", failed(*code, false))
+            format!("goes on without something, because {} ({code})", failure_phrase(*code, false))
         }
         Event::ApproachTaken { approach, .. } => {
-            let files = words::number(approach.files_changed as usize, "file", "files");
+            let files = words::render_count(approach.files_changed as usize, "file", "files");
             format!("the agent says it is done; it changed {files}")
         }
-        Event::Checked { checked, .. } => words::checked(checked),
+        Event::Checked { checked, .. } => words::render_checked(checked),
         Event::Declared { mutation, .. } => {
-            format!("wants to do {} after its checks", key(&mutation.key))
+            format!("wants to do {} after its checks", quote_key(&mutation.key))
         }
         Event::Nudged { .. } => {
             "changed nothing, so its agent is asked to do the work or to say why none is needed"
@@ -149,10 +156,13 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::Remarked { text, .. } => text.to_string(),
         Event::Retrying { attempt, code, approach, .. } => {
             let number = attempt.saturating_add(1).max(*approach);
-            format!("tries another way, approach {number}, because {}", failed(*code, false))
+            format!(
+                "tries another way, approach {number}, because {}",
+                failure_phrase(*code, false)
+            )
         }
         Event::Recovered { signatures, .. } => {
-            let errors = words::number(signatures.len(), "error", "errors");
+            let errors = words::render_count(signatures.len(), "error", "errors");
             format!("got past {errors}; the tries are given back")
         }
         Event::Forgotten { signature: Some(signature) } => {
@@ -163,7 +173,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
 
         Event::LossAccepted { kept, actions, .. } => {
-            let actions = words::number(actions.len(), "action", "actions");
+            let actions = words::render_count(actions.len(), "action", "actions");
             format!(
                 "what came after event {kept} was lost, and you went on without it; {actions} may \
                  have happened"
@@ -173,7 +183,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::Ordered { by, wish, .. } => format!("{} {}", words::plain_line(by), wish.as_str()),
 
         Event::QuestionAsked { question } => {
-            format!("question {} is for you: {}", question.id, words::kind(question.kind))
+            format!("question {} is for you: {}", question.id, words::describe_kind(question.kind))
         }
         Event::QuestionJoined { question, .. } => {
             format!("met the same problem and waits for question {question} too")
@@ -186,7 +196,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
 
         Event::MutationIntended { mutation, spec, .. } => {
-            format!("is about to do {} (action {mutation})", key(&spec.key))
+            format!("is about to do {} (action {mutation})", quote_key(&spec.key))
         }
         Event::MutationInFlight { mutation, .. } => format!("action {mutation} is being done"),
         Event::MutationProbing { mutation, .. } => {
@@ -222,7 +232,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::BudgetUpdated { spent, .. } if spent.is_zero() => {
             "reserved budget for the next step".to_owned()
         }
-        Event::BudgetUpdated { spent, .. } => match words::amount(*spent) {
+        Event::BudgetUpdated { spent, .. } => match words::render_amount(*spent) {
             nothing if nothing.is_empty() => "spent next to nothing".to_owned(),
             spent => format!("spent {spent}"),
         },
@@ -237,11 +247,11 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
 }
 
 /// Quotes the idempotency key of an action.
-fn key(key: &str) -> String {
+fn quote_key(key: &str) -> String {
     format!("“{}”", words::plain_line(key))
 }
 
-const fn doing(step: Step) -> &'static str {
+const fn render_step(step: Step) -> &'static str {
     match step {
         Step::Attempt { .. } => "the agent works",
         Step::AwaitMerge => "waits for its turn to be checked",
@@ -256,7 +266,7 @@ const fn doing(step: Step) -> &'static str {
     }
 }
 
-const fn reached(phase: Phase) -> &'static str {
+const fn render_phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Preparing => "is being worked on",
         Phase::Prepared => "is checked and saved",
@@ -268,7 +278,7 @@ const fn reached(phase: Phase) -> &'static str {
 }
 
 /// Returns the phrase for the status of a run, to follow its name.
-pub(crate) const fn stands(status: Status) -> &'static str {
+pub(crate) const fn render_status(status: Status) -> &'static str {
     match status {
         Status::Active => "is at work",
         Status::PausedTransient => "stands still and goes on by itself",

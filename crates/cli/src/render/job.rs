@@ -1,17 +1,18 @@
 //! Formats events about jobs in the terms that people use for jobs: a job runs, waits, needs a person, is
 //! done.
 
-use unstuck_core::engine::{Event, Left, Recorded, Rule, RunId, Step};
-use unstuck_core::text::failed;
+use unstuck_core::engine::{Event, RecordedEvent, Rule, RunId, SkipReason, Step};
+use unstuck_core::text::failure_phrase;
 
-use super::{stands, when};
+use super::{render_status, when};
 
 /// Returns the phrase for an event about a job, to follow its name; `None` where the phrase for tasks
 /// applies. `wanted` is the action that a person has to take, if known.
-pub(crate) fn happened_to_job(recorded: &Recorded, wanted: Option<&str>) -> Option<String> {
+pub(crate) fn render_job_event(recorded: &RecordedEvent, wanted: Option<&str>) -> Option<String> {
     let rule = recorded.why.as_ref().map(|why| why.rule);
     let code = recorded.why.as_ref().and_then(|why| why.code);
-    let because = code.map(|code| format!(", because {}", failed(code, false))).unwrap_or_default();
+    let because =
+        code.map(|code| format!(", because {}", failure_phrase(code, false))).unwrap_or_default();
     Some(match &recorded.event {
         Event::JobDefined { .. } => "is set up".to_owned(),
         Event::JobFired { .. } => "runs".to_owned(),
@@ -20,7 +21,7 @@ pub(crate) fn happened_to_job(recorded: &Recorded, wanted: Option<&str>) -> Opti
         Event::JobHeld { .. } => "paused, as you asked".to_owned(),
         Event::JobReleased { .. } => "runs at its times again".to_owned(),
         Event::TaskBackingOff { until: Some(again), .. } => {
-            let until = when::until(*again, recorded.at);
+            let until = when::render_until(*again, recorded.at);
             format!("waits until {until} and tries again{because}")
         }
         Event::TaskBackingOff { until: None, .. } => {
@@ -38,11 +39,11 @@ pub(crate) fn happened_to_job(recorded: &Recorded, wanted: Option<&str>) -> Opti
             _ => "is about to run".to_owned(),
         },
         Event::TaskDone { .. } => "done".to_owned(),
-        Event::TaskSkipped { left: Left::Decided, .. } => {
+        Event::TaskSkipped { left: SkipReason::Decided, .. } => {
             "left out this time, as you chose".to_owned()
         }
         Event::TaskCancelled { .. } => "ended, as you asked".to_owned(),
-        Event::RunStarted { run, retry_of, .. } => began(*run, *retry_of),
+        Event::RunStarted { run, retry_of, .. } => render_start(*run, *retry_of),
         Event::RunStep { step: Step::Execute, .. } => "its script runs".to_owned(),
         Event::RunStep { step: Step::Repair { propose: false }, .. } => {
             "an agent repairs its script".to_owned()
@@ -51,18 +52,18 @@ pub(crate) fn happened_to_job(recorded: &Recorded, wanted: Option<&str>) -> Opti
             "an agent works out a repair to propose".to_owned()
         }
         Event::RunPaused { run, status, .. } | Event::RunFailed { run, status, .. } => {
-            format!("{} ({run})", stands(*status))
+            format!("{} ({run})", render_status(*status))
         }
         Event::RunCommitted { run } => format!("succeeded ({run})"),
         Event::FaultMet { fault, .. } => {
             let code = fault.code();
-            format!("failed, because {} ({code})", failed(code, false))
+            format!("failed, because {} ({code})", failure_phrase(code, false))
         }
         _ => return None,
     })
 }
 
-fn began(run: RunId, retry_of: Option<RunId>) -> String {
+fn render_start(run: RunId, retry_of: Option<RunId>) -> String {
     match retry_of {
         None => format!("starts ({run})"),
         Some(before) => format!("starts again ({run}, after {before})"),

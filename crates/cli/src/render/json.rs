@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 /// Writes a value as indented JSON.
-pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)
 }
 
 /// Writes a value on one line with a single write, because other processes may write to the same place.
-pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     out.write_all(&line)
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn a_line_is_written_at_once() {
         let mut out = Writes::default();
-        json_line(&mut out, &serde_json::json!({"seq": 1, "data": [1, 2]})).unwrap();
+        write_json_line(&mut out, &serde_json::json!({"seq": 1, "data": [1, 2]})).unwrap();
         assert_eq!(out.0, [b"{\"data\":[1,2],\"seq\":1}\n"]);
     }
 }

@@ -11,26 +11,26 @@ use anstyle::Style;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::style;
-use super::wrap::{Piece, width, wrap};
+use super::wrap::{StyledPiece, pieces_width, wrap_pieces};
 
 /// Columns by which a list item or code block is indented.
 const INDENT: usize = 2;
 
 /// Writes a page, laid out for `width` columns.
-pub(crate) fn markdown(out: &mut impl io::Write, page: &str, width: usize) -> io::Result<()> {
-    let mut layout = Layout::new(width);
+pub(crate) fn write_markdown(out: &mut impl io::Write, page: &str, width: usize) -> io::Result<()> {
+    let mut layout = MarkdownLayout::new(width);
     for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
-        layout.take(event);
+        layout.handle_event(event);
     }
     out.write_all(layout.out.trim_start_matches('\n').as_bytes())
 }
 
 /// The state of the conversion to lines: the block being collected and its context.
-struct Layout {
+struct MarkdownLayout {
     out: String,
     width: usize,
     /// Styled pieces of the block being collected.
-    pieces: Vec<Piece>,
+    pieces: Vec<StyledPiece>,
     style: Style,
     /// The next number of each enclosing list; `None` for bullets.
     lists: Vec<Option<u64>>,
@@ -40,10 +40,10 @@ struct Layout {
     /// The address of the link being read.
     link: Option<String>,
     /// The rows of the table, each with its cells.
-    table: Vec<Vec<Vec<Piece>>>,
+    table: Vec<Vec<Vec<StyledPiece>>>,
 }
 
-impl Layout {
+impl MarkdownLayout {
     fn new(width: usize) -> Self {
         Self {
             out: String::new(),
@@ -58,22 +58,22 @@ impl Layout {
         }
     }
 
-    fn take(&mut self, event: Event<'_>) {
+    fn handle_event(&mut self, event: Event<'_>) {
         match event {
-            Event::Start(tag) => self.start(&tag),
-            Event::End(tag) => self.end(tag),
-            Event::Text(text) if self.verbatim => self.verbatim(&text),
+            Event::Start(tag) => self.start_tag(&tag),
+            Event::End(tag) => self.end_tag(tag),
+            Event::Text(text) if self.verbatim => self.write_code(&text),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
-                self.push(self.style, &text);
+                self.push_text(self.style, &text);
             }
-            Event::Code(text) => self.push(style::CODE, &text),
-            Event::SoftBreak | Event::HardBreak => self.push(self.style, " "),
+            Event::Code(text) => self.push_text(style::CODE, &text),
+            Event::SoftBreak | Event::HardBreak => self.push_text(self.style, " "),
             Event::Rule => self.out.push('\n'),
             _ => {}
         }
     }
 
-    fn start(&mut self, tag: &Tag<'_>) {
+    fn start_tag(&mut self, tag: &Tag<'_>) {
         match tag {
             Tag::Heading { .. } => {
                 self.out.push('\n');
@@ -88,7 +88,7 @@ impl Layout {
             }
             Tag::List(first) => {
                 // A nested list ends the text of the item around it.
-                self.block();
+                self.flush_block();
                 if self.lists.is_empty() {
                     self.out.push('\n');
                 }
@@ -109,16 +109,16 @@ impl Layout {
         }
     }
 
-    fn end(&mut self, tag: TagEnd) {
+    fn end_tag(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::Item => {
-                self.block();
+                self.flush_block();
                 self.style = Style::new();
             }
             TagEnd::Strong | TagEnd::Emphasis | TagEnd::TableHead => self.style = Style::new(),
             TagEnd::Link => {
                 if let Some(address) = self.link.take() {
-                    self.push(style::DIM, &format!(" ({address})"));
+                    self.push_text(style::DIM, &format!(" ({address})"));
                 }
             }
             TagEnd::List(_) => {
@@ -136,7 +136,7 @@ impl Layout {
         }
     }
 
-    fn push(&mut self, style: Style, text: &str) {
+    fn push_text(&mut self, style: Style, text: &str) {
         self.pieces.push((style, text.to_owned()));
     }
 
@@ -150,7 +150,7 @@ impl Layout {
         }
     }
 
-    fn verbatim(&mut self, text: &str) {
+    fn write_code(&mut self, text: &str) {
         let code = style::CODE;
         for line in text.lines() {
             let _ = writeln!(self.out, "{:INDENT$}{code}{line}{code:#}", "");
@@ -158,14 +158,14 @@ impl Layout {
     }
 
     /// Writes the collected block, wrapped to the width.
-    fn block(&mut self) {
+    fn flush_block(&mut self) {
         let pieces = std::mem::take(&mut self.pieces);
         if pieces.is_empty() {
             return;
         }
         let margin = INDENT * self.lists.len();
         let marker = std::mem::take(&mut self.marker);
-        let text = wrap(&pieces, margin + marker.chars().count(), self.width);
+        let text = wrap_pieces(&pieces, margin + marker.chars().count(), self.width);
         let _ = writeln!(self.out, "{:margin$}{marker}{text}", "");
     }
 
@@ -174,7 +174,7 @@ impl Layout {
         let rows = std::mem::take(&mut self.table);
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let widest = |column: usize| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max()
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| pieces_width(cell)).max()
         };
         let widths: Vec<usize> =
             (0..columns.saturating_sub(1)).map(|column| widest(column).unwrap_or(0)).collect();
@@ -183,12 +183,12 @@ impl Layout {
             let mut column = INDENT;
             let _ = write!(self.out, "{:INDENT$}", "");
             for (cell, wide) in row.iter().zip(&widths) {
-                let text = wrap(cell, column, usize::MAX);
-                let padding = wide - width(cell) + INDENT;
+                let text = wrap_pieces(cell, column, usize::MAX);
+                let padding = wide - pieces_width(cell) + INDENT;
                 let _ = write!(self.out, "{text}{:padding$}", "");
                 column += wide + INDENT;
             }
-            let last = row.get(widths.len()).map(|cell| wrap(cell, column, self.width));
+            let last = row.get(widths.len()).map(|cell| wrap_pieces(cell, column, self.width));
             let _ = writeln!(self.out, "{}", last.unwrap_or_default());
         }
     }
@@ -200,7 +200,7 @@ mod tests {
 
     fn drawn(page: &str, width: usize) -> String {
         let mut out = Vec::new();
-        markdown(&mut out, page, width).unwrap();
+        write_markdown(&mut out, page, width).unwrap();
         String::from_utf8(out).unwrap()
     }
 

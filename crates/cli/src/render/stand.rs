@@ -1,7 +1,7 @@
 //! Describes the state of a task or a build in words.
 
 use anstyle::Style;
-use unstuck_core::engine::{BuildState, Left, TaskState};
+use unstuck_core::engine::{BuildState, SkipReason, TaskState};
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
@@ -11,7 +11,7 @@ const NEXT_EXEC: &str = "goes on when its command is run again";
 
 /// The process that performs a task, or the condition under which one will.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Performer {
+pub(crate) enum TaskPerformer {
     /// A live process.
     AtWork,
     /// None, while the build is paused.
@@ -23,7 +23,7 @@ pub(crate) enum Performer {
 }
 
 /// Returns the sign in front of a task; it only repeats the words.
-pub(crate) const fn mark(state: &TaskState) -> (&'static str, Style) {
+pub(crate) const fn task_mark(state: &TaskState) -> (&'static str, Style) {
     match state {
         TaskState::Done => ("✔", style::HINT),
         TaskState::Running { .. } => ("▸", style::CODE),
@@ -43,7 +43,7 @@ pub(crate) fn needed_no_change(row: &TaskRow) -> bool {
 
 /// Formats how many tasks of a build are done, with `all` in words:
 /// `1 of 3 tasks done, 1 needed no change`.
-pub(crate) fn counts(all: &str, build: &BuildRow, tasks: &[TaskRow]) -> String {
+pub(crate) fn render_counts(all: &str, build: &BuildRow, tasks: &[TaskRow]) -> String {
     let unchanged = tasks.iter().filter(|row| needed_no_change(row)).count();
     let done = (build.done as usize).saturating_sub(unchanged);
     match unchanged {
@@ -54,7 +54,7 @@ pub(crate) fn counts(all: &str, build: &BuildRow, tasks: &[TaskRow]) -> String {
 }
 
 /// Returns the rank of a state for lists that cannot show all tasks; the most important comes first.
-pub(crate) const fn weight(state: &TaskState) -> u8 {
+pub(crate) const fn state_rank(state: &TaskState) -> u8 {
     match state {
         TaskState::Parked { .. } => 0,
         TaskState::Running { .. } | TaskState::Reconciling { .. } => 1,
@@ -67,30 +67,32 @@ pub(crate) const fn weight(state: &TaskState) -> u8 {
 }
 
 /// Describes the state of a task. Without a process at work on it, nothing runs and no wait ends.
-pub(crate) fn task(state: &TaskState, performer: Performer, now: Time) -> String {
+pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now: Time) -> String {
     match state {
         TaskState::Pending { .. } => "to come".to_owned(),
         TaskState::Running { .. } => match performer {
-            Performer::AtWork => "running".to_owned(),
-            Performer::Paused => "stopped while its build is paused".to_owned(),
-            Performer::NextStart => "stopped; goes on at the next start".to_owned(),
-            Performer::NextExec => NEXT_EXEC.to_owned(),
+            TaskPerformer::AtWork => "running".to_owned(),
+            TaskPerformer::Paused => "stopped while its build is paused".to_owned(),
+            TaskPerformer::NextStart => "stopped; goes on at the next start".to_owned(),
+            TaskPerformer::NextExec => NEXT_EXEC.to_owned(),
         },
         TaskState::BackingOff { until: Some(until), .. } if *until > now => {
-            format!("waiting until {}", when::until(*until, now))
+            format!("waiting until {}", when::render_until(*until, now))
         }
-        TaskState::BackingOff { .. } if performer == Performer::NextStart => {
+        TaskState::BackingOff { .. } if performer == TaskPerformer::NextStart => {
             "waited; goes on at the next start".to_owned()
         }
-        TaskState::BackingOff { .. } if performer == Performer::NextExec => NEXT_EXEC.to_owned(),
+        TaskState::BackingOff { .. } if performer == TaskPerformer::NextExec => {
+            NEXT_EXEC.to_owned()
+        }
         TaskState::BackingOff { gate: Some(_), .. } => "waiting for its account".to_owned(),
         TaskState::BackingOff { .. } => "goes on now".to_owned(),
         TaskState::Parked { question, .. } => format!("waiting for you: question {question}"),
         TaskState::Reconciling { .. } => "checking whether its last action went through".to_owned(),
         TaskState::Done => "done".to_owned(),
-        TaskState::Skipped { left: Left::Decided } => "left out, as you chose".to_owned(),
-        TaskState::Skipped { left: Left::Denied } => "left out: not allowed".to_owned(),
-        TaskState::Skipped { left: Left::Needs { task } } => {
+        TaskState::Skipped { left: SkipReason::Decided } => "left out, as you chose".to_owned(),
+        TaskState::Skipped { left: SkipReason::Denied } => "left out: not allowed".to_owned(),
+        TaskState::Skipped { left: SkipReason::Needs { task } } => {
             format!("left out: it needs task {task}")
         }
         TaskState::Failed { code } => format!("failed: {code}"),
@@ -99,13 +101,15 @@ pub(crate) fn task(state: &TaskState, performer: Performer, now: Time) -> String
 }
 
 /// Describes the state of a build.
-pub(crate) fn build(row: &BuildRow, is_at_work: bool, now: Time) -> String {
+pub(crate) fn render_build_state(row: &BuildRow, is_at_work: bool, now: Time) -> String {
     match row.state {
         BuildState::Running if is_at_work => "running".to_owned(),
         BuildState::Running => "unfinished".to_owned(),
         BuildState::Waiting => "waiting for you".to_owned(),
-        BuildState::Sleeping { until } => format!("resting until {}", when::until(until, now)),
-        BuildState::Paused { cause } => words::paused(cause).to_owned(),
+        BuildState::Sleeping { until } => {
+            format!("resting until {}", when::render_until(until, now))
+        }
+        BuildState::Paused { cause } => words::describe_pause(cause).to_owned(),
         BuildState::Completed => "over".to_owned(),
         BuildState::Failed => "could not go on".to_owned(),
         BuildState::Cancelled => "ended, as you asked".to_owned(),

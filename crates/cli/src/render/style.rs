@@ -17,7 +17,7 @@ pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const HINT: Style = AnsiColor::Green.on_default().bold();
 
 /// Returns the sign in front of an event's line; it only repeats the sentence.
-pub(crate) const fn mark(event: &Event) -> (&'static str, Style) {
+pub(crate) const fn event_mark(event: &Event) -> (&'static str, Style) {
     match event {
         Event::TaskDone { .. } | Event::BuildCompleted { .. } => ("✔", HINT),
         Event::Retrying { .. } | Event::FaultMet { .. } => ("↻", CODE),

@@ -3,40 +3,40 @@
 use jiff::Timestamp;
 use jiff::civil::date;
 use jiff::tz::TimeZone;
-pub(crate) use unstuck_core::text::brief::length;
+pub(crate) use unstuck_core::text::brief::render_duration;
 use unstuck_core::time::{Span, Time};
 
 /// Age below which no number is shown.
 const NOW: Span = Span::from_secs(10);
 
 /// Formats a past time, such as `just now` or `12 min ago`.
-pub(crate) fn ago(at: Time, now: Time) -> String {
+pub(crate) fn render_ago(at: Time, now: Time) -> String {
     let span = now.since(at);
-    if span < NOW { "just now".to_owned() } else { format!("{} ago", length(span)) }
+    if span < NOW { "just now".to_owned() } else { format!("{} ago", render_duration(span)) }
 }
 
 /// Formats a future time, such as `07:12 (in 4 min)`, or `now` once it has come.
-pub(crate) fn until(at: Time, now: Time) -> String {
+pub(crate) fn render_until(at: Time, now: Time) -> String {
     if at <= now {
         "now".to_owned()
     } else {
-        format!("{} (in {})", clock(at, now), length(at.since(now)))
+        format!("{} (in {})", render_clock(at, now), render_duration(at.since(now)))
     }
 }
 
 /// Formats the local date and time of an event: `15 Nov 07:12:09`.
-pub(crate) fn stamp(at: Time) -> String {
-    local(at, "%d %b %H:%M:%S")
+pub(crate) fn render_stamp(at: Time) -> String {
+    render_local(at, "%d %b %H:%M:%S")
 }
 
 /// Formats the local date and time to the minute: `15 Nov 07:12`.
-pub(crate) fn minute(at: Time) -> String {
-    local(at, "%d %b %H:%M")
+pub(crate) fn render_minute(at: Time) -> String {
+    render_local(at, "%d %b %H:%M")
 }
 
 /// Formats the local time of day to the second: `07:12:09`.
-pub(crate) fn second(at: Time) -> String {
-    local(at, "%H:%M:%S")
+pub(crate) fn render_second(at: Time) -> String {
+    render_local(at, "%H:%M:%S")
 }
 
 /// Returns 23:00 local time on the first evening of the Unix epoch, which belongs to no real night.
@@ -47,13 +47,13 @@ pub(crate) fn first_evening() -> Time {
 }
 
 /// Formats the local time of day, with the weekday for a time that is 12 hours or more away.
-fn clock(at: Time, now: Time) -> String {
+fn render_clock(at: Time, now: Time) -> String {
     let near = at.since(now) < Span::from_hours(12);
-    local(at, if near { "%H:%M" } else { "%a %H:%M" })
+    render_local(at, if near { "%H:%M" } else { "%a %H:%M" })
 }
 
 /// Formats a time in the local time zone; a time outside the calendar's range is shown as milliseconds.
-fn local(at: Time, form: &str) -> String {
+fn render_local(at: Time, form: &str) -> String {
     let millis = i64::try_from(at.as_millis()).ok();
     match millis.and_then(|millis| Timestamp::from_millisecond(millis).ok()) {
         Some(at) => at.to_zoned(TimeZone::system()).strftime(form).to_string(),
@@ -68,15 +68,15 @@ mod tests {
     #[test]
     fn the_past_and_the_future_are_told_from_now() {
         let now = Time::from_millis(1_800_000_000_000);
-        assert_eq!(ago(now, now), "just now");
-        assert_eq!(ago(now + Span::from_hours(1), now), "just now");
-        assert_eq!(ago(now - Span::from_mins(12), now), "12 min ago");
-        assert_eq!(until(now, now), "now");
-        assert!(until(now + Span::from_mins(4), now).ends_with(" (in 4 min)"));
+        assert_eq!(render_ago(now, now), "just now");
+        assert_eq!(render_ago(now + Span::from_hours(1), now), "just now");
+        assert_eq!(render_ago(now - Span::from_mins(12), now), "12 min ago");
+        assert_eq!(render_until(now, now), "now");
+        assert!(render_until(now + Span::from_mins(4), now).ends_with(" (in 4 min)"));
     }
 
     #[test]
     fn a_time_beyond_every_calendar_is_still_shown() {
-        assert_eq!(stamp(Time::from_millis(u64::MAX)), u64::MAX.to_string());
+        assert_eq!(render_stamp(Time::from_millis(u64::MAX)), u64::MAX.to_string());
     }
 }

@@ -3,18 +3,20 @@
 use std::fmt::Display;
 
 use unstuck_core::engine::{CheckVerdict, Checked};
-use unstuck_core::fault::{Code, Gate};
+use unstuck_core::fault::{CheckStage, Code};
 use unstuck_core::question::{Decision, QuestionOption};
-pub(crate) use unstuck_core::tell::brief::{counts, kind, name, paused, rule};
-pub(crate) use unstuck_core::text::brief::{amount, number, plain_line};
-use unstuck_core::text::without_escapes;
+pub(crate) use unstuck_core::tell::brief::{
+    describe_kind, describe_pause, render_counts, render_rule, task_name,
+};
+pub(crate) use unstuck_core::text::brief::{plain_line, render_amount, render_count};
+use unstuck_core::text::strip_escapes;
 
 /// Formats the results of a gate's checks: `was checked before the commit: 2 passed, 1 failed`.
-pub(crate) fn checked(checked: &Checked) -> String {
+pub(crate) fn render_checked(checked: &Checked) -> String {
     let gate = match checked.gate {
-        Gate::PreCommit => "before the commit",
-        Gate::PrePush => "before the push",
-        Gate::PrePr => "before the review",
+        CheckStage::PreCommit => "before the commit",
+        CheckStage::PrePush => "before the push",
+        CheckStage::PrePr => "before the review",
     };
     let said = [
         (CheckVerdict::Passed, "passed"),
@@ -34,7 +36,7 @@ pub(crate) fn checked(checked: &Checked) -> String {
 }
 
 /// Cuts a name to `columns_max` columns, with an ellipsis.
-pub(crate) fn cut(name: &str, columns_max: usize) -> String {
+pub(crate) fn cut_to_columns(name: &str, columns_max: usize) -> String {
     if name.chars().count() <= columns_max {
         return name.to_owned();
     }
@@ -70,7 +72,7 @@ pub(crate) fn answer_command(
 }
 
 /// Returns a line of a program's output without escapes and control characters that would move the cursor.
-pub(crate) fn shown_line(line: &str) -> String {
+pub(crate) fn printable_line(line: &str) -> String {
     let readable = |c: char| if c == '\t' || !c.is_control() { c } else { ' ' };
-    without_escapes(line).chars().map(readable).collect()
+    strip_escapes(line).chars().map(readable).collect()
 }

@@ -6,24 +6,24 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 /// Text in one style.
-pub(super) type Piece = (Style, String);
+pub(super) type StyledPiece = (Style, String);
 
 /// Wraps plain text to lines of at most `width` columns, all of which begin at `column`.
-pub(crate) fn wrapped(text: &str, column: usize, width: usize) -> String {
-    wrap(&[(Style::new(), text.to_owned())], column, width)
+pub(crate) fn wrap_text(text: &str, column: usize, width: usize) -> String {
+    wrap_pieces(&[(Style::new(), text.to_owned())], column, width)
 }
 
 /// Returns the number of columns that the pieces take on one line.
-pub(super) fn width(pieces: &[Piece]) -> usize {
+pub(super) fn pieces_width(pieces: &[StyledPiece]) -> usize {
     pieces.iter().map(|(_, text)| text.chars().count()).sum()
 }
 
 /// Wraps the text to lines of at most `width` columns; the first begins at `column`, and the others are
 /// indented to it.
-pub(super) fn wrap(pieces: &[Piece], column: usize, width: usize) -> String {
+pub(super) fn wrap_pieces(pieces: &[StyledPiece], column: usize, width: usize) -> String {
     let mut out = String::new();
     let mut at = column;
-    for word in words(pieces) {
+    for word in split_words(pieces) {
         let long: usize = word.iter().map(|(_, text)| text.chars().count()).sum();
         if at > column && at + 1 + long > width {
             let _ = write!(out, "\n{:column$}", "");
@@ -41,7 +41,7 @@ pub(super) fn wrap(pieces: &[Piece], column: usize, width: usize) -> String {
 }
 
 /// Splits the pieces into words, each in one or more styles: a comma after a literal belongs to its word.
-fn words(pieces: &[Piece]) -> Vec<Vec<(Style, &str)>> {
+fn split_words(pieces: &[StyledPiece]) -> Vec<Vec<(Style, &str)>> {
     let mut words = Vec::new();
     let mut word = Vec::new();
     for (style, text) in pieces {

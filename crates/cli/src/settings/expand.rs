@@ -9,7 +9,7 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 
 /// The reason why a text could not be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum ExpandError {
     #[error("the variable {0} is not set")]
     Unset(String),
     #[error("`${{` is not closed; write `$${{` for the characters themselves")]
@@ -20,7 +20,7 @@ pub(super) enum Unusable {
     TooMuch,
 }
 
-impl Unusable {
+impl ExpandError {
     pub(super) const fn code(&self) -> Code {
         match self {
             Self::Unset(_) => Code::ConfigEnvVarMissing,
@@ -40,11 +40,11 @@ impl Unusable {
 
 /// Returns the text with its variables expanded, or `None` if it has none. The value of a variable is not
 /// expanded again. `left` counts the remaining expansions of the file.
-pub(super) fn expand(
+pub(super) fn expand_variables(
     text: &str,
     variable: &dyn Fn(&str) -> Option<String>,
     left: &mut usize,
-) -> Result<Option<String>, Unusable> {
+) -> Result<Option<String>, ExpandError> {
     if !text.contains("${") {
         return Ok(None);
     }
@@ -60,10 +60,10 @@ pub(super) fn expand(
             continue;
         }
         out.push_str(before);
-        let (name, after) = after.split_once('}').ok_or(Unusable::Open)?;
-        out.push_str(&value(name, variable, left)?);
+        let (name, after) = after.split_once('}').ok_or(ExpandError::Open)?;
+        out.push_str(&look_up_variable(name, variable, left)?);
         if out.len() > TEXT_BYTES_MAX {
-            return Err(Unusable::TooMuch);
+            return Err(ExpandError::TooMuch);
         }
         rest = after;
     }
@@ -71,31 +71,31 @@ pub(super) fn expand(
     Ok(Some(out))
 }
 
-fn value(
+fn look_up_variable(
     name: &str,
     variable: &dyn Fn(&str) -> Option<String>,
     left: &mut usize,
-) -> Result<String, Unusable> {
+) -> Result<String, ExpandError> {
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
     if !name.starts_with(first) || !name.chars().all(|c| first(c) || c.is_ascii_digit()) {
-        return Err(Unusable::Name(name.to_owned()));
+        return Err(ExpandError::Name(name.to_owned()));
     }
-    *left = left.checked_sub(1).ok_or(Unusable::TooMuch)?;
-    variable(name).ok_or_else(|| Unusable::Unset(name.to_owned()))
+    *left = left.checked_sub(1).ok_or(ExpandError::TooMuch)?;
+    variable(name).ok_or_else(|| ExpandError::Unset(name.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn put_in(text: &str) -> Result<Option<String>, Unusable> {
+    fn put_in(text: &str) -> Result<Option<String>, ExpandError> {
         let known = |name: &str| match name {
             "A" => Some("one".to_owned()),
             "B" => Some("${A}".to_owned()),
             "LONG" => Some("x".repeat(40_000)),
             _ => None,
         };
-        expand(text, &known, &mut 3)
+        expand_variables(text, &known, &mut 3)
     }
 
     // T4.23
@@ -107,12 +107,12 @@ mod tests {
         assert_eq!(is("${B}"), "${A}", "what a variable holds is not looked at again");
         assert_eq!(is("$${A} and ${A}"), "${A} and one");
         let wrong = |text: &str| put_in(text).unwrap_err();
-        assert_eq!(wrong("${NOT_SET}"), Unusable::Unset("NOT_SET".to_owned()));
+        assert_eq!(wrong("${NOT_SET}"), ExpandError::Unset("NOT_SET".to_owned()));
         assert_eq!(wrong("${NOT_SET}").code(), Code::ConfigEnvVarMissing);
-        assert_eq!(wrong("${A"), Unusable::Open);
-        assert_eq!(wrong("${A B}"), Unusable::Name("A B".to_owned()));
-        assert_eq!(wrong("${}"), Unusable::Name(String::new()));
-        assert_eq!(wrong("${A}${A}${A}${A}"), Unusable::TooMuch);
-        assert_eq!(wrong("${LONG}${LONG}"), Unusable::TooMuch);
+        assert_eq!(wrong("${A"), ExpandError::Open);
+        assert_eq!(wrong("${A B}"), ExpandError::Name("A B".to_owned()));
+        assert_eq!(wrong("${}"), ExpandError::Name(String::new()));
+        assert_eq!(wrong("${A}${A}${A}${A}"), ExpandError::TooMuch);
+        assert_eq!(wrong("${LONG}${LONG}"), ExpandError::TooMuch);
     }
 }

@@ -13,7 +13,7 @@ use unstuck_core::policy::Amount;
 use unstuck_runner::jobs::Schedule;
 
 use super::lists;
-use super::sections::{AlertAfter, Cap};
+use super::sections::{AlertAfter, SpendingCap};
 use super::units::{Length, Money};
 
 /// Maximum length of a name.
@@ -26,18 +26,18 @@ const COMMAND: &str = "write a line for the shell, or a program and its argument
 /// A script that is kept alive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Job {
+pub(crate) struct JobSettings {
     /// What it is called.
-    pub(crate) name: Name,
+    pub(crate) name: JobName,
     /// What runs: a line for the shell, or a program and its arguments as a list.
     pub(crate) run: CommandLine,
     /// When it runs: `every 5 minutes`, `2h`, or a cron line such as `0 3 * * 1-5`. Without it, only
     /// when it is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) schedule: Option<When>,
+    pub(crate) schedule: Option<JobSchedule>,
     /// The place whose clocks a cron line means, such as `Europe/Berlin`. Without it, this machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) time_zone: Option<Zone>,
+    pub(crate) time_zone: Option<JobTimeZone>,
     /// How long it may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeout: Option<Length>,
@@ -50,7 +50,7 @@ pub(crate) struct Job {
     pub(crate) phase: Option<Phase>,
     /// What one firing may spend: `"$2.50"`, or money, tokens and time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) budget: Option<Allowed>,
+    pub(crate) budget: Option<FiringBudget>,
     /// Commands that have to pass before a repair is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) validate: Vec<String>,
@@ -67,7 +67,7 @@ pub(crate) struct Job {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) directory: Option<String>,
     /// How an agent may repair it.
-    pub(crate) repair: Repair,
+    pub(crate) repair: JobRepairSettings,
 }
 
 /// What a script is there for.
@@ -97,7 +97,7 @@ impl From<Phase> for WorkPhase {
 /// The `repair` table of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Repair {
+pub(crate) struct JobRepairSettings {
     /// What a repair may change, as globs from the root of the project.
     #[serde(deserialize_with = "lists::globs")]
     pub(crate) scope: Vec<String>,
@@ -109,7 +109,7 @@ pub(crate) struct Repair {
     pub(crate) after_mutation: bool,
 }
 
-impl Default for Repair {
+impl Default for JobRepairSettings {
     fn default() -> Self {
         Self { scope: Vec::new(), attempts: 3, mode: RepairMode::default(), after_mutation: false }
     }
@@ -130,7 +130,7 @@ pub(crate) enum RepairMode {
 
 /// Returns what a job lacks or has twice, each as a message and a hint. `before` holds the names of the
 /// jobs above it.
-pub(super) fn lacks(
+pub(super) fn find_job_problems(
     at: usize,
     name: Option<&str>,
     before: &[String],
@@ -149,24 +149,24 @@ pub(super) fn lacks(
     if let Some(name) = name
         && before.iter().any(|known| known == name)
     {
-        lacks.push(twice(name));
+        lacks.push(duplicate_name_problem(name));
     }
     lacks
 }
 
 /// Returns the message and the hint for two jobs with the same name.
-pub(super) fn twice(name: &str) -> (String, String) {
+pub(super) fn duplicate_name_problem(name: &str) -> (String, String) {
     (format!("there are two jobs called {name}"), "give one of them another name".to_owned())
 }
 
 /// The name of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(crate) struct Name(String);
+pub(crate) struct JobName(String);
 
-impl Name {
+impl JobName {
     /// Parses a name.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let whole = text.starts_with(char::is_alphanumeric)
             && text.chars().all(fits)
@@ -179,9 +179,9 @@ impl Name {
     }
 }
 
-impl<'de> Deserialize<'de> for Name {
+impl<'de> Deserialize<'de> for JobName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -203,14 +203,14 @@ impl Default for CommandLine {
 
 impl CommandLine {
     /// Returns the program and its arguments; a shell line becomes `sh -c LINE`.
-    pub(crate) fn words(&self) -> Vec<String> {
+    pub(crate) fn to_words(&self) -> Vec<String> {
         match self {
             Self::Line(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
             Self::Words(words) => words.clone(),
         }
     }
 
-    fn check(self) -> Result<Self, String> {
+    fn require_valid(self) -> Result<Self, String> {
         let program = match &self {
             Self::Line(line) => line,
             Self::Words(words) => words.first().map_or("", String::as_str),
@@ -242,51 +242,51 @@ impl<'de> Deserialize<'de> for CommandLine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum CommandLineInput {
             Line(String),
             Words(Vec<String>),
         }
-        let line = match Written::deserialize(deserializer) {
-            Ok(Written::Line(line)) => Self::Line(line),
-            Ok(Written::Words(words)) => Self::Words(words),
+        let line = match CommandLineInput::deserialize(deserializer) {
+            Ok(CommandLineInput::Line(line)) => Self::Line(line),
+            Ok(CommandLineInput::Words(words)) => Self::Words(words),
             Err(_) => return Err(D::Error::custom(COMMAND)),
         };
-        line.check().map_err(D::Error::custom)
+        line.require_valid().map_err(D::Error::custom)
     }
 }
 
 /// The schedule of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct When(pub(crate) Schedule);
+pub(crate) struct JobSchedule(pub(crate) Schedule);
 
-impl When {
+impl JobSchedule {
     /// Parses a schedule.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong =
             |error: unstuck_runner::jobs::ScheduleError| format!("{error}; {}", error.hint());
-        Schedule::read(text).map(Self).map_err(wrong)
+        Schedule::parse(text).map(Self).map_err(wrong)
     }
 }
 
-impl Serialize for When {
+impl Serialize for JobSchedule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.written())
+        serializer.serialize_str(self.0.as_written())
     }
 }
 
-impl<'de> Deserialize<'de> for When {
+impl<'de> Deserialize<'de> for JobSchedule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
 /// A time zone and its name as written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Zone(pub(crate) TimeZone, String);
+pub(crate) struct JobTimeZone(pub(crate) TimeZone, String);
 
-impl Zone {
+impl JobTimeZone {
     /// Parses the name of a time zone.
-    pub(crate) fn read(name: &str) -> Result<Self, String> {
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let zone = TimeZone::get(name.trim());
         zone.map(|zone| Self(zone, name.trim().to_owned())).map_err(|_| {
             format!(
@@ -296,40 +296,42 @@ impl Zone {
     }
 }
 
-impl Serialize for Zone {
+impl Serialize for JobTimeZone {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.1)
     }
 }
 
-impl<'de> Deserialize<'de> for Zone {
+impl<'de> Deserialize<'de> for JobTimeZone {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
 /// The amount that one firing may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Allowed(Cap);
+pub(crate) struct FiringBudget(SpendingCap);
 
-impl Allowed {
-    pub(crate) const fn amount(self) -> Amount {
-        self.0.amount()
+impl FiringBudget {
+    pub(crate) const fn to_amount(self) -> Amount {
+        self.0.to_amount()
     }
 }
 
-impl<'de> Deserialize<'de> for Allowed {
+impl<'de> Deserialize<'de> for FiringBudget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum FiringBudgetInput {
             Money(Money),
-            Parts(Cap),
+            Parts(SpendingCap),
         }
-        let cap = match Written::deserialize(deserializer) {
-            Ok(Written::Money(money)) => Cap { money: Some(money), ..Cap::default() },
-            Ok(Written::Parts(cap)) => cap,
+        let cap = match FiringBudgetInput::deserialize(deserializer) {
+            Ok(FiringBudgetInput::Money(money)) => {
+                SpendingCap { money: Some(money), ..SpendingCap::default() }
+            }
+            Ok(FiringBudgetInput::Parts(cap)) => cap,
             Err(_) => return Err(D::Error::custom("write \"$2.50\", or money, tokens and time")),
         };
         let nothing = cap.money == Some(Money(0))
@@ -363,17 +365,17 @@ macro_rules! text {
     };
 }
 
-text!(When, "When", "When it runs.", ["every 5 minutes", "2h", "0 3 * * 1-5"]);
-text!(Zone, "Zone", "A place in the time zone database.", ["Europe/Berlin"]);
+text!(JobSchedule, "When", "When it runs.", ["every 5 minutes", "2h", "0 3 * * 1-5"]);
+text!(JobTimeZone, "Zone", "A place in the time zone database.", ["Europe/Berlin"]);
 
-impl JsonSchema for Allowed {
+impl JsonSchema for FiringBudget {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Allowed".into()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let money = Money::json_schema(generator);
-        let parts = Cap::json_schema(generator);
+        let parts = SpendingCap::json_schema(generator);
         schemars::json_schema!({
             "description": "What may be spent.",
             "anyOf": [money, parts],

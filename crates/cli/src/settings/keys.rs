@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::sections::Settings;
 
 /// Returns the JSON schema of the settings, without references: each key holds its own description.
-pub(crate) fn schema() -> Value {
+pub(crate) fn settings_schema() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<Settings>().to_value()
@@ -16,24 +16,27 @@ pub(crate) fn schema() -> Value {
 
 /// A group of keys, or a single value.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Keys {
-    keys: BTreeMap<String, Keys>,
+pub(super) struct SettingKeys {
+    keys: BTreeMap<String, SettingKeys>,
     /// The keys of each table, for a list of tables.
-    items: Option<Box<Keys>>,
+    items: Option<Box<SettingKeys>>,
 }
 
-impl Keys {
+impl SettingKeys {
     /// Returns all keys of the settings.
     pub(super) fn all() -> Self {
-        Self::of(&schema())
+        Self::from_schema(&settings_schema())
     }
 
-    fn of(schema: &Value) -> Self {
+    fn from_schema(schema: &Value) -> Self {
         let none = Map::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-        let items = schema.get("items").map(Self::of).filter(|items| !items.is_value());
+        let items = schema.get("items").map(Self::from_schema).filter(|items| !items.is_value());
         Self {
-            keys: properties.iter().map(|(name, of)| (name.clone(), Self::of(of))).collect(),
+            keys: properties
+                .iter()
+                .map(|(name, of)| (name.clone(), Self::from_schema(of)))
+                .collect(),
             items: items.map(Box::new),
         }
     }
@@ -44,7 +47,7 @@ impl Keys {
     }
 
     /// Returns the group under a name; a key that holds a value has an empty group.
-    pub(super) fn under(&self, name: &str) -> Option<&Self> {
+    pub(super) fn get(&self, name: &str) -> Option<&Self> {
         self.keys.get(name)
     }
 
@@ -60,17 +63,17 @@ impl Keys {
     /// Returns the paths of all values, such as `run.jobs`.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
-        self.collect("", &mut paths);
+        self.collect_paths("", &mut paths);
         paths
     }
 
-    fn collect(&self, before: &str, paths: &mut Vec<String>) {
+    fn collect_paths(&self, before: &str, paths: &mut Vec<String>) {
         for (name, under) in &self.keys {
             let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
             if under.is_value() {
                 paths.push(path);
             } else {
-                under.collect(&path, paths);
+                under.collect_paths(&path, paths);
             }
         }
     }
@@ -82,11 +85,11 @@ mod tests {
 
     #[test]
     fn every_key_is_there_and_has_its_words() {
-        let paths = Keys::all().paths();
+        let paths = SettingKeys::all().paths();
         for known in ["agent.provider", "run.jobs", "budget.per_day.money", "retry.transient_for"] {
             assert!(paths.iter().any(|path| path == known), "{known} in {paths:?}");
         }
-        let schema = schema();
+        let schema = settings_schema();
         for path in paths {
             let mut here = &schema;
             for name in path.split('.') {

@@ -3,7 +3,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer};
-use unstuck_world::scope::{Rules, Scope};
+use unstuck_world::scope::{PathScope, ScopeRules};
 
 /// Deserializes globs of paths.
 pub(super) fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
@@ -12,8 +12,8 @@ pub(super) fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
         if pattern.trim().is_empty() {
             return Err(D::Error::custom("an empty text is no glob and matches no path"));
         }
-        let rules = Rules { forbidden: vec![pattern.clone()], ..Rules::default() };
-        Scope::new(&rules).map_err(|bad| {
+        let rules = ScopeRules { forbidden: vec![pattern.clone()], ..ScopeRules::default() };
+        PathScope::new(&rules).map_err(|bad| {
             D::Error::custom(format!("{:?} is no glob: {}", bad.pattern, bad.why))
         })?;
     }

@@ -18,15 +18,20 @@ mod server;
 mod units;
 mod wrong;
 
-pub(crate) use job::{Allowed, Job, Name, Phase, RepairMode, When, Zone};
-pub(crate) use job_files::FOLDER as JOBS_FOLDER;
-pub(crate) use keys::schema;
-pub(crate) use layer::Origin;
-pub(crate) use notify::Notify;
-pub(crate) use options::{MAX_COST, RunOptions, joined_options, kept_options, load_under};
-pub(crate) use resolve::{FILE, Flags, Resolved, Shown, variable};
-pub(crate) use sections::{
-    Agent, Audience, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings, WallSettings,
+pub(crate) use job::{
+    FiringBudget, JobName, JobSchedule, JobSettings, JobTimeZone, Phase, RepairMode,
 };
-pub(crate) use server::Server;
+pub(crate) use job_files::FOLDER as JOBS_FOLDER;
+pub(crate) use keys::settings_schema;
+pub(crate) use layer::SettingOrigin;
+pub(crate) use notify::NotifySettings;
+pub(crate) use options::{MAX_COST, RunOptions, load_with_options, merge_options, stored_options};
+pub(crate) use resolve::{
+    FILE, ResolvedSettings, SettingFlags, ShownSetting, environment_variable,
+};
+pub(crate) use sections::{
+    AgentPermissionsSetting, AgentSettings, ApiDialectSetting, BaselineSetting, GithubSettings,
+    InboxAudienceSetting, Provider, ScopeModeSetting, Settings, WallSettings,
+};
+pub(crate) use server::ServerSettings;
 pub(crate) use units::{Length, Money};

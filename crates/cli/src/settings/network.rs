@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use unstuck_world::egress::{Listed, Reach};
+use unstuck_world::egress::{EgressReach, ReachEntry};
 
 /// The hint for the value.
 const WRITTEN: &str = "write \"off\", \"service\", \"registries\", \"open\", or a list of hosts such \
@@ -13,25 +13,27 @@ const WRITTEN: &str = "write \"off\", \"service\", \"registries\", \"open\", or 
 
 /// The network access of programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NetworkReach(pub(crate) Reach);
+pub(crate) struct NetworkReach(pub(crate) EgressReach);
 
 impl NetworkReach {
-    pub(crate) const REGISTRIES: Self = Self(Reach::Registries);
+    pub(crate) const REGISTRIES: Self = Self(EgressReach::Registries);
 
     /// Returns whether access is unrestricted.
     pub(crate) fn is_open(&self) -> bool {
-        self.0 == Reach::Open
+        self.0 == EgressReach::Open
     }
 }
 
 impl Serialize for NetworkReach {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Reach::Off => serializer.serialize_str("off"),
-            Reach::Service => serializer.serialize_str("service"),
-            Reach::Registries => serializer.serialize_str("registries"),
-            Reach::Open => serializer.serialize_str("open"),
-            Reach::Hosts(listed) => serializer.collect_seq(listed.iter().map(Listed::to_string)),
+            EgressReach::Off => serializer.serialize_str("off"),
+            EgressReach::Service => serializer.serialize_str("service"),
+            EgressReach::Registries => serializer.serialize_str("registries"),
+            EgressReach::Open => serializer.serialize_str("open"),
+            EgressReach::Hosts(listed) => {
+                serializer.collect_seq(listed.iter().map(ReachEntry::to_string))
+            }
         }
     }
 }
@@ -40,25 +42,26 @@ impl<'de> Deserialize<'de> for NetworkReach {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum NetworkReachInput {
             /// The boolean of earlier versions, before there were words.
             Switch(bool),
             Word(String),
             List(Vec<String>),
         }
-        let written = Written::deserialize(deserializer).map_err(|_| D::Error::custom(WRITTEN))?;
+        let written =
+            NetworkReachInput::deserialize(deserializer).map_err(|_| D::Error::custom(WRITTEN))?;
         Ok(Self(match written {
-            Written::Switch(true) => Reach::Open,
-            Written::Switch(false) => Reach::Off,
-            Written::Word(word) => {
-                Reach::parse_word(&word).ok_or_else(|| D::Error::custom(WRITTEN))?
+            NetworkReachInput::Switch(true) => EgressReach::Open,
+            NetworkReachInput::Switch(false) => EgressReach::Off,
+            NetworkReachInput::Word(word) => {
+                EgressReach::parse_word(&word).ok_or_else(|| D::Error::custom(WRITTEN))?
             }
-            Written::List(list) => {
+            NetworkReachInput::List(list) => {
                 let read = |entry: &String| {
-                    Listed::parse(entry)
+                    ReachEntry::parse(entry)
                         .map_err(|error| D::Error::custom(format!("{entry:?}: {error}")))
                 };
-                Reach::Hosts(list.iter().map(read).collect::<Result<_, _>>()?)
+                EgressReach::Hosts(list.iter().map(read).collect::<Result<_, _>>()?)
             }
         }))
     }

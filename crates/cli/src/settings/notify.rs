@@ -15,12 +15,12 @@ const HIDDEN: &str = "(hidden)";
 
 /// A channel, with its table as written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Notify {
+pub(crate) struct NotifySettings {
     written: Table,
     channel: ChannelSettings,
 }
 
-impl Notify {
+impl NotifySettings {
     pub(crate) const fn channel(&self) -> &ChannelSettings {
         &self.channel
     }
@@ -30,18 +30,18 @@ impl Notify {
         self.written.iter().filter_map(|(name, value)| match (name.as_str(), value.as_str()?) {
             ("secret" | "token" | "password", value) => Some(value),
             // The host of an address is public; the random part is the path.
-            ("url", address) => address.splitn(4, '/').nth(3).filter(|path| is_drawn(path)),
+            ("url", address) => address.splitn(4, '/').nth(3).filter(|path| is_random(path)),
             _ => None,
         })
     }
 }
 
 /// Returns whether a path looks random, not like a name that a person chose.
-fn is_drawn(path: &str) -> bool {
+fn is_random(path: &str) -> bool {
     path.len() >= DRAWN_BYTES_MIN && path.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-impl<'de> Deserialize<'de> for Notify {
+impl<'de> Deserialize<'de> for NotifySettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = Table::deserialize(deserializer)?;
         let channel = ChannelSettings::deserialize(written.clone());
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for Notify {
     }
 }
 
-impl Serialize for Notify {
+impl Serialize for NotifySettings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut shown = self.written.clone();
         for (name, value) in &mut shown {
@@ -62,7 +62,7 @@ impl Serialize for Notify {
     }
 }
 
-impl JsonSchema for Notify {
+impl JsonSchema for NotifySettings {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Notify".into()
     }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn secrets_of_a_channel_are_not_shown() {
         let text = "kind = \"webhook\"\nurl = \"https://canary.example\"\nsecret = \"canary\"\n";
-        let notify: Notify = toml::from_str(text).unwrap();
+        let notify: NotifySettings = toml::from_str(text).unwrap();
         let shown = toml::to_string(&notify).unwrap();
         assert!(!shown.contains("canary"), "{shown}");
         assert!(!format!("{notify:?}").contains("secret = \"canary"), "{notify:?}");
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_key_in_an_address_is_a_secret_and_a_plain_address_is_none() {
         let secrets = |text: &str| -> Vec<String> {
-            let notify: Notify = toml::from_str(text).unwrap();
+            let notify: NotifySettings = toml::from_str(text).unwrap();
             notify.secrets().map(str::to_owned).collect()
         };
         let drawn = "kind = \"slack\"\nurl = \"https://hooks.example/services/T01/B02/aX9\"\n";
@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn an_unknown_key_of_a_channel_is_refused() {
-        let read = |text: &str| toml::from_str::<Notify>(text).map_err(|error| error.to_string());
+        let read =
+            |text: &str| toml::from_str::<NotifySettings>(text).map_err(|error| error.to_string());
         assert!(read("kind = \"slack\"\nurll = \"x\"\n").is_err());
         assert!(read("kind = \"pigeon\"\n").is_err());
         assert!(read("kind = \"desktop\"\nquiet_hours = \"22:00-07:00\"\n").is_ok());

@@ -3,11 +3,11 @@
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::{Amount, Policy};
 
-use super::sections::{Cap, Settings};
+use super::sections::{Settings, SpendingCap};
 
 impl Settings {
     /// Returns the validated policy.
-    pub(crate) fn policy(&self) -> Result<Policy, Box<Fault>> {
+    pub(crate) fn to_policy(&self) -> Result<Policy, Box<Fault>> {
         let Self { run, retry, backoff, wait, budget, .. } = self;
         let mut policy = Policy::default();
         let limits = &mut policy.retry;
@@ -27,16 +27,16 @@ impl Settings {
         policy.wait.limited_ms = wait.limited.0;
         policy.wait.windows = wait.windows;
         policy.wait.reset_unknown_ms = wait.reset_unknown.0;
-        policy.budget.per_task = budget.per_task.amount();
-        policy.budget.per_build = budget.per_build.amount();
-        policy.budget.per_day = budget.per_day.amount();
-        policy.check().map(|()| policy)
+        policy.budget.per_task = budget.per_task.to_amount();
+        policy.budget.per_build = budget.per_build.to_amount();
+        policy.budget.per_day = budget.per_day.to_amount();
+        policy.validate().map(|()| policy)
     }
 }
 
-impl Cap {
+impl SpendingCap {
     /// Converts a cap to an amount. An unset cap is no limit, which the engine represents as zero.
-    pub(super) const fn amount(self) -> Amount {
+    pub(super) const fn to_amount(self) -> Amount {
         Amount {
             money_micros: match self.money {
                 Some(money) => money.0,
@@ -62,13 +62,13 @@ mod tests {
 
     #[test]
     fn unset_settings_are_the_defaults_of_the_engine() {
-        assert_eq!(Settings::default().policy(), Ok(Policy::default()));
+        assert_eq!(Settings::default().to_policy(), Ok(Policy::default()));
     }
 
     #[test]
     fn limits_that_contradict_each_other_are_refused() {
         let mut settings = Settings::default();
         settings.retry.pause_after_questions = 0;
-        assert_eq!(settings.policy().unwrap_err().code(), Code::ConfigInvalid);
+        assert_eq!(settings.to_policy().unwrap_err().code(), Code::ConfigInvalid);
     }
 }

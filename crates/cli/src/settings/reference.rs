@@ -7,8 +7,8 @@ use std::{env, fs};
 use serde_json::Value;
 use toml::Table;
 
-use super::job::Job;
-use super::keys::schema;
+use super::job::JobSettings;
+use super::keys::settings_schema;
 use super::sections::Settings;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/configuration.md");
@@ -43,14 +43,14 @@ fn the_reference_in_the_guide_is_fresh() {
 }
 
 fn reference() -> String {
-    let schema = schema();
+    let schema = settings_schema();
     let defaults = Table::try_from(Settings::default()).unwrap();
     let mut page = HEAD.to_owned();
     for (name, section) in schema["properties"].as_object().unwrap() {
         let words = section["description"].as_str().unwrap();
         write!(page, "\n## {name}\n\n{words}\n").unwrap();
         if let Some(item) = section.get("items").filter(|item| item.get("properties").is_some()) {
-            let job = toml::Value::try_from(Job::default()).unwrap();
+            let job = toml::Value::try_from(JobSettings::default()).unwrap();
             page.push_str(JOBS);
             page.push_str("\n| key | default | |\n| --- | --- | --- |\n");
             rows(&mut page, item, Some(&job), "");

@@ -12,13 +12,13 @@ use toml::{Table, Value};
 use unstuck_core::fault::{Code, Config, Fault, Kind};
 use unstuck_core::policy::Policy;
 
-use super::job::twice;
+use super::job::duplicate_name_problem;
 use super::job_files::{self, JobFile};
-use super::keys::Keys;
-use super::layer::{FILE_BYTES_MAX, Layer, Origin};
+use super::keys::SettingKeys;
+use super::layer::{FILE_BYTES_MAX, SettingOrigin, SettingsLayer};
 use super::sections::Settings;
-use crate::error::Error;
-use crate::problem::Problem;
+use crate::error::CliError;
+use crate::problem::InputProblem;
 
 /// The name of the settings file, in a project and in the user's folder.
 pub(crate) const FILE: &str = "unstuck.toml";
@@ -29,64 +29,68 @@ const PREFIX: &str = "UNSTUCK_";
 
 /// The resolved settings, with the source of each value.
 #[derive(Clone, Debug)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedSettings {
     pub(crate) settings: Settings,
     pub(crate) policy: Policy,
-    origins: BTreeMap<String, Origin>,
+    origins: BTreeMap<String, SettingOrigin>,
     written: BTreeMap<String, String>,
 }
 
 /// Options of the command line that are settings: the path, the value and the name of the option.
-pub(crate) type Flags = Vec<(&'static str, String, &'static str)>;
+pub(crate) type SettingFlags = Vec<(&'static str, String, &'static str)>;
 
 /// A setting as `unstuck config` shows it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct ShownSetting {
     pub(crate) path: String,
     /// `None` for a setting without a value and without a default.
     pub(crate) value: Option<Value>,
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
 }
 
-impl Resolved {
+impl ResolvedSettings {
     /// Resolves the settings of the project at `root`.
-    pub(crate) fn load(root: &Path, file: Option<&Path>, flags: &Flags) -> Result<Self, Error> {
-        let mut resolving = Resolving::default();
-        if let Some(user) = user_file() {
-            resolving.file(&user, false)?;
+    pub(crate) fn load(
+        root: &Path,
+        file: Option<&Path>,
+        flags: &SettingFlags,
+    ) -> Result<Self, CliError> {
+        let mut resolving = SettingsMerge::default();
+        if let Some(user) = user_settings_path() {
+            resolving.add_file(&user, false)?;
         }
         match file {
-            Some(named) => resolving.file(named, true)?,
-            None => resolving.file(&root.join(FILE), false)?,
+            Some(named) => resolving.add_file(named, true)?,
+            None => resolving.add_file(&root.join(FILE), false)?,
         }
-        resolving.job_files(root)?;
-        resolving.variables();
+        resolving.add_job_files(root)?;
+        resolving.add_variables();
         for (path, value, flag) in flags {
-            resolving.value(&Origin::Flag(flag), path, value);
+            resolving.add_value(&SettingOrigin::Flag(flag), path, value);
         }
         let mut resolved = resolving.finish()?;
-        let own = Origin::File(root.join(FILE).display().to_string());
-        let of_project = file.is_none() && resolved.origin("agent.base_url") == own;
+        let own = SettingOrigin::File(root.join(FILE).display().to_string());
+        let of_project = file.is_none() && resolved.origin_of("agent.base_url") == own;
         resolved.settings.agent.address_of_project = of_project;
         Ok(resolved)
     }
 
     /// Returns all settings in the order of the sections; a value with a variable appears as written, so
     /// that no secret is shown.
-    pub(crate) fn shown(&self) -> Vec<Shown> {
+    pub(crate) fn list_settings(&self) -> Vec<ShownSetting> {
         let table = Table::try_from(&self.settings).unwrap_or_default();
         let shown = |path: String| {
             let value = self.written.get(&path).map(|text| Value::String(text.clone()));
-            let value = value.or_else(|| find(&table, &path).cloned());
-            let origin = self.origin(&path);
-            Shown { path, value, origin }
+            let value = value.or_else(|| find_setting(&table, &path).cloned());
+            let origin = self.origin_of(&path);
+            ShownSetting { path, value, origin }
         };
-        let paths = Keys::all().paths().into_iter();
-        paths.flat_map(|path| Self::paths_of(path, &table)).map(shown).collect()
+        let paths = SettingKeys::all().paths().into_iter();
+        paths.flat_map(|path| Self::expand_job_paths(path, &table)).map(shown).collect()
     }
 
     /// Expands the path of the job list to one path per key of each job, so that each shows its source.
-    fn paths_of(path: String, table: &Table) -> Vec<String> {
+    fn expand_job_paths(path: String, table: &Table) -> Vec<String> {
         let Some(Value::Array(jobs)) = table.get(&path).filter(|_| path == JOB) else {
             return if path == JOB { Vec::new() } else { vec![path] };
         };
@@ -99,32 +103,32 @@ impl Resolved {
     }
 
     /// Returns the source of a value.
-    fn origin(&self, path: &str) -> Origin {
+    fn origin_of(&self, path: &str) -> SettingOrigin {
         let job = path.strip_prefix("job.").and_then(|rest| rest.rsplit_once('.'));
         let job = job.map(|(name, _)| format!("{JOB}.{name}"));
         let origin = self.origins.get(job.as_deref().unwrap_or(path));
-        origin.cloned().unwrap_or(Origin::Default)
+        origin.cloned().unwrap_or(SettingOrigin::Default)
     }
 }
 
-fn find<'t>(table: &'t Table, path: &str) -> Option<&'t Value> {
+fn find_setting<'t>(table: &'t Table, path: &str) -> Option<&'t Value> {
     if let Some((name, key)) = path.strip_prefix("job.").and_then(|rest| rest.rsplit_once('.')) {
         let named = |job: &&Value| job.get("name").and_then(Value::as_str) == Some(name);
         return table.get(JOB)?.as_array()?.iter().find(named)?.get(key);
     }
     match path.split_once('.') {
         None => table.get(path),
-        Some((name, rest)) => find(table.get(name)?.as_table()?, rest),
+        Some((name, rest)) => find_setting(table.get(name)?.as_table()?, rest),
     }
 }
 
 /// Returns the value of an environment variable, if it is valid Unicode.
-pub(crate) fn variable(name: &str) -> Option<String> {
+pub(crate) fn environment_variable(name: &str) -> Option<String> {
     env::var_os(name)?.into_string().ok()
 }
 
 /// Returns the path of the user's settings file.
-fn user_file() -> Option<PathBuf> {
+fn user_settings_path() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(folder.join("unstuck").join(FILE))
@@ -132,76 +136,77 @@ fn user_file() -> Option<PathBuf> {
 
 /// The state while layers are merged.
 #[derive(Default)]
-struct Resolving {
+struct SettingsMerge {
     table: Table,
-    origins: BTreeMap<String, Origin>,
+    origins: BTreeMap<String, SettingOrigin>,
     written: BTreeMap<String, String>,
-    problems: Vec<Problem>,
+    problems: Vec<InputProblem>,
     /// Jobs from files in `jobs/`.
     jobs: Vec<JobFile>,
 }
 
-impl Resolving {
-    fn job_files(&mut self, root: &Path) -> Result<(), Error> {
-        let (jobs, problems) = job_files::read(root, &variable)?;
+impl SettingsMerge {
+    fn add_job_files(&mut self, root: &Path) -> Result<(), CliError> {
+        let (jobs, problems) = job_files::read_job_files(root, &environment_variable)?;
         self.jobs = jobs;
         self.problems.extend(problems);
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, must_exist: bool) -> Result<(), Error> {
+    fn add_file(&mut self, path: &Path, must_exist: bool) -> Result<(), CliError> {
         let place = path.display().to_string();
         let text = match read_file(path, FILE_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let problem = Problem::at(Code::ConfigMissing, place, "there is no such file");
-                self.problems.push(problem.hinting("`unstuck init` writes one"));
+                let problem =
+                    InputProblem::at_place(Code::ConfigMissing, place, "there is no such file");
+                self.problems.push(problem.with_hint("`unstuck init` writes one"));
                 return Ok(());
             }
-            Err(source) => return Err(Error::Folder { place, source }),
+            Err(source) => return Err(CliError::Folder { place, source }),
         };
-        let (layer, problems) = Layer::of_file(&place, &text, &variable);
-        self.put(layer, &Origin::File(place));
+        let (layer, problems) = SettingsLayer::from_file(&place, &text, &environment_variable);
+        self.merge_layer(layer, &SettingOrigin::File(place));
         self.problems.extend(problems);
         Ok(())
     }
 
-    fn variables(&mut self) {
+    fn add_variables(&mut self) {
         // Listing the keys takes longer than a look for candidates: the name of a setting has a section and
         // a key, while the variables that Unstuck sets for its children have one word.
         let is_setting = |name: &str| name.strip_prefix(PREFIX).is_some_and(|of| of.contains('_'));
         if !env::vars_os().any(|(name, _)| is_setting(&name.to_string_lossy())) {
             return;
         }
-        for path in Keys::all().paths().into_iter().filter(|path| path != JOB) {
+        for path in SettingKeys::all().paths().into_iter().filter(|path| path != JOB) {
             let name = format!("{PREFIX}{}", path.to_uppercase().replace('.', "_"));
-            if let Some(value) = variable(&name) {
-                self.value(&Origin::Variable(name), &path, &value);
+            if let Some(value) = environment_variable(&name) {
+                self.add_value(&SettingOrigin::Variable(name), &path, &value);
             }
         }
     }
 
-    fn value(&mut self, origin: &Origin, path: &str, text: &str) {
-        match Layer::of_value(origin, path, text) {
-            Ok(layer) => self.put(layer, origin),
+    fn add_value(&mut self, origin: &SettingOrigin, path: &str, text: &str) {
+        match SettingsLayer::from_value(origin, path, text) {
+            Ok(layer) => self.merge_layer(layer, origin),
             Err(problem) => self.problems.push(*problem),
         }
     }
 
-    fn put(&mut self, layer: Layer, origin: &Origin) {
-        merge(&mut self.table, layer.table, "", &mut |path| {
+    fn merge_layer(&mut self, layer: SettingsLayer, origin: &SettingOrigin) {
+        merge_tables(&mut self.table, layer.table, "", &mut |path| {
             self.written.remove(path);
             self.origins.insert(path.to_owned(), origin.clone());
         });
         self.written.extend(layer.written);
     }
 
-    fn finish(self) -> Result<Resolved, Error> {
+    fn finish(self) -> Result<ResolvedSettings, CliError> {
         let Self { table, mut origins, mut written, mut problems, jobs } = self;
         // Each value was validated alone, so the whole is valid too.
         let mut settings = Settings::deserialize(table).unwrap_or_default();
-        let file = origins.get(JOB).cloned().unwrap_or(Origin::Default);
+        let file = origins.get(JOB).cloned().unwrap_or(SettingOrigin::Default);
         for job in &settings.job {
             origins.insert(format!("{JOB}.{}", job.name.as_str()), file.clone());
         }
@@ -209,48 +214,48 @@ impl Resolving {
             let name = job.name.as_str().to_owned();
             if settings.job.iter().any(|known| known.name == job.name) {
                 let other = origins.get(&format!("{JOB}.{name}")).map(ToString::to_string);
-                let (message, hint) = twice(&name);
+                let (message, hint) = duplicate_name_problem(&name);
                 let message = format!("{message}: here and in {}", other.unwrap_or_default());
-                let problem = Problem::at(Code::ConfigInvalid, &place, message);
-                problems.push(problem.hinting(hint).about("name"));
+                let problem = InputProblem::at_place(Code::ConfigInvalid, &place, message);
+                problems.push(problem.with_hint(hint).with_field("name"));
                 continue;
             }
             let keep = |(key, text): (String, String)| (format!("{JOB}.{name}.{key}"), text);
             written.extend(as_written.into_iter().map(keep));
-            origins.insert(format!("{JOB}.{name}"), Origin::File(place));
+            origins.insert(format!("{JOB}.{name}"), SettingOrigin::File(place));
             settings.job.push(job);
         }
-        match settings.policy() {
+        match settings.to_policy() {
             Ok(policy) if problems.is_empty() => {
-                return Ok(Resolved { settings, policy, origins, written });
+                return Ok(ResolvedSettings { settings, policy, origins, written });
             }
             Ok(_) => {}
             Err(fault) => {
-                problems.push(unsound(&fault));
+                problems.push(policy_problem(&fault));
             }
         }
-        Err(Error::Problems(problems))
+        Err(CliError::Problems(problems))
     }
 }
 
 /// Converts a fault of the policy check to a problem: settings that do not work together.
-fn unsound(fault: &Fault) -> Problem {
-    let problem = Problem::at(fault.code(), "settings", fault.message.clone());
+fn policy_problem(fault: &Fault) -> InputProblem {
+    let problem = InputProblem::at_place(fault.code(), "settings", fault.message.clone());
     match &fault.kind {
-        Kind::ConfigInvalid(Config { field: Some(field), .. }) => problem.about(field),
+        Kind::ConfigInvalid(Config { field: Some(field), .. }) => problem.with_field(field),
         _ => problem,
     }
 }
 
 /// Merges one table over another and calls `put` for the path of each value.
-fn merge(below: &mut Table, above: Table, before: &str, put: &mut dyn FnMut(&str)) {
+fn merge_tables(below: &mut Table, above: Table, before: &str, put: &mut dyn FnMut(&str)) {
     for (name, value) in above {
         let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
         match value {
             Value::Table(above) => {
                 let under = below.entry(name).or_insert_with(|| Value::Table(Table::new()));
                 if let Value::Table(below) = under {
-                    merge(below, above, &path, put);
+                    merge_tables(below, above, &path, put);
                 }
             }
             value => {

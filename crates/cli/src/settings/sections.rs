@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unstuck_world::egress::HostPattern;
 
-use super::job::Job;
+use super::job::JobSettings;
 use super::lists;
 use super::network::NetworkReach;
-use super::notify::Notify;
-use super::server::Server;
+use super::notify::NotifySettings;
+use super::server::ServerSettings;
 use super::units::{Length, Money};
 
 /// Settings of a project.
@@ -21,45 +21,45 @@ use super::units::{Length, Money};
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Settings {
     /// Who works on the tasks.
-    pub(crate) agent: Agent,
+    pub(crate) agent: AgentSettings,
     /// How a build is run.
-    pub(crate) run: Run,
+    pub(crate) run: RunSettings,
     /// Which files agents may change.
-    pub(crate) scope: Scope,
+    pub(crate) scope: ScopeSettings,
     /// Which commands agents may run, and with what.
-    pub(crate) commands: Commands,
+    pub(crate) commands: AgentCommandSettings,
     /// What agents, their commands, setup, checks and hooks can read, write and use.
     pub(crate) wall: WallSettings,
     /// What agents may do that cannot be taken back, without asking you.
-    pub(crate) actions: Actions,
+    pub(crate) actions: ActionSettings,
     /// What is checked before a change goes on.
-    pub(crate) validate: Validate,
+    pub(crate) validate: ValidateSettings,
     /// Where pull requests are opened.
-    pub(crate) github: Github,
+    pub(crate) github: GithubSettings,
     /// How often to try again before a person is asked.
-    pub(crate) retry: Retry,
+    pub(crate) retry: RetrySettings,
     /// How long to wait between tries.
-    pub(crate) backoff: Backoff,
+    pub(crate) backoff: BackoffSettings,
     /// How long to wait for a limited account.
-    pub(crate) wait: Wait,
+    pub(crate) wait: WaitSettings,
     /// What may be spent.
-    pub(crate) budget: Budget,
+    pub(crate) budget: BudgetSettings,
     /// How questions are shown.
-    pub(crate) inbox: Inbox,
+    pub(crate) inbox: InboxSettings,
     /// The inbox, the pages and the API.
-    pub(crate) server: Server,
+    pub(crate) server: ServerSettings,
     /// Who is told what happened, by a name of your choice.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) notify: BTreeMap<String, Notify>,
+    pub(crate) notify: BTreeMap<String, NotifySettings>,
     /// Scripts that are kept alive, and when they run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) job: Vec<Job>,
+    pub(crate) job: Vec<JobSettings>,
 }
 
 /// The `[agent]` section: the worker of the tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Agent {
+pub(crate) struct AgentSettings {
     /// Which agent or model. Without it, the first agent program that is installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) provider: Option<Provider>,
@@ -81,22 +81,22 @@ pub(crate) struct Agent {
     /// Further arguments of an agent program, as they are; for Codex each is `key=value`.
     pub(crate) args: Vec<String>,
     /// What an agent program may do by itself.
-    pub(crate) permissions: Permissions,
+    pub(crate) permissions: AgentPermissionsSetting,
     /// What an agent program and the commands it runs may reach beside its model's service.
     pub(crate) network: NetworkReach,
     /// The dialect of an OpenAI-compatible service.
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: ApiDialectSetting,
     /// How hard a model thinks, where it can be told: low, medium, high.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) effort: Option<String>,
     /// The longest answer of a model behind an API, in tokens.
-    pub(crate) output_tokens_max: Tokens,
+    pub(crate) output_tokens_max: TokenLimit,
     /// The file of a scripted agent, from the root of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) script: Option<String>,
 }
 
-impl Default for Agent {
+impl Default for AgentSettings {
     fn default() -> Self {
         Self {
             provider: None,
@@ -106,11 +106,11 @@ impl Default for Agent {
             key_env: None,
             program: None,
             args: Vec::new(),
-            permissions: Permissions::default(),
+            permissions: AgentPermissionsSetting::default(),
             network: NetworkReach::REGISTRIES,
-            dialect: Dialect::default(),
+            dialect: ApiDialectSetting::default(),
             effort: None,
-            output_tokens_max: Tokens::default(),
+            output_tokens_max: TokenLimit::default(),
             script: None,
         }
     }
@@ -148,7 +148,7 @@ impl Provider {
     }
 
     /// Returns the provider with this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let all =
             [Self::ClaudeCli, Self::CodexCli, Self::AnthropicApi, Self::OpenAiApi, Self::Script];
         all.into_iter().find(|provider| provider.name() == name)
@@ -158,7 +158,7 @@ impl Provider {
 /// The `agent.permissions` setting: the permissions of an agent program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Permissions {
+pub(crate) enum AgentPermissionsSetting {
     /// Edit files, and run the commands that the settings allow: what `commands.allowed` names, or,
     /// without any, all that is not blocked. Claude Code on a machine that cannot put a whole wall
     /// around it runs only the checks and what is named. What else it would have to ask for is
@@ -172,7 +172,7 @@ pub(crate) enum Permissions {
 /// The dialect of an OpenAI-compatible service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Dialect {
+pub(crate) enum ApiDialectSetting {
     /// Chat Completions, which nearly every service speaks.
     #[default]
     Chat,
@@ -183,9 +183,9 @@ pub(crate) enum Dialect {
 /// A number of tokens that is never nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub(crate) struct Tokens(pub(crate) u32);
+pub(crate) struct TokenLimit(pub(crate) u32);
 
-impl Default for Tokens {
+impl Default for TokenLimit {
     fn default() -> Self {
         Self(8_192)
     }
@@ -194,7 +194,7 @@ impl Default for Tokens {
 /// The `[run]` section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Run {
+pub(crate) struct RunSettings {
     /// How many tasks are worked on side by side.
     pub(crate) jobs: u32,
     /// Rounds of one attempt.
@@ -220,7 +220,7 @@ pub(crate) struct Run {
     /// Paths that worktrees share with your own tree, such as `target` or `.env`.
     pub(crate) share: Vec<String>,
     /// What a check means that is red before a task begins.
-    pub(crate) baseline: Baseline,
+    pub(crate) baseline: BaselineSetting,
     /// How long an agent may take until something is heard of it.
     pub(crate) first_sign: Length,
     /// How long an agent may be silent while none of its tools is running.
@@ -231,7 +231,7 @@ pub(crate) struct Run {
     pub(crate) command: Length,
 }
 
-impl Default for Run {
+impl Default for RunSettings {
     fn default() -> Self {
         Self {
             jobs: 1,
@@ -245,11 +245,11 @@ impl Default for Run {
             setup: Vec::new(),
             setup_network: NetworkReach::REGISTRIES,
             share: Vec::new(),
-            baseline: Baseline::default(),
-            first_sign: Length::mins(2),
-            idle: Length::mins(10),
-            attempt: Length::mins(60),
-            command: Length::mins(10),
+            baseline: BaselineSetting::default(),
+            first_sign: Length::from_mins(2),
+            idle: Length::from_mins(10),
+            attempt: Length::from_mins(60),
+            command: Length::from_mins(10),
         }
     }
 }
@@ -257,7 +257,7 @@ impl Default for Run {
 /// The `run.baseline` setting: the treatment of a check that was red before a task began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Baseline {
+pub(crate) enum BaselineSetting {
     /// It has to be green when the work is done. Where nothing fails but what failed before,
     /// you are asked once whether it belongs to the work.
     #[default]
@@ -271,9 +271,9 @@ pub(crate) enum Baseline {
 /// The `[scope]` section: the files that agents may change, as globs from the root of the project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Scope {
+pub(crate) struct ScopeSettings {
     /// What happens with a change outside the allowed paths.
-    pub(crate) mode: Mode,
+    pub(crate) mode: ScopeModeSetting,
     /// What may be changed where a task does not say it itself; without any, everything.
     #[serde(deserialize_with = "lists::globs")]
     pub(crate) allowed: Vec<String>,
@@ -289,7 +289,7 @@ pub(crate) struct Scope {
 /// The `scope.mode` setting: the treatment of a change outside the allowed paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Mode {
+pub(crate) enum ScopeModeSetting {
     /// It is taken back, and kept as a patch.
     #[default]
     Strict,
@@ -302,7 +302,7 @@ pub(crate) enum Mode {
 /// The `[commands]` section: the commands that agents may run, and their resources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Commands {
+pub(crate) struct AgentCommandSettings {
     /// What may run; without any, everything that is not blocked.
     pub(crate) allowed: Vec<String>,
     /// What must not run, beside what never may.
@@ -356,7 +356,7 @@ impl Default for WallSettings {
 /// The `[actions]` section: irreversible actions that agents may take without an approval question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Actions {
+pub(crate) struct ActionSettings {
     /// The commands and requests that an agent may declare with `mutate` and that are performed after
     /// the checks without asking: `[[actions.allowed]]` with `command = "./deploy *"` or without one
     /// for requests, `hosts` that it may reach and `secrets` that it may use. Everything else is shown
@@ -384,16 +384,16 @@ pub(crate) struct AllowedAction {
 /// The `[inbox]` section: the presentation of questions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Inbox {
+pub(crate) struct InboxSettings {
     /// Who reads them: for `developer` what a question rests on is open below it, for `plain` it is
     /// folded.
-    pub(crate) audience: Audience,
+    pub(crate) audience: InboxAudienceSetting,
 }
 
 /// The `inbox.audience` setting: the readers of the questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Audience {
+pub(crate) enum InboxAudienceSetting {
     /// A reader of commands and their output.
     #[default]
     Developer,
@@ -405,7 +405,7 @@ pub(crate) enum Audience {
 /// work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Validate {
+pub(crate) struct ValidateSettings {
     /// Before a commit.
     #[serde(deserialize_with = "lists::commands")]
     pub(crate) pre_commit: Vec<String>,
@@ -425,13 +425,13 @@ pub(crate) struct Validate {
     pub(crate) protect: Vec<String>,
 }
 
-impl Default for Validate {
+impl Default for ValidateSettings {
     fn default() -> Self {
         Self {
             pre_commit: Vec::new(),
             pre_push: Vec::new(),
             pre_pr: Vec::new(),
-            timeout: Length::mins(10),
+            timeout: Length::from_mins(10),
             network: NetworkReach::default(),
             protect: Vec::new(),
         }
@@ -441,7 +441,7 @@ impl Default for Validate {
 /// The `[github]` section: pull requests at GitHub or a compatible service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Github {
+pub(crate) struct GithubSettings {
     /// The variable that holds the token.
     pub(crate) token_env: String,
     /// Owner and name of the repository, such as `ada/shop`, when the remote's address does not say
@@ -455,7 +455,7 @@ pub(crate) struct Github {
     pub(crate) draft: bool,
 }
 
-impl Default for Github {
+impl Default for GithubSettings {
     fn default() -> Self {
         Self {
             token_env: "GITHUB_TOKEN".to_owned(),
@@ -469,7 +469,7 @@ impl Default for Github {
 /// The `[retry]` section: the limits of retries before a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Retry {
+pub(crate) struct RetrySettings {
     /// Different approaches for one error.
     pub(crate) per_signature: u32,
     /// Repetitions of one operation that fails for a passing reason.
@@ -498,16 +498,16 @@ pub(crate) struct AlertAfter {
 
 impl Default for AlertAfter {
     fn default() -> Self {
-        Self { firings: 3, time: Length::mins(24 * 60) }
+        Self { firings: 3, time: Length::from_mins(24 * 60) }
     }
 }
 
-impl Default for Retry {
+impl Default for RetrySettings {
     fn default() -> Self {
         Self {
             per_signature: 3,
             transient: 5,
-            transient_for: Length::mins(30),
+            transient_for: Length::from_mins(30),
             consecutive: 10,
             fresh_start_at: 2,
             pause_after_questions: 5,
@@ -519,7 +519,7 @@ impl Default for Retry {
 /// The `[backoff]` section: the waits between retries. Each wait is twice the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Backoff {
+pub(crate) struct BackoffSettings {
     /// The first wait.
     pub(crate) base: Length,
     /// The longest wait.
@@ -528,16 +528,16 @@ pub(crate) struct Backoff {
     pub(crate) jitter_percent: u64,
 }
 
-impl Default for Backoff {
+impl Default for BackoffSettings {
     fn default() -> Self {
-        Self { base: Length::secs(1), cap: Length::mins(5), jitter_percent: 30 }
+        Self { base: Length::from_secs(1), cap: Length::from_mins(5), jitter_percent: 30 }
     }
 }
 
 /// The `[wait]` section: the waits for a limited account before a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Wait {
+pub(crate) struct WaitSettings {
     /// For rate limits and overload.
     pub(crate) limited: Length,
     /// Usage windows in a row.
@@ -546,9 +546,9 @@ pub(crate) struct Wait {
     pub(crate) reset_unknown: Length,
 }
 
-impl Default for Wait {
+impl Default for WaitSettings {
     fn default() -> Self {
-        Self { limited: Length::mins(120), windows: 3, reset_unknown: Length::mins(30) }
+        Self { limited: Length::from_mins(120), windows: 3, reset_unknown: Length::from_mins(30) }
     }
 }
 
@@ -556,19 +556,19 @@ impl Default for Wait {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[expect(clippy::struct_field_names, reason = "they are written like this in the file")]
-pub(crate) struct Budget {
+pub(crate) struct BudgetSettings {
     /// By one task.
-    pub(crate) per_task: Cap,
+    pub(crate) per_task: SpendingCap,
     /// By one build.
-    pub(crate) per_build: Cap,
+    pub(crate) per_build: SpendingCap,
     /// By the project in one day.
-    pub(crate) per_day: Cap,
+    pub(crate) per_day: SpendingCap,
 }
 
 /// How much, in each of three units. What is not set has no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Cap {
+pub(crate) struct SpendingCap {
     /// Money.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) money: Option<Money>,

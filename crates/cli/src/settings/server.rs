@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The inbox, the pages and the API: `unstuck serve`, and `unstuck run` while it lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Server {
+pub(crate) struct ServerSettings {
     /// Where it listens. A server of several projects takes this from the first of them.
     #[schemars(with = "String")]
     pub(crate) bind: SocketAddr,
@@ -20,7 +20,7 @@ pub(crate) struct Server {
     pub(crate) during_run: bool,
 }
 
-impl Default for Server {
+impl Default for ServerSettings {
     fn default() -> Self {
         Self {
             bind: (Ipv4Addr::LOCALHOST, 7424).into(),

@@ -20,16 +20,16 @@ const MONEY_MAX: f64 = 1_000_000_000.0;
 pub(crate) struct Length(pub(crate) Span);
 
 impl Length {
-    pub(crate) const fn secs(secs: u64) -> Self {
+    pub(crate) const fn from_secs(secs: u64) -> Self {
         Self(Span::from_secs(secs))
     }
 
-    pub(crate) const fn mins(mins: u64) -> Self {
+    pub(crate) const fn from_mins(mins: u64) -> Self {
         Self(Span::from_mins(mins))
     }
 
     /// Parses a duration.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
         let millis = match unit.trim() {
@@ -45,7 +45,7 @@ impl Length {
     }
 
     /// Formats the duration in the largest unit of which it is a whole number.
-    fn written(self) -> String {
+    fn to_text(self) -> String {
         let millis = self.0.as_millis();
         let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
         let fits = units.into_iter().find(|(unit, _)| millis.is_multiple_of(*unit) && millis > 0);
@@ -55,16 +55,16 @@ impl Length {
 
 impl Serialize for Length {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.written())
+        serializer.serialize_str(&self.to_text())
     }
 }
 
 impl<'de> Deserialize<'de> for Length {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = match Written::deserialize(deserializer)? {
-            Written::Text(text) => Self::read(&text),
-            Written::Whole(number) => Self::read(&number.to_string()),
-            Written::Number(_) => Err(LENGTH.to_owned()),
+        let read = match NumberOrText::deserialize(deserializer)? {
+            NumberOrText::Text(text) => Self::parse(&text),
+            NumberOrText::Whole(number) => Self::parse(&number.to_string()),
+            NumberOrText::Number(_) => Err(LENGTH.to_owned()),
         };
         read.map_err(serde::de::Error::custom)
     }
@@ -76,12 +76,12 @@ pub(crate) struct Money(pub(crate) u64);
 
 impl Money {
     /// Parses an amount, with or without a dollar sign.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let number = text.trim().trim_start_matches('$').trim();
-        number.parse().map_err(|_| MONEY.to_owned()).and_then(Self::of)
+        number.parse().map_err(|_| MONEY.to_owned()).and_then(Self::from_amount)
     }
 
-    fn of(amount: f64) -> Result<Self, String> {
+    fn from_amount(amount: f64) -> Result<Self, String> {
         if !(0.0..=MONEY_MAX).contains(&amount) {
             return Err(MONEY.to_owned());
         }
@@ -109,10 +109,10 @@ impl Serialize for Money {
 
 impl<'de> Deserialize<'de> for Money {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = match Written::deserialize(deserializer)? {
-            Written::Text(text) => Self::read(&text),
-            Written::Number(number) => Self::of(number),
-            Written::Whole(number) => Self::read(&number.to_string()),
+        let read = match NumberOrText::deserialize(deserializer)? {
+            NumberOrText::Text(text) => Self::parse(&text),
+            NumberOrText::Number(number) => Self::from_amount(number),
+            NumberOrText::Whole(number) => Self::parse(&number.to_string()),
         };
         read.map_err(serde::de::Error::custom)
     }
@@ -121,7 +121,7 @@ impl<'de> Deserialize<'de> for Money {
 /// A value as it appears in a file.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum NumberOrText {
     Whole(u64),
     Number(f64),
     Text(String),
@@ -166,22 +166,22 @@ mod tests {
             ("0", 0, "0s"),
         ];
         for (text, millis, written) in cases {
-            let length = Length::read(text).unwrap();
-            assert_eq!((length.0.as_millis(), length.written().as_str()), (millis, written));
+            let length = Length::parse(text).unwrap();
+            assert_eq!((length.0.as_millis(), length.to_text().as_str()), (millis, written));
         }
         for wrong in ["", "h", "1.5h", "-1s", "2 weeks", "99999999999999999999s"] {
-            assert!(Length::read(wrong).is_err(), "{wrong}");
+            assert!(Length::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn money_is_read_with_and_without_its_sign() {
-        assert_eq!(Money::read("$2.50"), Ok(Money(2_500_000)));
-        assert_eq!(Money::read("2.5"), Ok(Money(2_500_000)));
-        assert_eq!(Money::read("$ 0.001"), Ok(Money(1_000)));
+        assert_eq!(Money::parse("$2.50"), Ok(Money(2_500_000)));
+        assert_eq!(Money::parse("2.5"), Ok(Money(2_500_000)));
+        assert_eq!(Money::parse("$ 0.001"), Ok(Money(1_000)));
         assert_eq!(Money(2_500_000).to_string(), "$2.50");
         for wrong in ["", "$", "-1", "two", "NaN", "inf", "1e300"] {
-            assert!(Money::read(wrong).is_err(), "{wrong}");
+            assert!(Money::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -43,7 +43,7 @@ fn questions_are_answered_one_after_the_other() {
     inbox.press("q");
     let (status, _) = inbox.end();
     assert!(status.success(), "{status}");
-    let answers = shop.runtime.block_on(shop.store.answers(SHOP)).unwrap();
+    let answers = shop.runtime.block_on(shop.store.load_pending_answers(SHOP)).unwrap();
     let [first, second] = answers.as_slice() else { panic!("{answers:?}") };
     assert_eq!((first.question, first.decision), (HANDS, Decision::SkipFeature));
     assert_eq!((second.question, second.decision), (CHOICE, Decision::ProvideGuidance));

@@ -7,15 +7,17 @@ use std::sync::Arc;
 use unstuck_core::engine::{BuildId, Command, RunId, Start, TaskId};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::time::Time;
-use unstuck_world::process::{Guard, Wall, guard};
-use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+use unstuck_world::process::{GuardCommand, Wall, guard};
+use unstuck_world::workspace::{
+    ProjectRepository, Shell, Workspace, WorkspaceKey, WorkspacePreparation,
+};
 
 use crate::program::{Ran, ran, unstuck};
 use crate::shop::Shop;
 
 const BUILD: BuildId = BuildId(0);
-const DONE: Place = Place { build: BUILD, task: TaskId(0) };
-const CHANGED: Place = Place { build: BUILD, task: TaskId(1) };
+const DONE: WorkspaceKey = WorkspaceKey { build: BUILD, task: TaskId(0) };
+const CHANGED: WorkspaceKey = WorkspaceKey { build: BUILD, task: TaskId(1) };
 
 /// A build that is over, with one unchanged worktree and one with a change.
 struct Left(Shop);
@@ -48,10 +50,10 @@ impl Left {
         self.0.let_go(night);
     }
 
-    fn worktree(&self, place: Place) -> Workspace {
+    fn worktree(&self, place: WorkspaceKey) -> Workspace {
         let executable = env!("CARGO_BIN_EXE_unstuck").into();
         let shell = Shell {
-            guard: Guard { executable, arguments: vec![guard::ARGUMENT.into()] },
+            guard: GuardCommand { executable, arguments: vec![guard::ARGUMENT.into()] },
             lock: self.0.root().join(".unstuck/lock"),
             inherits_environment: true,
             environment: Vec::new(),
@@ -59,10 +61,10 @@ impl Left {
             wall: Wall::default(),
         };
         self.0.runtime.block_on(async {
-            let project = Project::open("git", self.0.root()).await.unwrap();
-            let start = project.head().await.unwrap();
-            let head = project.build_head(place.build, &start).await.unwrap();
-            let wanted = Preparation {
+            let project = ProjectRepository::open("git", self.0.root()).await.unwrap();
+            let start = project.resolve_head().await.unwrap();
+            let head = project.ensure_build_head(place.build, &start).await.unwrap();
+            let wanted = WorkspacePreparation {
                 place,
                 run: RunId(u64::from(place.task.0)),
                 start: Start::Fresh,
@@ -179,7 +181,7 @@ fn a_build_that_is_not_over_keeps_everything() {
     left.0.send(&night, Command::StartBuild { plan, slots: 1, in_place: false });
     left.0.until(&night, |state| state.build(BuildId(1)).is_some());
     left.0.let_go(night);
-    left.worktree(Place { build: BuildId(1), task: TaskId(2) });
+    left.worktree(WorkspaceKey { build: BuildId(1), task: TaskId(2) });
     let ran = left.clean(&["--yes"]);
     assert!(ran.stdout.contains("build b1 is not over"), "{ran}");
     assert!(left.has(2) && !left.has(0));

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{
-    BuildId, BuildState, Command, Event, GateState, Outcome, State, TaskId, TaskState,
+    BuildId, BuildState, Command, EffectOutcome, Event, GateState, State, TaskId, TaskState,
 };
 use unstuck_core::fault::{Fault, RateLimit};
 use unstuck_core::plan::{GateKey, Plan, TaskSpec};
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
-use unstuck_runner::{Order, Report, World};
+use unstuck_runner::{EffectRequest, EffectResult, Performer};
 use unstuck_store::tables::TaskRow;
 
 use crate::program::unstuck;
@@ -23,15 +23,15 @@ const ACCOUNT: GateKey = GateKey(7);
 
 impl Shop {
     fn build_state(&self) -> BuildState {
-        let rows = self.runtime.block_on(self.store.builds(SHOP)).unwrap();
+        let rows = self.runtime.block_on(self.store.load_builds(SHOP)).unwrap();
         rows.iter().find(|row| row.id == BUILD).unwrap().state
     }
 
     fn task(&self, id: TaskId) -> TaskRow {
-        let builds = self.runtime.block_on(self.store.builds(SHOP)).unwrap();
-        let rows = builds
-            .iter()
-            .flat_map(|build| self.runtime.block_on(self.store.tasks(SHOP, build.id)).unwrap());
+        let builds = self.runtime.block_on(self.store.load_builds(SHOP)).unwrap();
+        let rows = builds.iter().flat_map(|build| {
+            self.runtime.block_on(self.store.load_build_tasks(SHOP, build.id)).unwrap()
+        });
         rows.into_iter().find(|row| row.id == id).unwrap()
     }
 
@@ -50,7 +50,7 @@ impl Shop {
 
     /// Checks the state in the memory of the process at work.
     fn sees(&self, night: &Night, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        assert!(self.runtime.block_on(night.handle.look(wanted)).unwrap());
+        assert!(self.runtime.block_on(night.handle.read_state(wanted)).unwrap());
     }
 
     /// Three tasks of which two wait for an account that is limited, and one needs the first.
@@ -80,14 +80,17 @@ impl Shop {
 struct Limited;
 
 #[async_trait]
-impl World for Limited {
-    async fn perform(&self, _: Order, _: CancellationToken) -> Option<Report> {
+impl Performer for Limited {
+    async fn perform_effect(&self, _: EffectRequest, _: CancellationToken) -> Option<EffectResult> {
         let fault = Fault::provider_rate_limit("agent", "429", RateLimit::default());
-        let fault = Arc::new(fault.retry_after(Span::from_mins(30)));
-        Some(Report { outcome: Outcome::Failed { fault, approach: None }, spent: Amount::ZERO })
+        let fault = Arc::new(fault.with_retry_after(Span::from_mins(30)));
+        Some(EffectResult {
+            outcome: EffectOutcome::Failed { fault, approach: None },
+            spent: Amount::ZERO,
+        })
     }
 
-    async fn clear(&self, _tasks: &[TaskId]) {}
+    async fn reap_leftovers(&self, _tasks: &[TaskId]) {}
 }
 
 #[test]
@@ -202,8 +205,8 @@ fn a_limited_account_is_tried_at_once() {
     });
     shop.let_go(night);
     let probes = || {
-        let page = unstuck_store::Page { after: before, limit: u32::MAX };
-        let events = shop.runtime.block_on(shop.store.events(SHOP, page)).unwrap();
+        let page = unstuck_store::EventPage { after: before, limit: u32::MAX };
+        let events = shop.runtime.block_on(shop.store.load_events(SHOP, page)).unwrap();
         let probing = |event: &Event| matches!(event, Event::GateProbing { .. });
         events.iter().filter(|recorded| probing(&recorded.event)).count()
     };

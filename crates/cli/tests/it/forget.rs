@@ -5,7 +5,7 @@ use crate::shop::{SHOP, Shop};
 impl Shop {
     /// The errors that have tries counted.
     fn charged(&self) -> Vec<String> {
-        let rows = self.runtime.block_on(self.store.signatures(SHOP)).unwrap();
+        let rows = self.runtime.block_on(self.store.load_signatures(SHOP)).unwrap();
         let charged = rows.iter().filter(|row| row.count > 0);
         charged.map(|row| row.signature.to_string()).collect()
     }

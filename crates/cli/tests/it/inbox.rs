@@ -10,7 +10,7 @@ use crate::shop::{CHOICE, HANDS, HAPPENED, PREVIEW, SHOP, Shop};
 
 impl Shop {
     fn status(&self, question: QuestionId) -> QuestionStatus {
-        let row = self.runtime.block_on(self.store.question(SHOP, question));
+        let row = self.runtime.block_on(self.store.load_question(SHOP, question));
         row.unwrap().unwrap().status
     }
 }

@@ -44,14 +44,14 @@ fn morning(folder: &Path) -> Morning {
     runtime.block_on(async {
         let store = SqliteStore::open(folder.join("state.db")).unwrap();
         let (mut tasks, project) = (BTreeMap::new(), "demo-7");
-        for build in store.builds(project).await.unwrap() {
-            for task in store.tasks(project, build.id).await.unwrap() {
-                let standing = task.moved.state.standing().as_str().to_owned();
+        for build in store.load_builds(project).await.unwrap() {
+            for task in store.load_build_tasks(project, build.id).await.unwrap() {
+                let standing = task.moved.state.kind().as_str().to_owned();
                 tasks.insert(task.spec.name.clone(), standing);
             }
         }
-        let questions = store.questions(project, None).await.unwrap();
-        let tries = store.signatures(project).await.unwrap();
+        let questions = store.load_questions(project, None).await.unwrap();
+        let tries = store.load_signatures(project).await.unwrap();
         Morning {
             tasks,
             questions: questions.into_iter().map(|q| (q.signature, q.status)).collect(),

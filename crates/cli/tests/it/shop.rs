@@ -13,17 +13,20 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Approach, Digest};
-use unstuck_core::engine::{BuildId, Command, Outcome, QuestionId, State, TaskId, TaskState, Work};
+use unstuck_core::engine::{
+    BuildId, Command, EffectKind, EffectOutcome, QuestionId, State, TaskId, TaskState,
+};
 use unstuck_core::fault::{Auth, Fault, GitOperation, Http, Validation};
 use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::control::{Server, TokenKey};
+use unstuck_runner::control::{ControlServer, TokenKey};
 use unstuck_runner::{
-    Clock, Ended, Handle, Order, Report, Runner, Scope, Setup, SystemClock, Turns, World,
+    Clock, EffectRequest, EffectResult, PerformScope, Performer, Runner, RunnerHandle,
+    RunnerResult, RunnerSetup, SystemClock, TaskLocks,
 };
 use unstuck_store::{Holder, SqliteStore, Store};
-use unstuck_world::process::Turn;
+use unstuck_world::process::FileLock;
 
 use crate::program::{Ran, command, ran};
 
@@ -57,7 +60,7 @@ impl Clock for StillClock {
         Time::from_millis(self.0.load(Ordering::SeqCst))
     }
 
-    async fn until(&self, at: Time) {
+    async fn wait_until(&self, at: Time) {
         if at > self.now() {
             std::future::pending::<()>().await;
         }
@@ -131,10 +134,10 @@ impl Shop {
         self.hold_with(Arc::new(Scripted::default()))
     }
 
-    pub(crate) fn hold_with(&self, world: Arc<dyn World>) -> Night {
+    pub(crate) fn hold_with(&self, world: Arc<dyn Performer>) -> Night {
         self.runtime.block_on(async {
             let holder = Holder { pid: 4_242, verb: "run".to_owned(), since: self.clock.now() };
-            let setup = Setup {
+            let setup = RunnerSetup {
                 store: Arc::clone(&self.store),
                 project: SHOP.into(),
                 holder: holder.clone(),
@@ -149,12 +152,12 @@ impl Shop {
             let folder = self.root.join(".unstuck");
             let key = TokenKey::open(&folder.join("token-key")).unwrap();
             let socket = folder.join("control.sock");
-            let server = Server::start(&socket, handle.clone(), key, holder).unwrap();
-            handle.attach(Scope::Project, world).await.unwrap();
+            let server = ControlServer::start(&socket, handle.clone(), key, holder).unwrap();
+            handle.attach_performer(PerformScope::Project, world).await.unwrap();
             let runs = folder.join("runs");
             std::fs::create_dir_all(&runs).unwrap();
-            let turns = Turns::new(runs);
-            let turns = (0..BUILDS).filter_map(|id| turns.try_take_build(BuildId(id)).unwrap());
+            let turns = TaskLocks::new(runs);
+            let turns = (0..BUILDS).filter_map(|id| turns.try_lock_build(BuildId(id)).unwrap());
             Night { handle, server, running, _turns: turns.collect() }
         })
     }
@@ -170,7 +173,7 @@ impl Shop {
     }
 
     pub(crate) fn send(&self, night: &Night, command: Command) {
-        self.runtime.block_on(night.handle.command(command)).unwrap();
+        self.runtime.block_on(night.handle.submit_command(command)).unwrap();
     }
 
     /// Waits until the state is as wanted; it moves only when something is told.
@@ -180,8 +183,8 @@ impl Shop {
         wanted: impl Fn(&State) -> bool + Clone + Send + 'static,
     ) {
         self.runtime.block_on(async {
-            let mut notices = night.handle.watch();
-            while !night.handle.look(wanted.clone()).await.unwrap() {
+            let mut notices = night.handle.subscribe_notices();
+            while !night.handle.read_state(wanted.clone()).await.unwrap() {
                 notices.recv().await.ok();
             }
         });
@@ -213,19 +216,19 @@ impl Shop {
 
     /// The position of the newest event.
     pub(crate) fn newest(&self) -> u64 {
-        let all = unstuck_store::Page { after: 0, limit: u32::MAX };
-        let events = self.runtime.block_on(self.store.events(SHOP, all)).unwrap();
+        let all = unstuck_store::EventPage { after: 0, limit: u32::MAX };
+        let events = self.runtime.block_on(self.store.load_events(SHOP, all)).unwrap();
         events.last().map_or(0, |recorded| recorded.seq)
     }
 }
 
 /// A process at work.
 pub(crate) struct Night {
-    pub(crate) handle: Handle,
-    server: Server,
-    running: JoinHandle<Ended>,
+    pub(crate) handle: RunnerHandle,
+    server: ControlServer,
+    running: JoinHandle<RunnerResult>,
     /// At the builds that are performed.
-    _turns: Vec<Turn>,
+    _turns: Vec<FileLock>,
 }
 
 fn plan() -> Arc<Plan> {
@@ -260,8 +263,12 @@ fn job() -> TaskSpec {
 struct Scripted(Mutex<BTreeMap<(String, String), u32>>);
 
 #[async_trait]
-impl World for Scripted {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for Scripted {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         let what = serde_json::to_value(order.effect.what).unwrap()["do"].to_string();
         let nth = {
             let mut times = self.0.lock().unwrap();
@@ -275,37 +282,37 @@ impl World for Scripted {
         }
         let outcome = outcome(&order, nth);
         let spent = match outcome {
-            Outcome::Attempted { .. } => {
+            EffectOutcome::Attempted { .. } => {
                 Amount { money_micros: 400_000, tokens: 1_200, ..Amount::ZERO }
             }
             _ => Amount::ZERO,
         };
-        Some(Report { outcome, spent })
+        Some(EffectResult { outcome, spent })
     }
 
-    async fn clear(&self, _tasks: &[TaskId]) {}
+    async fn reap_leftovers(&self, _tasks: &[TaskId]) {}
 }
 
-fn outcome(order: &Order, nth: u32) -> Outcome {
+fn outcome(order: &EffectRequest, nth: u32) -> EffectOutcome {
     match (order.task.name.as_str(), order.effect.what) {
-        ("preview", Work::Attempt { .. }) => {
+        ("preview", EffectKind::Attempt { .. }) => {
             let context = Auth { account: "hosting".to_owned(), ..Auth::default() };
             failed(Fault::auth_invalid("deploy", "403: the token was revoked", context))
         }
-        ("webhook", Work::Check) if nth == 1 => red("webhook::rejects_a_bad_signature"),
-        ("search", Work::Check) => red("search::finds_umlauts"),
-        ("importer", Work::Perform { .. }) => {
+        ("webhook", EffectKind::Check) if nth == 1 => red("webhook::rejects_a_bad_signature"),
+        ("search", EffectKind::Check) => red("search::finds_umlauts"),
+        ("importer", EffectKind::Perform { .. }) => {
             let operation = "push".to_owned();
             let context = GitOperation { operation, ..GitOperation::default() };
             let fault = Fault::git_push_failed("git.push", "the connection was lost", context);
-            Outcome::Unknown { fault: Arc::new(fault) }
+            EffectOutcome::Unknown { fault: Arc::new(fault) }
         }
-        ("importer", Work::Probe { .. }) => Outcome::CannotTell { said: None },
-        ("backup", Work::Execute { .. }) => {
+        ("importer", EffectKind::Probe { .. }) => EffectOutcome::CannotTell { said: None },
+        ("backup", EffectKind::Execute { .. }) => {
             let fault = Fault::network_unavailable("backup", "503", Http::default());
-            failed(fault.retry_after(Span::from_mins(30)))
+            failed(fault.with_retry_after(Span::from_mins(30)))
         }
-        (name, Work::Attempt { .. }) => {
+        (name, EffectKind::Attempt { .. }) => {
             let summary = "made the change and ran the tests".to_owned();
             let digest = Some(Digest(u64::from(nth) + name.len() as u64 * 100));
             let approach = Approach {
@@ -315,21 +322,21 @@ fn outcome(order: &Order, nth: u32) -> Outcome {
                 commands: 3,
                 ..Approach::default()
             };
-            Outcome::Attempted { approach: Arc::new(approach) }
+            EffectOutcome::Attempted { approach: Arc::new(approach) }
         }
-        _ => Outcome::Done,
+        _ => EffectOutcome::Done,
     }
 }
 
-fn red(test: &str) -> Outcome {
+fn red(test: &str) -> EffectOutcome {
     let output = format!("test {test} ... FAILED");
     let command = "cargo test".to_owned();
     let context = Validation { command, exit: Some(101), output: output.clone() };
     failed(Fault::validation_pre_commit("validate:pre_commit#1", output, context))
 }
 
-fn failed(fault: Fault) -> Outcome {
-    Outcome::Failed { fault: Arc::new(fault), approach: None }
+fn failed(fault: Fault) -> EffectOutcome {
+    EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
 }
 
 /// The times in a value are those of the day the test runs on.

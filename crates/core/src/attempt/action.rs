@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::hasher::{Digest, PieceHasher};
-use super::mask::{self, Text};
+use super::mask::{self, ToolTextKind};
 use super::shell;
 use super::text::one_line;
 
@@ -45,7 +45,7 @@ pub enum ToolKind {
 /// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ActionOutcome {
     /// The action succeeded.
     Succeeded,
     /// The tool reported an error, or the command exited with a code other than 0.
@@ -58,7 +58,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Observation {
     /// The result.
-    pub outcome: Outcome,
+    pub outcome: ActionOutcome,
     /// The digest of the output, equal for equal observations.
     pub output: Digest,
 }
@@ -66,16 +66,21 @@ pub struct Observation {
 impl Observation {
     /// Creates an observation from the shown output. Time stamps, durations, process ids and random names do
     /// not distinguish observations; any other number does, because a counter that advances is progress.
-    pub fn of(outcome: Outcome, output: &str, worktree: &str) -> Self {
-        let mut hasher = PieceHasher::of("output");
-        mask::fold(output.as_bytes(), Text::Output, worktree, &mut |piece| hasher.piece(piece));
-        Self { outcome, output: hasher.take() }
+    pub fn from_output(outcome: ActionOutcome, output: &str, worktree: &str) -> Self {
+        let mut hasher = PieceHasher::for_purpose("output");
+        mask::mask_volatile_parts(
+            output.as_bytes(),
+            ToolTextKind::Output,
+            worktree,
+            &mut |piece| hasher.push_piece(piece),
+        );
+        Self { outcome, output: hasher.take_digest() }
     }
 }
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Action {
+pub struct AgentAction {
     /// The purpose of the tool.
     pub tool: ToolKind,
     /// The input: JSON, or a command verbatim.
@@ -84,56 +89,58 @@ pub struct Action {
     pub observation: Observation,
 }
 
-impl Action {
+impl AgentAction {
     /// Returns a digest that is equal for the same tool with the same input. JSON keys have no order; a
     /// command is the same with and without a shell around it and a `cd` to its start folder; its description
     /// is prose and does not count.
     pub fn digest(&self, worktree: &str) -> Digest {
-        let mut hasher = PieceHasher::of("action");
-        hasher.text(tool_name(self.tool).as_bytes());
-        let value = self.json();
-        let Some(command) = self.command() else {
+        let mut hasher = PieceHasher::for_purpose("action");
+        hasher.push_text(tool_name(self.tool).as_bytes());
+        let value = self.parse_input();
+        let Some(command) = self.command_line() else {
             match value {
-                Some(value) => fold_value(&value, worktree, &mut hasher),
-                None => fold_text(&self.input, worktree, &mut hasher),
+                Some(value) => hash_value(&value, worktree, &mut hasher),
+                None => hash_text(&self.input, worktree, &mut hasher),
             }
-            return hasher.take();
+            return hasher.take_digest();
         };
-        fold_text(shell::bare(&command, worktree), worktree, &mut hasher);
+        hash_text(shell::strip_shell_and_cd(&command, worktree), worktree, &mut hasher);
         if let Some(Value::Object(mut fields)) = value {
             fields.retain(|key, _| !COMMAND_KEYS.contains(&key.as_str()) && key != "description");
             if !fields.is_empty() {
-                fold_value(&Value::Object(fields), worktree, &mut hasher);
+                hash_value(&Value::Object(fields), worktree, &mut hasher);
             }
         }
-        hasher.take()
+        hasher.take_digest()
     }
 
     /// Returns whether the action cannot have changed anything: the tool only reads, or the command consists
     /// of programs that do.
-    pub fn only_looks(&self) -> bool {
+    pub fn is_read_only(&self) -> bool {
         match self.tool {
             ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Narrate => true,
             ToolKind::Write | ToolKind::Edit | ToolKind::Other => false,
-            ToolKind::Command => self.command().is_some_and(|command| shell::only_looks(&command)),
+            ToolKind::Command => {
+                self.command_line().is_some_and(|command| shell::is_read_only(&command))
+            }
         }
     }
 
     /// Returns the command line, if the tool runs one.
-    pub fn command(&self) -> Option<String> {
+    pub fn command_line(&self) -> Option<String> {
         if self.tool != ToolKind::Command {
             return None;
         }
-        match self.json() {
-            Some(Value::Object(fields)) => command(&fields),
+        match self.parse_input() {
+            Some(Value::Object(fields)) => command_field(&fields),
             Some(Value::String(text)) => Some(text),
             _ => Some(self.input.clone()),
         }
     }
 
     /// Returns the file named in the input, if any; inside the worktree as a relative path.
-    pub fn path(&self, worktree: &str) -> Option<String> {
-        let Some(Value::Object(fields)) = self.json() else { return None };
+    pub fn file_path(&self, worktree: &str) -> Option<String> {
+        let Some(Value::Object(fields)) = self.parse_input() else { return None };
         let path = ["file_path", "path", "notebook_path", "filename", "file"]
             .iter()
             .find_map(|key| fields.get(*key)?.as_str())?;
@@ -149,7 +156,7 @@ impl Action {
     }
 
     /// Returns the label with the tool's own name if its kind says nothing: `task_done Added the page.`
-    pub fn label_of(&self, name: &str, worktree: &str) -> String {
+    pub fn label_with_name(&self, name: &str, worktree: &str) -> String {
         match self.tool {
             ToolKind::Other | ToolKind::Narrate => self.label_as(name, worktree),
             _ => self.label(worktree),
@@ -157,8 +164,10 @@ impl Action {
     }
 
     fn label_as(&self, name: &str, worktree: &str) -> String {
-        let said = self.command().map(|command| shell::bare(&command, worktree).to_owned());
-        let said = said.or_else(|| self.path(worktree)).or_else(|| self.only_text());
+        let said = self
+            .command_line()
+            .map(|command| shell::strip_shell_and_cd(&command, worktree).to_owned());
+        let said = said.or_else(|| self.file_path(worktree)).or_else(|| self.single_text_field());
         let said = said.unwrap_or_else(|| self.input.clone());
         match self.tool {
             ToolKind::Command => one_line(&said, ACTION_CHARS_MAX),
@@ -167,15 +176,15 @@ impl Action {
     }
 
     /// Returns the text of an input with a single field.
-    fn only_text(&self) -> Option<String> {
-        let Some(Value::Object(fields)) = self.json() else { return None };
+    fn single_text_field(&self) -> Option<String> {
+        let Some(Value::Object(fields)) = self.parse_input() else { return None };
         match fields.values().collect::<Vec<_>>().as_slice() {
             [Value::String(text)] => Some(text.clone()),
             _ => None,
         }
     }
 
-    fn json(&self) -> Option<Value> {
+    fn parse_input(&self) -> Option<Value> {
         let starts = self.input.trim_start().starts_with(['{', '[', '"']);
         (starts && self.input.len() <= INPUT_JSON_BYTES_MAX)
             .then(|| serde_json::from_str(&self.input).ok())?
@@ -183,7 +192,7 @@ impl Action {
 }
 
 /// Returns the command in a tool's input: a text, or a list of words.
-fn command(fields: &serde_json::Map<String, Value>) -> Option<String> {
+fn command_field(fields: &serde_json::Map<String, Value>) -> Option<String> {
     match COMMAND_KEYS.iter().find_map(|key| fields.get(*key))? {
         Value::String(command) => Some(command.clone()),
         Value::Array(words) => {
@@ -208,37 +217,39 @@ const fn tool_name(tool: ToolKind) -> &'static str {
 }
 
 /// Hashes a JSON value independently of the order of keys and of white space. The parser bounds the depth.
-fn fold_value(value: &Value, worktree: &str, hasher: &mut PieceHasher) {
+fn hash_value(value: &Value, worktree: &str, hasher: &mut PieceHasher) {
     match value {
-        Value::Null => hasher.piece(b"n"),
-        Value::Bool(yes) => hasher.piece(if *yes { b"t" } else { b"f" }),
-        Value::Number(number) => hasher.text(number.to_string().as_bytes()),
-        Value::String(text) => fold_text(text, worktree, hasher),
+        Value::Null => hasher.push_piece(b"n"),
+        Value::Bool(yes) => hasher.push_piece(if *yes { b"t" } else { b"f" }),
+        Value::Number(number) => hasher.push_text(number.to_string().as_bytes()),
+        Value::String(text) => hash_text(text, worktree, hasher),
         Value::Array(values) => {
-            hasher.piece(b"[");
+            hasher.push_piece(b"[");
             for value in values {
-                fold_value(value, worktree, hasher);
+                hash_value(value, worktree, hasher);
             }
-            hasher.piece(b"]");
+            hasher.push_piece(b"]");
         }
         Value::Object(fields) => {
-            hasher.piece(b"{");
+            hasher.push_piece(b"{");
             // The parser's map type decides the order of keys, so sort them.
             let mut sorted: Vec<_> = fields.iter().collect();
             sorted.sort_unstable_by_key(|(key, _)| *key);
             for (key, value) in sorted {
-                hasher.text(key.as_bytes());
-                fold_value(value, worktree, hasher);
+                hasher.push_text(key.as_bytes());
+                hash_value(value, worktree, hasher);
             }
-            hasher.piece(b"}");
+            hasher.push_piece(b"}");
         }
     }
 }
 
 /// Hashes a text, terminated by a byte that no folded text contains.
-fn fold_text(text: &str, worktree: &str, hasher: &mut PieceHasher) {
-    mask::fold(text.as_bytes(), Text::Input, worktree, &mut |piece| hasher.piece(piece));
-    hasher.piece(b"\0");
+fn hash_text(text: &str, worktree: &str, hasher: &mut PieceHasher) {
+    mask::mask_volatile_parts(text.as_bytes(), ToolTextKind::Input, worktree, &mut |piece| {
+        hasher.push_piece(piece)
+    });
+    hasher.push_piece(b"\0");
 }
 
 #[cfg(test)]
@@ -249,9 +260,9 @@ mod tests {
 
     const TREE: &str = "/work/tree";
 
-    fn action(tool: ToolKind, input: &str) -> Action {
-        let observation = Observation::of(Outcome::Succeeded, "", TREE);
-        Action { tool, input: input.to_owned(), observation }
+    fn action(tool: ToolKind, input: &str) -> AgentAction {
+        let observation = Observation::from_output(ActionOutcome::Succeeded, "", TREE);
+        AgentAction { tool, input: input.to_owned(), observation }
     }
 
     fn digest(tool: ToolKind, input: &str) -> Digest {
@@ -300,10 +311,10 @@ mod tests {
 
     #[test]
     fn a_time_stamp_is_no_news_and_a_counter_is() {
-        let shown = |text| Observation::of(Outcome::Failed, text, TREE);
+        let shown = |text| Observation::from_output(ActionOutcome::Failed, text, TREE);
         assert_eq!(shown("12:00:01 1 failed in 0.2s"), shown("12:00:09 1 failed in 0.3s"));
         assert_ne!(shown("12:00:01 2 failed in 0.2s"), shown("12:00:01 1 failed in 0.2s"));
-        assert_ne!(shown("x"), Observation::of(Outcome::Succeeded, "x", TREE));
+        assert_ne!(shown("x"), Observation::from_output(ActionOutcome::Succeeded, "x", TREE));
     }
 
     #[test]
@@ -320,9 +331,9 @@ mod tests {
             assert_eq!(action(tool, input).label(TREE), expected);
         }
         let done = action(Other, r#"{"summary":"Added the page."}"#);
-        assert_eq!(done.label_of("task_done", TREE), "task_done Added the page.");
+        assert_eq!(done.label_with_name("task_done", TREE), "task_done Added the page.");
         let edit = action(Edit, r#"{"file_path":"a.rs","old":"x"}"#);
-        assert_eq!(edit.label_of("edit_file", TREE), "edit a.rs");
+        assert_eq!(edit.label_with_name("edit_file", TREE), "edit a.rs");
         assert_eq!(action(Other, &"x".repeat(999)).label(TREE).chars().count(), ACTION_CHARS_MAX);
     }
 
@@ -333,7 +344,7 @@ mod tests {
                 let action = action(tool, &input);
                 prop_assert_eq!(action.digest(TREE), action.clone().digest(TREE));
                 prop_assert!(action.label(TREE).chars().count() <= ACTION_CHARS_MAX);
-                let _ = action.only_looks();
+                let _ = action.is_read_only();
             }
         }
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, ToolKind};
-use super::diff::Change;
+use super::action::{AgentAction, ToolKind};
+use super::diff::DiffChange;
 use super::digest::approach_digest;
 use super::hasher::Digest;
 use super::text::one_line;
@@ -50,12 +50,21 @@ impl Approach {
     /// `summary` is the agent's own account, redacted. Without one the summary lists the observed files and
     /// commands. It is for reading only; the digest does not depend on it, so an old approach in new words
     /// stays the old approach.
-    pub fn of(change: &Change, actions: &[Action], summary: Option<&str>, worktree: &str) -> Self {
+    pub fn from_attempt(
+        change: &DiffChange,
+        actions: &[AgentAction],
+        summary: Option<&str>,
+        worktree: &str,
+    ) -> Self {
         let said = one_line(summary.unwrap_or_default(), SUMMARY_CHARS_MAX);
         let commands = actions.iter().filter(|action| action.tool == ToolKind::Command).count();
         Self {
             digest: approach_digest(change, actions, worktree),
-            summary: if said.is_empty() { seen(change, actions, worktree) } else { said },
+            summary: if said.is_empty() {
+                summarize_observed(change, actions, worktree)
+            } else {
+                said
+            },
             files: change.files.clone(),
             files_changed: change.files_changed,
             commands: u32::try_from(commands).unwrap_or(u32::MAX),
@@ -66,10 +75,10 @@ impl Approach {
 }
 
 /// Formats "changed a, b; ran `cargo test`". Read-only commands are left out: they are many and say little.
-fn seen(change: &Change, actions: &[Action], worktree: &str) -> String {
+fn summarize_observed(change: &DiffChange, actions: &[AgentAction], worktree: &str) -> String {
     let mut ran: Vec<String> = Vec::new();
     for action in actions {
-        if action.tool == ToolKind::Command && !action.only_looks() {
+        if action.tool == ToolKind::Command && !action.is_read_only() {
             ran.push(format!("`{}`", one_line(&action.label(worktree), COMMAND_CHARS_MAX)));
         }
     }
@@ -82,15 +91,18 @@ fn seen(change: &Change, actions: &[Action], worktree: &str) -> String {
         0 => "changed nothing".to_owned(),
         all => format!(
             "changed {}",
-            listed(&change.files[..named], (all as usize).saturating_sub(named))
+            join_with_more(&change.files[..named], (all as usize).saturating_sub(named))
         ),
     };
-    let line =
-        if ran.is_empty() { changed } else { format!("{changed}; ran {}", listed(&ran, more)) };
+    let line = if ran.is_empty() {
+        changed
+    } else {
+        format!("{changed}; ran {}", join_with_more(&ran, more))
+    };
     one_line(&line, SUMMARY_CHARS_MAX)
 }
 
-fn listed(names: &[String], more: usize) -> String {
+fn join_with_more(names: &[String], more: usize) -> String {
     let names = names.join(", ");
     if more > 0 { format!("{names} and {more} more") } else { names }
 }
@@ -100,26 +112,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::attempt::{Observation, Outcome};
+    use crate::attempt::{ActionOutcome, Observation};
 
-    fn change(files: usize) -> Change {
+    fn change(files: usize) -> DiffChange {
         let diff: Vec<String> = (0..files)
             .map(|n| {
                 format!("diff --git a/f{n} b/f{n}\n--- a/f{n}\n+++ b/f{n}\n@@ -1 +1 @@\n-x\n+y\n")
             })
             .collect();
-        Change::of(diff.concat().as_bytes())
+        DiffChange::from_diff(diff.concat().as_bytes())
     }
 
-    fn run(command: &str) -> Action {
-        let observation = Observation::of(Outcome::Succeeded, "", "");
-        Action { tool: ToolKind::Command, input: command.to_owned(), observation }
+    fn run(command: &str) -> AgentAction {
+        let observation = Observation::from_output(ActionOutcome::Succeeded, "", "");
+        AgentAction { tool: ToolKind::Command, input: command.to_owned(), observation }
     }
 
     #[test]
     fn without_words_of_the_agent_the_summary_says_what_was_seen() {
         let all = ["make a", "make b", "ls", "make a", "make c", "make d"].map(run);
-        let cases: &[(usize, &[Action], &str)] = &[
+        let cases: &[(usize, &[AgentAction], &str)] = &[
             (0, &[], "changed nothing"),
             (0, &[run("ls")], "changed nothing"),
             (2, &[run("cargo test")], "changed f0, f1; ran `cargo test`"),
@@ -127,18 +139,18 @@ mod tests {
         ];
         for (files, actions, expected) in cases {
             for silent in [None, Some(" \n ")] {
-                let approach = Approach::of(&change(*files), actions, silent, "");
+                let approach = Approach::from_attempt(&change(*files), actions, silent, "");
                 assert_eq!(approach.summary, *expected);
             }
         }
-        let approach = Approach::of(&change(30), &all, None, "");
+        let approach = Approach::from_attempt(&change(30), &all, None, "");
         assert_eq!((approach.files.len(), approach.files_changed, approach.commands), (20, 30, 6));
     }
 
     // B1, B3
     #[test]
     fn other_words_make_no_other_approach() {
-        let of = |summary| Approach::of(&change(1), &[run("make")], Some(summary), "");
+        let of = |summary| Approach::from_attempt(&change(1), &[run("make")], Some(summary), "");
         let one = of("Raised\nthe limit");
         let other = of("Hit a rate limit, 401, timeout");
         assert_eq!(one.summary, "Raised the limit");
@@ -150,7 +162,7 @@ mod tests {
         #[test]
         fn every_length_is_bounded(summary in any::<String>(), command in any::<String>()) {
             for said in [Some(summary.as_str()), None] {
-                let approach = Approach::of(&change(2), &[run(&command)], said, "");
+                let approach = Approach::from_attempt(&change(2), &[run(&command)], said, "");
                 prop_assert!(approach.summary.chars().count() <= SUMMARY_CHARS_MAX);
                 prop_assert!(!approach.summary.is_empty());
                 prop_assert!(!approach.summary.contains(char::is_control));

@@ -11,8 +11,8 @@
 
 use std::collections::BTreeSet;
 
-use super::diff_file::{File, Side};
-use super::diff_header::{Header, Hunk};
+use super::diff_file::{DiffFile, HunkLineKind};
+use super::diff_header::{DiffHeader, Hunk};
 use super::hasher::{Digest, PieceHasher};
 use super::text::one_line;
 
@@ -27,7 +27,7 @@ const PATHS_MAX: usize = 100_000;
 
 /// The change of a diff base→worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct DiffChange {
     /// The digest of the change; `None` if only white space changed.
     pub digest: Option<Digest>,
     /// Some of the changed files, at most [`FILES_MAX`], sorted by name.
@@ -41,16 +41,16 @@ pub struct Change {
     paths: BTreeSet<Digest>,
 }
 
-impl Change {
+impl DiffChange {
     /// Reads a whole diff at once.
-    pub fn of(diff: &[u8]) -> Self {
+    pub fn from_diff(diff: &[u8]) -> Self {
         let mut reader = DiffReader::default();
         reader.push(diff);
         reader.finish()
     }
 
     /// Returns whether the diff changes the file at `path` (relative to the worktree).
-    pub(super) fn shows(&self, path: &str) -> bool {
+    pub(super) fn touches_path(&self, path: &str) -> bool {
         self.paths.contains(&path_digest(path.as_bytes()))
             || (self.paths.len() >= PATHS_MAX && self.files_changed as usize > PATHS_MAX)
     }
@@ -58,7 +58,7 @@ impl Change {
 
 /// Returns the digest of the change in a diff; `None` for an empty one and for white space alone.
 pub fn diff_digest(diff: &[u8]) -> Option<Digest> {
-    Change::of(diff).digest
+    DiffChange::from_diff(diff).digest
 }
 
 /// Reads a diff chunk by chunk, as git writes it: without color, external diff programs and text conversion,
@@ -67,8 +67,8 @@ pub fn diff_digest(diff: &[u8]) -> Option<Digest> {
 #[derive(Clone, Debug, Default)]
 pub struct DiffReader {
     header: Vec<u8>,
-    place: Place,
-    file: Option<File>,
+    place: DiffPosition,
+    file: Option<DiffFile>,
     names: BTreeSet<String>,
     files_changed: u32,
     lines_added: u32,
@@ -80,48 +80,48 @@ pub struct DiffReader {
 
 /// The position of the next byte in the diff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum DiffPosition {
     /// In a line between hunks, which is collected.
     #[default]
     Header,
     /// At the start of a line of a hunk.
     LineStart(Hunk),
     /// Within a line of a hunk.
-    Line(Hunk, Side),
+    Line(Hunk, HunkLineKind),
 }
 
 impl DiffReader {
     /// Reads the next chunk.
     pub fn push(&mut self, mut chunk: &[u8]) {
         while let Some(&first) = chunk.first() {
-            if let Place::LineStart(hunk) = self.place {
-                match hunk.step(first) {
+            if let DiffPosition::LineStart(hunk) = self.place {
+                match hunk.after_line(first) {
                     Some((rest, prefix)) => {
                         chunk = &chunk[prefix..];
-                        self.place = Place::Line(rest, Side::of(first));
+                        self.place = DiffPosition::Line(rest, HunkLineKind::from_first_byte(first));
                     }
-                    None => self.place = Place::Header,
+                    None => self.place = DiffPosition::Header,
                 }
                 continue;
             }
             let end = memchr::memchr(b'\n', chunk);
-            self.part(&chunk[..end.unwrap_or(chunk.len())]);
+            self.read_part(&chunk[..end.unwrap_or(chunk.len())]);
             let Some(end) = end else { return };
             chunk = &chunk[end + 1..];
-            self.line_end();
+            self.end_line();
         }
     }
 
     /// Returns the change read so far.
-    pub fn finish(mut self) -> Change {
-        self.line_end();
-        self.file_end();
+    pub fn finish(mut self) -> DiffChange {
+        self.end_line();
+        self.end_file();
         let digest = (self.sum != 0).then(|| {
-            let mut hasher = PieceHasher::of("change");
-            hasher.piece(&self.sum.to_le_bytes());
-            hasher.take()
+            let mut hasher = PieceHasher::for_purpose("change");
+            hasher.push_piece(&self.sum.to_le_bytes());
+            hasher.take_digest()
         });
-        Change {
+        DiffChange {
             digest,
             files: self.names.into_iter().collect(),
             files_changed: self.files_changed,
@@ -131,58 +131,60 @@ impl DiffReader {
         }
     }
 
-    fn part(&mut self, part: &[u8]) {
+    fn read_part(&mut self, part: &[u8]) {
         match self.place {
-            Place::Line(_, Side::Note) | Place::LineStart(_) => {}
-            Place::Line(..) => {
+            DiffPosition::Line(_, HunkLineKind::Note) | DiffPosition::LineStart(_) => {}
+            DiffPosition::Line(..) => {
                 if let Some(file) = &mut self.file {
-                    file.line_part(part);
+                    file.push_line_part(part);
                 }
             }
-            Place::Header => {
+            DiffPosition::Header => {
                 let room = HEADER_BYTES_MAX - self.header.len();
                 self.header.extend_from_slice(&part[..part.len().min(room)]);
             }
         }
     }
 
-    fn line_end(&mut self) {
+    fn end_line(&mut self) {
         match self.place {
-            Place::Header => self.header_end(),
-            Place::LineStart(_) => {}
-            Place::Line(hunk, side) => {
+            DiffPosition::Header => self.end_header(),
+            DiffPosition::LineStart(_) => {}
+            DiffPosition::Line(hunk, side) => {
                 match side {
-                    Side::Added => self.lines_added = self.lines_added.saturating_add(1),
-                    Side::Removed => self.lines_removed = self.lines_removed.saturating_add(1),
-                    Side::Context | Side::Note => {}
+                    HunkLineKind::Added => self.lines_added = self.lines_added.saturating_add(1),
+                    HunkLineKind::Removed => {
+                        self.lines_removed = self.lines_removed.saturating_add(1)
+                    }
+                    HunkLineKind::Context | HunkLineKind::Note => {}
                 }
                 if let Some(file) = &mut self.file {
-                    file.line_end(side);
+                    file.end_line(side);
                 }
-                self.place = Place::LineStart(hunk);
+                self.place = DiffPosition::LineStart(hunk);
             }
         }
     }
 
-    fn header_end(&mut self) {
+    fn end_header(&mut self) {
         let line = std::mem::take(&mut self.header);
-        match Header::read(&line, self.file.as_ref().is_some_and(File::in_binary_patch)) {
-            Header::File(path) => self.file_start(path.as_deref()),
-            Header::Hunk(hunk) => {
+        match DiffHeader::parse(&line, self.file.as_ref().is_some_and(DiffFile::in_binary_patch)) {
+            DiffHeader::File(path) => self.start_file(path.as_deref()),
+            DiffHeader::Hunk(hunk) => {
                 if let Some(file) = &mut self.file {
-                    file.hunk_start();
-                    self.place = Place::LineStart(hunk);
+                    file.start_hunk();
+                    self.place = DiffPosition::LineStart(hunk);
                 }
             }
-            Header::OldPath(path) => {
+            DiffHeader::OldPath(path) => {
                 // A diff without git's own header starts a file here.
-                if self.file.as_ref().is_none_or(File::in_hunks) {
-                    self.file_start(path.as_deref());
+                if self.file.as_ref().is_none_or(DiffFile::in_hunks) {
+                    self.start_file(path.as_deref());
                 }
             }
             other => {
                 if let Some(file) = &mut self.file {
-                    file.header(other);
+                    file.read_header(other);
                 }
             }
         }
@@ -190,12 +192,12 @@ impl DiffReader {
         self.header.clear();
     }
 
-    fn file_start(&mut self, path: Option<&[u8]>) {
-        self.file_end();
-        self.file = Some(File::at(path.unwrap_or_default()));
+    fn start_file(&mut self, path: Option<&[u8]>) {
+        self.end_file();
+        self.file = Some(DiffFile::with_path(path.unwrap_or_default()));
     }
 
-    fn file_end(&mut self) {
+    fn end_file(&mut self) {
         let Some(mut file) = self.file.take() else { return };
         self.files_changed = self.files_changed.saturating_add(1);
         for path in [file.path(), file.renamed_from()] {
@@ -214,9 +216,9 @@ impl DiffReader {
 }
 
 fn path_digest(path: &[u8]) -> Digest {
-    let mut hasher = PieceHasher::of("path");
-    hasher.piece(path);
-    hasher.take()
+    let mut hasher = PieceHasher::for_purpose("path");
+    hasher.push_piece(path);
+    hasher.take_digest()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::diff_header::Header;
+use super::diff_header::DiffHeader;
 use super::hasher::Digest;
 use super::hasher::PieceHasher;
 use super::line::LineHasher;
@@ -13,7 +13,7 @@ pub(super) const BLOCK_LINES_MAX: usize = 4_096;
 
 /// The kind of a line in a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum HunkLineKind {
     Context,
     Removed,
     Added,
@@ -21,9 +21,9 @@ pub(super) enum Side {
     Note,
 }
 
-impl Side {
+impl HunkLineKind {
     /// Returns the kind for the first byte of the line.
-    pub(super) const fn of(first: u8) -> Self {
+    pub(super) const fn from_first_byte(first: u8) -> Self {
         match first {
             b'+' => Self::Added,
             b'-' => Self::Removed,
@@ -35,7 +35,7 @@ impl Side {
 
 /// The part of the file's diff that was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
+enum DiffFilePart {
     #[default]
     Header,
     BinaryPatch,
@@ -44,11 +44,11 @@ enum Part {
 
 /// A file of the diff.
 #[derive(Clone, Debug, Default)]
-pub(super) struct File {
+pub(super) struct DiffFile {
     path: Vec<u8>,
     renamed_from: Vec<u8>,
     index: Vec<u8>,
-    part: Part,
+    part: DiffFilePart,
     lines: LineHasher,
     removed: Vec<Digest>,
     added: Vec<Digest>,
@@ -61,9 +61,9 @@ pub(super) struct File {
     changed: bool,
 }
 
-impl File {
-    pub(super) fn at(path: &[u8]) -> Self {
-        let lines = LineHasher::of(path);
+impl DiffFile {
+    pub(super) fn with_path(path: &[u8]) -> Self {
+        let lines = LineHasher::for_path(path);
         Self { path: path.to_vec(), lines, ..Self::default() }
     }
 
@@ -76,135 +76,135 @@ impl File {
     }
 
     pub(super) fn in_hunks(&self) -> bool {
-        self.part == Part::Hunks
+        self.part == DiffFilePart::Hunks
     }
 
     pub(super) fn in_binary_patch(&self) -> bool {
-        self.part == Part::BinaryPatch
+        self.part == DiffFilePart::BinaryPatch
     }
 
     /// Reads a line between hunks.
-    pub(super) fn header(&mut self, header: Header) {
+    pub(super) fn read_header(&mut self, header: DiffHeader) {
         match header {
-            Header::NewPath(Some(path)) => self.call(path),
-            Header::RenamedFrom(path) => {
-                self.fact(b"from", &path);
+            DiffHeader::NewPath(Some(path)) => self.set_path(path),
+            DiffHeader::RenamedFrom(path) => {
+                self.add_fact(b"from", &path);
                 self.renamed_from = path;
             }
-            Header::RenamedTo(path) => {
-                self.fact(b"to", &path);
-                self.call(path);
+            DiffHeader::RenamedTo(path) => {
+                self.add_fact(b"to", &path);
+                self.set_path(path);
             }
-            Header::Index(blobs) => self.index = blobs,
+            DiffHeader::Index(blobs) => self.index = blobs,
             // Only the blobs distinguish two changes of a binary file.
-            Header::Binary => {
+            DiffHeader::Binary => {
                 let index = std::mem::take(&mut self.index);
-                self.fact(b"binary", &index);
+                self.add_fact(b"binary", &index);
             }
-            Header::BinaryPatch => self.part = Part::BinaryPatch,
-            Header::PatchData(data) => {
+            DiffHeader::BinaryPatch => self.part = DiffFilePart::BinaryPatch,
+            DiffHeader::PatchData(data) => {
                 self.changed = true;
-                self.changes.text(&data);
+                self.changes.push_text(&data);
             }
-            Header::Fact(line) => self.fact(b"fact", &line),
-            Header::File(_)
-            | Header::Hunk(_)
-            | Header::OldPath(_)
-            | Header::NewPath(None)
-            | Header::Noise => {}
+            DiffHeader::Fact(line) => self.add_fact(b"fact", &line),
+            DiffHeader::File(_)
+            | DiffHeader::Hunk(_)
+            | DiffHeader::OldPath(_)
+            | DiffHeader::NewPath(None)
+            | DiffHeader::Noise => {}
         }
     }
 
-    fn call(&mut self, path: Vec<u8>) {
-        self.lines = LineHasher::of(&path);
+    fn set_path(&mut self, path: Vec<u8>) {
+        self.lines = LineHasher::for_path(&path);
         self.path = path;
     }
 
-    fn fact(&mut self, name: &[u8], value: &[u8]) {
+    fn add_fact(&mut self, name: &[u8], value: &[u8]) {
         let mut hasher = PieceHasher::default();
-        hasher.text(name);
-        hasher.text(value);
-        self.facts = self.facts.wrapping_add(hasher.take().0);
+        hasher.push_text(name);
+        hasher.push_text(value);
+        self.facts = self.facts.wrapping_add(hasher.take_digest().0);
         self.changed = true;
     }
 
-    pub(super) fn hunk_start(&mut self) {
-        self.block_end();
-        self.part = Part::Hunks;
+    pub(super) fn start_hunk(&mut self) {
+        self.end_block();
+        self.part = DiffFilePart::Hunks;
         (self.anchor, self.anchored) = (None, false);
     }
 
     /// Reads a part of a line of a hunk.
-    pub(super) fn line_part(&mut self, part: &[u8]) {
+    pub(super) fn push_line_part(&mut self, part: &[u8]) {
         self.lines.push(part);
     }
 
-    pub(super) fn line_end(&mut self, side: Side) {
-        let Some(line) = self.lines.take() else { return };
+    pub(super) fn end_line(&mut self, side: HunkLineKind) {
+        let Some(line) = self.lines.take_digest() else { return };
         match side {
-            Side::Note => {}
-            Side::Removed => self.removed.push(line),
-            Side::Added => self.added.push(line),
-            Side::Context => {
-                self.block_end();
-                self.unchanged(line);
+            HunkLineKind::Note => {}
+            HunkLineKind::Removed => self.removed.push(line),
+            HunkLineKind::Added => self.added.push(line),
+            HunkLineKind::Context => {
+                self.end_block();
+                self.set_anchor(line);
             }
         }
         if self.removed.len() + self.added.len() >= BLOCK_LINES_MAX {
-            self.block_end();
+            self.end_block();
         }
     }
 
-    fn unchanged(&mut self, line: Digest) {
+    fn set_anchor(&mut self, line: Digest) {
         (self.anchor, self.anchored) = (Some(line), false);
     }
 
     /// Adds the block's lines to the digest. A line that is removed and added again with different white
     /// space only is an unchanged line.
-    fn block_end(&mut self) {
+    fn end_block(&mut self) {
         let removed = std::mem::take(&mut self.removed);
         let added = std::mem::take(&mut self.added);
         let mut from_removed = 0;
         let mut from_added = 0;
-        for (in_removed, in_added) in kept(&removed, &added) {
-            self.take_lines(&removed[from_removed..in_removed], &added[from_added..in_added]);
-            self.unchanged(removed[in_removed]);
+        for (in_removed, in_added) in pair_kept_lines(&removed, &added) {
+            self.hash_lines(&removed[from_removed..in_removed], &added[from_added..in_added]);
+            self.set_anchor(removed[in_removed]);
             (from_removed, from_added) = (in_removed + 1, in_added + 1);
         }
-        self.take_lines(&removed[from_removed..], &added[from_added..]);
+        self.hash_lines(&removed[from_removed..], &added[from_added..]);
     }
 
-    fn take_lines(&mut self, removed: &[Digest], added: &[Digest]) {
+    fn hash_lines(&mut self, removed: &[Digest], added: &[Digest]) {
         if removed.is_empty() && added.is_empty() {
             return;
         }
         self.changed = true;
         if !std::mem::replace(&mut self.anchored, true) {
-            self.changes.piece(b"@");
-            self.changes.number(self.anchor.map_or(0, |anchor| anchor.0));
+            self.changes.push_piece(b"@");
+            self.changes.push_number(self.anchor.map_or(0, |anchor| anchor.0));
         }
         for (sign, lines) in [(b"-", removed), (b"+", added)] {
             for line in lines {
-                self.changes.piece(sign);
-                self.changes.number(line.0);
+                self.changes.push_piece(sign);
+                self.changes.push_number(line.0);
             }
         }
     }
 
     /// Returns the digest of the file's change; `None` if only white space changed.
     pub(super) fn finish(&mut self) -> Option<Digest> {
-        self.block_end();
-        let mut hasher = PieceHasher::of("file");
-        hasher.text(&self.path);
-        hasher.number(self.facts);
-        hasher.number(self.changes.take().0);
-        self.changed.then(|| hasher.take())
+        self.end_block();
+        let mut hasher = PieceHasher::for_purpose("file");
+        hasher.push_text(&self.path);
+        hasher.push_number(self.facts);
+        hasher.push_number(self.changes.take_digest().0);
+        self.changed.then(|| hasher.take_digest())
     }
 }
 
 /// Returns the lines present on both sides, as pairs of positions that increase on both. Greedy, and
 /// therefore linear: each added line takes the next equal removed line.
-fn kept(removed: &[Digest], added: &[Digest]) -> Vec<(usize, usize)> {
+fn pair_kept_lines(removed: &[Digest], added: &[Digest]) -> Vec<(usize, usize)> {
     if removed.is_empty() || added.is_empty() {
         return Vec::new();
     }

@@ -4,7 +4,7 @@
 
 /// A line between hunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Header {
+pub(super) enum DiffHeader {
     /// `diff --git a/x b/x`, with the path if it is the same on both sides.
     File(Option<Vec<u8>>),
     /// `--- a/x`; `None` for `/dev/null`.
@@ -41,9 +41,9 @@ pub(super) struct Hunk {
 /// Minimum number of digits to which git shortens blob names.
 const BLOB_DIGITS: usize = 7;
 
-impl Header {
+impl DiffHeader {
     /// Parses a line. `in_patch_data` says whether data of a binary patch may occur here.
-    pub(super) fn read(line: &[u8], in_patch_data: bool) -> Self {
+    pub(super) fn parse(line: &[u8], in_patch_data: bool) -> Self {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let after = |prefix: &str| line.strip_prefix(prefix.as_bytes());
         if let Some(paths) = after("diff --git ") {
@@ -59,16 +59,17 @@ impl Header {
             return Self::NewPath(prefixed_path(path));
         }
         if let Some(path) = after("rename from ").or_else(|| after("copy from ")) {
-            return Self::RenamedFrom(unquoted(path));
+            return Self::RenamedFrom(unquote_path(path));
         }
         if let Some(path) = after("rename to ").or_else(|| after("copy to ")) {
-            return Self::RenamedTo(unquoted(path));
+            return Self::RenamedTo(unquote_path(path));
         }
         if let Some(blobs) = after("index ") {
-            return Self::Index(short_blobs(blobs));
+            return Self::Index(shorten_blobs(blobs));
         }
         if let Some(ranges) = after("@@ -") {
-            return Hunk::read(ranges).map_or_else(|| Self::Fact(line.to_vec()), Self::Hunk);
+            return Hunk::parse_ranges(ranges)
+                .map_or_else(|| Self::Fact(line.to_vec()), Self::Hunk);
         }
         if after("Binary files ").is_some() {
             return Self::Binary;
@@ -86,7 +87,7 @@ impl Header {
 
 impl Hunk {
     /// Parses `1,2 +3,4 @@ …`; a missing length is 1.
-    fn read(ranges: &[u8]) -> Option<Self> {
+    fn parse_ranges(ranges: &[u8]) -> Option<Self> {
         let end = ranges.windows(3).position(|three| three == b" @@")?;
         let ranges = std::str::from_utf8(&ranges[..end]).ok()?;
         let (old, new) = ranges.split_once(" +")?;
@@ -99,7 +100,7 @@ impl Hunk {
 
     /// Returns the remaining hunk after a line that starts with `first`, and the length of the line's prefix.
     /// `None` if no line of this hunk starts so, or none is left.
-    pub(super) fn step(self, first: u8) -> Option<(Self, usize)> {
+    pub(super) fn after_line(self, first: u8) -> Option<(Self, usize)> {
         if first == b'\\' {
             return Some((self, 1));
         }
@@ -134,7 +135,7 @@ fn same_path(paths: &[u8]) -> Option<Vec<u8>> {
 /// Returns a path without git's one-letter prefix and without the time stamp after a tab.
 fn prefixed_path(path: &[u8]) -> Option<Vec<u8>> {
     let path = path.split(|b| *b == b'\t').next().unwrap_or_default();
-    let path = unquoted(path.trim_ascii_end());
+    let path = unquote_path(path.trim_ascii_end());
     if path == b"/dev/null" {
         return None;
     }
@@ -143,7 +144,7 @@ fn prefixed_path(path: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Unquotes a path; git writes unusual bytes in quotes, as `\t`, `\"` or three octal digits.
-fn unquoted(path: &[u8]) -> Vec<u8> {
+fn unquote_path(path: &[u8]) -> Vec<u8> {
     let Some(inner) = path.strip_prefix(b"\"").and_then(|p| p.strip_suffix(b"\"")) else {
         return path.to_vec();
     };
@@ -172,7 +173,7 @@ fn unquoted(path: &[u8]) -> Vec<u8> {
     plain
 }
 
-fn short_blobs(blobs: &[u8]) -> Vec<u8> {
+fn shorten_blobs(blobs: &[u8]) -> Vec<u8> {
     let blobs = blobs.split(|b| *b == b' ').next().unwrap_or_default();
     let mut short = Vec::new();
     for blob in blobs.split(|b| *b == b'.') {
@@ -192,39 +193,42 @@ mod tests {
 
     #[test]
     fn lines_between_hunks_become_typed() {
-        let cases: Vec<(&str, Header)> = vec![
-            ("diff --git a/src/x.rs b/src/x.rs", Header::File(path("src/x.rs"))),
-            ("diff --git a/my file b/my file", Header::File(path("my file"))),
-            ("diff --git a/old b/newer", Header::File(None)),
-            ("diff --git \"a/\\303\\244\" \"b/\\303\\244\"", Header::File(path("ä"))),
-            ("--- a/x\t2025-03-04 05:06:07 +0000", Header::OldPath(path("x"))),
-            ("--- /dev/null", Header::OldPath(None)),
-            ("+++ b/x y\t", Header::NewPath(path("x y"))),
-            ("+++ x.rs\r", Header::NewPath(path("x.rs"))),
-            ("rename from \"a\\tb\"", Header::RenamedFrom(b"a\tb".to_vec())),
-            ("copy to b", Header::RenamedTo(b"b".to_vec())),
-            ("index 0123456789..abcdef0123 100644", Header::Index(b"0123456..abcdef0.".to_vec())),
-            ("@@ -1,2 +3 @@ fn f()", Header::Hunk(Hunk { old: 2, new: 1 })),
-            ("@@ -x +y @@", Header::Hunk(Hunk { old: 1, new: 1 })),
+        let cases: Vec<(&str, DiffHeader)> = vec![
+            ("diff --git a/src/x.rs b/src/x.rs", DiffHeader::File(path("src/x.rs"))),
+            ("diff --git a/my file b/my file", DiffHeader::File(path("my file"))),
+            ("diff --git a/old b/newer", DiffHeader::File(None)),
+            ("diff --git \"a/\\303\\244\" \"b/\\303\\244\"", DiffHeader::File(path("ä"))),
+            ("--- a/x\t2025-03-04 05:06:07 +0000", DiffHeader::OldPath(path("x"))),
+            ("--- /dev/null", DiffHeader::OldPath(None)),
+            ("+++ b/x y\t", DiffHeader::NewPath(path("x y"))),
+            ("+++ x.rs\r", DiffHeader::NewPath(path("x.rs"))),
+            ("rename from \"a\\tb\"", DiffHeader::RenamedFrom(b"a\tb".to_vec())),
+            ("copy to b", DiffHeader::RenamedTo(b"b".to_vec())),
+            (
+                "index 0123456789..abcdef0123 100644",
+                DiffHeader::Index(b"0123456..abcdef0.".to_vec()),
+            ),
+            ("@@ -1,2 +3 @@ fn f()", DiffHeader::Hunk(Hunk { old: 2, new: 1 })),
+            ("@@ -x +y @@", DiffHeader::Hunk(Hunk { old: 1, new: 1 })),
             ("@@ -1,99999999999999999999 +1 @@", {
-                Header::Fact(b"@@ -1,99999999999999999999 +1 @@".to_vec())
+                DiffHeader::Fact(b"@@ -1,99999999999999999999 +1 @@".to_vec())
             }),
-            ("Binary files a/x and b/x differ", Header::Binary),
-            ("similarity index 90%", Header::Noise),
-            ("new mode 100755", Header::Fact(b"new mode 100755".to_vec())),
-            ("", Header::Noise),
+            ("Binary files a/x and b/x differ", DiffHeader::Binary),
+            ("similarity index 90%", DiffHeader::Noise),
+            ("new mode 100755", DiffHeader::Fact(b"new mode 100755".to_vec())),
+            ("", DiffHeader::Noise),
         ];
         for (line, expected) in cases {
-            assert_eq!(Header::read(line.as_bytes(), false), expected, "{line}");
+            assert_eq!(DiffHeader::parse(line.as_bytes(), false), expected, "{line}");
         }
     }
 
     #[test]
     fn a_hunk_ends_after_its_lines() {
         let hunk = Hunk { old: 1, new: 1 };
-        let (hunk, _) = hunk.step(b'-').unwrap();
-        let (hunk, _) = hunk.step(b'+').unwrap();
-        assert_eq!(hunk.step(b'-'), None);
-        assert!(hunk.step(b'\\').is_some());
+        let (hunk, _) = hunk.after_line(b'-').unwrap();
+        let (hunk, _) = hunk.after_line(b'+').unwrap();
+        assert_eq!(hunk.after_line(b'-'), None);
+        assert!(hunk.after_line(b'\\').is_some());
     }
 }

@@ -78,7 +78,7 @@ fn white_space_alone_is_no_change() {
     }
     let beside = file("a.rs", FIX) + &file("b.rs", "-f(a,b)\n+f(a, b)\n");
     assert_eq!(digest(&beside), digest(&file("a.rs", FIX)));
-    assert_eq!(Change::of(beside.as_bytes()).files_changed, 2);
+    assert_eq!(DiffChange::from_diff(beside.as_bytes()).files_changed, 2);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn kinds_of_change_count() {
 #[test]
 fn a_removed_line_that_looks_like_a_header_is_a_removed_line() {
     let sql = file("a.sql", "--- a comment\n+-- another comment\n");
-    let change = Change::of(sql.as_bytes());
+    let change = DiffChange::from_diff(sql.as_bytes());
     assert_eq!(change.files, ["a.sql"]);
     assert_ne!(change.digest, digest(&file("a.sql", "--- a comment\n+-- a third\n")));
 }
@@ -123,12 +123,13 @@ fn a_removed_line_that_looks_like_a_header_is_a_removed_line() {
 fn names_are_few_sorted_and_readable() {
     let names = ["z", "b", "\"a\\303\\244\"", "nul\\l"];
     let diff: String = names.iter().map(|name| file(name, FIX)).collect();
-    let change = Change::of(diff.replace("b/\"", "\"b/").replace("a/\"", "\"a/").as_bytes());
+    let change =
+        DiffChange::from_diff(diff.replace("b/\"", "\"b/").replace("a/\"", "\"a/").as_bytes());
     assert_eq!(change.files, ["aä", "b", "nul\\l", "z"]);
-    assert!(change.shows("z") && change.shows("aä") && !change.shows("y"));
+    assert!(change.touches_path("z") && change.touches_path("aä") && !change.touches_path("y"));
 
     let many: String = (0..100).map(|n| file(&format!("f{n:03}"), FIX)).collect();
-    let change = Change::of(many.as_bytes());
+    let change = DiffChange::from_diff(many.as_bytes());
     assert_eq!((change.files.len(), change.files_changed), (FILES_MAX, 100));
     assert_eq!(change.files[0], "f000");
 }
@@ -182,6 +183,6 @@ proptest! {
         for chunk in diff.chunks(size) {
             reader.push(chunk);
         }
-        prop_assert_eq!(reader.finish(), Change::of(&diff));
+        prop_assert_eq!(reader.finish(), DiffChange::from_diff(&diff));
     }
 }

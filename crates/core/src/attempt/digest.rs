@@ -13,34 +13,38 @@
 //! ran a migration is recognized by the migration. An attempt that changed nothing and did nothing has no
 //! digest, and is never taken for a repetition.
 
-use super::action::{Action, Outcome, ToolKind};
-use super::diff::Change;
+use super::action::{ActionOutcome, AgentAction, ToolKind};
+use super::diff::DiffChange;
 use super::hasher::Digest;
 use super::hasher::PieceHasher;
 
 /// Computes the digest of an approach; `None` if it changed nothing and did nothing that counts. `actions`
 /// are those whose input the adapter reports; `worktree` is the absolute path of the attempt's own folder.
-pub fn approach_digest(change: &Change, actions: &[Action], worktree: &str) -> Option<Digest> {
-    let mut hasher = PieceHasher::of("approach");
-    hasher.number(u64::from(change.digest.is_some()));
-    hasher.number(change.digest.map_or(0, |digest| digest.0));
+pub fn approach_digest(
+    change: &DiffChange,
+    actions: &[AgentAction],
+    worktree: &str,
+) -> Option<Digest> {
+    let mut hasher = PieceHasher::for_purpose("approach");
+    hasher.push_number(u64::from(change.digest.is_some()));
+    hasher.push_number(change.digest.map_or(0, |digest| digest.0));
     let mut last = None;
-    for action in actions.iter().filter(|action| counts(action, change, worktree)) {
+    for action in actions.iter().filter(|action| is_significant(action, change, worktree)) {
         let digest = action.digest(worktree);
         if last.replace(digest) != Some(digest) {
-            hasher.number(digest.0);
+            hasher.push_number(digest.0);
         }
     }
-    (change.digest.is_some() || last.is_some()).then(|| hasher.take())
+    (change.digest.is_some() || last.is_some()).then(|| hasher.take_digest())
 }
 
-fn counts(action: &Action, change: &Change, worktree: &str) -> bool {
-    if action.observation.outcome == Outcome::Waiting || action.only_looks() {
+fn is_significant(action: &AgentAction, change: &DiffChange, worktree: &str) -> bool {
+    if action.observation.outcome == ActionOutcome::Waiting || action.is_read_only() {
         return false;
     }
     match action.tool {
-        ToolKind::Write | ToolKind::Edit => match action.path(worktree) {
-            Some(path) => !change.shows(&path),
+        ToolKind::Write | ToolKind::Edit => match action.file_path(worktree) {
+            Some(path) => !change.touches_path(&path),
             // A patch names its files in its text; if there is a diff, it contains the patch.
             None => change.digest.is_none(),
         },
@@ -58,21 +62,21 @@ mod tests {
     const TREE: &str = "/work/tree";
     const DIFF: &str = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-x\n+y\n";
 
-    fn action(tool: ToolKind, input: &str, outcome: Outcome) -> Action {
-        let observation = Observation::of(outcome, "some output", TREE);
-        Action { tool, input: input.to_owned(), observation }
+    fn action(tool: ToolKind, input: &str, outcome: ActionOutcome) -> AgentAction {
+        let observation = Observation::from_output(outcome, "some output", TREE);
+        AgentAction { tool, input: input.to_owned(), observation }
     }
 
-    fn did(tool: ToolKind, input: &str) -> Action {
-        action(tool, input, Outcome::Succeeded)
+    fn did(tool: ToolKind, input: &str) -> AgentAction {
+        action(tool, input, ActionOutcome::Succeeded)
     }
 
-    fn run(command: &str) -> Action {
+    fn run(command: &str) -> AgentAction {
         did(ToolKind::Command, command)
     }
 
-    fn digest(diff: &str, actions: &[Action]) -> Option<Digest> {
-        approach_digest(&Change::of(diff.as_bytes()), actions, TREE)
+    fn digest(diff: &str, actions: &[AgentAction]) -> Option<Digest> {
+        approach_digest(&DiffChange::from_diff(diff.as_bytes()), actions, TREE)
     }
 
     // B1
@@ -80,7 +84,7 @@ mod tests {
     fn the_same_approach_is_recognised() {
         use ToolKind::{Command, Edit, Narrate, Read, Search, Write};
         let plain = digest(DIFF, &[run("cargo test")]);
-        let cases: &[(&str, &[Action])] = &[
+        let cases: &[(&str, &[AgentAction])] = &[
             ("looked first", &[did(Read, "a.rs"), did(Search, "x"), run("cargo test")]),
             ("looked with the shell", &[run("cat a.rs | head"), run("cargo test")]),
             ("tested twice", &[run("cargo test"), run("cargo   test")]),
@@ -95,7 +99,7 @@ mod tests {
             ),
             ("wrote the file whole", &[did(Write, r#"{"path":"./a.rs"}"#), run("cargo test")]),
             ("patched", &[did(Edit, "*** Update File: a.rs"), run("cargo test")]),
-            ("waited", &[run("cargo test"), action(Command, "poll 7", Outcome::Waiting)]),
+            ("waited", &[run("cargo test"), action(Command, "poll 7", ActionOutcome::Waiting)]),
             // B3
             ("talked", &[did(Narrate, "rate limit, 401, timeout"), run("cargo test")]),
         ];
@@ -108,7 +112,7 @@ mod tests {
     #[test]
     fn a_different_approach_differs() {
         use ToolKind::{Other, Write};
-        let cases: &[(&str, &[Action])] = &[
+        let cases: &[(&str, &[AgentAction])] = &[
             ("plain", &[run("cargo test")]),
             ("nothing run", &[]),
             ("installed first", &[run("npm install"), run("cargo test")]),
@@ -141,8 +145,8 @@ mod tests {
             let make = |(looks, name): &(bool, String)| {
                 did(if *looks { ToolKind::Read } else { ToolKind::Other }, name)
             };
-            let all: Vec<Action> = steps.iter().map(make).collect();
-            let doing: Vec<Action> = steps.iter().filter(|(looks, _)| !looks).map(make).collect();
+            let all: Vec<AgentAction> = steps.iter().map(make).collect();
+            let doing: Vec<AgentAction> = steps.iter().filter(|(looks, _)| !looks).map(make).collect();
             prop_assert_eq!(digest(DIFF, &all), digest(DIFF, &doing));
             prop_assert_eq!(digest("", &all).is_some(), !doing.is_empty());
         }

@@ -21,13 +21,13 @@ pub(super) struct PieceHasher {
 
 impl PieceHasher {
     /// Creates a hasher for one `purpose`, so that equal bytes of different kinds have different digests.
-    pub(super) fn of(purpose: &str) -> Self {
+    pub(super) fn for_purpose(purpose: &str) -> Self {
         let mut hasher = Self::default();
-        hasher.text(purpose.as_bytes());
+        hasher.push_text(purpose.as_bytes());
         hasher
     }
 
-    pub(super) fn piece(&mut self, piece: &[u8]) {
+    pub(super) fn push_piece(&mut self, piece: &[u8]) {
         if self.gathered.len() + piece.len() > GATHERED_BYTES_MAX {
             self.hasher.update(&self.gathered);
             self.gathered.clear();
@@ -40,17 +40,17 @@ impl PieceHasher {
     }
 
     /// Adds a text with its length, so that two consecutive texts cannot be confused with two others.
-    pub(super) fn text(&mut self, text: &[u8]) {
-        self.number(text.len() as u64);
-        self.piece(text);
+    pub(super) fn push_text(&mut self, text: &[u8]) {
+        self.push_number(text.len() as u64);
+        self.push_piece(text);
     }
 
-    pub(super) fn number(&mut self, number: u64) {
-        self.piece(&number.to_le_bytes());
+    pub(super) fn push_number(&mut self, number: u64) {
+        self.push_piece(&number.to_le_bytes());
     }
 
     /// Returns the digest of all pieces so far and resets the hasher, keeping its memory.
-    pub(super) fn take(&mut self) -> Digest {
+    pub(super) fn take_digest(&mut self) -> Digest {
         self.hasher.update(&self.gathered);
         self.gathered.clear();
         let mut first = [0; 8];
@@ -73,11 +73,11 @@ mod tests {
         ) {
             let mut cut = PieceHasher::default();
             for piece in &pieces {
-                cut.piece(piece);
+                cut.push_piece(piece);
             }
             let mut whole = PieceHasher::default();
-            whole.piece(&pieces.concat());
-            prop_assert_eq!(cut.take(), whole.take());
+            whole.push_piece(&pieces.concat());
+            prop_assert_eq!(cut.take_digest(), whole.take_digest());
         }
     }
 }

@@ -5,7 +5,7 @@
 //! line may come in any number of chunks and may be of any length.
 
 use super::hasher::{Digest, PieceHasher};
-use super::mask::in_word;
+use super::mask::is_word_byte;
 
 /// Suffixes of files with significant indentation.
 const INDENTED_ENDINGS: &[&str] = &[
@@ -32,7 +32,7 @@ pub(super) struct LineHasher {
 
 impl LineHasher {
     /// Creates a hasher for the lines of the file at `path`.
-    pub(super) fn of(path: &[u8]) -> Self {
+    pub(super) fn for_path(path: &[u8]) -> Self {
         Self { indentation_counts: indentation_counts(path), ..Self::default() }
     }
 
@@ -43,7 +43,7 @@ impl LineHasher {
                 self.escaped = false;
             } else {
                 self.close_gap(byte);
-                self.hasher.piece(&[byte]);
+                self.hasher.push_piece(&[byte]);
                 self.last = Some(byte);
                 self.follow_quotes(byte);
             }
@@ -51,10 +51,10 @@ impl LineHasher {
     }
 
     /// Returns the line's digest, or `None` for a blank line, and starts the next line.
-    pub(super) fn take(&mut self) -> Option<Digest> {
+    pub(super) fn take_digest(&mut self) -> Option<Digest> {
         let blank = self.last.is_none();
         (self.gap, self.last, self.quote, self.escaped) = (0, None, None, false);
-        let digest = self.hasher.take();
+        let digest = self.hasher.take_digest();
         (!blank).then_some(digest)
     }
 
@@ -63,10 +63,10 @@ impl LineHasher {
             None if self.indentation_counts => self.gap,
             None => 0,
             Some(_) if self.quote.is_some() => self.gap,
-            Some(last) => usize::from(self.gap > 0 && in_word(last) && in_word(next)),
+            Some(last) => usize::from(self.gap > 0 && is_word_byte(last) && is_word_byte(next)),
         };
         for _ in 0..spaces {
-            self.hasher.piece(b" ");
+            self.hasher.push_piece(b" ");
         }
         self.gap = 0;
     }
@@ -91,9 +91,9 @@ mod tests {
     use super::*;
 
     fn digest(path: &str, line: &str) -> Option<Digest> {
-        let mut hasher = LineHasher::of(path.as_bytes());
+        let mut hasher = LineHasher::for_path(path.as_bytes());
         hasher.push(line.as_bytes());
-        hasher.take()
+        hasher.take_digest()
     }
 
     #[test]
@@ -135,15 +135,15 @@ mod tests {
             line in prop::collection::vec(any::<u8>(), 0..300),
             cut in 0_usize..300,
         ) {
-            let mut whole = LineHasher::of(b"a.py");
+            let mut whole = LineHasher::for_path(b"a.py");
             whole.push(&line);
-            let mut cut_up = LineHasher::of(b"a.py");
+            let mut cut_up = LineHasher::for_path(b"a.py");
             cut_up.push(b"an \"earlier line");
-            cut_up.take();
+            cut_up.take_digest();
             let (head, tail) = line.split_at(cut.min(line.len()));
             cut_up.push(head);
             cut_up.push(tail);
-            prop_assert_eq!(whole.take(), cut_up.take());
+            prop_assert_eq!(whole.take_digest(), cut_up.take_digest());
         }
     }
 }

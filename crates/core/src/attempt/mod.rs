@@ -21,10 +21,12 @@ mod shell;
 mod stuck;
 mod text;
 
-pub use action::{ACTION_CHARS_MAX, Action, Observation, Outcome, ToolKind};
+pub use action::{ACTION_CHARS_MAX, ActionOutcome, AgentAction, Observation, ToolKind};
 pub use approach::{Approach, SUMMARY_CHARS_MAX};
-pub use diff::{Change, DiffReader, FILE_CHARS_MAX, FILES_MAX, diff_digest};
+pub use diff::{DiffChange, DiffReader, FILE_CHARS_MAX, FILES_MAX, diff_digest};
 pub use digest::approach_digest;
 pub use hasher::Digest;
-pub use observation::{Judgement, SEEN_SIGNATURES_MAX, Seen};
-pub use stuck::{Evidence, Pattern, Step, StuckLimits, Verdict, WINDOW_STEPS, Watch};
+pub use observation::{Judgement, SEEN_SIGNATURES_MAX, SeenErrors};
+pub use stuck::{
+    AgentStep, LoopDetector, LoopEvidence, LoopPattern, StepVerdict, StuckLimits, WINDOW_STEPS,
+};

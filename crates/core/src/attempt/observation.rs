@@ -43,50 +43,54 @@ pub enum Judgement {
 /// Starts empty with every run: a new attempt may see the old error once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Seen {
+pub struct SeenErrors {
     /// The errors, least recently seen first.
-    entries: Vec<Entry>,
+    entries: Vec<SeenError>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
+struct SeenError {
     signature: Signature,
     /// The digest of base→worktree when it was seen; `None` for the unchanged base.
     tree: Option<Digest>,
 }
 
-impl Seen {
+impl SeenErrors {
     /// Judges a result and remembers it.
     ///
     /// `tree` is the digest of the change base→worktree when the command ended, `None` if nothing has
     /// changed.
     pub fn judge(&mut self, fault: Option<&Fault>, tree: impl Into<Option<Digest>>) -> Judgement {
         let tree = tree.into();
-        let judgement = self.weigh(fault, tree);
+        let judgement = self.judge_without_recording(fault, tree);
         if let Some(fault) = fault {
-            self.note(fault.signature, tree);
+            self.record_seen(fault.signature, tree);
         }
         judgement
     }
 
     /// Judges a result without remembering it, for a caller that decides first and applies later.
-    pub fn weigh(&self, fault: Option<&Fault>, tree: impl Into<Option<Digest>>) -> Judgement {
+    pub fn judge_without_recording(
+        &self,
+        fault: Option<&Fault>,
+        tree: impl Into<Option<Digest>>,
+    ) -> Judgement {
         match fault {
             Some(fault) if is_certain(fault) => Judgement::Fault,
-            Some(fault) if self.came_back(fault.signature, tree.into()) => Judgement::Fault,
+            Some(fault) if self.has_returned(fault.signature, tree.into()) => Judgement::Fault,
             _ => Judgement::Observation,
         }
     }
 
     /// Remembers that `signature` was seen from `tree`; the second half of [`judge`](Self::judge).
-    pub fn note(&mut self, signature: Signature, tree: impl Into<Option<Digest>>) {
+    pub fn record_seen(&mut self, signature: Signature, tree: impl Into<Option<Digest>>) {
         self.entries.retain(|entry| entry.signature != signature);
         let excess = (self.entries.len() + 1).saturating_sub(SEEN_SIGNATURES_MAX);
         self.entries.drain(..excess);
-        self.entries.push(Entry { signature, tree: tree.into() });
+        self.entries.push(SeenError { signature, tree: tree.into() });
     }
 
-    fn came_back(&self, signature: Signature, tree: Option<Digest>) -> bool {
+    fn has_returned(&self, signature: Signature, tree: Option<Digest>) -> bool {
         self.entries.iter().any(|entry| entry.signature == signature && entry.tree != tree)
     }
 }
@@ -114,17 +118,17 @@ mod tests {
     const C: Digest = Digest(3);
 
     fn red(output: &str) -> Fault {
-        let signature = Signature::of_output(Code::LogicError, "shell", output, Some(101));
-        Fault::logic_error("shell", output, Logic::default()).by_rule("test-runner", signature)
+        let signature = Signature::from_output(Code::LogicError, "shell", output, Some(101));
+        Fault::logic_error("shell", output, Logic::default()).with_rule("test-runner", signature)
     }
 
     fn ruled(code: Code) -> Fault {
-        let signature = Signature::of_parts(code, "shell", &[]);
-        Fault::new(Kind::bare(code), "shell", "").by_rule("phrase", signature)
+        let signature = Signature::from_parts(code, "shell", &[]);
+        Fault::new(Kind::bare(code), "shell", "").with_rule("phrase", signature)
     }
 
     fn judged(results: &[(Option<&Fault>, Option<Digest>)]) -> Vec<Judgement> {
-        let mut seen = Seen::default();
+        let mut seen = SeenErrors::default();
         results.iter().map(|(fault, tree)| seen.judge(*fault, *tree)).collect()
     }
 
@@ -188,7 +192,7 @@ mod tests {
             ),
             (
                 "a failure without a name",
-                Fault::unclassified(Origin::Agent, "shell", "boom", "exit 3"),
+                Fault::from_unclassified(Origin::Agent, "shell", "boom", "exit 3"),
                 Judgement::Observation,
             ),
         ];
@@ -204,32 +208,36 @@ mod tests {
         for words in ["rate limit exceeded", "401 Unauthorized", "connection timeout"] {
             let mut fault = red("test parses_dates failed");
             fault.message = words.to_owned();
-            assert_eq!(Seen::default().judge(Some(&fault), A), Judgement::Observation, "{words}");
+            assert_eq!(
+                SeenErrors::default().judge(Some(&fault), A),
+                Judgement::Observation,
+                "{words}"
+            );
         }
     }
 
     #[test]
     fn what_was_seen_survives_being_stored() {
-        let mut seen = Seen::default();
+        let mut seen = SeenErrors::default();
         let _ = seen.judge(Some(&red("a")), A);
         let _ = seen.judge(Some(&red("b")), None);
         let stored = serde_json::to_string(&seen).unwrap();
-        let read: Seen = serde_json::from_str(&stored).unwrap();
+        let read: SeenErrors = serde_json::from_str(&stored).unwrap();
         assert_eq!(read, seen);
-        assert_eq!(read.weigh(Some(&red("a")), B), Judgement::Fault);
+        assert_eq!(read.judge_without_recording(Some(&red("a")), B), Judgement::Fault);
     }
 
     #[test]
     fn the_error_seen_longest_ago_is_forgotten_first() {
-        let mut seen = Seen::default();
+        let mut seen = SeenErrors::default();
         let fault = |n: usize| red(&format!("test case_{n} failed"));
         for n in 0..SEEN_SIGNATURES_MAX {
             let _ = seen.judge(Some(&fault(n)), A);
         }
         let _ = seen.judge(Some(&fault(0)), A);
         let _ = seen.judge(Some(&fault(SEEN_SIGNATURES_MAX)), A);
-        assert_eq!(seen.weigh(Some(&fault(0)), B), Judgement::Fault);
-        assert_eq!(seen.weigh(Some(&fault(1)), B), Judgement::Observation);
+        assert_eq!(seen.judge_without_recording(Some(&fault(0)), B), Judgement::Fault);
+        assert_eq!(seen.judge_without_recording(Some(&fault(1)), B), Judgement::Observation);
     }
 
     proptest! {
@@ -237,11 +245,11 @@ mod tests {
         fn memory_is_bounded_and_an_unchanged_tree_never_charges_an_untyped_failure(
             steps in prop::collection::vec((0_u8..60, 0_u64..4), 0..200),
         ) {
-            let mut seen = Seen::default();
+            let mut seen = SeenErrors::default();
             let mut last: Option<(u8, u64)> = None;
             for (error, tree) in steps {
                 let fault = red(&format!("test case_{error} failed"));
-                let weighed = seen.weigh(Some(&fault), Digest(tree));
+                let weighed = seen.judge_without_recording(Some(&fault), Digest(tree));
                 let judged = seen.judge(Some(&fault), Digest(tree));
                 prop_assert_eq!(weighed, judged);
                 if last == Some((error, tree)) {

@@ -33,21 +33,21 @@ const FIND_DOING: &[&str] =
 const HARMLESS: &[&str] = &["2>&1", "2>/dev/null", "2> /dev/null", ">/dev/null", "> /dev/null"];
 
 /// Returns whether every program in the command line only reads.
-pub(super) fn only_looks(command: &str) -> bool {
-    let mut command = unwrapped(command).to_owned();
+pub(super) fn is_read_only(command: &str) -> bool {
+    let mut command = unwrap_shell(command).to_owned();
     for harmless in HARMLESS {
         command = command.replace(harmless, " ");
     }
-    split(&command).is_some_and(|parts| {
+    split_commands(&command).is_some_and(|parts| {
         let mut parts = parts.into_iter().filter(|part| !part.is_empty()).peekable();
-        parts.peek().is_some() && parts.all(|words| program_looks(&words))
+        parts.peek().is_some() && parts.all(|words| is_read_only_program(&words))
     })
 }
 
 /// Returns the command without the shell around it and without a `cd` to the worktree, which is its start
 /// folder.
-pub(super) fn bare<'a>(command: &'a str, worktree: &str) -> &'a str {
-    let command = unwrapped(command);
+pub(super) fn strip_shell_and_cd<'a>(command: &'a str, worktree: &str) -> &'a str {
+    let command = unwrap_shell(command);
     let stripped = || {
         let after = command.strip_prefix("cd ")?.trim_start();
         let after = after.strip_prefix(worktree.trim_end_matches('/'))?;
@@ -58,7 +58,7 @@ pub(super) fn bare<'a>(command: &'a str, worktree: &str) -> &'a str {
 }
 
 /// Returns the command inside `/bin/bash -lc '…'`, which is how some agents report every command.
-fn unwrapped(command: &str) -> &str {
+fn unwrap_shell(command: &str) -> &str {
     let command = command.trim();
     let Some((shell, rest)) = command.split_once(' ') else { return command };
     let shell = shell.rsplit('/').next().unwrap_or_default();
@@ -74,7 +74,7 @@ fn unwrapped(command: &str) -> &str {
     quoted.unwrap_or(inner)
 }
 
-fn program_looks(words: &[String]) -> bool {
+fn is_read_only_program(words: &[String]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let has = |found: &[&str]| arguments.iter().any(|word| found.contains(&word.as_str()));
     match program.rsplit('/').next().unwrap_or_default() {
@@ -98,7 +98,7 @@ fn program_looks(words: &[String]) -> bool {
 
 /// Splits a command line into its parts between `;`, `|`, `&` and line ends, and each into words. Returns
 /// `None` if it contains more than plain words and quotes: a redirection, a substitution, a group.
-fn split(command: &str) -> Option<Vec<Vec<String>>> {
+fn split_commands(command: &str) -> Option<Vec<Vec<String>>> {
     let mut parts = vec![Vec::new()];
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -162,10 +162,10 @@ mod tests {
             "env rm x",
         ];
         for command in looking {
-            assert!(only_looks(command), "{command}");
+            assert!(is_read_only(command), "{command}");
         }
         for command in doing {
-            assert!(!only_looks(command), "{command}");
+            assert!(!is_read_only(command), "{command}");
         }
     }
 }

@@ -22,7 +22,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, Outcome, ToolKind};
+use super::action::{ActionOutcome, AgentAction, ToolKind};
 use super::hasher::{Digest, PieceHasher};
 use crate::fault::{Fault, NoProgress};
 
@@ -55,9 +55,9 @@ impl Default for StuckLimits {
 
 /// A step of an agent.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'a> {
+pub enum AgentStep<'a> {
     /// A call of a tool.
-    Action(&'a Action),
+    Action(&'a AgentAction),
     /// A turn that ended with words alone.
     Message,
     /// A wait for a process that the agent started and that is still running.
@@ -68,19 +68,19 @@ pub enum Step<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[must_use]
-pub enum Verdict {
+pub enum StepVerdict {
     /// No pattern.
     Fine,
     /// The agent should be told once that this does not help.
-    Nudge(Evidence),
+    Nudge(LoopEvidence),
     /// The agent loops.
-    Stuck(Evidence),
+    Stuck(LoopEvidence),
 }
 
 /// A pattern of a looping agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pattern {
+pub enum LoopPattern {
     /// The same action with the same observation.
     SameResult,
     /// The same action fails.
@@ -93,16 +93,16 @@ pub enum Pattern {
 
 /// The observed pattern with its repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct LoopEvidence {
     /// The pattern.
-    pub pattern: Pattern,
+    pub pattern: LoopPattern,
     /// Number of repetitions.
     pub times: u32,
     /// The repeated action, shortened; empty if there was none.
     pub action: String,
 }
 
-impl Pattern {
+impl LoopPattern {
     /// Returns the name used in events.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -114,37 +114,39 @@ impl Pattern {
     }
 }
 
-impl Evidence {
+impl LoopEvidence {
     /// Creates the fault of an agent that loops, seen at `source`.
-    pub fn fault(&self, source: impl Into<String>) -> Fault {
+    pub fn to_fault(&self, source: impl Into<String>) -> Fault {
         let context =
             NoProgress { pattern: self.pattern.as_str().to_owned(), evidence: self.action.clone() };
         Fault::logic_no_progress(source, self.to_string(), context)
     }
 }
 
-impl fmt::Display for Evidence {
+impl fmt::Display for LoopEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pattern, times, action } = self;
         match pattern {
-            Pattern::SameResult => write!(f, "the same result {times} times: {action}"),
-            Pattern::SameFailure => write!(f, "failed {times} times, nothing changed: {action}"),
-            Pattern::Alternation => write!(f, "back and forth for {times} steps: {action}"),
-            Pattern::OnlyTalk => write!(f, "{times} messages in a row and no action"),
+            LoopPattern::SameResult => write!(f, "the same result {times} times: {action}"),
+            LoopPattern::SameFailure => {
+                write!(f, "failed {times} times, nothing changed: {action}")
+            }
+            LoopPattern::Alternation => write!(f, "back and forth for {times} steps: {action}"),
+            LoopPattern::OnlyTalk => write!(f, "{times} messages in a row and no action"),
         }
     }
 }
 
 /// Watches the steps of an attempt. Memory and work per step are bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watch {
+pub struct LoopDetector {
     limits: StuckLimits,
     worktree: String,
     /// Digests of action and observation of the last steps, oldest first.
     window: VecDeque<Digest>,
     /// Number of the last steps without anything new, counted from the last new one.
     stale: usize,
-    failing: Vec<Failing>,
+    failing: Vec<FailingAction>,
     nudged: Vec<Digest>,
     messages: u32,
     /// The label of the previous step, for showing both sides of an alternation.
@@ -152,58 +154,60 @@ pub struct Watch {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Failing {
+struct FailingAction {
     action: Digest,
     times: u32,
 }
 
-impl Watch {
+impl LoopDetector {
     /// Creates a watch on an attempt in the folder `worktree` (its absolute path, or empty).
     pub fn new(limits: StuckLimits, worktree: impl Into<String>) -> Self {
         Self { limits, worktree: worktree.into(), ..Self::default() }
     }
 
     /// Observes the next step.
-    pub fn observe(&mut self, step: Step<'_>) -> Verdict {
+    pub fn observe(&mut self, step: AgentStep<'_>) -> StepVerdict {
         match step {
-            Step::Message => self.message(),
-            Step::Action(action) if action.observation.outcome == Outcome::Waiting => self.wait(),
-            Step::Action(action) if action.tool == ToolKind::Narrate => self.message(),
-            Step::Action(action) => self.act(action),
-            Step::Waiting => self.wait(),
+            AgentStep::Message => self.observe_message(),
+            AgentStep::Action(action) if action.observation.outcome == ActionOutcome::Waiting => {
+                self.observe_wait()
+            }
+            AgentStep::Action(action) if action.tool == ToolKind::Narrate => self.observe_message(),
+            AgentStep::Action(action) => self.observe_action(action),
+            AgentStep::Waiting => self.observe_wait(),
         }
     }
 
-    fn message(&mut self) -> Verdict {
+    fn observe_message(&mut self) -> StepVerdict {
         self.messages = self.messages.saturating_add(1);
         if self.messages < self.limits.messages.max(1) {
-            return Verdict::Fine;
+            return StepVerdict::Fine;
         }
-        let pattern = Pattern::OnlyTalk;
+        let pattern = LoopPattern::OnlyTalk;
         let times = self.messages;
-        Verdict::Stuck(Evidence { pattern, times, action: String::new() })
+        StepVerdict::Stuck(LoopEvidence { pattern, times, action: String::new() })
     }
 
-    fn wait(&mut self) -> Verdict {
+    fn observe_wait(&mut self) -> StepVerdict {
         self.messages = 0;
-        Verdict::Fine
+        StepVerdict::Fine
     }
 
-    fn act(&mut self, action: &Action) -> Verdict {
+    fn observe_action(&mut self, action: &AgentAction) -> StepVerdict {
         self.messages = 0;
         let label = action.label(&self.worktree);
         let digest = action.digest(&self.worktree);
-        self.remember(step_digest(digest, action));
-        let failures = self.failures(digest, action);
+        self.remember_step(step_digest(digest, action));
+        let failures = self.count_failures(digest, action);
         let verdict = self
-            .same_result(&label)
-            .or_else(|| self.alternation(&label))
-            .or_else(|| self.same_failure(digest, failures, &label));
+            .detect_same_result(&label)
+            .or_else(|| self.detect_alternation(&label))
+            .or_else(|| self.detect_same_failure(digest, failures, &label));
         self.before = label;
-        verdict.unwrap_or(Verdict::Fine)
+        verdict.unwrap_or(StepVerdict::Fine)
     }
 
-    fn remember(&mut self, step: Digest) {
+    fn remember_step(&mut self, step: Digest) {
         let is_new = !self.window.contains(&step);
         self.stale = if is_new { 1 } else { (self.stale + 1).min(WINDOW_STEPS) };
         if self.window.len() >= WINDOW_STEPS {
@@ -212,14 +216,15 @@ impl Watch {
         self.window.push_back(step);
     }
 
-    fn same_result(&self, label: &str) -> Option<Verdict> {
+    fn detect_same_result(&self, label: &str) -> Option<StepVerdict> {
         let last = self.window.back()?;
         let times = self.window.iter().rev().take(self.stale).filter(|step| *step == last).count();
-        (times >= within_window(self.limits.same_result))
-            .then(|| Verdict::Stuck(evidence(Pattern::SameResult, times, label.to_owned())))
+        (times >= within_window(self.limits.same_result)).then(|| {
+            StepVerdict::Stuck(new_evidence(LoopPattern::SameResult, times, label.to_owned()))
+        })
     }
 
-    fn alternation(&self, label: &str) -> Option<Verdict> {
+    fn detect_alternation(&self, label: &str) -> Option<StepVerdict> {
         let mut turns = self.window.iter().rev();
         let one = turns.next()?;
         let other = turns.next()?;
@@ -236,47 +241,52 @@ impl Watch {
                 (&*self.before, label)
             };
             let action = format!("{first} / {second}");
-            Verdict::Stuck(evidence(Pattern::Alternation, times, action))
+            StepVerdict::Stuck(new_evidence(LoopPattern::Alternation, times, action))
         })
     }
 
     /// Counts the failures of this action since something was last done about it.
-    fn failures(&mut self, digest: Digest, action: &Action) -> u32 {
-        if !action.only_looks() {
+    fn count_failures(&mut self, digest: Digest, action: &AgentAction) -> u32 {
+        if !action.is_read_only() {
             self.failing.retain(|failing| failing.action == digest);
         }
         let place = self.failing.iter().position(|failing| failing.action == digest);
         let before = place.map_or(0, |place| self.failing.remove(place).times);
-        if action.observation.outcome != Outcome::Failed {
+        if action.observation.outcome != ActionOutcome::Failed {
             return 0;
         }
         if self.failing.len() >= FAILING_ACTIONS_MAX {
             self.failing.remove(0);
         }
         let times = before.saturating_add(1);
-        self.failing.push(Failing { action: digest, times });
+        self.failing.push(FailingAction { action: digest, times });
         times
     }
 
-    fn same_failure(&mut self, action: Digest, times: u32, label: &str) -> Option<Verdict> {
+    fn detect_same_failure(
+        &mut self,
+        action: Digest,
+        times: u32,
+        label: &str,
+    ) -> Option<StepVerdict> {
         if times == 0 || times < self.limits.same_failure {
             return None;
         }
-        let seen = evidence(Pattern::SameFailure, times as usize, label.to_owned());
+        let seen = new_evidence(LoopPattern::SameFailure, times as usize, label.to_owned());
         if self.nudged.contains(&action) || self.nudged.len() >= NUDGES_MAX {
-            return Some(Verdict::Stuck(seen));
+            return Some(StepVerdict::Stuck(seen));
         }
         self.nudged.push(action);
-        Some(Verdict::Nudge(seen))
+        Some(StepVerdict::Nudge(seen))
     }
 }
 
-fn step_digest(digest: Digest, action: &Action) -> Digest {
-    let mut hasher = PieceHasher::of("step");
-    hasher.number(digest.0);
-    hasher.number(action.observation.output.0);
-    hasher.number(u64::from(action.observation.outcome == Outcome::Failed));
-    hasher.take()
+fn step_digest(digest: Digest, action: &AgentAction) -> Digest {
+    let mut hasher = PieceHasher::for_purpose("step");
+    hasher.push_number(digest.0);
+    hasher.push_number(action.observation.output.0);
+    hasher.push_number(u64::from(action.observation.outcome == ActionOutcome::Failed));
+    hasher.take_digest()
 }
 
 /// Clamps a limit: a single step is not a pattern, and more than the window cannot be observed.
@@ -284,8 +294,8 @@ fn within_window(limit: u32) -> usize {
     (limit as usize).clamp(2, WINDOW_STEPS)
 }
 
-fn evidence(pattern: Pattern, times: usize, action: String) -> Evidence {
-    Evidence { pattern, times: u32::try_from(times).unwrap_or(u32::MAX), action }
+fn new_evidence(pattern: LoopPattern, times: usize, action: String) -> LoopEvidence {
+    LoopEvidence { pattern, times: u32::try_from(times).unwrap_or(u32::MAX), action }
 }
 
 #[cfg(test)]

@@ -6,47 +6,47 @@ use super::*;
 use crate::attempt::Observation;
 use crate::fault::Code;
 
-fn action(tool: ToolKind, input: &str, outcome: Outcome, output: &str) -> Action {
-    let observation = Observation::of(outcome, output, "");
-    Action { tool, input: input.to_owned(), observation }
+fn action(tool: ToolKind, input: &str, outcome: ActionOutcome, output: &str) -> AgentAction {
+    let observation = Observation::from_output(outcome, output, "");
+    AgentAction { tool, input: input.to_owned(), observation }
 }
 
-fn ok(command: &str, output: &str) -> Action {
-    action(ToolKind::Command, command, Outcome::Succeeded, output)
+fn ok(command: &str, output: &str) -> AgentAction {
+    action(ToolKind::Command, command, ActionOutcome::Succeeded, output)
 }
 
-fn bad(command: &str, output: &str) -> Action {
-    action(ToolKind::Command, command, Outcome::Failed, output)
+fn bad(command: &str, output: &str) -> AgentAction {
+    action(ToolKind::Command, command, ActionOutcome::Failed, output)
 }
 
-fn edit(input: &str) -> Action {
-    action(ToolKind::Edit, input, Outcome::Succeeded, "done")
+fn edit(input: &str) -> AgentAction {
+    action(ToolKind::Edit, input, ActionOutcome::Succeeded, "done")
 }
 
-fn read(path: &str) -> Action {
-    action(ToolKind::Read, path, Outcome::Succeeded, "text")
+fn read(path: &str) -> AgentAction {
+    action(ToolKind::Read, path, ActionOutcome::Succeeded, "text")
 }
 
-fn poll() -> Action {
-    action(ToolKind::Command, "tail build.log", Outcome::Waiting, "building")
+fn poll() -> AgentAction {
+    action(ToolKind::Command, "tail build.log", ActionOutcome::Waiting, "building")
 }
 
 /// Returns each verdict as a letter: `.` fine, `n` nudge, and the pattern's letter for stuck.
-fn letters(steps: &[Step<'_>]) -> String {
-    let mut watch = Watch::new(StuckLimits::default(), "");
-    let letter = |step: &Step<'_>| match watch.observe(*step) {
-        Verdict::Fine => '.',
-        Verdict::Nudge(_) => 'n',
-        Verdict::Stuck(Evidence { pattern: Pattern::SameResult, .. }) => 'R',
-        Verdict::Stuck(Evidence { pattern: Pattern::SameFailure, .. }) => 'F',
-        Verdict::Stuck(Evidence { pattern: Pattern::Alternation, .. }) => 'A',
-        Verdict::Stuck(Evidence { pattern: Pattern::OnlyTalk, .. }) => 'T',
+fn letters(steps: &[AgentStep<'_>]) -> String {
+    let mut watch = LoopDetector::new(StuckLimits::default(), "");
+    let letter = |step: &AgentStep<'_>| match watch.observe(*step) {
+        StepVerdict::Fine => '.',
+        StepVerdict::Nudge(_) => 'n',
+        StepVerdict::Stuck(LoopEvidence { pattern: LoopPattern::SameResult, .. }) => 'R',
+        StepVerdict::Stuck(LoopEvidence { pattern: LoopPattern::SameFailure, .. }) => 'F',
+        StepVerdict::Stuck(LoopEvidence { pattern: LoopPattern::Alternation, .. }) => 'A',
+        StepVerdict::Stuck(LoopEvidence { pattern: LoopPattern::OnlyTalk, .. }) => 'T',
     };
     steps.iter().map(letter).collect()
 }
 
-fn seen(actions: &[Action]) -> String {
-    letters(&actions.iter().map(Step::Action).collect::<Vec<_>>())
+fn seen(actions: &[AgentAction]) -> String {
+    letters(&actions.iter().map(AgentStep::Action).collect::<Vec<_>>())
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn circles_are_recognised() {
     let a = ok("make a", "x");
     let b = ok("make b", "y");
     let c = ok("make c", "z");
-    let cases: &[(&str, &[&Action], &str)] = &[
+    let cases: &[(&str, &[&AgentAction], &str)] = &[
         ("same result", &[&a, &a, &a, &a], "...R"),
         ("it goes on", &[&a, &a, &a, &a, &a], "...RR"),
         ("something new before", &[&b, &a, &a, &a, &a], "....R"),
@@ -63,7 +63,7 @@ fn circles_are_recognised() {
         ("a circle of three", &[&a, &b, &c, &a, &b, &c, &a, &b, &c, &a, &b, &c], "...........R"),
     ];
     for (name, steps, expected) in cases {
-        let steps: Vec<Action> = steps.iter().map(|step| (*step).clone()).collect();
+        let steps: Vec<AgentAction> = steps.iter().map(|step| (*step).clone()).collect();
         assert_eq!(seen(&steps), *expected, "{name}");
     }
 }
@@ -72,7 +72,7 @@ fn circles_are_recognised() {
 fn a_failure_gets_one_nudge_and_then_counts() {
     let fail = |n: u32| bad("cargo test", &format!("{n} failed"));
     let other = ok("npm install", "ok");
-    let cases: &[(&str, &[Action], &str)] = &[
+    let cases: &[(&str, &[AgentAction], &str)] = &[
         ("the same words", &[fail(1), fail(1), fail(1), fail(1)], "..nR"),
         ("other words each time", &[fail(4), fail(3), fail(2), fail(1)], "..nF"),
         (
@@ -106,7 +106,7 @@ fn progress_resets() {
     let stamped = |n: u32| ok("make", &format!("waiting at 12:00:0{n}"));
     assert_eq!(seen(&[stamped(1), stamped(2), stamped(3), stamped(4)]), "...R");
     // Writing tests and making them pass only looks like an alternation.
-    let work: Vec<Action> =
+    let work: Vec<AgentAction> =
         (0..12).flat_map(|n| [edit(&n.to_string()), ok("make", "all passed")]).collect();
     assert_eq!(seen(&work), ".".repeat(24));
 }
@@ -118,17 +118,23 @@ fn waiting_for_a_running_process_is_no_symptom() {
     let p = poll();
     let mixed = [&a, &p, &p, &a, &p, &a, &p, &a].map(Clone::clone);
     assert_eq!(seen(&mixed), ".......R", "a poll does not hide a circle either");
-    let talk = [Step::Message, Step::Message, Step::Waiting, Step::Message, Step::Message];
+    let talk = [
+        AgentStep::Message,
+        AgentStep::Message,
+        AgentStep::Waiting,
+        AgentStep::Message,
+        AgentStep::Message,
+    ];
     assert_eq!(letters(&talk), ".....");
 }
 
 #[test]
 fn talk_without_action_is_no_progress() {
     let step = read("a");
-    let say = action(ToolKind::Narrate, "x", Outcome::Succeeded, "");
-    let step = Step::Action(&step);
-    let say = Step::Action(&say);
-    let talk = Step::Message;
+    let say = action(ToolKind::Narrate, "x", ActionOutcome::Succeeded, "");
+    let step = AgentStep::Action(&step);
+    let say = AgentStep::Action(&say);
+    let talk = AgentStep::Message;
     assert_eq!(letters(&[talk, talk, talk]), "..T");
     assert_eq!(letters(&[talk, talk, step, talk, talk]), ".....");
     assert_eq!(letters(&[talk, say, talk]), "..T");
@@ -139,7 +145,7 @@ fn talk_without_action_is_no_progress() {
 fn prose_about_limits_changes_nothing() {
     for words in ["rate limit exceeded", "401 Unauthorized", "operation timeout", "I am stuck"] {
         let plain = [ok("make", "x"), ok("make", "y"), bad("make", "z"), ok("make", "x")];
-        let said: Vec<Action> = plain
+        let said: Vec<AgentAction> = plain
             .iter()
             .zip(["x", "y", "z", "x"])
             .map(|(step, output)| {
@@ -154,11 +160,11 @@ fn prose_about_limits_changes_nothing() {
 #[test]
 fn evidence_names_the_pattern_and_the_action() {
     let (a, b) = (ok("make b", "x"), edit(r#"{"file_path":"/work/tree/a.rs"}"#));
-    let circle = |one: &Action, other: &Action| {
-        let mut watch = Watch::new(StuckLimits::default(), "/work/tree");
+    let circle = |one: &AgentAction, other: &AgentAction| {
+        let mut watch = LoopDetector::new(StuckLimits::default(), "/work/tree");
         let steps = [one, other].into_iter().cycle().take(6);
-        match steps.map(|step| watch.observe(Step::Action(step))).last() {
-            Some(Verdict::Stuck(evidence)) => evidence,
+        match steps.map(|step| watch.observe(AgentStep::Action(step))).last() {
+            Some(StepVerdict::Stuck(evidence)) => evidence,
             other => panic!("{other:?}"),
         }
     };
@@ -167,26 +173,34 @@ fn evidence_names_the_pattern_and_the_action() {
         (evidence.pattern.as_str(), &*evidence.action),
         ("alternation", "edit a.rs / make b")
     );
-    let fault = evidence.fault("agent");
+    let fault = evidence.to_fault("agent");
     assert_eq!(fault.code(), Code::LogicNoProgress);
     assert_eq!(fault.message, "back and forth for 6 steps: edit a.rs / make b");
-    assert_eq!(circle(&b, &a).fault("agent").signature, fault.signature);
+    assert_eq!(circle(&b, &a).to_fault("agent").signature, fault.signature);
 }
 
 #[test]
 fn limits_are_data() {
     let limits: StuckLimits = serde_json::from_str(r#"{"messages": 1}"#).unwrap();
     assert_eq!(limits, StuckLimits { messages: 1, ..StuckLimits::default() });
-    assert!(matches!(Watch::new(limits, "").observe(Step::Message), Verdict::Stuck(_)));
+    assert!(matches!(
+        LoopDetector::new(limits, "").observe(AgentStep::Message),
+        StepVerdict::Stuck(_)
+    ));
     let wide = StuckLimits { same_result: 999, ..StuckLimits::default() };
-    let mut watch = Watch::new(wide, "");
+    let mut watch = LoopDetector::new(wide, "");
     let step = ok("make", "x");
-    let verdicts: Vec<_> = (0..WINDOW_STEPS).map(|_| watch.observe(Step::Action(&step))).collect();
-    assert_eq!(verdicts.iter().filter(|verdict| **verdict != Verdict::Fine).count(), 1);
+    let verdicts: Vec<_> =
+        (0..WINDOW_STEPS).map(|_| watch.observe(AgentStep::Action(&step))).collect();
+    assert_eq!(verdicts.iter().filter(|verdict| **verdict != StepVerdict::Fine).count(), 1);
 }
 
-fn any_step() -> impl Strategy<Value = Option<Action>> {
-    let outcome = prop::sample::select(vec![Outcome::Succeeded, Outcome::Failed, Outcome::Waiting]);
+fn any_step() -> impl Strategy<Value = Option<AgentAction>> {
+    let outcome = prop::sample::select(vec![
+        ActionOutcome::Succeeded,
+        ActionOutcome::Failed,
+        ActionOutcome::Waiting,
+    ]);
     let tool = prop::sample::select(vec![ToolKind::Read, ToolKind::Edit, ToolKind::Command]);
     prop::option::weighted(
         0.9,
@@ -201,10 +215,10 @@ proptest! {
     fn memory_is_bounded_and_a_stored_watch_goes_on_as_before(
         steps in prop::collection::vec(any_step(), 0..120), stop in 0_usize..120,
     ) {
-        let mut watch = Watch::new(StuckLimits::default(), "/w");
+        let mut watch = LoopDetector::new(StuckLimits::default(), "/w");
         let mut stored = watch.clone();
         for (n, step) in steps.iter().enumerate() {
-            let step = step.as_ref().map_or(Step::Message, Step::Action);
+            let step = step.as_ref().map_or(AgentStep::Message, AgentStep::Action);
             prop_assert_eq!(watch.observe(step), stored.observe(step));
             if n == stop {
                 stored = serde_json::from_str(&serde_json::to_string(&stored).unwrap()).unwrap();
@@ -217,7 +231,7 @@ proptest! {
 
     #[test]
     fn steps_that_are_all_new_and_succeed_never_trip(length in 0_usize..200) {
-        let steps: Vec<Action> = (0..length).map(|n| ok("make", &format!("line {n}"))).collect();
+        let steps: Vec<AgentAction> = (0..length).map(|n| ok("make", &format!("line {n}"))).collect();
         prop_assert_eq!(seen(&steps), ".".repeat(length));
     }
 
@@ -225,14 +239,14 @@ proptest! {
     fn polls_anywhere_change_no_verdict(
         steps in prop::collection::vec(any_step(), 0..60), polls in 0_usize..4,
     ) {
-        let actions: Vec<Action> = steps.into_iter().flatten().collect();
-        let mut plain = Watch::new(StuckLimits::default(), "");
+        let actions: Vec<AgentAction> = steps.into_iter().flatten().collect();
+        let mut plain = LoopDetector::new(StuckLimits::default(), "");
         let mut polled = plain.clone();
         for step in &actions {
             for _ in 0..polls {
-                prop_assert_eq!(polled.observe(Step::Action(&poll())), Verdict::Fine);
+                prop_assert_eq!(polled.observe(AgentStep::Action(&poll())), StepVerdict::Fine);
             }
-            prop_assert_eq!(plain.observe(Step::Action(step)), polled.observe(Step::Action(step)));
+            prop_assert_eq!(plain.observe(AgentStep::Action(step)), polled.observe(AgentStep::Action(step)));
         }
     }
 }

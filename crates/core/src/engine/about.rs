@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::event::{Event, Raised, Reconciled, Recorded};
+use super::event::{Event, Raised, Reconciled, RecordedEvent};
 use super::ids::{BuildId, RunId, TaskId};
 use crate::fault::{Code, Fault};
 
 /// The ids that an event carries itself. The task and the build of a run are known to the state
 /// only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct EventIds {
     /// The build, if the event names one.
     pub build: Option<BuildId>,
     /// The task, if the event names one.
@@ -20,7 +20,7 @@ pub struct About {
 
 impl Event {
     /// Returns the build that the event starts, if it starts one.
-    pub const fn starts(&self) -> Option<BuildId> {
+    pub const fn started_build(&self) -> Option<BuildId> {
         match self {
             Self::BuildStarted { build, .. } => Some(*build),
             _ => None,
@@ -28,7 +28,7 @@ impl Event {
     }
 
     /// Returns the fault that a run met, if the event records one.
-    pub const fn met(&self) -> Option<&Arc<Fault>> {
+    pub const fn met_fault(&self) -> Option<&Arc<Fault>> {
         match self {
             Self::FaultMet { fault, .. } => Some(fault),
             _ => None,
@@ -55,7 +55,7 @@ impl Event {
     }
 
     /// Returns the ids that the event carries itself.
-    pub fn about(&self) -> About {
+    pub fn subject_ids(&self) -> EventIds {
         match self {
             Self::BuildStarted { build, .. }
             | Self::BuildWaiting { build }
@@ -69,7 +69,7 @@ impl Event {
             | Self::BaseJudged { build, .. }
             | Self::LimitRaised {
                 raised: Raised::Questions { build, .. } | Raised::Build { build, .. },
-            } => About { build: Some(*build), ..About::default() },
+            } => EventIds { build: Some(*build), ..EventIds::default() },
 
             Self::JobDefined { task, .. }
             | Self::JobFired { task }
@@ -88,13 +88,13 @@ impl Event {
             | Self::QuestionJoined { task, .. }
             | Self::GateProbing { task, .. }
             | Self::LimitRaised { raised: Raised::Task { task, .. } } => {
-                About { task: Some(*task), ..About::default() }
+                EventIds { task: Some(*task), ..EventIds::default() }
             }
 
             Self::TaskBackingOff { task, run, .. }
             | Self::TaskParked { task, run, .. }
             | Self::TaskReady { task, run, .. } => {
-                About { task: Some(*task), run: *run, build: None }
+                EventIds { task: Some(*task), run: *run, build: None }
             }
 
             Self::TaskReconciling { task, run, .. }
@@ -103,7 +103,7 @@ impl Event {
             | Self::Warned { task, run, .. }
             | Self::Retrying { task, run, .. }
             | Self::BudgetUpdated { task, run, .. } => {
-                About { task: Some(*task), run: Some(*run), build: None }
+                EventIds { task: Some(*task), run: Some(*run), build: None }
             }
 
             Self::RunStep { run, .. }
@@ -129,18 +129,20 @@ impl Event {
             | Self::Narrated { run, .. }
             | Self::Remarked { run, .. }
             | Self::MutationIntended { run, .. }
-            | Self::MutationInFlight { run, .. } => About { run: Some(*run), ..About::default() },
+            | Self::MutationInFlight { run, .. } => {
+                EventIds { run: Some(*run), ..EventIds::default() }
+            }
 
             Self::BaseChecked { build, run, .. } => {
-                About { build: Some(*build), run: Some(*run), task: None }
+                EventIds { build: Some(*build), run: Some(*run), task: None }
             }
 
             Self::QuestionAsked { question } => {
-                About { task: question.tasks.first().copied(), ..About::default() }
+                EventIds { task: question.tasks.first().copied(), ..EventIds::default() }
             }
 
             Self::Ordered { build, task, .. } => {
-                About { build: *build, task: *task, ..About::default() }
+                EventIds { build: *build, task: *task, ..EventIds::default() }
             }
 
             Self::Forgotten { .. }
@@ -156,7 +158,7 @@ impl Event {
             | Self::GateWaiting { .. }
             | Self::GatePassing { .. }
             | Self::GateReleased { .. }
-            | Self::GateGivenUp { .. } => About::default(),
+            | Self::GateGivenUp { .. } => EventIds::default(),
         }
     }
 
@@ -182,7 +184,7 @@ impl Event {
     }
 }
 
-impl Recorded {
+impl RecordedEvent {
     /// Returns the event's own failure code or, without one, the code that its decision was about.
     pub fn code(&self) -> Option<Code> {
         self.event.code().or_else(|| self.why.as_ref()?.code)

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::build::Place;
+use super::build::QueuePosition;
 use super::ids::TaskId;
-use crate::plan::{GateKey, Reach, TaskSpec};
+use crate::plan::{GateKey, ScopeReach, TaskSpec};
 
 /// Maximum number of distinct scopes that one decision examines for a task that can start. Slots
 /// are few and the next decision looks again, so a slot that stays empty a little longer costs less
@@ -21,7 +21,7 @@ const LOOK_AHEAD_MAX: usize = 64;
 /// The tasks that a task may run concurrently with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Beside {
+pub enum Exclusivity {
     /// All other tasks.
     #[default]
     Everyone,
@@ -33,7 +33,7 @@ pub enum Beside {
     Nothing,
 }
 
-impl Beside {
+impl Exclusivity {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
     pub(super) const fn is_everyone(&self) -> bool {
         matches!(self, Self::Everyone)
@@ -42,15 +42,15 @@ impl Beside {
 
 /// The tasks that a gate lets start.
 #[derive(Clone, Copy)]
-pub(super) enum Lets {
+pub(super) enum Admission {
     Everyone,
-    Only(Place, Beside),
+    Only(QueuePosition, Exclusivity),
     Nothing,
 }
 
-impl Lets {
+impl Admission {
     /// Returns the most urgent of `places` that may start.
-    pub(super) fn first(self, places: &BTreeSet<Place>) -> Option<Place> {
+    pub(super) fn first_admitted(self, places: &BTreeSet<QueuePosition>) -> Option<QueuePosition> {
         match self {
             Self::Everyone => places.first().copied(),
             Self::Only(place, _) => places.contains(&place).then_some(place),
@@ -62,29 +62,29 @@ impl Lets {
 /// The tasks of a build that do not run beside all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Apart {
+pub(super) struct ConflictSet {
     /// The parts of the project that the tasks reach into. Tasks with the same reach share its
     /// index.
-    reaches: Vec<Reach>,
+    reaches: Vec<ScopeReach>,
     /// The tasks that can start, by the gate that their next step needs.
     #[serde(with = "super::pairs")]
-    lines: BTreeMap<Option<GateKey>, Line>,
+    lines: BTreeMap<Option<GateKey>, ConflictQueue>,
     /// The tasks that run.
-    running: BTreeMap<TaskId, Beside>,
+    running: BTreeMap<TaskId, Exclusivity>,
 }
 
 /// Tasks that can start as soon as no running task blocks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Line {
+struct ConflictQueue {
     /// Tasks that run alone.
-    alone: BTreeSet<Place>,
+    alone: BTreeSet<QueuePosition>,
     /// Tasks that run beside others, by the index of their reach.
-    by_reach: BTreeMap<u32, BTreeSet<Place>>,
+    by_reach: BTreeMap<u32, BTreeSet<QueuePosition>>,
     /// The first task of each reach, most urgent first.
-    firsts: BTreeSet<(Place, u32)>,
+    firsts: BTreeSet<(QueuePosition, u32)>,
 }
 
-impl Apart {
+impl ConflictSet {
     pub(super) const fn new() -> Self {
         Self { reaches: Vec::new(), lines: BTreeMap::new(), running: BTreeMap::new() }
     }
@@ -101,22 +101,27 @@ impl Apart {
     }
 
     /// Registers the reaches of a plan's tasks and returns for each task what it may run beside.
-    pub(super) fn take_in<'a>(&mut self, specs: impl Iterator<Item = &'a TaskSpec>) -> Vec<Beside> {
-        let mut known: BTreeMap<Reach, u32> = BTreeMap::new();
+    pub(super) fn register_reaches<'a>(
+        &mut self,
+        specs: impl Iterator<Item = &'a TaskSpec>,
+    ) -> Vec<Exclusivity> {
+        let mut known: BTreeMap<ScopeReach, u32> = BTreeMap::new();
         specs
-            .map(|spec| match Reach::of(&spec.scope) {
-                _ if spec.serialize => Beside::Nothing,
-                None => Beside::Everyone,
-                Some(reach) => Beside::Others(*known.entry(reach).or_insert_with_key(|reach| {
-                    self.reaches.push(reach.clone());
-                    u32::try_from(self.reaches.len() - 1).unwrap_or(u32::MAX)
-                })),
+            .map(|spec| match ScopeReach::from_scope(&spec.scope) {
+                _ if spec.serialize => Exclusivity::Nothing,
+                None => Exclusivity::Everyone,
+                Some(reach) => {
+                    Exclusivity::Others(*known.entry(reach).or_insert_with_key(|reach| {
+                        self.reaches.push(reach.clone());
+                        u32::try_from(self.reaches.len() - 1).unwrap_or(u32::MAX)
+                    }))
+                }
             })
             .collect()
     }
 
     /// Returns the tasks that can start as soon as no running task blocks them.
-    pub(super) fn ready(&self) -> impl Iterator<Item = &Place> {
+    pub(super) fn ready_tasks(&self) -> impl Iterator<Item = &QueuePosition> {
         let lines = self.lines.values();
         lines.flat_map(|line| line.alone.iter().chain(line.by_reach.values().flatten()))
     }
@@ -126,25 +131,35 @@ impl Apart {
         self.lines.contains_key(&Some(gate))
     }
 
-    pub(super) fn queue(&mut self, gate: Option<GateKey>, place: Place, beside: Beside) {
+    pub(super) fn enqueue(
+        &mut self,
+        gate: Option<GateKey>,
+        place: QueuePosition,
+        beside: Exclusivity,
+    ) {
         let line = self.lines.entry(gate).or_default();
         match beside {
-            Beside::Nothing => {
+            Exclusivity::Nothing => {
                 line.alone.insert(place);
             }
-            Beside::Others(reach) => line.change(reach, |places| places.insert(place)),
-            Beside::Everyone => {}
+            Exclusivity::Others(reach) => line.update_reach(reach, |places| places.insert(place)),
+            Exclusivity::Everyone => {}
         }
     }
 
-    pub(super) fn unqueue(&mut self, gate: Option<GateKey>, place: Place, beside: Beside) {
+    pub(super) fn dequeue(
+        &mut self,
+        gate: Option<GateKey>,
+        place: QueuePosition,
+        beside: Exclusivity,
+    ) {
         let Some(line) = self.lines.get_mut(&gate) else { return };
         match beside {
-            Beside::Nothing => {
+            Exclusivity::Nothing => {
                 line.alone.remove(&place);
             }
-            Beside::Others(reach) => line.change(reach, |places| places.remove(&place)),
-            Beside::Everyone => {}
+            Exclusivity::Others(reach) => line.update_reach(reach, |places| places.remove(&place)),
+            Exclusivity::Everyone => {}
         }
         if line.alone.is_empty() && line.by_reach.is_empty() {
             self.lines.remove(&gate);
@@ -152,7 +167,7 @@ impl Apart {
     }
 
     /// Records that the task runs, or that it no longer does.
-    pub(super) fn runs(&mut self, task: TaskId, beside: Beside, runs: bool) {
+    pub(super) fn set_running(&mut self, task: TaskId, beside: Exclusivity, runs: bool) {
         if runs {
             self.running.insert(task, beside);
         } else {
@@ -162,17 +177,21 @@ impl Apart {
 
     /// Returns the most urgent task that no other task blocks. `free` is the most urgent of the
     /// tasks that run beside all others, and `anyone` says whether any task of the build runs.
-    pub(super) fn first(
+    pub(super) fn first_startable(
         &self,
-        free: Option<Place>,
+        free: Option<QueuePosition>,
         anyone: bool,
-        lets: impl Fn(Option<GateKey>) -> Lets,
-    ) -> Option<Place> {
-        if self.running.values().any(|beside| *beside == Beside::Nothing) {
+        lets: impl Fn(Option<GateKey>) -> Admission,
+    ) -> Option<QueuePosition> {
+        if self.running.values().any(|beside| *beside == Exclusivity::Nothing) {
             return None;
         }
-        let alone = self.lines.iter().filter_map(|(key, line)| lets(*key).first(&line.alone)).min();
-        let before = |place: &Place| alone.is_none_or(|alone| *place < alone);
+        let alone = self
+            .lines
+            .iter()
+            .filter_map(|(key, line)| lets(*key).first_admitted(&line.alone))
+            .min();
+        let before = |place: &QueuePosition| alone.is_none_or(|alone| *place < alone);
         let apart = self.first_apart(before, lets);
         let first = free.into_iter().chain(apart).min().filter(before);
         first.or(alone.filter(|_| !anyone))
@@ -180,22 +199,22 @@ impl Apart {
 
     fn first_apart(
         &self,
-        before: impl Fn(&Place) -> bool,
-        lets: impl Fn(Option<GateKey>) -> Lets,
-    ) -> Option<Place> {
-        let mut firsts: Vec<(Place, u32)> = Vec::new();
+        before: impl Fn(&QueuePosition) -> bool,
+        lets: impl Fn(Option<GateKey>) -> Admission,
+    ) -> Option<QueuePosition> {
+        let mut firsts: Vec<(QueuePosition, u32)> = Vec::new();
         for (key, line) in &self.lines {
             line.add_firsts(lets(*key), &mut firsts);
         }
         firsts.sort_unstable();
-        let mut in_the_way: Vec<&Reach> =
-            self.running.values().filter_map(|beside| self.reach(*beside)).collect();
+        let mut in_the_way: Vec<&ScopeReach> =
+            self.running.values().filter_map(|beside| self.find_reach(*beside)).collect();
         for (place, reach) in firsts.into_iter().take(LOOK_AHEAD_MAX) {
             if !before(&place) {
                 return None;
             }
-            let reach = self.reach(Beside::Others(reach))?;
-            if !in_the_way.iter().any(|other| other.meets(reach)) {
+            let reach = self.find_reach(Exclusivity::Others(reach))?;
+            if !in_the_way.iter().any(|other| other.overlaps(reach)) {
                 return Some(place);
             }
             in_the_way.push(reach);
@@ -203,16 +222,20 @@ impl Apart {
         None
     }
 
-    fn reach(&self, beside: Beside) -> Option<&Reach> {
+    fn find_reach(&self, beside: Exclusivity) -> Option<&ScopeReach> {
         match beside {
-            Beside::Others(reach) => self.reaches.get(reach as usize),
-            Beside::Everyone | Beside::Nothing => None,
+            Exclusivity::Others(reach) => self.reaches.get(reach as usize),
+            Exclusivity::Everyone | Exclusivity::Nothing => None,
         }
     }
 }
 
-impl Line {
-    fn change(&mut self, reach: u32, change: impl FnOnce(&mut BTreeSet<Place>) -> bool) {
+impl ConflictQueue {
+    fn update_reach(
+        &mut self,
+        reach: u32,
+        change: impl FnOnce(&mut BTreeSet<QueuePosition>) -> bool,
+    ) {
         let places = self.by_reach.entry(reach).or_default();
         let old = places.first().copied();
         change(places);
@@ -228,14 +251,14 @@ impl Line {
         }
     }
 
-    fn add_firsts(&self, lets: Lets, firsts: &mut Vec<(Place, u32)>) {
+    fn add_firsts(&self, lets: Admission, firsts: &mut Vec<(QueuePosition, u32)>) {
         match lets {
-            Lets::Everyone => firsts.extend(self.firsts.iter().take(LOOK_AHEAD_MAX)),
-            Lets::Only(place, Beside::Others(reach)) => {
+            Admission::Everyone => firsts.extend(self.firsts.iter().take(LOOK_AHEAD_MAX)),
+            Admission::Only(place, Exclusivity::Others(reach)) => {
                 let waits = self.by_reach.get(&reach).is_some_and(|all| all.contains(&place));
                 firsts.extend(waits.then_some((place, reach)));
             }
-            Lets::Only(..) | Lets::Nothing => {}
+            Admission::Only(..) | Admission::Nothing => {}
         }
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::apart::{Apart, Beside};
+use super::apart::{ConflictSet, Exclusivity};
 use super::checked::RedCheck;
 use super::event::PauseCause;
 use super::ids::{BuildId, RunId, TaskId};
 use super::run::Status;
-use super::task::Standing;
+use super::task::TaskStateKind;
 use crate::fault::Fault;
 use crate::plan::GateKey;
 use crate::policy::Amount;
@@ -67,7 +67,7 @@ impl BuildState {
     }
 
     /// Returns whether the build's runs may take their next step.
-    pub const fn lets_work(self) -> bool {
+    pub const fn allows_work(self) -> bool {
         match self {
             Self::Running | Self::Waiting => true,
             Self::Sleeping { .. }
@@ -79,7 +79,7 @@ impl BuildState {
     }
 
     /// Returns the status of a run that is paused because its build is.
-    pub const fn holds_with(self) -> Status {
+    pub const fn held_run_status(self) -> Status {
         match self {
             Self::Sleeping { .. } => Status::PausedTransient,
             Self::Paused { cause: PauseCause::Questions | PauseCause::Budget } => {
@@ -96,7 +96,7 @@ impl BuildState {
 }
 
 /// A task's position in the queue of tasks that can start: the most urgent first, then the oldest.
-pub(super) type Place = (Reverse<i32>, TaskId);
+pub(super) type QueuePosition = (Reverse<i32>, TaskId);
 
 /// An execution of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,14 +120,14 @@ pub struct Build {
     /// The tasks of the build, oldest first.
     pub tasks: Vec<TaskId>,
     /// Number of tasks in each standing.
-    pub counts: [u32; Standing::COUNT],
+    pub counts: [u32; TaskStateKind::COUNT],
     /// Tasks that can start beside all others, most urgent first, by the gate that their next step
     /// needs.
     #[serde(with = "super::pairs")]
-    pub(super) ready: BTreeMap<Option<GateKey>, BTreeSet<Place>>,
+    pub(super) ready: BTreeMap<Option<GateKey>, BTreeSet<QueuePosition>>,
     /// Tasks that do not run beside all others.
-    #[serde(default, skip_serializing_if = "Apart::is_empty")]
-    pub(super) apart: Apart,
+    #[serde(default, skip_serializing_if = "ConflictSet::is_empty")]
+    pub(super) apart: ConflictSet,
     /// Runs that are paused because the build is.
     pub held: BTreeSet<RunId>,
     /// The run that is being checked and merged, one at a time.
@@ -168,9 +168,9 @@ impl Build {
             session: None,
             client: false,
             tasks: Vec::new(),
-            counts: [0; Standing::COUNT],
+            counts: [0; TaskStateKind::COUNT],
             ready: BTreeMap::new(),
-            apart: Apart::new(),
+            apart: ConflictSet::new(),
             held: BTreeSet::new(),
             merging: None,
             merge_line: VecDeque::new(),
@@ -186,36 +186,36 @@ impl Build {
     }
 
     /// Returns the number of tasks with this standing.
-    pub const fn count(&self, standing: Standing) -> u32 {
+    pub const fn count(&self, standing: TaskStateKind) -> u32 {
         self.counts[standing as usize]
     }
 
     /// Returns the number of tasks that have not ended.
-    pub const fn left(&self) -> u32 {
-        self.live() + self.count(Standing::Parked)
+    pub const fn unfinished_count(&self) -> u32 {
+        self.live_count() + self.count(TaskStateKind::Parked)
     }
 
     /// Returns whether the build makes progress without the operator: a task is at work or can
     /// start. A task that needs a parked task waits for the operator, too. In the user's own tree
     /// only the task that has taken it can start.
-    pub(super) fn goes_on(&self, taken_by: Option<TaskId>) -> bool {
-        let at_work = self.count(Standing::Running)
-            + self.count(Standing::BackingOff)
-            + self.count(Standing::Reconciling);
-        at_work > 0 || self.ready().any(|task| taken_by.is_none_or(|taken| taken == task))
+    pub(super) fn can_proceed(&self, taken_by: Option<TaskId>) -> bool {
+        let at_work = self.count(TaskStateKind::Running)
+            + self.count(TaskStateKind::BackingOff)
+            + self.count(TaskStateKind::Reconciling);
+        at_work > 0 || self.ready_tasks().any(|task| taken_by.is_none_or(|taken| taken == task))
     }
 
     /// Returns the number of tasks that have not ended and are not parked.
-    pub const fn live(&self) -> u32 {
-        self.count(Standing::Pending)
-            + self.count(Standing::Running)
-            + self.count(Standing::BackingOff)
-            + self.count(Standing::Reconciling)
+    pub const fn live_count(&self) -> u32 {
+        self.count(TaskStateKind::Pending)
+            + self.count(TaskStateKind::Running)
+            + self.count(TaskStateKind::BackingOff)
+            + self.count(TaskStateKind::Reconciling)
     }
 
     /// Returns the tasks that can start as soon as a slot and their gate let them.
-    pub fn ready(&self) -> impl Iterator<Item = TaskId> {
-        self.ready.values().flatten().chain(self.apart.ready()).map(|(_, task)| *task)
+    pub fn ready_tasks(&self) -> impl Iterator<Item = TaskId> {
+        self.ready.values().flatten().chain(self.apart.ready_tasks()).map(|(_, task)| *task)
     }
 
     /// Returns whether a task that can start needs this gate.
@@ -223,16 +223,26 @@ impl Build {
         self.ready.contains_key(&Some(gate)) || self.apart.waits_at(gate)
     }
 
-    pub(super) fn queue(&mut self, gate: Option<GateKey>, place: Place, beside: Beside) {
+    pub(super) fn enqueue(
+        &mut self,
+        gate: Option<GateKey>,
+        place: QueuePosition,
+        beside: Exclusivity,
+    ) {
         if !beside.is_everyone() {
-            return self.apart.queue(gate, place, beside);
+            return self.apart.enqueue(gate, place, beside);
         }
         self.ready.entry(gate).or_default().insert(place);
     }
 
-    pub(super) fn unqueue(&mut self, gate: Option<GateKey>, place: Place, beside: Beside) {
+    pub(super) fn dequeue(
+        &mut self,
+        gate: Option<GateKey>,
+        place: QueuePosition,
+        beside: Exclusivity,
+    ) {
         if !beside.is_everyone() {
-            return self.apart.unqueue(gate, place, beside);
+            return self.apart.dequeue(gate, place, beside);
         }
         if let Some(places) = self.ready.get_mut(&gate) {
             places.remove(&place);

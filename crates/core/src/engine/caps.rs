@@ -6,13 +6,13 @@ use super::build::Build;
 use super::ids::TaskId;
 use super::state::State;
 use crate::fault::BudgetSpan;
-use crate::policy::{Amount, Budget};
+use crate::policy::{Amount, BudgetLimits};
 use crate::time::Time;
 
 /// Returns the limits that hold for a task, including what the operator added to them.
-pub(super) fn caps(
+pub(super) fn budget_caps(
     state: &State,
-    budget: &Budget,
+    budget: &BudgetLimits,
     id: TaskId,
 ) -> Option<[(BudgetSpan, Amount); 3]> {
     let task = state.task(id)?;
@@ -27,7 +27,7 @@ pub(super) fn caps(
 
 /// Returns the limit of a build without what the operator added: the one that it was started with,
 /// or the project's.
-pub(super) fn build_budget(state: &State, budget: &Budget, build: &Build) -> Amount {
+pub(super) fn build_budget(state: &State, budget: &BudgetLimits, build: &Build) -> Amount {
     // The standing build of the jobs never ends, so its total cost is no measure.
     if build.standing {
         return Amount::ZERO;
@@ -37,22 +37,22 @@ pub(super) fn build_budget(state: &State, budget: &Budget, build: &Build) -> Amo
 }
 
 /// Returns the amount of a budget that is spent or reserved.
-pub(super) fn used(
+pub(super) fn used_amount(
     state: &State,
-    (budget, now): (&Budget, Time),
+    (budget, now): (&BudgetLimits, Time),
     id: TaskId,
     span: BudgetSpan,
 ) -> Amount {
     let Some(task) = state.task(id) else { return Amount::ZERO };
     match span {
-        BudgetSpan::Task => task.spent.plus(task.reserved),
-        BudgetSpan::Build => {
-            state.build(task.build).map_or(Amount::ZERO, |build| build.spent.plus(build.reserved))
-        }
+        BudgetSpan::Task => task.spent.saturating_add(task.reserved),
+        BudgetSpan::Build => state
+            .build(task.build)
+            .map_or(Amount::ZERO, |build| build.spent.saturating_add(build.reserved)),
         BudgetSpan::Day => {
             let today = budget.day_number(now) <= state.day.number;
             let spent = if today { state.day.spent } else { Amount::ZERO };
-            spent.plus(state.day.reserved)
+            spent.saturating_add(state.day.reserved)
         }
     }
 }
@@ -68,11 +68,12 @@ pub struct BudgetLeft {
 }
 
 /// Returns the amount that a task may still spend.
-pub fn budget_left(state: &State, budget: &Budget, now: Time, id: TaskId) -> BudgetLeft {
-    let Some(caps) = caps(state, budget, id) else { return BudgetLeft::default() };
+pub fn budget_left(state: &State, budget: &BudgetLimits, now: Time, id: TaskId) -> BudgetLeft {
+    let Some(caps) = budget_caps(state, budget, id) else { return BudgetLeft::default() };
     let least = |of: fn(Amount) -> u64| {
         let caps = caps.iter().filter(|(_, cap)| of(*cap) > 0);
-        caps.map(|(span, cap)| of(cap.minus(used(state, (budget, now), id, *span)))).min()
+        caps.map(|(span, cap)| of(cap.saturating_sub(used_amount(state, (budget, now), id, *span))))
+            .min()
     };
     BudgetLeft {
         money_micros: least(|amount| amount.money_micros),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Code, Gate};
+use crate::fault::{CheckStage, Code};
 use crate::signature::Signature;
 
 /// Maximum number of checks of one gate that are listed individually.
@@ -18,7 +18,7 @@ pub const CHECK_CHARS_MAX: usize = 200;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// The gate that was checked.
-    pub gate: Gate,
+    pub gate: CheckStage,
     /// The listed checks.
     pub checks: Vec<Check>,
     /// Number of passed checks that are not listed.
@@ -32,14 +32,14 @@ pub struct Checked {
 impl Checked {
     /// Returns a signature for each check that was red and then green on the same files, so that it
     /// is counted as a problem.
-    pub fn flaky(&self) -> impl Iterator<Item = Signature> {
+    pub fn flaky_signatures(&self) -> impl Iterator<Item = Signature> {
         let code = match self.gate {
-            Gate::PreCommit => Code::ValidationPreCommit,
-            Gate::PrePush => Code::ValidationPrePush,
-            Gate::PrePr => Code::ValidationPrePr,
+            CheckStage::PreCommit => Code::ValidationPreCommit,
+            CheckStage::PrePush => Code::ValidationPrePush,
+            CheckStage::PrePr => Code::ValidationPrePr,
         };
         let flaky = self.checks.iter().filter(|check| check.verdict == CheckVerdict::Flaky);
-        flaky.map(move |check| Signature::of_parts(code, "flaky", &[&check.command]))
+        flaky.map(move |check| Signature::from_parts(code, "flaky", &[&check.command]))
     }
 }
 
@@ -98,7 +98,7 @@ pub struct RedCheck {
 
 impl RedCheck {
     /// Truncates the command, the output and the tests to their limits.
-    pub(super) fn bounded(mut self) -> Self {
+    pub(super) fn into_bounded(mut self) -> Self {
         if let Some((end, _)) = self.command.char_indices().nth(CHECK_CHARS_MAX) {
             self.command = format!("{}…", &self.command[..end]).into();
         }
@@ -114,7 +114,7 @@ impl RedCheck {
 impl Checked {
     /// Truncates the lists and the commands to their limits. Passed checks are left out first: the
     /// operator looks for the others.
-    pub(super) fn bounded(mut self) -> Self {
+    pub(super) fn into_bounded(mut self) -> Self {
         let mut over = self.checks.len().saturating_sub(CHECKS_LISTED_MAX);
         self.checks.retain(|check| {
             let left_out = over > 0 && check.verdict == CheckVerdict::Passed;
@@ -160,8 +160,9 @@ mod tests {
         let passed = check("true", CheckVerdict::Passed);
         let mut checks = vec![passed; CHECKS_LISTED_MAX + 5];
         checks.push(check("false", CheckVerdict::Failed));
-        let given = Checked { gate: Gate::PreCommit, checks, more_passed: 0, put_back: Vec::new() };
-        let kept = given.bounded();
+        let given =
+            Checked { gate: CheckStage::PreCommit, checks, more_passed: 0, put_back: Vec::new() };
+        let kept = given.into_bounded();
         assert_eq!(kept.checks.len(), CHECKS_LISTED_MAX);
         assert_eq!(kept.checks.last().unwrap().verdict, CheckVerdict::Failed);
         assert_eq!(kept.count(CheckVerdict::Passed) as usize, CHECKS_LISTED_MAX + 5);
@@ -172,12 +173,12 @@ mod tests {
     fn a_long_command_is_cut() {
         let long = check(&"ü".repeat(CHECK_CHARS_MAX + 1), CheckVerdict::Passed);
         let given = Checked {
-            gate: Gate::PrePush,
+            gate: CheckStage::PrePush,
             checks: vec![long],
             more_passed: 0,
             put_back: Vec::new(),
         };
-        let kept = given.bounded();
+        let kept = given.into_bounded();
         assert_eq!(kept.checks[0].command.chars().count(), CHECK_CHARS_MAX + 1);
         assert_eq!(kept.checks[0].command.chars().last(), Some('…'));
     }

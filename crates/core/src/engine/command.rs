@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checked::{Checked, RedCheck};
 use super::ids::{BuildId, EffectId, QuestionId, TaskId};
-use super::wish::Order;
+use super::wish::CommandIssuer;
 use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::Fault;
 use crate::plan::{GateKey, MutationSpec, Plan, Request, TaskSpec};
@@ -58,7 +58,7 @@ pub enum Command {
         /// The effect that ended.
         effect: EffectId,
         /// The outcome of the effect.
-        outcome: Outcome,
+        outcome: EffectOutcome,
         /// Cost that was not reported before.
         spent: Amount,
     },
@@ -67,14 +67,14 @@ pub enum Command {
         /// The effect of the attempt.
         effect: EffectId,
         /// The progress since the last report.
-        report: Progress,
+        report: ProgressReport,
     },
     /// An observation of a run that people may want to see.
     Note {
         /// The effect that was observed.
         effect: EffectId,
         /// The observation.
-        note: Note,
+        note: RunNote,
     },
     /// A fault inside a running attempt, identified by its detector.
     Raise {
@@ -118,7 +118,7 @@ pub enum Command {
         /// The session's task.
         task: TaskId,
         /// The content of the report.
-        told: Told,
+        told: SessionReport,
     },
     /// The operator's answer to a question.
     Answer {
@@ -194,7 +194,7 @@ pub enum Command {
     /// A command that a person gives. The person is recorded together with its result.
     By {
         /// The person, and the request that the command came with.
-        order: Order,
+        order: CommandIssuer,
         /// The command itself.
         wants: Box<Command>,
     },
@@ -212,7 +212,7 @@ pub enum Command {
 /// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum EffectOutcome {
     /// The agent says that it is done.
     Attempted {
         /// The approach that the agent took.
@@ -259,7 +259,7 @@ pub enum Outcome {
 /// The content of an external runtime's report on its session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "snake_case")]
-pub enum Told {
+pub enum SessionReport {
     /// The attempt failed. The same request again changes nothing.
     Failed {
         /// The request, by which a repeated report is recognized.
@@ -284,14 +284,14 @@ pub enum Told {
         /// The action's idempotency key.
         key: String,
         /// The outcome of the action.
-        outcome: Outcome,
+        outcome: EffectOutcome,
     },
 }
 
 /// The progress of a running attempt since its last report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Progress {
+pub struct ProgressReport {
     /// Number of rounds that the agent completed.
     pub iterations: u32,
     /// Number of tools that the agent called.
@@ -302,10 +302,10 @@ pub struct Progress {
     pub spent: Amount,
 }
 
-impl Progress {
+impl ProgressReport {
     /// Returns whether the model has answered: with a round, a tool call, or tokens. The start of
     /// an agent is reported as well and says nothing about the account.
-    pub const fn shows_an_answer(&self) -> bool {
+    pub const fn shows_answer(&self) -> bool {
         self.iterations > 0
             || self.tool_calls > 0
             || self.validated
@@ -321,7 +321,7 @@ pub const NOTE_CHARS_MAX: usize = 500;
 /// here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
-pub enum Note {
+pub enum RunNote {
     /// The agent began a round of thinking.
     Thinking,
     /// The agent called a tool.
@@ -365,7 +365,7 @@ pub enum Note {
 
 /// The reason why a command was not carried out. The state is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Rejected {
+pub enum CommandRejection {
     /// No run or action waits for this effect: it is unknown, late or settled.
     #[error("effect {0} is not owed by anybody")]
     Stale(EffectId),

@@ -1,9 +1,9 @@
 //! The entry point of the engine: turns one command into the events that it leads to.
 
-use super::command::{Command, Rejected};
-use super::event::Recorded;
+use super::command::{Command, CommandRejection};
+use super::event::RecordedEvent;
 use super::state::State;
-use super::turn::Turn;
+use super::turn::Transition;
 use super::{flow, on};
 use crate::chance::Rng;
 use crate::policy::Policy;
@@ -19,14 +19,14 @@ pub fn decide(
     policy: &Policy,
     now: Time,
     rng: &mut Rng,
-) -> Result<Vec<Recorded>, Rejected> {
-    let mut turn = Turn::new(state, policy, now, rng);
-    let result = on::handle(&mut turn, command);
+) -> Result<Vec<RecordedEvent>, CommandRejection> {
+    let mut turn = Transition::new(state, policy, now, rng);
+    let result = on::handle_command(&mut turn, command);
     debug_assert!(
         result.is_ok() || turn.events().is_empty(),
         "a rejected command changed something"
     );
     result?;
-    flow::settle(&mut turn);
+    flow::schedule_builds(&mut turn);
     Ok(turn.into_events())
 }

@@ -14,13 +14,13 @@ pub struct Effect {
     /// The run that the effect belongs to.
     pub run: RunId,
     /// The work to be done.
-    pub what: Work,
+    pub what: EffectKind,
 }
 
 /// The work to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Work {
+pub enum EffectKind {
     /// Let the agent work on the task in its worktree.
     Attempt {
         /// The worktree and conversation that the agent starts with.

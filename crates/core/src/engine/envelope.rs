@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::event::{Event, Recorded};
+use super::event::{Event, RecordedEvent};
 use super::ids::{BuildId, RunId, TaskId};
 use super::why::Why;
 use crate::fault::{Category, Code};
@@ -12,7 +12,7 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Event"))]
-pub struct Envelope<'a> {
+pub struct EventEnvelope<'a> {
     /// Position in the project's journal, without gaps.
     pub seq: u64,
     /// Time of the event, in milliseconds since the Unix epoch.
@@ -43,13 +43,13 @@ pub struct Envelope<'a> {
     pub event: &'a Event,
 }
 
-impl Recorded {
+impl RecordedEvent {
     /// Returns the event with the context that it carries itself.
-    pub fn envelope<'a>(&'a self, project: &'a str) -> Envelope<'a> {
+    pub fn to_envelope<'a>(&'a self, project: &'a str) -> EventEnvelope<'a> {
         let Self { seq, at, why, event } = self;
-        let about = event.about();
+        let about = event.subject_ids();
         let code = self.code();
-        Envelope {
+        EventEnvelope {
             seq: *seq,
             at: *at,
             project,

@@ -9,7 +9,7 @@ use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::DoubtedAction;
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
-use super::task::{Allowance, Guidance, Left};
+use super::task::{Allowance, Guidance, SkipReason};
 use super::why::Why;
 use super::wish::Wish;
 use crate::attempt::{Approach, Digest, ToolKind};
@@ -22,7 +22,7 @@ use crate::time::Time;
 
 /// An event with its position in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordedEvent {
     /// Position in the project's journal, without gaps.
     pub seq: u64,
     /// Time of the event.
@@ -166,7 +166,7 @@ pub enum Event {
     TaskFailed { task: TaskId, code: Code },
     /// A task was skipped.
     #[serde(rename = "task.skipped")]
-    TaskSkipped { task: TaskId, left: Left },
+    TaskSkipped { task: TaskId, left: SkipReason },
     /// A task was cancelled.
     #[serde(rename = "task.cancelled")]
     TaskCancelled { task: TaskId },

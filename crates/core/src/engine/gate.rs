@@ -34,7 +34,7 @@ pub enum GateState {
 /// A period in which an account let no task pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Closing {
+pub struct GateClosing {
     /// Start of the period.
     pub from: Time,
     /// End of the period.
@@ -45,7 +45,7 @@ pub struct Closing {
 
 /// The circuit breaker of one account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gate {
+pub struct AccountGate {
     /// The current state.
     pub state: GateState,
     /// Time at which the current trouble began.
@@ -55,7 +55,7 @@ pub struct Gate {
     pub closed_by: Option<Code>,
     /// The latest closings before that, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
-    pub closings: VecDeque<Closing>,
+    pub closings: VecDeque<GateClosing>,
     /// Number of times the account was limited since then.
     pub limited: u32,
     /// Number of usage windows waited for since then.
@@ -70,19 +70,19 @@ pub struct Gate {
     pub release_at: Option<Time>,
 }
 
-impl Gate {
+impl AccountGate {
     /// Returns whether no task may call.
     pub const fn is_closed(&self) -> bool {
         matches!(self.state, GateState::Waiting { .. })
     }
 
     /// Ends the current trouble, if there is any, and adds it to the past closings.
-    pub(super) fn opened(&mut self, at: Time) {
+    pub(super) fn record_opening(&mut self, at: Time) {
         if let (Some(from), Some(code)) = (self.since.take(), self.closed_by.take()) {
             if self.closings.len() == CLOSINGS_KEPT_MAX {
                 self.closings.pop_front();
             }
-            self.closings.push_back(Closing { from, to: at, code });
+            self.closings.push_back(GateClosing { from, to: at, code });
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{EffectId, MutationId, RunId, TaskId};
 use super::question::ActionFacts;
-use super::table::Table;
+use super::table::IdTable;
 use super::task::Task;
 use crate::plan::MutationSpec;
 use crate::time::Time;
@@ -109,10 +109,10 @@ impl Mutation {
     pub fn facts(&self) -> ActionFacts {
         ActionFacts {
             key: self.spec.key.clone(),
-            call: self.spec.shown(),
+            call: self.spec.render_line(),
             sent_at: self.called_at.unwrap_or(self.sent_at),
             came_back: self.came_back.clone(),
-            probe: self.spec.shown_probe(),
+            probe: self.spec.render_probe(),
             probe_said: self.probe_said.clone(),
             probed_at: (self.probes > 0).then_some(self.probed_at),
             look_at: self.spec.look_at(),
@@ -123,7 +123,7 @@ impl Mutation {
 /// All actions that still matter: those of living tasks and firings, and permanent ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ledger {
-    pub(super) mutations: Table<MutationId, Mutation>,
+    pub(super) mutations: IdTable<MutationId, Mutation>,
     /// The actions whose keys hold for the whole project, by key.
     pub(super) permanent: BTreeMap<Arc<str>, MutationId>,
     /// Actions whose records were lost, by key, with the latest time at which each may have been
@@ -144,7 +144,7 @@ pub struct DoubtedAction {
 
 impl Ledger {
     /// Returns the action with this key, within the task's occurrence or the project.
-    pub(super) fn find(&self, task: &Task, spec: &MutationSpec) -> Option<&Mutation> {
+    pub(super) fn find_action(&self, task: &Task, spec: &MutationSpec) -> Option<&Mutation> {
         self.find_key(task, spec.permanent, &spec.key)
     }
 

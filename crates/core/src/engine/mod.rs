@@ -63,32 +63,35 @@ mod turn;
 mod why;
 mod wish;
 
-pub use about::About;
-pub use apart::Beside;
+pub use about::EventIds;
+pub use apart::Exclusivity;
 pub use build::{Build, BuildState};
 pub use caps::{BudgetLeft, budget_left};
 pub use checked::{CHECK_CHARS_MAX, CHECKS_LISTED_MAX, Check, CheckVerdict, Checked, RedCheck};
-pub use command::{Command, NOTE_CHARS_MAX, Note, Outcome, Progress, Rejected, Told};
+pub use command::{
+    Command, CommandRejection, EffectOutcome, NOTE_CHARS_MAX, ProgressReport, RunNote,
+    SessionReport,
+};
 pub use decide::decide;
-pub use effect::{Effect, Start, Work};
-pub use effects::effects;
-pub use envelope::Envelope;
-pub use event::{Event, PauseCause, Raised, Reconciled, Recorded};
-pub use gate::{CLOSINGS_KEPT_MAX, Closing, Gate, GateState};
+pub use effect::{Effect, EffectKind, Start};
+pub use effects::requested_effects;
+pub use envelope::EventEnvelope;
+pub use event::{Event, PauseCause, Raised, Reconciled, RecordedEvent};
+pub use gate::{AccountGate, CLOSINGS_KEPT_MAX, GateClosing, GateState};
 pub use ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 pub use ledger::{DoubtedAction, Mutation, MutationState, Occurrence};
 pub use question::{ActionFacts, Question, QuestionEnd, Subject, Tried};
 pub use repairs::Repairs;
 pub use run::{Next, Operation, Phase, Run, Status, Step};
 pub use setbacks::Setbacks;
-pub use signatures::{APPROACHES_KEPT_MAX, FailedApproach, Record, Signatures};
-pub use state::{State, Taken};
+pub use signatures::{APPROACHES_KEPT_MAX, FailedApproach, SignatureRecord, Signatures};
+pub use state::{HandledRequest, State};
 pub use task::{
-    Allowance, Charged, Counters, Failing, Guidance, Left, Refused, Standing, Task, TaskState,
-    Transient,
+    Allowance, ChargedTries, Counters, Guidance, JobFailures, Refused, SkipReason, Task, TaskState,
+    TaskStateKind, Transient,
 };
 pub use why::{Count, Rule, Why};
-pub use wish::{Order, Wish};
+pub use wish::{CommandIssuer, Wish};
 
 pub use crate::chance::Rng;
 pub use crate::plan::GateKey;

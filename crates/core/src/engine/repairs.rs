@@ -29,7 +29,7 @@ impl Repairs {
     }
 
     /// Remembers a failed repair; the oldest are dropped first.
-    pub(super) fn remember(&mut self, tried: Tried) {
+    pub(super) fn remember_failed(&mut self, tried: Tried) {
         if self.failed.len() == APPROACHES_KEPT_MAX {
             self.failed.remove(0);
         }

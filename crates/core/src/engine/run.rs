@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::effect::Start;
 use super::ids::{BuildId, EffectId, RunId, TaskId};
-use crate::attempt::Seen;
+use crate::attempt::SeenErrors;
 use crate::fault::{Fault, RunFailure};
 use crate::policy::Amount;
 
@@ -223,7 +223,7 @@ pub struct Next {
 
 impl Next {
     /// Returns the start of an agent with the worktree and conversation that `start` says.
-    pub const fn attempt(start: Start) -> Self {
+    pub const fn at_attempt(start: Start) -> Self {
         Self { phase: Phase::Preparing, step: Step::Attempt { start } }
     }
 
@@ -232,7 +232,7 @@ impl Next {
 
     /// Returns the same place for a resumed run: an agent finds its worktree and conversation.
     #[must_use]
-    pub const fn resumed(self) -> Self {
+    pub const fn to_resumed(self) -> Self {
         let step = match self.step {
             // A run that was queued for the merge lock lost its place when it was paused.
             Step::AwaitMerge => Step::Check,
@@ -271,7 +271,7 @@ pub struct Run {
     /// Maximum cost of the next calls.
     pub reserved: Amount,
     /// Errors that its commands have shown, with the tree that they came from.
-    pub seen: Seen,
+    pub seen: SeenErrors,
     /// The fault that its script names as the cause of its failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blamed: Option<Arc<Fault>>,
@@ -279,7 +279,7 @@ pub struct Run {
 
 impl Run {
     /// Returns where another run would have to begin to do the work of this one.
-    pub const fn place(&self) -> Next {
+    pub const fn position(&self) -> Next {
         Next { phase: self.phase, step: self.step }
     }
 }

@@ -45,7 +45,7 @@ impl Setbacks {
     }
 
     /// Records a fault that a run of the task met; `ends` says whether it ended the run's step.
-    pub(super) fn meet(&mut self, run: RunId, fault: &Arc<Fault>, ends: bool) {
+    pub(super) fn record_fault(&mut self, run: RunId, fault: &Arc<Fault>, ends: bool) {
         if ends {
             self.run = Some(run);
         }
@@ -60,18 +60,18 @@ impl Setbacks {
 
     /// Records a failed approach. An approach that was only checked again is not counted as another
     /// one.
-    pub(super) fn fail(&mut self, tried: &Tried) {
-        if remember(&mut self.tried, tried) {
+    pub(super) fn record_failed_approach(&mut self, tried: &Tried) {
+        if remember_approach(&mut self.tried, tried) {
             self.failed = self.failed.saturating_add(1);
         }
     }
 
     /// Records the operator's answer to the question about `asked`: approaches are numbered anew.
-    pub(super) fn answer(&mut self, asked: Option<Arc<Fault>>) {
+    pub(super) fn record_answer(&mut self, asked: Option<Arc<Fault>>) {
         self.answered = asked;
         self.failed = 0;
         for tried in std::mem::take(&mut self.tried) {
-            remember(&mut self.before, &tried);
+            remember_approach(&mut self.before, &tried);
         }
     }
 
@@ -79,14 +79,14 @@ impl Setbacks {
     /// `met` says how often the error was met. The tries belong to the error: approaches that met
     /// another one come on top. An agent that meets the error repeatedly in one run has tried as
     /// many approaches.
-    pub(crate) fn next(&self, met: u32, limit: u32) -> (u32, u32) {
+    pub(crate) fn next_approach(&self, met: u32, limit: u32) -> (u32, u32) {
         let met = met.max(1);
         let failed = self.failed.max(met);
         (failed.saturating_add(1), failed.saturating_add(limit).saturating_sub(met))
     }
 
     /// Clears the failures, because the work got past them.
-    pub(super) fn get_past(&mut self) {
+    pub(super) fn clear_failures(&mut self) {
         self.latest = None;
         self.red = None;
     }
@@ -100,7 +100,7 @@ fn is_red_check(fault: &Fault) -> bool {
 }
 
 /// Adds an approach to the latest ones and returns whether it is a new one.
-fn remember(known: &mut Vec<Tried>, tried: &Tried) -> bool {
+fn remember_approach(known: &mut Vec<Tried>, tried: &Tried) -> bool {
     let digest = tried.approach.digest;
     let same = |known: &&mut Tried| digest.is_some() && known.approach.digest == digest;
     if let Some(known) = known.iter_mut().find(same) {
@@ -118,22 +118,22 @@ fn remember(known: &mut Vec<Tried>, tried: &Tried) -> bool {
 /// build of the same task begins with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Unfinished(BTreeMap<String, Vec<Tried>>);
+pub(super) struct UnfinishedTasks(BTreeMap<String, Vec<Tried>>);
 
-impl Unfinished {
+impl UnfinishedTasks {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn fail(&mut self, task: &str, tried: &Tried) {
-        remember(self.0.entry(task.to_owned()).or_default(), tried);
+    pub(super) fn record_failed_approach(&mut self, task: &str, tried: &Tried) {
+        remember_approach(self.0.entry(task.to_owned()).or_default(), tried);
     }
 
-    pub(super) fn of(&self, task: &str) -> Vec<Tried> {
+    pub(super) fn failed_approaches(&self, task: &str) -> Vec<Tried> {
         self.0.get(task).cloned().unwrap_or_default()
     }
 
-    pub(super) fn finish(&mut self, task: &str) {
+    pub(super) fn remove_task(&mut self, task: &str) {
         self.0.remove(task);
     }
 }

@@ -16,7 +16,7 @@ pub const APPROACHES_KEPT_MAX: usize = 8;
 
 /// The record of one error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct SignatureRecord {
     /// Failures since it was last answered, recovered from or forgotten.
     pub count: u32,
     /// Generation of the counter. Each reset begins a new one, so that tries charged before are not
@@ -48,16 +48,16 @@ pub struct FailedApproach {
 /// The records of all errors of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Signatures(BTreeMap<Signature, Record>);
+pub struct Signatures(BTreeMap<Signature, SignatureRecord>);
 
 impl Signatures {
     /// Returns the record of an error.
-    pub fn get(&self, signature: Signature) -> Option<&Record> {
+    pub fn get(&self, signature: Signature) -> Option<&SignatureRecord> {
         self.0.get(&signature)
     }
 
     /// Returns all errors, in the order of their signatures.
-    pub fn iter(&self) -> impl Iterator<Item = (Signature, &Record)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Signature, &SignatureRecord)> {
         self.0.iter().map(|(signature, record)| (*signature, record))
     }
 
@@ -67,20 +67,25 @@ impl Signatures {
     }
 
     /// Counts one more failure and returns the count and the generation of the counter.
-    pub fn charge(&mut self, signature: Signature, at: Time) -> (u32, u32) {
-        let record = self.seen(signature, at);
+    pub fn charge_try(&mut self, signature: Signature, at: Time) -> (u32, u32) {
+        let record = self.record_seen(signature, at);
         record.count = record.count.saturating_add(1);
         (record.count, record.life)
     }
 
     /// Records a failure that counts against no tries.
-    pub fn note(&mut self, signature: Signature, at: Time) {
-        self.seen(signature, at);
+    pub fn record_uncharged(&mut self, signature: Signature, at: Time) {
+        self.record_seen(signature, at);
     }
 
     /// Remembers a failed approach, once: an approach that was only checked again is not another
     /// one.
-    pub fn remember(&mut self, signature: Signature, approach: &Arc<Approach>, code: Code) {
+    pub fn remember_approach(
+        &mut self,
+        signature: Signature,
+        approach: &Arc<Approach>,
+        code: Code,
+    ) {
         let Some(record) = self.0.get_mut(&signature) else { return };
         let digest = approach.digest;
         let same = |failed: &FailedApproach| {
@@ -111,7 +116,7 @@ impl Signatures {
     }
 
     /// Marks an approach as checked once more.
-    pub fn confirm(&mut self, signature: Signature, digest: Digest) {
+    pub fn confirm_approach(&mut self, signature: Signature, digest: Digest) {
         let Some(record) = self.0.get_mut(&signature) else { return };
         for failed in &mut record.failed {
             if failed.tried.approach.digest == Some(digest) {
@@ -138,7 +143,7 @@ impl Signatures {
     }
 
     /// Lets the approaches that failed with this error be checked again.
-    pub fn let_repeat(&mut self, signature: Signature) {
+    pub fn allow_repetition(&mut self, signature: Signature) {
         if let Some(record) = self.0.get_mut(&signature) {
             for failed in &mut record.failed {
                 failed.answered = true;
@@ -154,11 +159,11 @@ impl Signatures {
         }
     }
 
-    fn seen(&mut self, signature: Signature, at: Time) -> &mut Record {
+    fn record_seen(&mut self, signature: Signature, at: Time) -> &mut SignatureRecord {
         let record = self
             .0
             .entry(signature)
-            .or_insert_with(|| Record { first_seen: at, ..Record::default() });
+            .or_insert_with(|| SignatureRecord { first_seen: at, ..SignatureRecord::default() });
         record.total += 1;
         record.last_seen = at;
         record

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::build::Build;
 use super::effect::Effect;
-use super::gate::Gate;
+use super::gate::AccountGate;
 use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::{Ledger, Mutation};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Run, Step};
-use super::setbacks::Unfinished;
+use super::setbacks::UnfinishedTasks;
 use super::signatures::Signatures;
-use super::table::Table;
+use super::table::IdTable;
 use super::task::{Task, TaskState};
 use crate::fault::Charge;
 use crate::plan::{GateKey, Request};
@@ -30,12 +30,12 @@ pub struct State {
     pub(super) project: Arc<str>,
     pub(super) seq: u64,
     pub(super) builds: BTreeMap<BuildId, Build>,
-    pub(super) tasks: Table<TaskId, Task>,
-    pub(super) runs: Table<RunId, Run>,
+    pub(super) tasks: IdTable<TaskId, Task>,
+    pub(super) runs: IdTable<RunId, Run>,
     pub(super) signatures: Signatures,
-    #[serde(default, skip_serializing_if = "Unfinished::is_empty")]
-    pub(super) unfinished: Unfinished,
-    pub(super) gates: BTreeMap<GateKey, Gate>,
+    #[serde(default, skip_serializing_if = "UnfinishedTasks::is_empty")]
+    pub(super) unfinished: UnfinishedTasks,
+    pub(super) gates: BTreeMap<GateKey, AccountGate>,
     pub(super) questions: BTreeMap<QuestionId, Question>,
     #[serde(with = "super::pairs")]
     pub(super) subjects: BTreeMap<Subject, QuestionId>,
@@ -43,8 +43,8 @@ pub struct State {
     pub(super) question_ends: Vec<Option<QuestionEnd>>,
     pub(super) ledger: Ledger,
     /// The run or action that waits for each effect; the ids are in the order of the requests.
-    pub(super) owed: Table<EffectId, Owner>,
-    pub(super) timers: BTreeSet<(Time, Timer)>,
+    pub(super) owed: IdTable<EffectId, EffectWaiter>,
+    pub(super) timers: BTreeSet<(Time, EngineTimer)>,
     /// The refusals that the operator lifted permanently.
     pub(super) allowed: BTreeSet<Signature>,
     /// The commands that the operator allowed permanently.
@@ -53,8 +53,8 @@ pub struct State {
     pub(super) jobs: Option<BuildId>,
     /// The latest requests that were carried out.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
-    pub(super) requests: VecDeque<Taken>,
-    pub(super) day: Day,
+    pub(super) requests: VecDeque<HandledRequest>,
+    pub(super) day: DaySpending,
     pub(super) ids: NextIds,
     /// Builds that changed since they were last scheduled; not part of the persistent state.
     #[serde(skip)]
@@ -64,14 +64,14 @@ pub struct State {
 /// The run or action that waits for an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Owner {
+pub(super) enum EffectWaiter {
     Run(RunId),
     Mutation(MutationId),
 }
 
 /// A request that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct HandledRequest {
     /// The request, with its idempotency key.
     pub request: Request,
     /// The build that the request was about, or that it started.
@@ -81,7 +81,7 @@ pub struct Taken {
 /// The subject of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Timer {
+pub(super) enum EngineTimer {
     Task(TaskId),
     Gate(GateKey),
     Release(GateKey),
@@ -91,7 +91,7 @@ pub(super) enum Timer {
 
 /// The project's cost of the current day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Day {
+pub(super) struct DaySpending {
     pub(super) number: u64,
     pub(super) spent: Amount,
     pub(super) reserved: Amount,
@@ -113,22 +113,22 @@ impl State {
             project: project.into(),
             seq: 0,
             builds: BTreeMap::new(),
-            tasks: Table::default(),
-            runs: Table::default(),
+            tasks: IdTable::default(),
+            runs: IdTable::default(),
             signatures: Signatures::default(),
-            unfinished: Unfinished::default(),
+            unfinished: UnfinishedTasks::default(),
             gates: BTreeMap::new(),
             questions: BTreeMap::new(),
             subjects: BTreeMap::new(),
             question_ends: Vec::new(),
             ledger: Ledger::default(),
-            owed: Table::default(),
+            owed: IdTable::default(),
             timers: BTreeSet::new(),
             allowed: BTreeSet::new(),
             allowed_commands: BTreeSet::new(),
             jobs: None,
             requests: VecDeque::new(),
-            day: Day::default(),
+            day: DaySpending::default(),
             ids: NextIds::default(),
             stirred: Vec::new(),
         }
@@ -163,8 +163,8 @@ impl State {
     }
 
     /// Returns whether the build makes progress without the operator.
-    pub fn goes_on(&self, build: &Build) -> bool {
-        build.goes_on(self.tree_taken_by(build).map(|task| task.id))
+    pub fn can_proceed(&self, build: &Build) -> bool {
+        build.can_proceed(self.tree_taken_by(build).map(|task| task.id))
     }
 
     /// Returns all builds that the state holds.
@@ -179,16 +179,16 @@ impl State {
 
     /// Returns all tasks that the state holds, in the order of their ids.
     pub fn tasks(&self) -> impl Iterator<Item = &Task> {
-        self.tasks.sorted().map(|(_, task)| task)
+        self.tasks.iter_sorted().map(|(_, task)| task)
     }
 
     /// Returns the standing build that all jobs belong to, once there is a job.
-    pub const fn jobs(&self) -> Option<BuildId> {
+    pub const fn jobs_build(&self) -> Option<BuildId> {
         self.jobs
     }
 
     /// Returns the request with this idempotency key, if it was carried out.
-    pub fn taken(&self, key: &str) -> Option<&Taken> {
+    pub fn handled_request(&self, key: &str) -> Option<&HandledRequest> {
         self.requests.iter().find(|taken| &*taken.request.key == key)
     }
 
@@ -205,7 +205,7 @@ impl State {
 
     /// Returns all runs that are active or can continue, in the order of their ids.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
-        self.runs.sorted().map(|(_, run)| run)
+        self.runs.iter_sorted().map(|(_, run)| run)
     }
 
     /// Returns the open question with this id.
@@ -224,7 +224,7 @@ impl State {
     }
 
     /// Returns the gate with this key.
-    pub fn gate(&self, key: GateKey) -> Option<&Gate> {
+    pub fn gate(&self, key: GateKey) -> Option<&AccountGate> {
         self.gates.get(&key)
     }
 
@@ -252,7 +252,7 @@ impl State {
 
     /// Returns all actions that still matter, in the order of their ids.
     pub fn mutations(&self) -> impl Iterator<Item = &Mutation> {
-        self.ledger.mutations.sorted().map(|(_, mutation)| mutation)
+        self.ledger.mutations.iter_sorted().map(|(_, mutation)| mutation)
     }
 
     /// Returns the records of the project's errors.
@@ -261,13 +261,13 @@ impl State {
     }
 
     /// Returns whether the operator allowed, for this task, what the signature stands for.
-    pub fn allows(&self, task: TaskId, signature: Signature) -> bool {
+    pub fn allows_signature(&self, task: TaskId, signature: Signature) -> bool {
         self.allowed.contains(&signature)
             || self.task(task).is_some_and(|task| task.allowance == Some(signature))
     }
 
     /// Returns whether the operator wants the task done without what the signature stands for.
-    pub fn goes_without(&self, task: TaskId, signature: Signature) -> bool {
+    pub fn must_do_without(&self, task: TaskId, signature: Signature) -> bool {
         self.task(task).is_some_and(|task| {
             let said = task.guidance.as_ref().map(|guidance| guidance.decision);
             let asked = task.setbacks.answered.as_ref().map(|fault| fault.signature);
@@ -276,7 +276,7 @@ impl State {
     }
 
     /// Returns whether the task is parked over a fault that may have passed by itself since.
-    pub fn rests_over_what_passes(&self, task: &Task) -> bool {
+    pub fn is_parked_over_transient(&self, task: &Task) -> bool {
         let TaskState::Parked { question, run: None } = task.state else { return false };
         let fault = self.question(question).and_then(|asked| asked.fault.as_ref());
         fault.is_some_and(|fault| fault.code().charges(task.work()).contains(&Charge::Transient))
@@ -301,8 +301,8 @@ impl State {
 
     /// Returns all effects that are owed, oldest first. When the process starts, this list is
     /// authoritative.
-    pub fn outstanding(&self) -> Vec<Effect> {
-        self.owed.sorted().filter_map(|(id, _)| self.effect(id)).collect()
+    pub fn outstanding_effects(&self) -> Vec<Effect> {
+        self.owed.iter_sorted().filter_map(|(id, _)| self.effect(id)).collect()
     }
 
     /// Returns the action that the run is at.
@@ -310,11 +310,11 @@ impl State {
         let run = self.run(run)?;
         let Step::Mutate { at } = run.step else { return None };
         let task = self.task(run.task)?;
-        let spec = task.action(at)?;
-        Some(self.ledger.find(task, spec)?.id)
+        let spec = task.action_at(at)?;
+        Some(self.ledger.find_action(task, spec)?.id)
     }
 
-    pub(super) fn stir(&mut self, build: BuildId) {
+    pub(super) fn reschedule_build(&mut self, build: BuildId) {
         if !self.stirred.contains(&build) {
             self.stirred.push(build);
         }

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Items by id.
 #[derive(Clone, Debug)]
-pub(super) struct Table<K, V>(HashMap<K, V, BuildHasherDefault<IdHasher>>);
+pub(super) struct IdTable<K, V>(HashMap<K, V, BuildHasherDefault<IdHasher>>);
 
-impl<K: Copy + Eq + Hash + Ord, V> Table<K, V> {
+impl<K: Copy + Eq + Hash + Ord, V> IdTable<K, V> {
     pub(super) fn get(&self, id: &K) -> Option<&V> {
         self.0.get(id)
     }
@@ -30,34 +30,34 @@ impl<K: Copy + Eq + Hash + Ord, V> Table<K, V> {
     }
 
     /// Returns all items in the order of their ids.
-    pub(super) fn sorted(&self) -> impl DoubleEndedIterator<Item = (K, &V)> {
+    pub(super) fn iter_sorted(&self) -> impl DoubleEndedIterator<Item = (K, &V)> {
         let mut all: Vec<(K, &V)> = self.0.iter().map(|(id, thing)| (*id, thing)).collect();
         all.sort_unstable_by_key(|(id, _)| *id);
         all.into_iter()
     }
 }
 
-impl<K, V> Default for Table<K, V> {
+impl<K, V> Default for IdTable<K, V> {
     fn default() -> Self {
         Self(HashMap::default())
     }
 }
 
-impl<K: Eq + Hash, V: PartialEq> PartialEq for Table<K, V> {
+impl<K: Eq + Hash, V: PartialEq> PartialEq for IdTable<K, V> {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
 
-impl<K: Eq + Hash, V: Eq> Eq for Table<K, V> {}
+impl<K: Eq + Hash, V: Eq> Eq for IdTable<K, V> {}
 
-impl<K: Copy + Eq + Hash + Ord + Serialize, V: Serialize> Serialize for Table<K, V> {
+impl<K: Copy + Eq + Hash + Ord + Serialize, V: Serialize> Serialize for IdTable<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.sorted())
+        serializer.collect_map(self.iter_sorted())
     }
 }
 
-impl<'de, K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for Table<K, V> {
+impl<'de, K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for IdTable<K, V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         HashMap::deserialize(deserializer).map(Self)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::apart::Beside;
+use super::apart::Exclusivity;
 use super::checked::Checked;
 use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
@@ -61,7 +61,7 @@ pub enum TaskState {
     /// Skipped.
     Skipped {
         /// The reason.
-        left: Left,
+        left: SkipReason,
     },
     /// Failed permanently.
     Failed {
@@ -75,7 +75,7 @@ pub enum TaskState {
 /// A task's state without its fields; builds count their tasks by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names of the states")]
-pub enum Standing {
+pub enum TaskStateKind {
     Pending,
     Running,
     BackingOff,
@@ -87,7 +87,7 @@ pub enum Standing {
     Cancelled,
 }
 
-impl Standing {
+impl TaskStateKind {
     /// Number of states.
     pub const COUNT: usize = 9;
 
@@ -109,17 +109,17 @@ impl Standing {
 
 impl TaskState {
     /// Returns the state without its fields.
-    pub const fn standing(&self) -> Standing {
+    pub const fn kind(&self) -> TaskStateKind {
         match self {
-            Self::Pending { .. } => Standing::Pending,
-            Self::Running { .. } => Standing::Running,
-            Self::BackingOff { .. } => Standing::BackingOff,
-            Self::Parked { .. } => Standing::Parked,
-            Self::Reconciling { .. } => Standing::Reconciling,
-            Self::Done => Standing::Done,
-            Self::Skipped { .. } => Standing::Skipped,
-            Self::Failed { .. } => Standing::Failed,
-            Self::Cancelled => Standing::Cancelled,
+            Self::Pending { .. } => TaskStateKind::Pending,
+            Self::Running { .. } => TaskStateKind::Running,
+            Self::BackingOff { .. } => TaskStateKind::BackingOff,
+            Self::Parked { .. } => TaskStateKind::Parked,
+            Self::Reconciling { .. } => TaskStateKind::Reconciling,
+            Self::Done => TaskStateKind::Done,
+            Self::Skipped { .. } => TaskStateKind::Skipped,
+            Self::Failed { .. } => TaskStateKind::Failed,
+            Self::Cancelled => TaskStateKind::Cancelled,
         }
     }
 
@@ -149,7 +149,7 @@ impl TaskState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "snake_case")]
-pub enum Left {
+pub enum SkipReason {
     /// The operator decided so.
     Decided,
     /// The operator did not allow what the task needs.
@@ -196,7 +196,7 @@ pub struct Transient {
 
 /// The failures of a scheduled job that has not succeeded since it met a transient failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failing {
+pub struct JobFailures {
     /// Number of firings in a row that gave up.
     pub firings: u32,
     /// Time at which the failures began.
@@ -215,7 +215,7 @@ pub struct Refused {
 
 /// The tries that a task has charged to an error and can give back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Charged {
+pub struct ChargedTries {
     /// The error.
     pub signature: Signature,
     /// Generation of the error's counter: a reset starts another one.
@@ -252,8 +252,8 @@ pub struct Task {
     /// The specification of the task.
     pub spec: Arc<TaskSpec>,
     /// The tasks that it may run beside.
-    #[serde(default, skip_serializing_if = "Beside::is_everyone")]
-    pub beside: Beside,
+    #[serde(default, skip_serializing_if = "Exclusivity::is_everyone")]
+    pub beside: Exclusivity,
     /// The current state.
     pub state: TaskState,
     /// The tasks that need this one.
@@ -274,7 +274,7 @@ pub struct Task {
     pub held: bool,
     /// The current failures of a scheduled job, if they are transient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failing: Option<Failing>,
+    pub failing: Option<JobFailures>,
     /// Number of times the script was started in this firing.
     pub executions: u32,
     /// True if the job is to be fired again when it is done.
@@ -282,7 +282,7 @@ pub struct Task {
     /// The task's own counters.
     pub counters: Counters,
     /// The tries that the task can give back.
-    pub charged: Vec<Charged>,
+    pub charged: Vec<ChargedTries>,
     /// The error that the current attempt is meant to get past.
     pub retrying: Option<Signature>,
     /// The latest fault.
@@ -346,14 +346,14 @@ impl Task {
     /// Creates a pending task.
     pub fn new(id: TaskId, build: BuildId, spec: Arc<TaskSpec>, needs_left: u32) -> Self {
         let next = match spec.work() {
-            Work::Task => Next::attempt(super::effect::Start::Fresh),
+            Work::Task => Next::at_attempt(super::effect::Start::Fresh),
             Work::Job => Next::EXECUTE,
         };
         Self {
             id,
             build,
             spec,
-            beside: Beside::Everyone,
+            beside: Exclusivity::Everyone,
             state: TaskState::Pending { run: None },
             dependants: Vec::new(),
             needs_left,
@@ -416,7 +416,7 @@ impl Task {
     pub fn occurrence(&self, spec: &MutationSpec) -> Occurrence {
         if spec.permanent {
             Occurrence::Project
-        } else if self.work() == Work::Task && spec.kind.belongs_to_the_attempt() {
+        } else if self.work() == Work::Task && spec.kind.belongs_to_attempt() {
             Occurrence::Attempt(self.id, self.attempts)
         } else {
             Occurrence::Firing(self.id, self.firing)
@@ -425,7 +425,7 @@ impl Task {
 
     /// Returns the action at this index: first those of the specification, then those that the
     /// agent declared.
-    pub fn action(&self, at: u32) -> Option<&Arc<MutationSpec>> {
+    pub fn action_at(&self, at: u32) -> Option<&Arc<MutationSpec>> {
         let at = at as usize;
         let standing = &self.spec.mutations;
         match standing.get(at) {
@@ -442,7 +442,7 @@ impl Task {
     }
 
     /// Returns the failures in a row of `operation`.
-    pub const fn transient(&self, operation: Operation) -> Transient {
+    pub const fn transient_failures(&self, operation: Operation) -> Transient {
         self.counters.transient[operation as usize]
     }
 }

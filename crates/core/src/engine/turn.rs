@@ -1,10 +1,10 @@
 //! A decision in progress: its inputs, and the events that it has led to.
 
-use super::command::Rejected;
-use super::event::{Event, Recorded};
+use super::command::CommandRejection;
+use super::event::{Event, RecordedEvent};
 use super::ids::{EffectId, RunId, TaskId};
 use super::run::{Run, Status, Step};
-use super::state::{Owner, State};
+use super::state::{EffectWaiter, State};
 use super::task::Task;
 use super::why::Why;
 use crate::chance::Rng;
@@ -16,12 +16,12 @@ use crate::time::Time;
 const EVENTS_USUAL: usize = 8;
 
 /// A decision in progress.
-pub(super) struct Turn<'a> {
+pub(super) struct Transition<'a> {
     pub(super) state: &'a mut State,
     pub(super) policy: &'a Policy,
     pub(super) now: Time,
     pub(super) rng: &'a mut Rng,
-    events: Vec<Recorded>,
+    events: Vec<RecordedEvent>,
     /// The effect whose result is being decided about.
     settled: Option<EffectId>,
     /// The run that a fault ended in the middle of an effect, and that effect, which is still being
@@ -29,7 +29,7 @@ pub(super) struct Turn<'a> {
     cut_short: Option<(RunId, EffectId)>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> Transition<'a> {
     pub(super) fn new(
         state: &'a mut State,
         policy: &'a Policy,
@@ -41,63 +41,65 @@ impl<'a> Turn<'a> {
     }
 
     /// Returns the events decided so far.
-    pub(super) fn events(&self) -> &[Recorded] {
+    pub(super) fn events(&self) -> &[RecordedEvent] {
         &self.events
     }
 
     /// Returns the decided events.
-    pub(super) fn into_events(self) -> Vec<Recorded> {
+    pub(super) fn into_events(self) -> Vec<RecordedEvent> {
         self.events
     }
 
     /// Records and applies an event that needs no reason.
-    pub(super) fn emit(&mut self, event: Event) {
-        self.push(event, None);
+    pub(super) fn emit_event(&mut self, event: Event) {
+        self.push_event(event, None);
     }
 
     /// Records and applies an event together with the reason for it.
-    pub(super) fn decide(&mut self, event: Event, why: Why) {
-        self.push(event, Some(why));
+    pub(super) fn emit_with_reason(&mut self, event: Event, why: Why) {
+        self.push_event(event, Some(why));
     }
 
-    fn push(&mut self, event: Event, why: Option<Why>) {
-        let recorded = Recorded { seq: self.state.seq + 1, at: self.now, why, event };
-        self.state.record(&recorded);
+    fn push_event(&mut self, event: Event, why: Option<Why>) {
+        let recorded = RecordedEvent { seq: self.state.seq + 1, at: self.now, why, event };
+        self.state.apply_event(&recorded);
         self.events.push(recorded);
     }
 
-    pub(super) fn task(&self, id: TaskId) -> Result<&Task, Rejected> {
-        self.state.task(id).ok_or(Rejected::NoTask(id))
+    pub(super) fn find_task(&self, id: TaskId) -> Result<&Task, CommandRejection> {
+        self.state.task(id).ok_or(CommandRejection::NoTask(id))
     }
 
     /// Returns the run that waits for the effect.
-    pub(super) fn run_owed(&self, effect: EffectId) -> Result<&Run, Rejected> {
+    pub(super) fn run_owed(&self, effect: EffectId) -> Result<&Run, CommandRejection> {
         match self.state.owed.get(&effect) {
-            Some(Owner::Run(run)) => self.state.run(*run).ok_or(Rejected::Stale(effect)),
-            Some(Owner::Mutation(_)) => Err(Rejected::Misfit(effect)),
-            None => Err(Rejected::Stale(effect)),
+            Some(EffectWaiter::Run(run)) => {
+                self.state.run(*run).ok_or(CommandRejection::Stale(effect))
+            }
+            Some(EffectWaiter::Mutation(_)) => Err(CommandRejection::Misfit(effect)),
+            None => Err(CommandRejection::Stale(effect)),
         }
     }
 
     /// Returns the run that waits for the effect, or whose action the effect performs or probes.
-    pub(super) fn run_behind(&self, effect: EffectId) -> Result<&Run, Rejected> {
+    pub(super) fn run_behind(&self, effect: EffectId) -> Result<&Run, CommandRejection> {
         match self.state.owed.get(&effect) {
-            Some(Owner::Mutation(id)) => {
+            Some(EffectWaiter::Mutation(id)) => {
                 let run = self.state.mutation(*id).and_then(|known| self.state.run(known.run));
-                run.ok_or(Rejected::Stale(effect))
+                run.ok_or(CommandRejection::Stale(effect))
             }
-            Some(Owner::Run(_)) | None => self.run_owed(effect),
+            Some(EffectWaiter::Run(_)) | None => self.run_owed(effect),
         }
     }
 
     /// Notes that the effect has ended, so that it need not be stopped.
-    pub(super) fn settle(&mut self, effect: EffectId) {
+    pub(super) fn mark_settled(&mut self, effect: EffectId) {
         self.settled = Some(effect);
     }
 
     /// Notes that a fault is about to end the effect that the run waits for. An effect that is
     /// still being performed is stopped with the run.
-    pub(super) fn cut_short(&mut self, run: RunId) {
+    pub(super) fn mark_cut_short(&mut self, run: RunId) {
         let owed = self.state.run(run).and_then(|run| run.owes);
         let still_performed = owed.filter(|effect| self.settled != Some(*effect));
         self.cut_short = still_performed.map(|effect| (run, effect));
@@ -109,29 +111,29 @@ impl<'a> Turn<'a> {
     }
 
     /// Returns the effect that has to be stopped when the run ends.
-    fn to_stop(&self, run: &Run) -> Option<EffectId> {
+    fn effect_to_stop(&self, run: &Run) -> Option<EffectId> {
         let cut_short = self.cut_short.filter(|(cut, _)| *cut == run.id);
         run.owes.or(cut_short.map(|(_, effect)| effect))
     }
 
     /// Ends the run; its successor, if there is one, has another id.
     pub(super) fn end_run(&mut self, run: RunId, status: Status, code: Code) {
-        if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
-            self.emit(Event::RunFailed { run, status, stop, code: Some(code) });
+        if let Some(stop) = self.state.run(run).map(|run| self.effect_to_stop(run)) {
+            self.emit_event(Event::RunFailed { run, status, stop, code: Some(code) });
         }
     }
 
     /// Pauses the run, over a fault or because it is held; it can continue under its id.
     pub(super) fn pause_run(&mut self, run: RunId, status: Status, step: Step, code: Option<Code>) {
-        if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
-            self.emit(Event::RunPaused { run, status, step, stop, code });
+        if let Some(stop) = self.state.run(run).map(|run| self.effect_to_stop(run)) {
+            self.emit_event(Event::RunPaused { run, status, step, stop, code });
         }
     }
 
     /// Cancels the run, because its task is skipped or its build has ended.
     pub(super) fn cancel_run(&mut self, run: RunId) {
-        if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
-            self.emit(Event::RunCancelled { run, stop });
+        if let Some(stop) = self.state.run(run).map(|run| self.effect_to_stop(run)) {
+            self.emit_event(Event::RunCancelled { run, stop });
         }
     }
 }

@@ -32,18 +32,18 @@ pub struct Count {
 
 impl Why {
     /// Creates a reason without a code and counters.
-    pub const fn rule(rule: Rule) -> Self {
+    pub const fn from_rule(rule: Rule) -> Self {
         Self { rule, code: None, counts: Vec::new() }
     }
 
     /// Creates a reason that is about a code.
-    pub const fn code(rule: Rule, code: Code) -> Self {
+    pub const fn with_code(rule: Rule, code: Code) -> Self {
         Self { rule, code: Some(code), counts: Vec::new() }
     }
 
     /// Adds a counter that led to the decision.
     #[must_use]
-    pub fn counted(mut self, counter: Charge, at: u32, limit: u32) -> Self {
+    pub fn with_count(mut self, counter: Charge, at: u32, limit: u32) -> Self {
         self.counts.push(Count { counter, at, limit });
         self
     }

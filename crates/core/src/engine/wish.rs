@@ -10,7 +10,7 @@ use crate::plan::Request;
 
 /// The person who gives a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct CommandIssuer {
     /// The person's name.
     pub by: Arc<str>,
     /// The request that the command came with; the same request again changes nothing.
@@ -18,9 +18,9 @@ pub struct Order {
     pub request: Option<Request>,
 }
 
-impl Order {
+impl CommandIssuer {
     /// Wraps a command as one that this person gives.
-    pub fn wants(self, command: Command) -> Command {
+    pub fn wrap_command(self, command: Command) -> Command {
         Command::By { order: self, wants: Box::new(command) }
     }
 }
@@ -80,7 +80,9 @@ impl Wish {
 
     /// Returns the wish behind a command, and the build or task that it is about; `None` for
     /// commands that no person gives.
-    pub(super) const fn of(command: &Command) -> Option<(Self, Option<BuildId>, Option<TaskId>)> {
+    pub(super) const fn from_command(
+        command: &Command,
+    ) -> Option<(Self, Option<BuildId>, Option<TaskId>)> {
         Some(match command {
             Command::StartBuild { .. } => (Self::Start, None, None),
             Command::Pause { build } => (Self::Pause, Some(*build), None),

@@ -23,7 +23,7 @@ const LINES_MAX: usize = 4_000;
 
 /// The failures of a run of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failures {
+pub struct CheckFailures {
     /// The failed tests by name, if the output names them.
     pub tests: BTreeSet<String>,
     /// Hashes of the lines that state the failure, normalized so that the same failure has the same lines; no
@@ -31,16 +31,16 @@ pub struct Failures {
     lines: BTreeSet<u64>,
 }
 
-impl Failures {
+impl CheckFailures {
     /// Reads the output of a check that ran in the folder `root`.
-    pub fn read(output: &[u8], root: &str) -> Self {
+    pub fn from_output(output: &[u8], root: &str) -> Self {
         let text = plain_text(output);
         let text = if root.is_empty() { text } else { text.replace(root, ".") };
         let tests = runners::failed_tests(&text);
         let states = |line: &&str| tests.is_empty() || steady::states_a_value(line);
         let lines = text.lines().filter(states).map(steady::steady_line);
         let lines = lines.filter(|line| !line.is_empty()).take(LINES_MAX);
-        let lines = lines.map(|line| hash_of(&line)).collect();
+        let lines = lines.map(|line| hash_line(&line)).collect();
         Self { tests, lines }
     }
 
@@ -56,27 +56,27 @@ impl Failures {
     /// Returns whether a person's text is about one of the failed tests: it contains the name, or it mentions
     /// tests and contains every word of the name.
     pub fn are_named_in(&self, text: &str) -> bool {
-        let words: BTreeSet<String> = words_of(text).collect();
+        let words: BTreeSet<String> = split_words(text).collect();
         let is_about_tests = words.iter().any(|word| is_about_tests(word));
         self.tests.iter().any(|test| {
             let leaf = test.rsplit([':', '.', '>', '/', '\\', '#']).next().unwrap_or(test).trim();
             if leaf.contains('_') && text.contains(leaf) {
                 return true;
             }
-            let mut own = words_of(leaf).filter(|word| !is_filler(word)).peekable();
+            let mut own = split_words(leaf).filter(|word| !is_filler(word)).peekable();
             is_about_tests && own.peek().is_some() && own.all(|word| words.contains(&word))
         })
     }
 }
 
-fn hash_of(line: &str) -> u64 {
+fn hash_line(line: &str) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&blake3::hash(line.as_bytes()).as_bytes()[..8]);
     u64::from_be_bytes(first)
 }
 
 /// Returns lower-case words, split at everything but letters and digits, and at capitals inside a name.
-fn words_of(text: &str) -> impl Iterator<Item = String> {
+fn split_words(text: &str) -> impl Iterator<Item = String> {
     let mut cut = String::with_capacity(text.len() + 8);
     let mut before = ' ';
     for letter in text.chars() {

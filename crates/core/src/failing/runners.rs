@@ -5,31 +5,31 @@ use std::collections::BTreeSet;
 use super::TESTS_MAX;
 
 /// The way a runner's names are found: in single lines, or over several lines.
-enum Naming {
+enum TestNaming {
     Line(fn(&str) -> Option<String>),
     Text(fn(&str, &mut BTreeSet<String>)),
 }
 
 /// All known runners. An output is read by each of them: a check may call several.
-const RUNNERS: &[(&str, Naming)] = &[
-    ("pytest", Naming::Line(pytest)),
-    ("unittest", Naming::Line(unittest)),
-    ("cargo test", Naming::Line(cargo_test)),
-    ("nextest", Naming::Line(nextest)),
-    ("go test", Naming::Line(go_test)),
-    ("jest", Naming::Line(jest)),
-    ("vitest", Naming::Line(vitest)),
-    ("mocha", Naming::Text(mocha)),
-    ("tap", Naming::Line(tap)),
-    ("prove", Naming::Line(prove)),
-    ("node --test", Naming::Line(node_test)),
-    ("junit xml", Naming::Text(junit_xml)),
-    ("rspec", Naming::Line(rspec)),
-    ("phpunit", Naming::Line(phpunit)),
-    ("ctest", Naming::Line(ctest)),
-    ("surefire", Naming::Line(surefire)),
-    ("gradle", Naming::Line(gradle)),
-    ("dotnet test", Naming::Line(dotnet)),
+const RUNNERS: &[(&str, TestNaming)] = &[
+    ("pytest", TestNaming::Line(parse_pytest)),
+    ("unittest", TestNaming::Line(parse_unittest)),
+    ("cargo test", TestNaming::Line(parse_cargo_test)),
+    ("nextest", TestNaming::Line(parse_nextest)),
+    ("go test", TestNaming::Line(parse_go_test)),
+    ("jest", TestNaming::Line(parse_jest)),
+    ("vitest", TestNaming::Line(parse_vitest)),
+    ("mocha", TestNaming::Text(parse_mocha)),
+    ("tap", TestNaming::Line(parse_tap)),
+    ("prove", TestNaming::Line(parse_prove)),
+    ("node --test", TestNaming::Line(parse_node_test)),
+    ("junit xml", TestNaming::Text(parse_junit_xml)),
+    ("rspec", TestNaming::Line(parse_rspec)),
+    ("phpunit", TestNaming::Line(parse_phpunit)),
+    ("ctest", TestNaming::Line(parse_ctest)),
+    ("surefire", TestNaming::Line(parse_surefire)),
+    ("gradle", TestNaming::Line(parse_gradle)),
+    ("dotnet test", TestNaming::Line(parse_dotnet)),
 ];
 
 /// Returns the failed tests that an output names.
@@ -37,8 +37,8 @@ pub(super) fn failed_tests(text: &str) -> BTreeSet<String> {
     let mut tests = BTreeSet::new();
     for (_, naming) in RUNNERS {
         match naming {
-            Naming::Line(name) => tests.extend(text.lines().filter_map(name).take(TESTS_MAX)),
-            Naming::Text(collect) => collect(text, &mut tests),
+            TestNaming::Line(name) => tests.extend(text.lines().filter_map(name).take(TESTS_MAX)),
+            TestNaming::Text(collect) => collect(text, &mut tests),
         }
     }
     while tests.len() > TESTS_MAX {
@@ -48,14 +48,14 @@ pub(super) fn failed_tests(text: &str) -> BTreeSet<String> {
 }
 
 /// Parses `FAILED tests/test_a.py::test_b - AssertionError`, `ERROR tests/test_a.py`.
-fn pytest(line: &str) -> Option<String> {
+fn parse_pytest(line: &str) -> Option<String> {
     let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
     let name = rest.split(" - ").next()?.trim();
     (name.contains(".py") && !name.contains(": ")).then(|| name.to_owned())
 }
 
 /// Parses `FAIL: test_b (tests.test_a.Case.test_b)`.
-fn unittest(line: &str) -> Option<String> {
+fn parse_unittest(line: &str) -> Option<String> {
     let rest = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
     let (name, case) = rest.split_once(" (")?;
     let case = case.strip_suffix(')').or_else(|| case.split(')').next())?;
@@ -64,13 +64,13 @@ fn unittest(line: &str) -> Option<String> {
 }
 
 /// Parses `test tests::a ... FAILED`.
-fn cargo_test(line: &str) -> Option<String> {
+fn parse_cargo_test(line: &str) -> Option<String> {
     let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
     Some(name.split(" - should panic").next().unwrap_or(name).to_owned())
 }
 
 /// Parses `    FAIL [   0.010s] crate::bin tests::a`, also with `SIGABRT` or `TIMEOUT` in its place.
-fn nextest(line: &str) -> Option<String> {
+fn parse_nextest(line: &str) -> Option<String> {
     let line = line.trim_start();
     let rest = line
         .strip_prefix("FAIL [")
@@ -82,7 +82,7 @@ fn nextest(line: &str) -> Option<String> {
 }
 
 /// Parses `--- FAIL: TestA/case (0.00s)`, or `FAIL`, a tab and `example.com/pkg [build failed]`.
-fn go_test(line: &str) -> Option<String> {
+fn parse_go_test(line: &str) -> Option<String> {
     if let Some(rest) = line.trim_start().strip_prefix("--- FAIL: ") {
         return rest.split(" (").next().map(str::to_owned);
     }
@@ -91,14 +91,14 @@ fn go_test(line: &str) -> Option<String> {
 }
 
 /// Parses `  * suite > test` (a bullet in the original).
-fn jest(line: &str) -> Option<String> {
+fn parse_jest(line: &str) -> Option<String> {
     let name = line.trim_start().strip_prefix("* ")?.trim();
     let is_test = line.starts_with("  ") && (name.contains(" > ") || !name.contains(':'));
     (is_test && !name.is_empty() && name != "Console").then(|| name.to_owned())
 }
 
 /// Parses ` FAIL  src/a.test.ts > suite > test`.
-fn vitest(line: &str) -> Option<String> {
+fn parse_vitest(line: &str) -> Option<String> {
     let name = line.trim_start().strip_prefix("FAIL ")?.trim();
     let is_test = name.contains(" > ") || is_script(name.split(' ').next().unwrap_or(name));
     is_test.then(|| name.to_owned())
@@ -111,10 +111,10 @@ fn is_script(file: &str) -> bool {
 }
 
 /// Parses `  1) suite` and, deeper, `test:` in the list at the end of a run.
-fn mocha(text: &str, tests: &mut BTreeSet<String>) {
+fn parse_mocha(text: &str, tests: &mut BTreeSet<String>) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
-        let Some(suite) = numbered(line.trim_start()) else { continue };
+        let Some(suite) = strip_number(line.trim_start()) else { continue };
         if !line.starts_with("  ") {
             continue;
         }
@@ -135,14 +135,14 @@ fn mocha(text: &str, tests: &mut BTreeSet<String>) {
 }
 
 /// Returns the rest of `12) …`.
-fn numbered(line: &str) -> Option<&str> {
+fn strip_number(line: &str) -> Option<&str> {
     let (number, rest) = line.split_once(") ")?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| rest.trim_end())
 }
 
 /// Parses `not ok 3 - name`; tests marked todo or skip are not red.
-fn tap(line: &str) -> Option<String> {
+fn parse_tap(line: &str) -> Option<String> {
     let rest = line.trim_start().strip_prefix("not ok ")?;
     let lower = rest.to_ascii_lowercase();
     if lower.contains("# todo") || lower.contains("# skip") {
@@ -155,7 +155,7 @@ fn tap(line: &str) -> Option<String> {
 
 /// Parses `#   Failed test 'name'`, or `#   Failed test at t/a.t line 3.` for a test without a name, and in
 /// the list at the end `t/a.t (Wstat: 256 (exited 1) Tests: 1 Failed: 1)`.
-fn prove(line: &str) -> Option<String> {
+fn parse_prove(line: &str) -> Option<String> {
     if let Some((file, _)) = line.split_once(" (Wstat: ") {
         let file = file.trim();
         return (!file.is_empty() && !file.contains(' ')).then(|| file.to_owned());
@@ -168,14 +168,14 @@ fn prove(line: &str) -> Option<String> {
 }
 
 /// Parses `X name (1.2ms)` (a cross in the original).
-fn node_test(line: &str) -> Option<String> {
+fn parse_node_test(line: &str) -> Option<String> {
     let name = line.trim_start().strip_prefix("X ")?.trim();
     let (name, time) = name.rsplit_once(" (")?;
     time.ends_with("ms)").then(|| name.to_owned())
 }
 
 /// Parses `<testcase classname="a" name="b"><failure …`.
-fn junit_xml(text: &str, tests: &mut BTreeSet<String>) {
+fn parse_junit_xml(text: &str, tests: &mut BTreeSet<String>) {
     for case in text.split("<testcase ").skip(1).take(TESTS_MAX) {
         let Some(end) = case.find('>') else { continue };
         let (head, body) = case.split_at(end);
@@ -184,14 +184,14 @@ fn junit_xml(text: &str, tests: &mut BTreeSet<String>) {
         }
         let body = body.split("</testcase>").next().unwrap_or(body);
         if body.contains("<failure") || body.contains("<error") {
-            let name = attribute(head, "name").unwrap_or("?");
-            let class = attribute(head, "classname");
+            let name = xml_attribute(head, "name").unwrap_or("?");
+            let class = xml_attribute(head, "classname");
             tests.insert(class.map_or_else(|| name.to_owned(), |class| format!("{class}.{name}")));
         }
     }
 }
 
-fn attribute<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+fn xml_attribute<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     let found = head.match_indices(name).find(|(at, _)| {
         let starts = *at == 0 || head[..*at].ends_with(char::is_whitespace);
         starts && head[at + name.len()..].starts_with("=\"")
@@ -200,21 +200,21 @@ fn attribute<'a>(head: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Parses `rspec ./spec/a_spec.rb:12 # A does b`.
-fn rspec(line: &str) -> Option<String> {
+fn parse_rspec(line: &str) -> Option<String> {
     let rest = line.strip_prefix("rspec ")?;
     let (file, name) = rest.split_once(" # ")?;
     file.contains("_spec.rb").then(|| name.trim().to_owned())
 }
 
 /// Parses `1) App\Tests\ATest::testB`.
-fn phpunit(line: &str) -> Option<String> {
-    let name = numbered(line)?;
+fn parse_phpunit(line: &str) -> Option<String> {
+    let name = strip_number(line)?;
     let name = name.split(" with data set").next()?;
     (name.contains("::") && !name.contains(' ')).then(|| name.to_owned())
 }
 
 /// Parses `3 - name (Failed)` after a tab.
-fn ctest(line: &str) -> Option<String> {
+fn parse_ctest(line: &str) -> Option<String> {
     let line = line.trim();
     let (number, rest) = line.split_once(" - ")?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -225,7 +225,7 @@ fn ctest(line: &str) -> Option<String> {
 }
 
 /// Parses `[ERROR] com.example.ATest.b -- Time elapsed: 0.01 s <<< FAILURE!`.
-fn surefire(line: &str) -> Option<String> {
+fn parse_surefire(line: &str) -> Option<String> {
     let rest = line.strip_prefix("[ERROR] ")?;
     if !rest.contains("<<< FAILURE!") && !rest.contains("<<< ERROR!") {
         return None;
@@ -235,13 +235,13 @@ fn surefire(line: &str) -> Option<String> {
 }
 
 /// Parses `ATest > b() FAILED`.
-fn gradle(line: &str) -> Option<String> {
+fn parse_gradle(line: &str) -> Option<String> {
     let name = line.trim_end().strip_suffix(" FAILED")?;
     (name.contains(" > ") && !name.starts_with(' ')).then(|| name.to_owned())
 }
 
 /// Parses `  Failed Name.Space.Test [12 ms]`.
-fn dotnet(line: &str) -> Option<String> {
+fn parse_dotnet(line: &str) -> Option<String> {
     let name = line.strip_prefix("  Failed ")?;
     let (name, time) = name.rsplit_once(" [")?;
     time.ends_with("s]").then(|| name.to_owned())

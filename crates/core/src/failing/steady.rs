@@ -125,7 +125,7 @@ fn steady_word(word: &str) -> String {
     if bare.contains("/tmp/") || bare.contains("/var/folders/") {
         return word.replace(bare, "/tmp/#");
     }
-    match placed(bare) {
+    match place_file(bare) {
         Some(file) => word.replace(bare, file),
         None => word.to_owned(),
     }
@@ -151,7 +151,7 @@ fn is_address(word: &str) -> bool {
 }
 
 /// Returns the file of a place such as `src/lib.rs:12:5` or `test_a.py:3:`.
-fn placed(word: &str) -> Option<&str> {
+fn place_file(word: &str) -> Option<&str> {
     let (file, place) = word.split_once(':')?;
     let is_file = file.contains('.') || file.contains('/');
     let mut numbers = place.trim_end_matches(':').split(':');

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
-use super::Failures;
+use super::CheckFailures;
 
 fn tests(output: &str) -> Vec<String> {
-    Failures::read(output.as_bytes(), "").tests.into_iter().collect()
+    CheckFailures::from_output(output.as_bytes(), "").tests.into_iter().collect()
 }
 
 #[test]
@@ -71,14 +71,14 @@ fn what_prove_counts_and_measures_is_no_failure() {
              Files=1, Tests={ran},  {time} wallclock secs ( 0.0{time} usr  0.0{time} sys +  0.0{time} \
              cusr  0.0{time} csys =  0.1{time} CPU)\nResult: FAIL\n"
         );
-        Failures::read(output.as_bytes(), "")
+        CheckFailures::from_output(output.as_bytes(), "")
     };
     assert!(prove("4", 2, "1").are_within(&prove("4", 1, "0")));
     assert!(!prove("3", 1, "0").are_within(&prove("4", 1, "0")));
     let text = |time: &str| {
         let line =
             format!("no plan\nFiles=1,  {time} wallclock secs ( 0.{time} usr = 0.{time} CPU)");
-        Failures::read(line.as_bytes(), "")
+        CheckFailures::from_output(line.as_bytes(), "")
     };
     assert_eq!(text("1"), text("2"));
 }
@@ -94,7 +94,7 @@ fn failures_are_the_same_by_their_tests_and_values() {
              ===== 1 failed, {passed} passed in {time} ====="
         )
     };
-    let of = |text: &str| Failures::read(text.as_bytes(), "/w/t1");
+    let of = |text: &str| CheckFailures::from_output(text.as_bytes(), "/w/t1");
     let base = of(&pytest(3, "-1", 1, "0.02s"));
     assert!(of(&pytest(9, "-1", 4, "0.11s")).are_within(&base));
     assert!(!of(&pytest(3, "6", 1, "0.02s")).are_within(&base));
@@ -102,7 +102,7 @@ fn failures_are_the_same_by_their_tests_and_values() {
     let plain = of("at /w/t1/check.sh:3: expected 5, got -1 after 12ms (12:30:01)");
     assert!(plain.are_within(&of("at ./check.sh:7: expected 5, got -1 after 9ms (12:31:44)")));
     assert!(!plain.are_within(&of("at ./check.sh:3: expected 5, got 6 after 12ms (12:30:01)")));
-    assert!(!plain.are_within(&Failures::default()));
+    assert!(!plain.are_within(&CheckFailures::default()));
 }
 
 /// The remaining failures of a red base are its own; another test or another value is not.
@@ -112,19 +112,23 @@ fn some_of_the_failures_of_a_base_are_within_it() {
         let lines = tests.iter().map(|(test, got)| {
             format!("--- FAIL: {test} (0.00s)\n    calc_test.go:8: {test}: got {got}, want 6\n")
         });
-        Failures::read(format!("{}FAIL\nFAIL\tx 0.1s\n", lines.collect::<String>()).as_bytes(), "")
+        CheckFailures::from_output(
+            format!("{}FAIL\nFAIL\tx 0.1s\n", lines.collect::<String>()).as_bytes(),
+            "",
+        )
     };
     let base = go(&[("TestAdd", 1), ("TestMul", 5)]);
     assert!(go(&[("TestMul", 5)]).are_within(&base));
     assert!(!go(&[("TestMul", 7)]).are_within(&base));
     assert!(!go(&[("TestMul", 5), ("TestSub", 1)]).are_within(&base));
     assert!(!base.are_within(&go(&[("TestMul", 5)])));
-    assert!(!Failures::default().are_within(&base));
+    assert!(!CheckFailures::default().are_within(&base));
 }
 
 #[test]
 fn a_goal_is_about_a_test_when_it_holds_the_words_of_its_name() {
-    let failures = |test: &str| Failures::read(format!("not ok 1 - {test}").as_bytes(), "");
+    let failures =
+        |test: &str| CheckFailures::from_output(format!("not ok 1 - {test}").as_bytes(), "");
     let cases = [
         ("test_login", "make the login test pass", true),
         ("test_login", "make test_login pass", true),
@@ -137,13 +141,13 @@ fn a_goal_is_about_a_test_when_it_holds_the_words_of_its_name() {
     for (test, goal, expected) in cases {
         assert_eq!(failures(test).are_named_in(goal), expected, "{test}: {goal}");
     }
-    assert!(!Failures::default().are_named_in("make it green"));
+    assert!(!CheckFailures::default().are_named_in("make it green"));
 }
 
 proptest! {
     #[test]
     fn anything_can_be_read(output in proptest::collection::vec(any::<u8>(), 0..2_000)) {
-        let read = Failures::read(&output, "/w");
-        prop_assert!(read.are_within(&Failures::read(&output, "/w")));
+        let read = CheckFailures::from_output(&output, "/w");
+        prop_assert!(read.are_within(&CheckFailures::from_output(&output, "/w")));
     }
 }

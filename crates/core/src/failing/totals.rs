@@ -9,46 +9,46 @@ use super::TESTS_MAX;
 /// summed.
 pub fn tests_run(text: &str) -> Option<u64> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let runs = lines().filter_map(of_line).take(TESTS_MAX);
-    let found = [sum(runs), of_unittest(text), of_list(text), of_mocha(text)];
+    let runs = lines().filter_map(count_in_line).take(TESTS_MAX);
+    let found = [sum_counts(runs), parse_unittest(text), parse_node_test(text), parse_mocha(text)];
     let mut found = found.into_iter().flatten().peekable();
     found.peek()?;
     Some(found.sum())
 }
 
-fn sum(counts: impl Iterator<Item = u64>) -> Option<u64> {
+fn sum_counts(counts: impl Iterator<Item = u64>) -> Option<u64> {
     let mut counts = counts.peekable();
     counts.peek()?;
     Some(counts.sum())
 }
 
 /// Reads the runners that report on a single line.
-fn of_line(line: &str) -> Option<u64> {
-    cargo(line)
-        .or_else(|| nextest(line))
-        .or_else(|| pytest(line))
-        .or_else(|| jest(line))
-        .or_else(|| vitest(line))
-        .or_else(|| rspec(line))
-        .or_else(|| surefire(line))
-        .or_else(|| dotnet(line))
-        .or_else(|| ctest(line))
+fn count_in_line(line: &str) -> Option<u64> {
+    parse_cargo_test(line)
+        .or_else(|| parse_nextest(line))
+        .or_else(|| parse_pytest(line))
+        .or_else(|| parse_jest(line))
+        .or_else(|| parse_vitest(line))
+        .or_else(|| parse_rspec(line))
+        .or_else(|| parse_surefire(line))
+        .or_else(|| parse_dotnet(line))
+        .or_else(|| parse_ctest(line))
 }
 
 /// Parses `test result: ok. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`.
-fn cargo(line: &str) -> Option<u64> {
+fn parse_cargo_test(line: &str) -> Option<u64> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
-    counted(counts, "; ", &["passed", "failed"])
+    sum_named_counts(counts, "; ", &["passed", "failed"])
 }
 
 /// Parses `Summary [   0.010s] 3 tests run: 2 passed, 1 failed, 1 skipped`.
-fn nextest(line: &str) -> Option<u64> {
+fn parse_nextest(line: &str) -> Option<u64> {
     let (_, rest) = line.strip_prefix("Summary [")?.split_once("] ")?;
-    number(rest.split(['/', ' ']).next()?).filter(|_| rest.contains(" run: "))
+    parse_count(rest.split(['/', ' ']).next()?).filter(|_| rest.contains(" run: "))
 }
 
 /// Parses `== 1 failed, 2 passed, 1 skipped in 0.12s ==`, also without the signs in quiet mode.
-fn pytest(line: &str) -> Option<u64> {
+fn parse_pytest(line: &str) -> Option<u64> {
     let (counts, time) = line.trim_matches('=').trim().split_once(" in ")?;
     let is_time = time.as_bytes().first().is_some_and(u8::is_ascii_digit) && time.contains('s');
     let parts = || counts.split(", ").map(|part| part.split_once(' '));
@@ -68,65 +68,67 @@ fn pytest(line: &str) -> Option<u64> {
                 | "rerun"
         )
     };
-    let all = parts().all(|part| part.is_some_and(|(n, what)| number(n).is_some() && named(what)));
+    let all =
+        parts().all(|part| part.is_some_and(|(n, what)| parse_count(n).is_some() && named(what)));
     if !is_time || !all {
         return None;
     }
-    counted(counts, ", ", &["passed", "failed", "error", "errors"])
+    sum_named_counts(counts, ", ", &["passed", "failed", "error", "errors"])
 }
 
 /// Parses `Tests:       1 failed, 1 skipped, 2 passed, 4 total`.
-fn jest(line: &str) -> Option<u64> {
+fn parse_jest(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("Tests:")?.trim();
     counts.ends_with(" total").then_some(())?;
-    counted(counts, ", ", &["passed", "failed"])
+    sum_named_counts(counts, ", ", &["passed", "failed"])
 }
 
 /// Parses `Tests  1 failed | 2 passed | 1 skipped (4)`.
-fn vitest(line: &str) -> Option<u64> {
+fn parse_vitest(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("Tests  ")?.trim();
     let (counts, _) = counts.rsplit_once(" (")?;
-    counted(counts, " | ", &["passed", "failed"])
+    sum_named_counts(counts, " | ", &["passed", "failed"])
 }
 
 /// Parses `3 examples, 1 failure, 1 pending`.
-fn rspec(line: &str) -> Option<u64> {
-    let of = |words: &[&str]| counted(line, ", ", words);
+fn parse_rspec(line: &str) -> Option<u64> {
+    let of = |words: &[&str]| sum_named_counts(line, ", ", words);
     let all = line.split(", ").next()?.split_once(' ')?;
     if !matches!(all.1, "example" | "examples") || !line.contains(" failure") {
         return None;
     }
-    Some(number(all.0)?.saturating_sub(of(&["pending"]).unwrap_or(0)))
+    Some(parse_count(all.0)?.saturating_sub(of(&["pending"]).unwrap_or(0)))
 }
 
 /// Parses `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
-fn surefire(line: &str) -> Option<u64> {
+fn parse_surefire(line: &str) -> Option<u64> {
     let at = line.find("Tests run: ")?;
     let parts = || line[at..].split([',', ' ']).collect::<Vec<_>>();
     let after = |word: &str| {
         let parts = parts();
         let at = parts.iter().position(|part| *part == word)?;
-        number(parts.get(at + 1)?)
+        parse_count(parts.get(at + 1)?)
     };
     let skipped = after("Skipped:")?;
     Some(after("run:")?.saturating_sub(skipped))
 }
 
 /// Parses `Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 5 ms`.
-fn dotnet(line: &str) -> Option<u64> {
+fn parse_dotnet(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("Failed!").or_else(|| line.strip_prefix("Passed!"))?;
-    let after = |word: &str| number(counts.split_once(word)?.1.trim_start().split(',').next()?);
+    let after =
+        |word: &str| parse_count(counts.split_once(word)?.1.trim_start().split(',').next()?);
     Some(after("Failed:")? + after("Passed:")?)
 }
 
 /// Parses `67% tests passed, 1 tests failed out of 3`.
-fn ctest(line: &str) -> Option<u64> {
+fn parse_ctest(line: &str) -> Option<u64> {
     let (_, all) = line.split_once(" tests failed out of ")?;
-    line.contains("% tests passed").then(|| number(all))?
+    line.contains("% tests passed").then(|| parse_count(all))?
 }
 
 /// Parses `Ran 3 tests in 0.001s`, and below it `FAILED (failures=1, skipped=1)` or `OK (skipped=1)`.
-fn of_unittest(text: &str) -> Option<u64> {
+fn parse_unittest(text: &str) -> Option<u64> {
     let mut all = None;
     let mut ran = 0;
     for line in text.lines().map(str::trim) {
@@ -134,7 +136,7 @@ fn of_unittest(text: &str) -> Option<u64> {
             && let Some((count, rest)) = rest.split_once(" test")
             && rest.contains(" in ")
         {
-            ran = number(count)?;
+            ran = parse_count(count)?;
             all = Some(all.unwrap_or(0) + ran);
         } else if let Some((how, rest)) = line.split_once(" (")
             && matches!(how, "OK" | "FAILED")
@@ -142,7 +144,7 @@ fn of_unittest(text: &str) -> Option<u64> {
         {
             let left_out = rest.trim_end_matches(')').split(", ").filter_map(|part| {
                 let (what, count) = part.split_once('=')?;
-                matches!(what, "skipped" | "expected failures").then(|| number(count))?
+                matches!(what, "skipped" | "expected failures").then(|| parse_count(count))?
             });
             all = Some(sum.saturating_sub(left_out.sum::<u64>().min(ran)));
         }
@@ -151,42 +153,42 @@ fn of_unittest(text: &str) -> Option<u64> {
 }
 
 /// Parses `# pass 2` and `# fail 1` of node's runner, with another sign in its human-readable reporter.
-fn of_list(text: &str) -> Option<u64> {
+fn parse_node_test(text: &str) -> Option<u64> {
     let count = |word: &str| {
         let counts = text.lines().filter_map(|line| {
             let rest = line.trim().strip_prefix(['#', 'i', 'ℹ'])?.strip_prefix(' ')?;
-            number(rest.strip_prefix(word)?.strip_prefix(' ')?)
+            parse_count(rest.strip_prefix(word)?.strip_prefix(' ')?)
         });
-        sum(counts)
+        sum_counts(counts)
     };
     let todo = count("todo").unwrap_or(0);
     Some((count("pass")? + count("fail")?).saturating_sub(todo))
 }
 
 /// Parses `2 passing (5ms)` and `1 failing`.
-fn of_mocha(text: &str) -> Option<u64> {
+fn parse_mocha(text: &str) -> Option<u64> {
     let count = |word: &str| {
         let counts = text.lines().filter_map(|line| {
             let (count, rest) = line.strip_prefix("  ")?.split_once(' ')?;
             let is_it =
                 rest == word || rest.strip_prefix(word).is_some_and(|t| t.starts_with(" ("));
-            is_it.then(|| number(count))?
+            is_it.then(|| parse_count(count))?
         });
-        sum(counts)
+        sum_counts(counts)
     };
     Some(count("passing")? + count("failing").unwrap_or(0))
 }
 
 /// Returns the sum of the counts followed by one of these words.
-fn counted(counts: &str, between: &str, words: &[&str]) -> Option<u64> {
+fn sum_named_counts(counts: &str, between: &str, words: &[&str]) -> Option<u64> {
     let parts = counts.split(between).filter_map(|part| {
         let (count, what) = part.trim().split_once(' ')?;
-        words.contains(&what.trim()).then(|| number(count))?
+        words.contains(&what.trim()).then(|| parse_count(count))?
     });
-    sum(parts)
+    sum_counts(parts)
 }
 
-fn number(text: &str) -> Option<u64> {
+fn parse_count(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|count| *count < 1_000_000_000)
 }
 

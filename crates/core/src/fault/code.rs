@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Code;
-use crate::nearest::nearest;
+use crate::nearest::find_nearest;
 
 /// Declares a fieldless enum whose wire names are given beside its variants.
 macro_rules! vocabulary {
@@ -97,7 +97,7 @@ vocabulary! {
 
 impl Class {
     /// Returns whether Unstuck retries without asking a person.
-    pub const fn retryable(self) -> bool {
+    pub const fn is_retryable(self) -> bool {
         match self {
             Self::NeverRetry => false,
             Self::CodeError | Self::EnvError => true,
@@ -314,13 +314,13 @@ impl std::str::FromStr for Code {
             .iter()
             .copied()
             .find(|code| code.as_str() == wanted)
-            .ok_or_else(|| UnknownCode { given: given.to_owned(), nearest: near(&wanted) })
+            .ok_or_else(|| UnknownCode { given: given.to_owned(), nearest: nearest_codes(&wanted) })
     }
 }
 
 /// Returns the codes whose names are most similar to `wanted`.
-fn near(wanted: &str) -> Vec<Code> {
-    let names = nearest(wanted, Code::ALL.iter().map(|code| code.as_str()));
+fn nearest_codes(wanted: &str) -> Vec<Code> {
+    let names = find_nearest(wanted, Code::ALL.iter().map(|code| code.as_str()));
     let code = |name: &str| Code::ALL.iter().copied().find(|code| code.as_str() == name);
     names.into_iter().filter_map(code).collect()
 }

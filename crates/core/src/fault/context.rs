@@ -198,7 +198,7 @@ contexts! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Gate {
+pub enum CheckStage {
     /// Before a commit.
     PreCommit,
     /// Before a push.
@@ -269,8 +269,8 @@ impl BudgetSpent {
     /// than the next call may cost.
     #[must_use]
     pub fn next_raise(&self, set: Amount) -> Amount {
-        let lacking = self.spent.plus(self.needed).minus(self.limit);
-        set.larger_of(self.needed).larger_of(lacking)
+        let lacking = self.spent.saturating_add(self.needed).saturating_sub(self.limit);
+        set.max_per_unit(self.needed).max_per_unit(lacking)
     }
 }
 

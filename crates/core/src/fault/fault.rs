@@ -66,7 +66,7 @@ impl Fault {
     pub fn new(kind: Kind, source: impl Into<String>, message: impl Into<String>) -> Self {
         let source = source.into();
         let message = message.into();
-        let signature = identify(&kind, &source, &message);
+        let signature = compute_signature(&kind, &source, &message);
         Self {
             origin: kind.code().row().category.usual_origin(),
             kind,
@@ -81,12 +81,12 @@ impl Fault {
     }
 
     /// Returns the message, if not empty, for records that only people read.
-    pub fn words(&self) -> Option<Arc<str>> {
+    pub fn message_text(&self) -> Option<Arc<str>> {
         (!self.message.is_empty()).then(|| Arc::from(self.message.as_str()))
     }
 
     /// Creates a fault from an error without a code; the origin decides the code.
-    pub fn unclassified(
+    pub fn from_unclassified(
         origin: Origin,
         source: impl Into<String>,
         message: impl Into<String>,
@@ -98,40 +98,40 @@ impl Fault {
             Origin::Connector => Code::NetworkUnavailable,
             Origin::Host => Code::InternalError,
         };
-        Self::new(Kind::bare(code), source, message).from_origin(origin).caused_by(cause)
+        Self::new(Kind::bare(code), source, message).with_origin(origin).with_cause(cause)
     }
 
     /// Sets the origin.
     #[must_use]
-    pub fn from_origin(mut self, origin: Origin) -> Self {
+    pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
     }
 
     /// Sets the underlying error.
     #[must_use]
-    pub fn caused_by(mut self, cause: impl fmt::Display) -> Self {
+    pub fn with_cause(mut self, cause: impl fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
         self
     }
 
     /// Sets the wait that the remote side asked for.
     #[must_use]
-    pub fn retry_after(mut self, wait: Span) -> Self {
+    pub fn with_retry_after(mut self, wait: Span) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
     /// Sets the time at which the remote side's limit resets.
     #[must_use]
-    pub fn resets_at(mut self, time: Time) -> Self {
+    pub fn with_resets_at(mut self, time: Time) -> Self {
         self.resets_at = Some(time);
         self
     }
 
     /// Records that a text rule found the code, and sets the signature.
     #[must_use]
-    pub fn by_rule(mut self, rule: &'static str, signature: Signature) -> Self {
+    pub fn with_rule(mut self, rule: &'static str, signature: Signature) -> Self {
         self.classified_by = ClassifiedBy::Rule(rule);
         self.signature = signature;
         self
@@ -158,39 +158,39 @@ impl Fault {
     }
 
     /// Returns whether the agent program itself refused something.
-    pub fn is_of_agent(&self) -> bool {
+    pub fn is_agent_refusal(&self) -> bool {
         self.source == OF_AGENT
     }
 
     /// Returns whether a setup command failed, before any agent worked.
-    pub fn is_of_setup(&self) -> bool {
+    pub fn is_setup_failure(&self) -> bool {
         self.source.split('#').next() == Some(SETUP)
     }
 
     /// Returns whether the fault kept the work from beginning, so that no agent has met it.
     pub fn is_before_work(&self) -> bool {
         let at_base = self.source.starts_with(BASE) && self.code() == Code::PreconditionMissing;
-        self.is_of_setup() || at_base
+        self.is_setup_failure() || at_base
     }
 
     /// Returns whether a check exceeded its time limit on the baseline, before any agent worked.
-    pub fn is_of_slow_base(&self) -> bool {
+    pub fn is_slow_base(&self) -> bool {
         self.source == SLOW_BASE
     }
 
     /// Whether files were taken back because they change how the checks run.
-    pub fn is_of_check_files(&self) -> bool {
+    pub fn is_check_file_change(&self) -> bool {
         self.source == CHECK_FILES
     }
 
     /// Whether only a line in the settings helps: its cause says in a sentence what was kept from what.
-    pub fn is_kept(&self) -> bool {
+    pub fn needs_settings_line(&self) -> bool {
         matches!(&*self.source, KEPT_BASE | KEPT_HOOK)
     }
 
     /// Returns whether the fault occurs before an agent begins, because a prerequisite is missing. Valid only
     /// for a run whose agent has done nothing yet, since some of these faults occur during the work as well.
-    pub fn comes_before_the_agent(&self) -> bool {
+    pub fn precedes_agent(&self) -> bool {
         match &self.kind {
             Kind::AuthMissing(_) | Kind::ProviderNotAvailable(_) | Kind::BudgetExhausted(_) => true,
             Kind::EnvDiskFull(of) => of.command.is_none(),
@@ -200,7 +200,7 @@ impl Fault {
 
     /// Returns whether Unstuck retries without asking a person.
     pub const fn is_retryable(&self) -> bool {
-        self.class().retryable()
+        self.class().is_retryable()
     }
 }
 
@@ -213,12 +213,12 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// Computes the signature from the parts of the fault that do not vary between occurrences of the same error.
-fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
+fn compute_signature(kind: &Kind, source: &str, message: &str) -> Signature {
     let code = kind.code();
     let place = source.split('#').next().unwrap_or_default();
     match kind {
         Kind::LogicRepeatedApproach(context) => {
-            context.of.unwrap_or_else(|| Signature::of_parts(code, place, &[]))
+            context.of.unwrap_or_else(|| Signature::from_parts(code, place, &[]))
         }
         Kind::ScopeForbidden(context)
         | Kind::ScopeOutsideAllowed(context)
@@ -226,42 +226,42 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
             let mut files: Vec<&str> = context.files.iter().map(String::as_str).collect();
             files.sort_unstable();
             files.dedup();
-            Signature::of_parts(code, place, &files)
+            Signature::from_parts(code, place, &files)
         }
         Kind::ValidationPreCommit(context)
         | Kind::ValidationPrePush(context)
         | Kind::ValidationPrePr(context) => {
-            Signature::of_output(code, place, &context.output, context.exit)
+            Signature::from_output(code, place, &context.output, context.exit)
         }
         // Every task of a build that ends with this fault waits for one answer.
-        Kind::ValidationRedBase(context) => Signature::of_parts(code, place, &[&context.command]),
+        Kind::ValidationRedBase(context) => Signature::from_parts(code, place, &[&context.command]),
         // A person's permission covers exactly this path or action, not one that only looks similar.
         Kind::PermissionFileAccess(context) if !context.what.is_empty() => {
-            Signature::of_parts(code, place, &[&context.what])
+            Signature::from_parts(code, place, &[&context.what])
         }
         Kind::PermissionCommandBlocked(context) if context.action.is_some() => {
-            Signature::of_parts(code, place, &[&context.what])
+            Signature::from_parts(code, place, &[&context.what])
         }
         Kind::PreconditionMissing(context)
             if matches!(place, SETUP | SLOW_BASE | KEPT_BASE | KEPT_HOOK) =>
         {
-            Signature::of_parts(code, place, &[&context.what])
+            Signature::from_parts(code, place, &[&context.what])
         }
         Kind::ProviderCrash(context) | Kind::ToolCrash(context) => {
-            Signature::of_output(code, place, message, context.exit.or(context.signal))
+            Signature::from_output(code, place, message, context.exit.or(context.signal))
         }
         // The model's explanation is below the first line and is worded differently each time.
         Kind::ProviderRefused(_) => {
-            Signature::of_output(code, place, message.lines().next().unwrap_or_default(), None)
+            Signature::from_output(code, place, message.lines().next().unwrap_or_default(), None)
         }
-        _ => Signature::of_output(code, place, message, None),
+        _ => Signature::from_output(code, place, message, None),
     }
 }
 
 /// The JSON form: columns of the table are written beside the stored fields, for readers without the table.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Written<'a> {
+struct FaultJson<'a> {
     name: &'static str,
     #[serde(flatten)]
     kind: &'a Kind,
@@ -289,12 +289,12 @@ impl schemars::JsonSchema for Fault {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Written::json_schema(generator)
+        FaultJson::json_schema(generator)
     }
 }
 
 #[derive(Deserialize)]
-struct Read {
+struct StoredFault {
     #[serde(flatten)]
     kind: Kind,
     origin: Origin,
@@ -313,7 +313,7 @@ struct Read {
 
 impl Serialize for Fault {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written {
+        FaultJson {
             name: "Fault",
             kind: &self.kind,
             category: self.category(),
@@ -335,7 +335,7 @@ impl Serialize for Fault {
 
 impl<'de> Deserialize<'de> for Fault {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Read::deserialize(deserializer)?;
+        let read = StoredFault::deserialize(deserializer)?;
         Ok(Self {
             kind: read.kind,
             origin: read.origin,
@@ -344,7 +344,7 @@ impl<'de> Deserialize<'de> for Fault {
             retry_after: read.retry_after_ms,
             resets_at: read.resets_at_ms,
             cause: read.cause,
-            classified_by: ClassifiedBy::read(&read.classified_by),
+            classified_by: ClassifiedBy::parse(&read.classified_by),
             signature: read.signature,
         })
     }
@@ -360,9 +360,9 @@ impl fmt::Display for ClassifiedBy {
 }
 
 impl ClassifiedBy {
-    fn read(written: &str) -> Self {
+    fn parse(written: &str) -> Self {
         match written.strip_prefix("rule:") {
-            Some(rule) => Self::Rule(crate::fault::text_rules::known(rule)),
+            Some(rule) => Self::Rule(crate::fault::text_rules::rule_name(rule)),
             None => Self::Typed,
         }
     }

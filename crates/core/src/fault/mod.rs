@@ -15,10 +15,10 @@ pub use code::{
     Asks, Category, Charge, Class, ErrorType, Origin, Reaction, Row, RunFailure, UnknownCode, Work,
 };
 pub use context::{
-    Auth, BudgetSpan, BudgetSpent, Config, Crash, Files, Gate, GitOperation, Http, Input, Internal,
-    Limit, LimitKind, Logic, Missing, NoProgress, Permission, Provider, RateLimit, Repeated,
-    Timeout, Tool, Validation,
+    Auth, BudgetSpan, BudgetSpent, CheckStage, Config, Crash, Files, GitOperation, Http, Input,
+    Internal, Limit, LimitKind, Logic, Missing, NoProgress, Permission, Provider, RateLimit,
+    Repeated, Timeout, Tool, Validation,
 };
 pub use fault::{CHECK_FILES, ClassifiedBy, Fault, KEPT_BASE, KEPT_HOOK, OF_AGENT, SLOW_BASE};
-pub use page::{facts, page};
+pub use page::{page, render_facts};
 pub use table::{Code, Kind};

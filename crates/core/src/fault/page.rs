@@ -86,9 +86,9 @@ pages! {
 }
 
 /// Formats the table's facts about a code as the block that its page contains.
-pub fn facts(code: Code) -> String {
+pub fn render_facts(code: Code) -> String {
     let row = code.row();
-    let retryable = if row.class.retryable() { "yes" } else { "no" };
+    let retryable = if row.class.is_retryable() { "yes" } else { "no" };
     let mut facts = String::from("| fact | value |\n| --- | --- |\n");
     let mut fact = |name: &str, value: &str| {
         let _ = writeln!(facts, "| {name} | {value} |");
@@ -97,17 +97,17 @@ pub fn facts(code: Code) -> String {
     fact("type", row.error_type.as_str());
     fact("class", row.class.as_str());
     fact("retryable", retryable);
-    fact("Unstuck", reaction(row.reaction));
+    fact("Unstuck", describe_reaction(row.reaction));
     if code.reaction(Work::Job) != row.reaction {
-        fact("in a job, Unstuck", reaction(code.reaction(Work::Job)));
+        fact("in a job, Unstuck", describe_reaction(code.reaction(Work::Job)));
     }
-    fact("counts", &counts(code));
-    fact("asks", asks(row.asks));
-    fact("run status", &run_status(code));
+    fact("counts", &describe_charges(code));
+    fact("asks", describe_asks(row.asks));
+    fact("run status", &describe_run_status(code));
     facts
 }
 
-const fn reaction(reaction: Reaction) -> &'static str {
+const fn describe_reaction(reaction: Reaction) -> &'static str {
     match reaction {
         Reaction::Backoff => "waits a little, longer each time, and tries the same again",
         Reaction::BackoffThenGate => {
@@ -139,7 +139,7 @@ const fn reaction(reaction: Reaction) -> &'static str {
     }
 }
 
-fn counts(code: Code) -> String {
+fn describe_charges(code: Code) -> String {
     let names = |charges: &[Charge]| match charges {
         [] => "nothing".to_owned(),
         _ => charges.iter().map(|charge| charge.as_str()).collect::<Vec<_>>().join(", "),
@@ -149,7 +149,7 @@ fn counts(code: Code) -> String {
     if task == job { names(task) } else { format!("{}; in a job: {}", names(task), names(job)) }
 }
 
-const fn asks(asks: Asks) -> &'static str {
+const fn describe_asks(asks: Asks) -> &'static str {
     match asks {
         Asks::NoQuestion => "no one",
         Asks::Hands => "*hands*: do something only you can do, or leave it out",
@@ -162,7 +162,7 @@ const fn asks(asks: Asks) -> &'static str {
 }
 
 /// Returns the run's status for the page. Some reactions leave the status alone or decide it themselves.
-fn run_status(code: Code) -> String {
+fn describe_run_status(code: Code) -> String {
     let status = code.row().error_type.run_status().as_str();
     match code.row().reaction {
         Reaction::RetryOnceWarn => "none: it only warns".to_owned(),
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn every_page_has_the_same_shape_and_the_tables_facts() {
         for &code in Code::ALL {
-            let head = format!("# {code}\n\n{}\n\n{}\n", code.summary(), facts(code));
+            let head = format!("# {code}\n\n{}\n\n{}\n", code.summary(), render_facts(code));
             let body = page(code).strip_prefix(&head);
             assert!(body.is_some(), "docs/errors/{code}.md does not begin with:\n{head}");
             let headings: Vec<&str> =

@@ -141,18 +141,18 @@ impl Default for CommandCall {
 
 impl Call {
     /// Formats the call as one line for people.
-    pub fn line(&self) -> String {
+    pub fn render_line(&self) -> String {
         match self {
             Self::PullRequest(wanted) => {
                 format!("open a pull request at {}: {}", wanted.repository, wanted.title)
             }
             Self::Http(call) => format!("{} {}", call.method, call.url),
-            Self::Command(command) => line_of(&command.program, &command.arguments),
+            Self::Command(command) => render_command_line(&command.program, &command.arguments),
         }
     }
 
     /// Returns the place where the effect would be visible.
-    pub fn place(&self) -> Option<String> {
+    pub fn visible_at(&self) -> Option<String> {
         match self {
             Self::PullRequest(PullRequest { repository, base_url: None, .. }) => {
                 Some(format!("https://github.com/{repository}/pulls"))
@@ -161,7 +161,7 @@ impl Call {
                 Some(format!("{url} ({repository})"))
             }
             Self::Http(call) => Some(call.look_up_url.clone().unwrap_or_else(|| call.url.clone())),
-            Self::Command(_) => address_in(&self.line()),
+            Self::Command(_) => find_address(&self.render_line()),
         }
     }
 
@@ -176,7 +176,7 @@ impl Call {
 }
 
 /// Formats a program with its arguments as it would be typed; words with blanks are quoted.
-pub fn line_of(program: &str, arguments: &[String]) -> String {
+pub fn render_command_line(program: &str, arguments: &[String]) -> String {
     let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
     let quoted = words.map(|word| {
         if word.is_empty()
@@ -191,7 +191,7 @@ pub fn line_of(program: &str, arguments: &[String]) -> String {
 }
 
 /// Returns the first web address in a line, without its query.
-pub(super) fn address_in(line: &str) -> Option<String> {
+pub(super) fn find_address(line: &str) -> Option<String> {
     let start = ["https://", "http://"].iter().filter_map(|scheme| line.find(scheme)).min()?;
     let address = line[start..].split(|c: char| c.is_whitespace() || "'\"?#".contains(c)).next()?;
     Some(address.to_owned())
@@ -205,10 +205,10 @@ mod tests {
     #[test]
     fn an_action_with_a_call_is_recognised_by_all_of_it() {
         let call = |url: &str| Call::Http(HttpCall { url: url.to_owned(), ..HttpCall::default() });
-        let spec = MutationSpec::calling("order", call("http://a"));
+        let spec = MutationSpec::from_call("order", call("http://a"));
         assert_eq!((spec.kind, spec.probe), (MutationKind::Http, false));
-        assert_eq!(spec.arguments, MutationSpec::calling("order", call("http://a")).arguments);
-        assert_ne!(spec.arguments, MutationSpec::calling("order", call("http://b")).arguments);
+        assert_eq!(spec.arguments, MutationSpec::from_call("order", call("http://a")).arguments);
+        assert_ne!(spec.arguments, MutationSpec::from_call("order", call("http://b")).arguments);
         let written = serde_json::to_string(&spec).unwrap();
         assert_eq!(serde_json::from_str::<MutationSpec>(&written).unwrap(), spec);
     }
@@ -224,7 +224,7 @@ mod tests {
             (Call::Command(CommandCall::default()), MutationKind::Command, false),
         ];
         for (call, kind, probe) in table {
-            let spec = MutationSpec::calling("key", call.clone());
+            let spec = MutationSpec::from_call("key", call.clone());
             assert_eq!((spec.kind, spec.probe), (kind, probe), "{call:?}");
             // An absent effect may still appear until the timeout of the call has passed.
             assert_eq!(spec.settle_ms, TIMEOUT, "{call:?}");

@@ -6,9 +6,9 @@ mod order;
 mod reach;
 mod spec;
 
-pub use call::{Call, CommandCall, HttpCall, PullRequest, SecretHeader, line_of};
+pub use call::{Call, CommandCall, HttpCall, PullRequest, SecretHeader, render_command_line};
 pub use order::{Plan, PlanError};
-pub use reach::Reach;
+pub use reach::ScopeReach;
 pub use spec::{
     GateKey, JobSpec, MutationKind, MutationSpec, ProbeCommand, Request, ScopeSpec, SessionSpec,
     TaskSpec, UnknownPhase, WorkPhase,

@@ -63,7 +63,7 @@ impl Plan {
             }
             needs.push(these);
         }
-        match cycle(&needs) {
+        match find_cycle(&needs) {
             None => Ok(Self { tasks, needs }),
             Some(round) => Err(PlanError::Cycle(
                 round.into_iter().map(|at| tasks[at as usize].name.clone()).collect(),
@@ -77,12 +77,12 @@ impl Plan {
     }
 
     /// Returns the task of a session, whose work is done by an external runtime.
-    pub fn session(&self) -> Option<&TaskSpec> {
+    pub fn session_task(&self) -> Option<&TaskSpec> {
         self.tasks.iter().find(|task| task.session.is_some())
     }
 
     /// Returns whether the plan stands for the work of a client of the MCP server.
-    pub fn is_of_a_client(&self) -> bool {
+    pub fn is_client_plan(&self) -> bool {
         self.tasks.iter().any(|task| task.client)
     }
 
@@ -98,35 +98,35 @@ impl Plan {
 }
 
 /// Returns a cycle of dependent tasks; the first one is repeated at the end.
-pub(super) fn cycle(needs: &[Vec<u32>]) -> Option<Vec<u32>> {
+pub(super) fn find_cycle(needs: &[Vec<u32>]) -> Option<Vec<u32>> {
     #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
+    enum VisitMark {
         New,
         Open,
         Closed,
     }
-    let mut marks = vec![Mark::New; needs.len()];
+    let mut marks = vec![VisitMark::New; needs.len()];
     for root in (0..).take(needs.len()) {
-        if marks[root as usize] != Mark::New {
+        if marks[root as usize] != VisitMark::New {
             continue;
         }
         // An explicit path instead of recursion: a plan of 100,000 tasks in a row is legal.
         let mut path: Vec<(u32, usize)> = vec![(root, 0)];
-        marks[root as usize] = Mark::Open;
+        marks[root as usize] = VisitMark::Open;
         while let Some((at, tried)) = path.last_mut() {
             let Some(&next) = needs[*at as usize].get(*tried) else {
-                marks[*at as usize] = Mark::Closed;
+                marks[*at as usize] = VisitMark::Closed;
                 path.pop();
                 continue;
             };
             *tried += 1;
             match marks[next as usize] {
-                Mark::Closed => {}
-                Mark::New => {
-                    marks[next as usize] = Mark::Open;
+                VisitMark::Closed => {}
+                VisitMark::New => {
+                    marks[next as usize] = VisitMark::Open;
                     path.push((next, 0));
                 }
-                Mark::Open => {
+                VisitMark::Open => {
                     let mut round: Vec<u32> =
                         path.iter().map(|(at, _)| *at).skip_while(|at| *at != next).collect();
                     round.push(next);

@@ -17,24 +17,24 @@ const PARTS_MAX: usize = 64;
 /// one pass over both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Reach(Vec<String>);
+pub struct ScopeReach(Vec<String>);
 
-impl Reach {
+impl ScopeReach {
     /// Returns the reach of a scope, or `None` if it allows nothing by name.
-    pub fn of(scope: &ScopeSpec) -> Option<Self> {
+    pub fn from_scope(scope: &ScopeSpec) -> Option<Self> {
         if scope.allowed.is_empty() {
             return None;
         }
-        let parts = outermost(scope.allowed.iter().map(|glob| part(glob)).collect());
+        let parts = keep_outermost(scope.allowed.iter().map(|glob| glob_root(glob)).collect());
         if parts.len() <= PARTS_MAX {
             return Some(Self(parts));
         }
-        let roots = outermost(parts.iter().map(|part| at_root(part)).collect());
+        let roots = keep_outermost(parts.iter().map(|part| root_folder(part)).collect());
         Some(Self(if roots.len() <= PARTS_MAX { roots } else { vec![String::new()] }))
     }
 
     /// Returns whether both reach into a common part.
-    pub fn meets(&self, other: &Self) -> bool {
+    pub fn overlaps(&self, other: &Self) -> bool {
         let mut own = self.0.iter().peekable();
         let mut others = other.0.iter().peekable();
         while let (Some(part), Some(theirs)) = (own.peek(), others.peek()) {
@@ -50,7 +50,7 @@ impl Reach {
 }
 
 /// Returns the folder or file that contains all paths that a glob covers.
-fn part(glob: &str) -> String {
+fn glob_root(glob: &str) -> String {
     let wild = glob.find(['*', '?', '[', '{', '\\', '!']);
     let literal = match wild {
         None => glob,
@@ -71,12 +71,12 @@ fn part(glob: &str) -> String {
     part
 }
 
-fn at_root(part: &str) -> String {
+fn root_folder(part: &str) -> String {
     part.split_inclusive('/').next().unwrap_or_default().to_owned()
 }
 
 /// Returns the parts that are not contained in another one.
-fn outermost(mut parts: Vec<String>) -> Vec<String> {
+fn keep_outermost(mut parts: Vec<String>) -> Vec<String> {
     parts.sort_unstable();
     parts.dedup_by(|next, kept| next.starts_with(kept.as_str()));
     parts
@@ -86,9 +86,9 @@ fn outermost(mut parts: Vec<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn reach(globs: &[&str]) -> Option<Reach> {
+    fn reach(globs: &[&str]) -> Option<ScopeReach> {
         let allowed = globs.iter().map(|&glob| glob.to_owned()).collect();
-        Reach::of(&ScopeSpec { allowed, forbidden: vec!["src/**".to_owned()] })
+        ScopeReach::from_scope(&ScopeSpec { allowed, forbidden: vec!["src/**".to_owned()] })
     }
 
     #[test]
@@ -112,8 +112,8 @@ mod tests {
         for (one, other, meet) in table {
             let here = reach(one).unwrap();
             let there = reach(other).unwrap();
-            assert_eq!(here.meets(&there), meet, "{one:?} {other:?}");
-            assert_eq!(there.meets(&here), meet, "{other:?} {one:?}");
+            assert_eq!(here.overlaps(&there), meet, "{one:?} {other:?}");
+            assert_eq!(there.overlaps(&here), meet, "{other:?} {one:?}");
         }
     }
 
@@ -130,7 +130,9 @@ mod tests {
     #[test]
     fn a_long_list_reaches_into_its_roots() {
         let many = |root: &'static str, count| (0..count).map(move |n| format!("{root}{n}"));
-        let of = |globs: Vec<String>| Reach::of(&ScopeSpec { allowed: globs, forbidden: vec![] });
+        let of = |globs: Vec<String>| {
+            ScopeReach::from_scope(&ScopeSpec { allowed: globs, forbidden: vec![] })
+        };
         let files = of(many("src/f", 1_000).chain(["docs/x".to_owned()]).collect()).unwrap();
         assert_eq!(files, reach(&["src", "docs"]).unwrap());
         assert_eq!(of(many("root", 1_000).collect()), reach(&["**"]));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, HttpCall, address_in, line_of};
+use super::call::{Call, HttpCall, find_address, render_command_line};
 use crate::fault::Work;
 use crate::policy::Overrides;
 use crate::time::Span;
@@ -91,13 +91,13 @@ impl TaskSpec {
     }
 
     /// Returns the display name: the title, or the name; empty if it has neither.
-    pub fn called(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         let names = [self.title.as_str(), self.name.as_str()];
         names.into_iter().find(|name| !name.trim().is_empty()).unwrap_or_default()
     }
 
     /// Returns whether its result is merged onto the build's branch, which happens one task at a time.
-    pub fn merges(&self) -> bool {
+    pub fn merges_result(&self) -> bool {
         self.mutations.iter().any(|mutation| mutation.kind == MutationKind::Merge)
     }
 }
@@ -227,7 +227,7 @@ pub struct MutationSpec {
 
 impl MutationSpec {
     /// Creates the action for a call under this key.
-    pub fn calling(key: impl Into<String>, call: Call) -> Self {
+    pub fn from_call(key: impl Into<String>, call: Call) -> Self {
         let (kind, probe, settle_ms) = match &call {
             Call::PullRequest(wanted) => (MutationKind::PullRequest, true, wanted.timeout_ms),
             Call::Http(call) => (MutationKind::Http, call.look_up_url.is_some(), call.timeout_ms),
@@ -248,14 +248,14 @@ impl MutationSpec {
 
     /// Sets the command that probes the outcome.
     #[must_use]
-    pub fn looked_up_by(self, command: ProbeCommand) -> Self {
+    pub fn with_probe_command(self, command: ProbeCommand) -> Self {
         Self { probe: true, look_up: Some(command), ..self }
     }
 
     /// Formats the action as one line for people.
-    pub fn shown(&self) -> Option<String> {
+    pub fn render_line(&self) -> Option<String> {
         if let Some(call) = &self.call {
-            return Some(call.line());
+            return Some(call.render_line());
         }
         match self.kind {
             MutationKind::Merge => Some("git merge".to_owned()),
@@ -267,19 +267,19 @@ impl MutationSpec {
     }
 
     /// Formats the probe's command or address as one line for people.
-    pub fn shown_probe(&self) -> Option<String> {
+    pub fn render_probe(&self) -> Option<String> {
         if !self.probe {
             return None;
         }
         if let Some(command) = &self.look_up {
             return Some(match command.arguments.as_slice() {
                 [flag, script] if command.program == "sh" && flag == "-c" => script.clone(),
-                arguments => line_of(&command.program, arguments),
+                arguments => render_command_line(&command.program, arguments),
             });
         }
         match self.call.as_deref() {
             Some(Call::Http(HttpCall { look_up_url: Some(url), .. })) => Some(format!("GET {url}")),
-            Some(call) => call.place(),
+            Some(call) => call.visible_at(),
             None => match self.kind {
                 MutationKind::Merge => Some("git log".to_owned()),
                 MutationKind::Push => Some("git ls-remote".to_owned()),
@@ -291,8 +291,8 @@ impl MutationSpec {
     /// Returns the place where the effect would be visible.
     pub fn look_at(&self) -> Option<String> {
         match self.call.as_deref() {
-            Some(call) => call.place(),
-            None => address_in(self.line.as_deref()?),
+            Some(call) => call.visible_at(),
+            None => find_address(self.line.as_deref()?),
         }
     }
 }
@@ -319,7 +319,7 @@ impl Default for ProbeCommand {
 
 impl MutationKind {
     /// Returns whether the action concerns the commits of one attempt, so that another attempt has its own.
-    pub const fn belongs_to_the_attempt(self) -> bool {
+    pub const fn belongs_to_attempt(self) -> bool {
         match self {
             Self::Merge | Self::Push => true,
             Self::PullRequest | Self::Http | Self::Command => false,

@@ -21,7 +21,7 @@ impl Amount {
 
     /// Returns the saturating sum.
     #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
+    pub const fn saturating_add(self, other: Self) -> Self {
         Self {
             money_micros: self.money_micros.saturating_add(other.money_micros),
             tokens: self.tokens.saturating_add(other.tokens),
@@ -31,7 +31,7 @@ impl Amount {
 
     /// Returns the saturating difference, never below zero.
     #[must_use]
-    pub const fn minus(self, other: Self) -> Self {
+    pub const fn saturating_sub(self, other: Self) -> Self {
         Self {
             money_micros: self.money_micros.saturating_sub(other.money_micros),
             tokens: self.tokens.saturating_sub(other.tokens),
@@ -41,7 +41,7 @@ impl Amount {
 
     /// Returns the amount multiplied by `factor`.
     #[must_use]
-    pub const fn times(self, factor: u32) -> Self {
+    pub const fn saturating_mul(self, factor: u32) -> Self {
         Self {
             money_micros: self.money_micros.saturating_mul(factor as u64),
             tokens: self.tokens.saturating_mul(factor as u64),
@@ -51,7 +51,7 @@ impl Amount {
 
     /// Returns the maximum in each unit.
     #[must_use]
-    pub fn larger_of(self, other: Self) -> Self {
+    pub fn max_per_unit(self, other: Self) -> Self {
         Self {
             money_micros: self.money_micros.max(other.money_micros),
             tokens: self.tokens.max(other.tokens),
@@ -65,7 +65,7 @@ impl Amount {
     }
 
     /// Returns the unit in which this exceeds `cap`; a cap of zero means "no cap".
-    pub const fn over(self, cap: Self) -> Option<&'static str> {
+    pub const fn exceeded_unit(self, cap: Self) -> Option<&'static str> {
         if cap.money_micros > 0 && self.money_micros > cap.money_micros {
             Some("money")
         } else if cap.tokens > 0 && self.tokens > cap.tokens {

@@ -36,19 +36,19 @@ impl Default for Backoff {
 
 impl Backoff {
     /// Returns the wait before retry `n`, counted from 0.
-    pub fn wait(&self, n: u32, rng: &mut Rng) -> Span {
-        let wait = self.plain(n);
-        wait.plus(rng.up_to(wait.percent(self.jitter_percent)))
+    pub fn jittered_wait(&self, n: u32, rng: &mut Rng) -> Span {
+        let wait = self.base_wait(n);
+        wait.saturating_add(rng.up_to(wait.percent(self.jitter_percent)))
     }
 
     /// Returns the wait for one that the server asked for; never shorter than that, and hardly longer.
-    pub fn asked(&self, wait: Span, rng: &mut Rng) -> Span {
+    pub fn server_wait(&self, wait: Span, rng: &mut Rng) -> Span {
         let most = wait.percent(self.server_jitter_percent);
-        wait.plus(rng.up_to(most.min(SERVER_JITTER_MAX)))
+        wait.saturating_add(rng.up_to(most.min(SERVER_JITTER_MAX)))
     }
 
     /// Returns the time of the next retry: the server's value takes precedence over the retry count.
-    pub fn until(
+    pub fn next_retry_at(
         &self,
         n: u32,
         retry_after: Option<Span>,
@@ -62,14 +62,14 @@ impl Backoff {
             (None, _) => None,
         };
         now + match asked {
-            Some(wait) => self.asked(wait, rng),
-            None => self.wait(n, rng),
+            Some(wait) => self.server_wait(wait, rng),
+            None => self.jittered_wait(n, rng),
         }
     }
 
-    fn plain(&self, n: u32) -> Span {
+    fn base_wait(&self, n: u32) -> Span {
         let factor = 1_u64.checked_shl(n).unwrap_or(u64::MAX);
-        self.base_ms.times(factor).min(self.cap_ms)
+        self.base_ms.saturating_mul(factor).min(self.cap_ms)
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
             n in 0_u32..200,
             seed: u64,
         ) {
-            let wait = Backoff::default().wait(n, &mut Rng::seeded(seed)).as_millis();
+            let wait = Backoff::default().jittered_wait(n, &mut Rng::from_seed(seed)).as_millis();
             let plain = if n >= 9 { 300_000 } else { 1_000 << n };
             prop_assert!((plain..=plain * 13 / 10).contains(&wait), "{wait} after {n}");
         }
@@ -95,11 +95,11 @@ mod tests {
         #[test]
         fn a_servers_word_wins_and_is_never_undercut(seed: u64, n in 0_u32..20) {
             let now = Time::from_millis(7_000);
-            let until = Backoff::default().until(
-                n, Some(Span::from_secs(30)), None, now, &mut Rng::seeded(seed));
+            let until = Backoff::default().next_retry_at(
+                n, Some(Span::from_secs(30)), None, now, &mut Rng::from_seed(seed));
             prop_assert!((30_000..=33_000).contains(&until.since(now).as_millis()));
             let day = Span::from_hours(24);
-            let until = Backoff::default().until(n, Some(day), None, now, &mut Rng::seeded(seed));
+            let until = Backoff::default().next_retry_at(n, Some(day), None, now, &mut Rng::from_seed(seed));
             let beyond = until.since(now).as_millis() - day.as_millis();
             prop_assert!(beyond <= 60_000, "{beyond}");
         }

@@ -8,7 +8,7 @@ const TRIES_MAX: u32 = 1_000;
 
 impl Policy {
     /// Rejects a policy that contradicts itself, naming the field.
-    pub fn check(&self) -> Result<(), Box<Fault>> {
+    pub fn validate(&self) -> Result<(), Box<Fault>> {
         let retry = &self.retry;
         let tries = [
             ("retry.per_signature", retry.per_signature),
@@ -71,19 +71,19 @@ impl Policy {
         require(budget.day_starts_ms.as_millis() < 86_400_000, "budget.day_starts_ms", || {
             "a day starts within 24 hours after midnight".to_owned()
         })?;
-        within("budget.per_task", budget.per_task, "per build", budget.per_build)?;
-        within("budget.per_task", budget.per_task, "per day", budget.per_day)
+        require_within("budget.per_task", budget.per_task, "per build", budget.per_build)?;
+        require_within("budget.per_task", budget.per_task, "per day", budget.per_day)
     }
 }
 
 /// Requires a smaller budget to fit into a larger one; otherwise it could never be used up.
-fn within(
+fn require_within(
     field: &'static str,
     part: Amount,
     whole_name: &str,
     whole: Amount,
 ) -> Result<(), Box<Fault>> {
-    match part.over(whole) {
+    match part.exceeded_unit(whole) {
         None => Ok(()),
         Some(unit) => {
             require(false, field, || format!("more {unit} than the budget {whole_name} allows"))
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_defaults_can_work() {
-        assert_eq!(Policy::default().check(), Ok(()));
+        assert_eq!(Policy::default().validate(), Ok(()));
     }
 
     // T4.23
@@ -134,7 +134,7 @@ mod tests {
         for (field, break_it) in broken {
             let mut policy = Policy::default();
             break_it(&mut policy);
-            let fault = policy.check().unwrap_err();
+            let fault = policy.validate().unwrap_err();
             assert_eq!(fault.code(), Code::ConfigInvalid);
             let Kind::ConfigInvalid(context) = &fault.kind else { panic!("{fault}") };
             assert_eq!(context.field.as_deref(), Some(field));

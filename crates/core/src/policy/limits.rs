@@ -13,13 +13,13 @@ use crate::time::{Span, Time};
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
     /// Retry limits.
-    pub retry: Retry,
+    pub retry: RetryLimits,
     /// Waits between retries.
     pub backoff: Backoff,
     /// Waits at a shared gate.
-    pub wait: Wait,
+    pub wait: WaitLimits,
     /// Spending limits.
-    pub budget: Budget,
+    pub budget: BudgetLimits,
     /// Limits that differ for single codes.
     pub codes: BTreeMap<Code, CodeLimits>,
 }
@@ -27,7 +27,7 @@ pub struct Policy {
 /// Number of retries before a person is asked. `n` retries come after the first failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Retry {
+pub struct RetryLimits {
     /// Retries for an error, anywhere in the project.
     pub per_signature: u32,
     /// Repetitions of an operation that fails for a transient reason.
@@ -58,7 +58,7 @@ pub struct Retry {
     pub tool_calls: u32,
 }
 
-impl Default for Retry {
+impl Default for RetryLimits {
     fn default() -> Self {
         Self {
             per_signature: 3,
@@ -82,7 +82,7 @@ impl Default for Retry {
 /// Waits at a gate before a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Wait {
+pub struct WaitLimits {
     /// Maximum wait for rate limits and overload, from the first one to a successful call.
     pub limited_ms: Span,
     /// Grace period after the stated end of a usage window.
@@ -97,7 +97,7 @@ pub struct Wait {
     pub tool_quota_waits: bool,
 }
 
-impl Default for Wait {
+impl Default for WaitLimits {
     fn default() -> Self {
         Self {
             limited_ms: Span::from_hours(2),
@@ -113,7 +113,7 @@ impl Default for Wait {
 /// Spending limits. Zero means "no cap".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Budget {
+pub struct BudgetLimits {
     /// Limit of a task.
     pub per_task: Amount,
     /// Limit of a build.
@@ -126,7 +126,7 @@ pub struct Budget {
     pub day_starts_ms: Span,
 }
 
-impl Default for Budget {
+impl Default for BudgetLimits {
     fn default() -> Self {
         Self {
             per_task: Amount::ZERO,
@@ -138,7 +138,7 @@ impl Default for Budget {
     }
 }
 
-impl Budget {
+impl BudgetLimits {
     /// Returns the number of the project's day that contains `now`.
     pub fn day_number(&self, now: Time) -> u64 {
         (now - self.day_starts_ms).as_millis() / Span::from_hours(24).as_millis()
@@ -187,7 +187,7 @@ pub struct Overrides {
 
 /// The effective limits for a fault of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct FaultLimits {
     /// Retries for an error.
     pub per_signature: u32,
     /// Repetitions of an operation.
@@ -200,10 +200,10 @@ pub struct Limits {
 
 impl Policy {
     /// Returns the limits for a fault with `code` in a task with `overrides`.
-    pub fn limits(&self, code: Code, overrides: &Overrides) -> Limits {
+    pub fn limits_for(&self, code: Code, overrides: &Overrides) -> FaultLimits {
         let by_code = self.codes.get(&code).copied().unwrap_or_default();
         let pick = |task: Option<u32>, code: Option<u32>, project| task.or(code).unwrap_or(project);
-        Limits {
+        FaultLimits {
             per_signature: pick(
                 overrides.per_signature,
                 by_code.per_signature,
@@ -222,8 +222,8 @@ mod tests {
 
     #[test]
     fn a_day_begins_when_the_budget_does() {
-        let budget = Budget { day_starts_ms: Span::from_hours(6), ..Budget::default() };
-        let day = |number: u64| Time::EPOCH + Span::from_hours(24).times(number);
+        let budget = BudgetLimits { day_starts_ms: Span::from_hours(6), ..BudgetLimits::default() };
+        let day = |number: u64| Time::EPOCH + Span::from_hours(24).saturating_mul(number);
         assert_eq!(budget.day_number(day(10) + Span::from_hours(6)), 10);
         assert_eq!(budget.day_number(day(10) + Span::from_hours(5)), 9);
     }

@@ -10,4 +10,6 @@ mod limits;
 
 pub use amount::Amount;
 pub use backoff::Backoff;
-pub use limits::{Budget, CodeLimits, Limits, Overrides, Policy, Retry, Wait};
+pub use limits::{
+    BudgetLimits, CodeLimits, FaultLimits, Overrides, Policy, RetryLimits, WaitLimits,
+};

@@ -1,42 +1,42 @@
 //! The recommended option for a kind of question and a code, with its reason.
 
-use super::{Asked, Decision, QuestionKind, Reason, Risk};
+use super::{Decision, QuestionFacts, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Code, Work};
-use crate::text::{VALUE_CHARS_MAX, name_in_sentence, quoted};
+use crate::text::{VALUE_CHARS_MAX, name_in_sentence, quote_words};
 
 /// Returns the recommended option and its words. A fact is not recommended, nor is one of the agent's own
 /// options.
-pub(super) fn advice(asked: &Asked<'_>) -> (Option<Decision>, String) {
+pub(super) fn recommend_option(asked: &QuestionFacts<'_>) -> (Option<Decision>, String) {
     match asked.kind {
         QuestionKind::Happened => (None, look_first(asked)),
         QuestionKind::Choice if !asked.agent_options.is_empty() => {
             (None, "Choose what the AI helper offers, or answer in your own words.".to_owned())
         }
         QuestionKind::Ok if asked.is_about_edits() => {
-            let (decision, said) = general(asked);
-            (Some(decision), with_the_change(said, asked.whole_change))
+            let (decision, said) = general_advice(asked);
+            (Some(decision), with_change_command(said, asked.whole_change))
         }
         QuestionKind::Hands if asked.reason != Reason::RepairProposed => {
-            (Some(Decision::ProvideCredentials), by_hand(asked))
+            (Some(Decision::ProvideCredentials), manual_advice(asked))
         }
         _ => {
-            let (decision, said) = general(asked);
+            let (decision, said) = general_advice(asked);
             (Some(decision), said.to_owned())
         }
     }
 }
 
 /// Prefixes the advice with the command that shows the change.
-fn with_the_change(said: &str, whole: Option<&str>) -> String {
-    match whole.and_then(|whole| quoted(whole, VALUE_CHARS_MAX)) {
+fn with_change_command(said: &str, whole: Option<&str>) -> String {
+    match whole.and_then(|whole| quote_words(whole, VALUE_CHARS_MAX)) {
         Some(whole) => format!("To see the change, run {whole}. {said}"),
         None => said.to_owned(),
     }
 }
 
 /// Returns what to look at before a person says whether an action happened.
-fn look_first(asked: &Asked<'_>) -> String {
-    let place = asked.look_at.and_then(|place| quoted(place, VALUE_CHARS_MAX));
+fn look_first(asked: &QuestionFacts<'_>) -> String {
+    let place = asked.look_at.and_then(|place| quote_words(place, VALUE_CHARS_MAX));
     match place {
         Some(place) => format!(
             "Please look at {place} first: only there it shows if it happened. Then choose what you \
@@ -48,13 +48,13 @@ fn look_first(asked: &Asked<'_>) -> String {
 }
 
 /// Returns what a person can do by hand, naming what is missing if known.
-fn by_hand(asked: &Asked<'_>) -> String {
-    if let Some(what) = credential(asked) {
+fn manual_advice(asked: &QuestionFacts<'_>) -> String {
+    if let Some(what) = credential_advice(asked) {
         return format!("Please {what}, then tell me to try again.");
     }
     let account = asked.account.and_then(name_in_sentence);
     if let (Some(account), Some(code)) = (account, asked.code)
-        && let Some(what) = at_account(code, &account)
+        && let Some(what) = account_advice(code, &account)
     {
         return format!("Please {what}, then tell me to try again.");
     }
@@ -78,18 +78,19 @@ fn by_hand(asked: &Asked<'_>) -> String {
                 again."
             .to_owned();
     }
-    hands(asked.code).to_owned()
+    hands_advice(asked.code).to_owned()
 }
 
 /// Returns how to provide a credential: the login to run, the variable to set.
-fn credential(asked: &Asked<'_>) -> Option<String> {
+fn credential_advice(asked: &QuestionFacts<'_>) -> Option<String> {
     let worth = match asked.code? {
         Code::AuthInvalid => "a key that is accepted",
         Code::AuthExpired => "a new key",
         Code::AuthMissing => "the key",
         _ => return None,
     };
-    let in_quotes = |words: Option<&str>| words.and_then(|words| quoted(words, VALUE_CHARS_MAX));
+    let in_quotes =
+        |words: Option<&str>| words.and_then(|words| quote_words(words, VALUE_CHARS_MAX));
     match (in_quotes(asked.login), in_quotes(asked.variable)) {
         (Some(login), Some(variable)) => Some(format!(
             "run {login} in a terminal, or set {variable} to {worth} before the start"
@@ -103,7 +104,7 @@ fn credential(asked: &Asked<'_>) -> Option<String> {
 }
 
 /// Returns what a person can do by hand if the account of the login or permission is known.
-fn at_account(code: Code, account: &str) -> Option<String> {
+fn account_advice(code: Code, account: &str) -> Option<String> {
     Some(match code {
         Code::AuthInvalid => format!("put in a key or password that {account} takes"),
         Code::AuthExpired => format!("log in to {account} again"),
@@ -114,22 +115,22 @@ fn at_account(code: Code, account: &str) -> Option<String> {
     })
 }
 
-fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
-    let Asked { kind, code, reason, .. } = *asked;
+fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
+    let QuestionFacts { kind, code, reason, .. } = *asked;
     match kind {
         QuestionKind::Hands => (
             Decision::ProvideCredentials,
             "Please look at the repair and take it over if you like it. Then tell me to try again.",
         ),
-        QuestionKind::Ok => ok(code, asked.risk, asked.what.is_some()),
-        QuestionKind::Choice if asked.is_passing() => passing(code),
-        QuestionKind::Choice if asked.work == Work::Job => script(code, reason),
-        QuestionKind::Choice | QuestionKind::Happened => choice(code, reason),
+        QuestionKind::Ok => permission_advice(code, asked.risk, asked.what.is_some()),
+        QuestionKind::Choice if asked.is_passing() => transient_advice(code),
+        QuestionKind::Choice if asked.work == Work::Job => script_advice(code, reason),
+        QuestionKind::Choice | QuestionKind::Happened => choice_advice(code, reason),
         QuestionKind::Ours => (
             Decision::TryAgain,
             "Try again once. If it comes back, leave it out and show support the details.",
         ),
-        QuestionKind::Paused => paused(reason),
+        QuestionKind::Paused => paused_advice(reason),
         QuestionKind::RedBase => (
             Decision::Belongs,
             "If you cannot tell, this choice is the safe one: nothing lands while a check fails.",
@@ -149,7 +150,7 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
 }
 
 /// Returns the advice for a failure that may well be transient.
-const fn passing(code: Option<Code>) -> (Decision, &'static str) {
+const fn transient_advice(code: Option<Code>) -> (Decision, &'static str) {
     let said = match code {
         Some(
             Code::ProviderRateLimit
@@ -171,7 +172,7 @@ const fn passing(code: Option<Code>) -> (Decision, &'static str) {
 }
 
 /// Returns the advice for a script that fails.
-const fn script(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
+const fn script_advice(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
     match (code, reason) {
         (Some(Code::ToolMissing), Reason::RepairBudgetExhausted { repairs: 0 }) => (
             Decision::TryAgain,
@@ -185,7 +186,7 @@ const fn script(code: Option<Code>, reason: Reason) -> (Decision, &'static str) 
 }
 
 /// Returns what a person can do by hand about a code.
-const fn hands(code: Option<Code>) -> &'static str {
+const fn hands_advice(code: Option<Code>) -> &'static str {
     let Some(code) = code else {
         return "Please put right what is in the way, then tell me to try again.";
     };
@@ -226,7 +227,11 @@ const fn hands(code: Option<Code>) -> &'static str {
     }
 }
 
-const fn ok(code: Option<Code>, risk: Risk, named: bool) -> (Decision, &'static str) {
+const fn permission_advice(
+    code: Option<Code>,
+    risk: Risk,
+    named: bool,
+) -> (Decision, &'static str) {
     match (code, risk) {
         (_, Risk::Never) => (
             Decision::ProvideGuidance,
@@ -265,7 +270,7 @@ const fn ok(code: Option<Code>, risk: Risk, named: bool) -> (Decision, &'static 
     }
 }
 
-fn choice(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
+fn choice_advice(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
     if reason == Reason::TooManyDifferentErrors {
         return (
             Decision::SimplerVersion,
@@ -311,7 +316,7 @@ fn choice(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
 
 const HINT: &str = "A hint helps most: what you would try next, or what I have got wrong.";
 
-const fn paused(reason: Reason) -> (Decision, &'static str) {
+const fn paused_advice(reason: Reason) -> (Decision, &'static str) {
     match reason {
         Reason::TooManyQuestions { .. } => (
             Decision::Continue,

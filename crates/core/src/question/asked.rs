@@ -8,7 +8,7 @@ use crate::time::Span;
 ///
 /// Titles, names, commands and an agent's words may contain any text: they are quoted verbatim.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct QuestionFacts<'a> {
     /// The kind of question.
     pub kind: QuestionKind,
     /// The code of the last fault; `None` for *happened* and *paused*.
@@ -110,7 +110,7 @@ pub struct TriedAttempt<'a> {
     pub code: Code,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> QuestionFacts<'a> {
     /// Creates a question about one task with no further facts; set the other fields as needed.
     pub const fn new(kind: QuestionKind, code: Option<Code>, reason: Reason) -> Self {
         Self {

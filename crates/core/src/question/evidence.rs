@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Code;
-use crate::text::bounded::printable;
+use crate::text::bounded::strip_control;
 use crate::time::Time;
 
 /// Maximum number of output lines shown.
@@ -178,20 +178,20 @@ impl Evidence {
         if let Some(action) = &self.action {
             entries.extend(action.entries());
         }
-        let mut add = |label, lines, verbatim| entries.extend(entry(label, lines, verbatim));
-        add("Command", lines_of(self.command.as_deref()), true);
-        add("Request", lines_of(self.request.as_deref()), true);
+        let mut add = |label, lines, verbatim| entries.extend(make_entry(label, lines, verbatim));
+        add("Command", split_lines(self.command.as_deref()), true);
+        add("Request", split_lines(self.request.as_deref()), true);
         add("Exit status", self.exit.iter().map(i32::to_string).collect(), false);
-        add("Output", lines_of(Some(&self.output)), true);
+        add("Output", split_lines(Some(&self.output)), true);
         add("Failing tests", self.failing_tests.clone(), true);
         add("Files", self.paths.clone(), true);
-        add("Host", lines_of(self.host.as_deref()), true);
-        add("Asked by", self.asked_by.iter().map(AskedBy::line).collect(), false);
-        add("Variable", lines_of(self.variable.as_deref()), true);
-        add("Login", lines_of(self.login.as_deref()), true);
-        add("Budget", self.budget.iter().map(BudgetFacts::line).collect(), false);
+        add("Host", split_lines(self.host.as_deref()), true);
+        add("Asked by", self.asked_by.iter().map(AskedBy::render_line).collect(), false);
+        add("Variable", split_lines(self.variable.as_deref()), true);
+        add("Login", split_lines(self.login.as_deref()), true);
+        add("Budget", self.budget.iter().map(BudgetFacts::render_line).collect(), false);
         add("Approaches", self.approach_lines(), false);
-        add("Change", self.diff.iter().flat_map(DiffFacts::lines).collect(), false);
+        add("Change", self.diff.iter().flat_map(DiffFacts::render_lines).collect(), false);
         entries
     }
 
@@ -210,11 +210,11 @@ impl Evidence {
     }
 }
 
-fn entry(label: &'static str, lines: Vec<String>, verbatim: bool) -> Option<EvidenceEntry> {
+fn make_entry(label: &'static str, lines: Vec<String>, verbatim: bool) -> Option<EvidenceEntry> {
     (!lines.is_empty()).then_some(EvidenceEntry { label, lines, at: None, verbatim })
 }
 
-fn lines_of(text: Option<&str>) -> Vec<String> {
+fn split_lines(text: Option<&str>) -> Vec<String> {
     text.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
@@ -222,11 +222,11 @@ impl ActionEvidence {
     fn entries(&self) -> impl Iterator<Item = EvidenceEntry> {
         let at =
             |label, at| EvidenceEntry { label, lines: Vec::new(), at: Some(at), verbatim: false };
-        let said = |label, text: Option<&str>| entry(label, lines_of(text), true);
+        let said = |label, text: Option<&str>| make_entry(label, split_lines(text), true);
         let nothing = "nothing: it was cut off before anything came back";
         let came_back = match self.came_back.as_deref() {
             Some(words) => said("What came back", Some(words)),
-            None => entry("What came back", vec![nothing.to_owned()], false),
+            None => make_entry("What came back", vec![nothing.to_owned()], false),
         };
         let entries = [
             said("Action", Some(&self.key)),
@@ -243,7 +243,7 @@ impl ActionEvidence {
 }
 
 impl AskedBy {
-    fn line(&self) -> String {
+    fn render_line(&self) -> String {
         match &self.agent {
             Some(agent) => format!("{agent}, for “{}”", self.task),
             None => format!("the agent of “{}”", self.task),
@@ -252,22 +252,22 @@ impl AskedBy {
 }
 
 impl BudgetFacts {
-    fn line(&self) -> String {
+    fn render_line(&self) -> String {
         format!("limit {}, spent {}, next step up to {}", self.limit, self.spent, self.needed)
     }
 }
 
 impl DiffFacts {
-    fn lines(&self) -> Vec<String> {
+    fn render_lines(&self) -> Vec<String> {
         let more = (self.files_changed as usize).saturating_sub(self.files.len());
         let more = (more > 0).then(|| format!("and {more} more"));
         let whole = format!("the whole: {}", self.whole);
-        let stat = [self.stat()].into_iter();
+        let stat = [self.render_stat()].into_iter();
         stat.chain(self.files.iter().cloned()).chain(more).chain([whole]).collect()
     }
 
     /// Formats `2 files changed, 14 lines added, 3 removed`.
-    pub fn stat(&self) -> String {
+    pub fn render_stat(&self) -> String {
         let files = if self.files_changed == 1 { "file" } else { "files" };
         let lines = if self.lines_added == 1 { "line" } else { "lines" };
         format!(
@@ -279,7 +279,7 @@ impl DiffFacts {
 
 /// Returns the last lines of an output, within its limits.
 pub fn last_lines(output: &str) -> String {
-    let output = printable(output);
+    let output = strip_control(output);
     let output = output.trim_end();
     let from = output.len().saturating_sub(OUTPUT_BYTES_MAX);
     let output = &output[output.ceil_char_boundary(from)..];
@@ -320,7 +320,7 @@ mod tests {
             lines_removed: 3,
             whole: String::new(),
         };
-        assert_eq!(diff(2, 14).stat(), "2 files changed, 14 lines added, 3 removed");
-        assert_eq!(diff(1, 1).stat(), "1 file changed, 1 line added, 3 removed");
+        assert_eq!(diff(2, 14).render_stat(), "2 files changed, 14 lines added, 3 removed");
+        assert_eq!(diff(1, 1).render_stat(), "1 file changed, 1 line added, 3 removed");
     }
 }

@@ -107,7 +107,7 @@ impl QuestionKind {
     }
 
     /// Returns the kind of question that a code leads to, or `None` if no question is asked.
-    pub const fn of(asks: Asks) -> Option<Self> {
+    pub const fn from_asks(asks: Asks) -> Option<Self> {
         match asks {
             Asks::NoQuestion => None,
             Asks::Hands => Some(Self::Hands),
@@ -174,7 +174,7 @@ impl Decision {
     }
 
     /// Returns whether the decision skips the work: the question then counts as skipped, not as resolved.
-    pub const fn leaves_out(self) -> bool {
+    pub const fn skips_work(self) -> bool {
         match self {
             Self::SkipFeature | Self::Skip | Self::Deny => true,
             Self::ProvideCredentials

@@ -13,18 +13,19 @@ mod risk;
 mod text;
 mod tried;
 
-pub use asked::{Asked, DefaultAnswer, OtherWork, TriedAttempt};
+pub use asked::{DefaultAnswer, OtherWork, QuestionFacts, TriedAttempt};
 pub use evidence::{
     ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, EvidenceEntry,
     OUTPUT_BYTES_MAX, OUTPUT_LINES_MAX, last_lines,
 };
 pub use kind::{Decision, QuestionKind, UnknownDecision};
 pub use options::{
-    OptionsContext, QuestionOption, RAISE_TIMES, RaiseFacts, RaisedLimit, leave_as_it_was, options,
+    OptionsContext, QuestionOption, RAISE_TIMES, RaiseFacts, RaisedLimit, build_options,
+    leave_unchanged_guidance,
 };
 pub use reason::Reason;
 pub use risk::Risk;
-pub use text::{OPERATOR_TEXT_BYTES_MAX, QuestionText, operator_text, text};
+pub use text::{OPERATOR_TEXT_BYTES_MAX, QuestionText, build_text, operator_text};
 
 #[cfg(test)]
 mod tests;

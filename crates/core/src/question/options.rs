@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Decision, OtherWork, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Work};
-use crate::text::{VALUE_CHARS_MAX, said, tasks, title, verbatim};
+use crate::text::{VALUE_CHARS_MAX, count_tasks, number_word, quote_title, verbatim_line};
 
 /// Maximum number of an agent's own options that are offered.
 const AGENT_OPTIONS_MAX: usize = 6;
@@ -78,29 +78,33 @@ pub struct RaisedLimit {
 
 impl RaisedLimit {
     /// Formats `$0.15 more ($0.20 in all)`.
-    fn line(&self) -> String {
+    fn render_line(&self) -> String {
         format!("{} more ({} in all)", self.more, self.in_all)
     }
 }
 
 /// Returns the options for a kind of question, in the order in which they are offered.
-pub fn options(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<QuestionOption> {
+pub fn build_options(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<QuestionOption> {
     let choice = |&value: &Decision| QuestionOption {
         value,
-        label: format!("{}{}", label(value), context.label_scope(kind)),
-        description: context.description(kind, value),
+        label: format!("{}{}", option_label(value), context.label_scope(kind)),
+        description: context.describe_option(kind, value),
         guidance: None,
     };
-    context.prepared().into_iter().chain(context.offered(kind).iter().map(choice)).collect()
+    context
+        .guided_options()
+        .into_iter()
+        .chain(context.offered_decisions(kind).iter().map(choice))
+        .collect()
 }
 
 /// Returns the guidance to the agent for the option to continue without a change of files.
-pub fn leave_as_it_was(what: &str) -> String {
+pub fn leave_unchanged_guidance(what: &str) -> String {
     format!("Leave {what} as it was. Reach the goal without it.")
 }
 
 /// Returns the text of the button, without the number of tasks.
-pub(super) const fn label(decision: Decision) -> &'static str {
+pub(super) const fn option_label(decision: Decision) -> &'static str {
     match decision {
         Decision::ProvideCredentials => "I have fixed it, try again",
         Decision::SkipFeature => "Leave it out",
@@ -123,7 +127,7 @@ pub(super) const fn label(decision: Decision) -> &'static str {
 
 impl OptionsContext<'_> {
     /// Returns the decisions that fit the case, in the order in which they are offered.
-    fn offered(&self, kind: QuestionKind) -> &'static [Decision] {
+    fn offered_decisions(&self, kind: QuestionKind) -> &'static [Decision] {
         use Decision as D;
         match kind {
             QuestionKind::Hands => &[D::ProvideCredentials, D::SkipFeature],
@@ -135,7 +139,7 @@ impl OptionsContext<'_> {
                 | Risk::IrreversibleRequest
                 | Risk::Usual => &[D::AllowOnce, D::Deny],
             },
-            QuestionKind::Choice => self.ways_on(),
+            QuestionKind::Choice => self.continuing_decisions(),
             QuestionKind::Happened => &[D::ItHappened, D::ItDidNot, D::Skip],
             QuestionKind::Ours | QuestionKind::Passing => &[D::TryAgain, D::SkipFeature],
             QuestionKind::Paused => &[D::Continue, D::RaiseLimit, D::Stop],
@@ -145,7 +149,7 @@ impl OptionsContext<'_> {
 
     /// Returns the decisions by which stuck work can continue. A script has no simpler version, and a hint
     /// helps it only if a repair is configured.
-    const fn ways_on(&self) -> &'static [Decision] {
+    const fn continuing_decisions(&self) -> &'static [Decision] {
         use Decision as D;
         let repairs = !matches!(self.reason, Reason::RepairBudgetExhausted { repairs: 0 });
         match self.work {
@@ -161,7 +165,7 @@ impl OptionsContext<'_> {
 
     /// Returns the options that come with guidance: those of the agent, or the safe way around a dangerous
     /// command.
-    fn prepared(&self) -> Vec<QuestionOption> {
+    fn guided_options(&self) -> Vec<QuestionOption> {
         if let (Risk::Destructive | Risk::Never, Some(what)) = (self.risk, self.what) {
             let guidance = format!(
                 "Do not run `{what}`, and nothing else that does the same. Reach the goal without it."
@@ -206,13 +210,13 @@ impl OptionsContext<'_> {
                 description: "I put those files back, keep a copy of the change, and go on with \
                               the rest of the work."
                     .to_owned(),
-                guidance: Some(leave_as_it_was(what)),
+                guidance: Some(leave_unchanged_guidance(what)),
             }];
         }
         let own = self.agent_options.iter().take(AGENT_OPTIONS_MAX);
         own.map(|words| QuestionOption {
             value: Decision::ProvideGuidance,
-            label: verbatim(words, VALUE_CHARS_MAX),
+            label: verbatim_line(words, VALUE_CHARS_MAX),
             description: "I go on with this answer.".to_owned(),
             guidance: Some(words.clone()),
         })
@@ -230,20 +234,20 @@ impl OptionsContext<'_> {
     fn scope_in_brackets(&self) -> String {
         match self.tasks {
             0 | 1 => String::new(),
-            many => format!(" (for {})", tasks(many, self.work)),
+            many => format!(" (for {})", count_tasks(many, self.work)),
         }
     }
 
     /// Formats ` for 3 tasks`; empty for a single task.
-    fn scope(&self) -> String {
+    fn scope_phrase(&self) -> String {
         match self.tasks {
             0 | 1 => String::new(),
-            many => format!(" for {}", tasks(many, self.work)),
+            many => format!(" for {}", count_tasks(many, self.work)),
         }
     }
 
     /// Returns ` All other work goes on.`, or an empty string if it does not.
-    const fn rest(&self) -> &'static str {
+    const fn other_work_phrase(&self) -> &'static str {
         match self.other_work {
             OtherWork::GoesOn => " All other work goes on.",
             OtherWork::None | OtherWork::Paused | OtherWork::Rests => "",
@@ -251,21 +255,21 @@ impl OptionsContext<'_> {
     }
 
     /// Formats `“Payment webhook” and 2 tasks that need it`.
-    fn left_out(&self) -> String {
+    fn skipped_work_phrase(&self) -> String {
         let (these, them) = match self.tasks {
-            0 | 1 => (title(self.title, self.work), "it"),
-            many => (tasks(many, self.work), "them"),
+            0 | 1 => (quote_title(self.title, self.work), "it"),
+            many => (count_tasks(many, self.work), "them"),
         };
         match self.dependants {
             0 => these,
-            1 => format!("{these} and {} that needs {them}", tasks(1, self.work)),
-            many => format!("{these} and {} that need {them}", tasks(many, self.work)),
+            1 => format!("{these} and {} that needs {them}", count_tasks(1, self.work)),
+            many => format!("{these} and {} that need {them}", count_tasks(many, self.work)),
         }
     }
 
-    fn description(&self, kind: QuestionKind, decision: Decision) -> String {
-        let scope = self.scope();
-        let left_out = self.left_out();
+    fn describe_option(&self, kind: QuestionKind, decision: Decision) -> String {
+        let scope = self.scope_phrase();
+        let left_out = self.skipped_work_phrase();
         match decision {
             Decision::ProvideCredentials => {
                 format!("I go on where I stopped{scope}, and I see at once if it works now.")
@@ -274,7 +278,7 @@ impl OptionsContext<'_> {
                 "I leave it until its next time comes. It keeps its schedule.".to_owned()
             }
             Decision::SkipFeature => {
-                format!("I leave out {left_out}.{}", self.rest())
+                format!("I leave out {left_out}.{}", self.other_work_phrase())
             }
             Decision::AllowOnce if self.risk.is_action() => {
                 format!("I do it this one time{scope}. It cannot be undone.")
@@ -338,48 +342,52 @@ impl OptionsContext<'_> {
             Decision::Belongs => format!(
                 "The work goes on{scope} until the check passes, with a fresh set of tries."
             ),
-            Decision::Continue => self.going_on(),
-            Decision::RaiseLimit => self.raising(),
+            Decision::Continue => self.describe_continuing(),
+            Decision::RaiseLimit => self.describe_raising(),
             Decision::Stop if self.reason.holds_build() => {
                 "I stop the whole build. What is done stays done, and nothing new is started."
                     .to_owned()
             }
             Decision::Stop => {
-                format!("I stop {left_out}. What is done so far is kept.{}", self.rest())
+                format!(
+                    "I stop {left_out}. What is done so far is kept.{}",
+                    self.other_work_phrase()
+                )
             }
         }
     }
 
-    fn going_on(&self) -> String {
-        let amount =
-            self.raise.map_or("the same amount once more".to_owned(), |facts| facts.go_on.line());
+    fn describe_continuing(&self) -> String {
+        let amount = self
+            .raise
+            .map_or("the same amount once more".to_owned(), |facts| facts.go_on.render_line());
         match self.reason {
             Reason::TooManyQuestions { open } => format!(
                 "I go on with what is left, and pause again after {} more question{}.",
-                said(open),
+                number_word(open),
                 if open == 1 { "" } else { "s" }
             ),
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
-                format!("I go on{} and may spend {amount}.", self.scope())
+                format!("I go on{} and may spend {amount}.", self.scope_phrase())
             }
             Reason::BudgetSpent { .. } => format!("The build goes on and may spend {amount}."),
-            _ => format!("I go on as before{}.", self.scope()),
+            _ => format!("I go on as before{}.", self.scope_phrase()),
         }
     }
 
-    fn raising(&self) -> String {
+    fn describe_raising(&self) -> String {
         let amount = self
             .raise
-            .map_or("three times that amount again".to_owned(), |facts| facts.raise.line());
+            .map_or("three times that amount again".to_owned(), |facts| facts.raise.render_line());
         match self.reason {
             Reason::TooManyQuestions { .. } => {
                 "I go on, and from now on I let more questions pile up before I pause.".to_owned()
             }
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
-                format!("I go on{} and may spend {amount}.", self.scope())
+                format!("I go on{} and may spend {amount}.", self.scope_phrase())
             }
             Reason::BudgetSpent { .. } => format!("The build goes on and may spend {amount}."),
-            _ => format!("I go on{} with a higher limit.", self.scope()),
+            _ => format!("I go on{} with a higher limit.", self.scope_phrase()),
         }
     }
 }

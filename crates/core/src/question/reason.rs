@@ -104,7 +104,7 @@ impl Reason {
     }
 
     /// Returns the reason in an operator's words.
-    pub fn operator(self) -> String {
+    pub fn to_operator_text(self) -> String {
         match self {
             Self::FirstOccurrence => "Not retryable".to_owned(),
             Self::AttemptsUsedUp { tried, .. } => format!("Attempts used up ({tried})"),

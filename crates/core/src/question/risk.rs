@@ -55,9 +55,9 @@ impl Risk {
     }
 
     /// Returns the risk of a command. A command that cannot be judged by its words counts as usual.
-    pub fn of_command(command: &str) -> Self {
-        let dangerous = words_of(command).any(|word| {
-            let name = program_in(word).to_ascii_lowercase();
+    pub fn from_command(command: &str) -> Self {
+        let dangerous = command_words(command).any(|word| {
+            let name = program_name(word).to_ascii_lowercase();
             let base = name.split('.').next().unwrap_or_default();
             DANGEROUS.contains(&base) || TOLD.contains(&name.as_str())
         });
@@ -72,7 +72,7 @@ impl Risk {
     }
 
     /// Returns the risk of touching a file.
-    pub fn of_path(path: &str) -> Self {
+    pub fn from_path(path: &str) -> Self {
         let outside = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
         if outside { Self::Outside } else { Self::Usual }
     }
@@ -80,22 +80,22 @@ impl Risk {
 
 /// Returns whether the command changes permissions of whole folders, or of files outside the project.
 fn changes_many_rights(command: &str) -> bool {
-    let mut words = words_of(command).skip_while(|word| !RIGHTS.contains(&program_in(word)));
+    let mut words = command_words(command).skip_while(|word| !RIGHTS.contains(&program_name(word)));
     words.next().is_some()
         && words.any(|word| {
             let recursive = word == "--recursive"
                 || word.starts_with('-') && !word.starts_with("--") && word.contains('R');
-            recursive || Risk::of_path(word) == Risk::Outside
+            recursive || Risk::from_path(word) == Risk::Outside
         })
 }
 
-fn words_of(command: &str) -> impl Iterator<Item = &str> {
+fn command_words(command: &str) -> impl Iterator<Item = &str> {
     let words = command.split(|c: char| c.is_whitespace() || "'\"();&|".contains(c));
     words.filter(|word| !word.is_empty())
 }
 
 /// Returns the name of a program without its folder.
-fn program_in(word: &str) -> &str {
+fn program_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
@@ -121,7 +121,7 @@ mod tests {
             "chown me /etc/hosts",
             "sh -c 'chmod -R a+w .'",
         ] {
-            assert_eq!(Risk::of_command(command), Risk::Destructive, "{command}");
+            assert_eq!(Risk::from_command(command), Risk::Destructive, "{command}");
         }
         for command in [
             "npm install",
@@ -131,15 +131,15 @@ mod tests {
             "git status",
             "chmod +x greet.sh",
         ] {
-            assert_eq!(Risk::of_command(command), Risk::Usual, "{command}");
+            assert_eq!(Risk::from_command(command), Risk::Usual, "{command}");
         }
     }
 
     #[test]
     fn a_file_may_lie_outside() {
         for path in ["/etc/hosts", "~/.bashrc", "../other/x"] {
-            assert_eq!(Risk::of_path(path), Risk::Outside, "{path}");
+            assert_eq!(Risk::from_path(path), Risk::Outside, "{path}");
         }
-        assert_eq!(Risk::of_path("src/main.rs, Makefile"), Risk::Usual);
+        assert_eq!(Risk::from_path("src/main.rs, Makefile"), Risk::Usual);
     }
 }

@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::advice::advice;
-use super::options::{QuestionOption, label, options};
-use super::tried::{attempts, tried};
-use super::{Asked, Decision, OtherWork, QuestionKind, Reason, Risk};
+use super::advice::recommend_option;
+use super::options::{QuestionOption, build_options, option_label};
+use super::tried::{attempt_lines, explain_asking};
+use super::{Decision, OtherWork, QuestionFacts, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Category, Code, ErrorType, Work};
 use crate::text::{
-    Obstacle, QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, name_in_sentence, noun,
-    obstacle, quoted, span, tasks, title,
+    Obstacle, QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capitalize_first, count_noun, count_tasks,
+    describe_obstacle, name_in_sentence, quote_title, quote_words, span_words, work_noun,
 };
 
 /// Maximum length of an operator text in bytes; the whole message is in the log.
@@ -63,7 +63,11 @@ impl QuestionText {
     }
 
     /// Returns the option that was taken: the one with this guidance, or else the one without any.
-    pub fn chosen(&self, decision: Decision, guidance: Option<&str>) -> Option<&QuestionOption> {
+    pub fn find_chosen(
+        &self,
+        decision: Decision,
+        guidance: Option<&str>,
+    ) -> Option<&QuestionOption> {
         let mut fitting = self.options.iter().filter(|option| option.value == decision);
         let same = |option: &&QuestionOption| {
             option.guidance.is_some() && option.guidance.as_deref() == guidance
@@ -74,25 +78,25 @@ impl QuestionText {
 }
 
 /// Builds the public text of a question. Unstuck's own words in it pass the linter.
-pub fn text(asked: &Asked<'_>) -> QuestionText {
-    let (recommended, recommended_text) = advice(asked);
+pub fn build_text(asked: &QuestionFacts<'_>) -> QuestionText {
+    let (recommended, recommended_text) = recommend_option(asked);
     QuestionText {
-        problem: Problem { asked }.write(),
+        problem: ProblemText { asked }.render(),
         recommended,
         recommended_text,
-        options: options(asked.kind, &asked.options_context()),
-        attempts: attempts(asked),
+        options: build_options(asked.kind, &asked.options_context()),
+        attempts: attempt_lines(asked),
     }
 }
 
 /// Builds the operator's text of a question: reason, code, type and the fault's own message.
-pub fn operator_text(asked: &Asked<'_>, message: &str) -> String {
-    let mut text = asked.reason.operator();
+pub fn operator_text(asked: &QuestionFacts<'_>, message: &str) -> String {
+    let mut text = asked.reason.to_operator_text();
     if let Some(code) = asked.code {
         let _ = write!(text, ": {code} ({})", code.row().error_type);
     }
     if asked.tasks > 1 {
-        let _ = write!(text, ", {}", tasks(asked.tasks, asked.work));
+        let _ = write!(text, ", {}", count_tasks(asked.tasks, asked.work));
     }
     if !message.is_empty() {
         text.push_str(": ");
@@ -102,21 +106,21 @@ pub fn operator_text(asked: &Asked<'_>, message: &str) -> String {
     text
 }
 
-struct Problem<'a> {
-    asked: &'a Asked<'a>,
+struct ProblemText<'a> {
+    asked: &'a QuestionFacts<'a>,
 }
 
-impl Problem<'_> {
-    fn write(&self) -> String {
+impl ProblemText<'_> {
+    fn render(&self) -> String {
         let mut sentences = Vec::new();
         if self.is_ours() {
             sentences.push(OURS.to_owned());
         }
-        sentences.push(doing(self.asked));
-        sentences.extend(self.in_the_way());
-        sentences.extend(tried(self.asked));
-        sentences.push(self.meanwhile());
-        sentences.extend(self.unanswered());
+        sentences.push(describe_work(self.asked));
+        sentences.extend(self.describe_obstacle());
+        sentences.extend(explain_asking(self.asked));
+        sentences.push(self.describe_meanwhile());
+        sentences.extend(self.describe_default());
         sentences.join(" ")
     }
 
@@ -125,27 +129,31 @@ impl Problem<'_> {
             || matches!(self.asked.code, Some(Code::InternalError | Code::InternalStore))
     }
 
-    fn in_the_way(&self) -> Option<String> {
+    fn describe_obstacle(&self) -> Option<String> {
         let asked = self.asked;
         match (asked.kind, asked.code) {
-            (QuestionKind::Happened, _) => Some(self.unknown_outcome()),
-            (QuestionKind::Paused, _) => Some(self.limit()),
+            (QuestionKind::Happened, _) => Some(self.describe_unknown_outcome()),
+            (QuestionKind::Paused, _) => Some(self.describe_limit()),
             // "Internal error" is already in the text; the details are for the operator.
             (_, None | Some(Code::InternalError | Code::InternalStore)) => None,
             _ if asked.reason == Reason::RepairProposed => Some(REPAIR_READY.to_owned()),
             (_, Some(code)) => {
                 let words = asked.agent_question.filter(|_| code == Code::PreconditionInput);
-                if let Some(words) = words.and_then(|words| quoted(words, QUESTION_CHARS_MAX)) {
-                    return Some(format!("The AI helper asks you: {words}{}", self.told_before()));
+                if let Some(words) = words.and_then(|words| quote_words(words, QUESTION_CHARS_MAX))
+                {
+                    return Some(format!(
+                        "The AI helper asks you: {words}{}",
+                        self.previous_answer()
+                    ));
                 }
                 if asked.risk.is_action() {
-                    return Some(self.irreversible());
+                    return Some(self.describe_irreversible());
                 }
                 if asked.risk == Risk::Outside {
-                    return Some(self.outside());
+                    return Some(self.describe_outside());
                 }
                 if asked.risk == Risk::Guarded {
-                    return Some(self.guarded());
+                    return Some(self.describe_guarded());
                 }
                 let account = asked.account.and_then(name_in_sentence);
                 let about = Obstacle {
@@ -160,29 +168,29 @@ impl Problem<'_> {
                     why: asked.why,
                     again: asked.reason.is_repeated(),
                 };
-                let said = obstacle(code, &about);
+                let said = describe_obstacle(code, &about);
                 Some(if asked.risk == Risk::Never { format!("{said} {NEVER}") } else { said })
             }
         }
     }
 
     /// Returns the person's previous answer to an agent that asks again.
-    fn told_before(&self) -> String {
+    fn previous_answer(&self) -> String {
         let Some(before) = self.asked.answered_before else { return String::new() };
-        let Some(said) = quoted(before, QUESTION_CHARS_MAX) else { return String::new() };
+        let Some(said) = quote_words(before, QUESTION_CHARS_MAX) else { return String::new() };
         let stop = if before.trim_end().ends_with(['.', '!', '?']) { "" } else { "." };
         format!(" You told it before: {said}{stop}")
     }
 
     /// Describes an action that no rule allows, with the key it was declared under.
-    fn irreversible(&self) -> String {
+    fn describe_irreversible(&self) -> String {
         let asked = self.asked;
         let does = match asked.risk {
             Risk::IrreversibleRequest => "send a request",
             _ => "run a command",
         };
         let in_quotes =
-            |words: Option<&str>| words.and_then(|words| quoted(words, VALUE_CHARS_MAX));
+            |words: Option<&str>| words.and_then(|words| quote_words(words, VALUE_CHARS_MAX));
         let what = in_quotes(asked.what).map_or_else(String::new, |what| format!(": {what}"));
         let key = in_quotes(asked.action_key);
         let key = key.map_or_else(String::new, |key| format!(" The key of this action is {key}."));
@@ -191,23 +199,23 @@ impl Problem<'_> {
         )
     }
 
-    fn outside(&self) -> String {
-        let what = self.asked.what.and_then(|what| quoted(what, VALUE_CHARS_MAX));
+    fn describe_outside(&self) -> String {
+        let what = self.asked.what.and_then(|what| quote_words(what, VALUE_CHARS_MAX));
         let what = what.map_or_else(String::new, |what| format!(": {what}"));
         format!("The AI helper wants to change something outside of the project{what}. {OUTSIDE}")
     }
 
     /// Describes a refusal by the agent program itself, whatever the rules here say.
-    fn guarded(&self) -> String {
+    fn describe_guarded(&self) -> String {
         let program = self.asked.program.unwrap_or("the program of the AI helper");
-        let what = self.asked.what.and_then(|what| quoted(what, VALUE_CHARS_MAX));
+        let what = self.asked.what.and_then(|what| quote_words(what, VALUE_CHARS_MAX));
         let what = what.unwrap_or_else(|| "a file of the project".to_owned());
         let said = format!("{program} did not let the AI helper change {what}. {GUARDED}");
-        capital(&said)
+        capitalize_first(&said)
     }
 
-    fn unknown_outcome(&self) -> String {
-        let step = match self.asked.what.and_then(|what| quoted(what, VALUE_CHARS_MAX)) {
+    fn describe_unknown_outcome(&self) -> String {
+        let step = match self.asked.what.and_then(|what| quote_words(what, VALUE_CHARS_MAX)) {
             Some(what) => format!("one step that cannot be undone: {what}"),
             None => "one step that cannot be undone".to_owned(),
         };
@@ -218,20 +226,20 @@ impl Problem<'_> {
         format!("It came to {step}. {unknown} I have not done it again.")
     }
 
-    fn limit(&self) -> String {
+    fn describe_limit(&self) -> String {
         let span = match self.asked.reason {
             Reason::TooManyQuestions { open } => {
                 return format!(
                     "{} wait for you at once. When so much is stuck, there may be one cause \
                      behind it.",
-                    capital(&count(open, "question", "questions"))
+                    capitalize_first(&count_noun(open, "question", "questions"))
                 );
             }
             Reason::BudgetSpent { span } => span,
             _ => return "A limit is reached.".to_owned(),
         };
         let of = match span {
-            BudgetSpan::Task => named(self.asked),
+            BudgetSpan::Task => first_title(self.asked),
             BudgetSpan::Build => "this build".to_owned(),
             BudgetSpan::Day => "today".to_owned(),
         };
@@ -245,13 +253,13 @@ impl Problem<'_> {
     }
 
     /// Says which work waits and which continues, so that the reader need not guess.
-    fn meanwhile(&self) -> String {
+    fn describe_meanwhile(&self) -> String {
         let asked = self.asked;
         if asked.holds_build() {
             return "The build waits for you. What is done is safe.".to_owned();
         }
         let them = if asked.tasks > 1 { "them" } else { "it" };
-        let waiting = tasks(asked.dependants, asked.work);
+        let waiting = count_tasks(asked.dependants, asked.work);
         if let Reason::KeepsFailing { .. } = asked.reason {
             return "Nothing waits for you: this question goes away when it works again."
                 .to_owned();
@@ -273,22 +281,22 @@ impl Problem<'_> {
         }
     }
 
-    fn unanswered(&self) -> Option<String> {
+    fn describe_default(&self) -> Option<String> {
         self.asked.default.map(|default| {
             format!(
                 "Without an answer within {}, I choose “{}”, as it is set up here.",
-                span(default.within),
-                label(default.decision)
+                span_words(default.within),
+                option_label(default.decision)
             )
         })
     }
 }
 
-fn doing(asked: &Asked<'_>) -> String {
+fn describe_work(asked: &QuestionFacts<'_>) -> String {
     if asked.holds_build() {
         return "I have paused the build.".to_owned();
     }
-    let name = named(asked);
+    let name = first_title(asked);
     let verb = match asked.work {
         Work::Task => "I was working on",
         Work::Job => "I was running",
@@ -296,15 +304,15 @@ fn doing(asked: &Asked<'_>) -> String {
     let neutral = !name.starts_with('“');
     match asked.tasks {
         0 | 1 => format!("{verb} {name}."),
-        many if neutral => format!("{verb} {}.", tasks(many, asked.work)),
-        2 => format!("{verb} {name} and 1 other {}.", noun(asked.work)),
-        many => format!("{verb} {name} and {} other {}s.", many - 1, noun(asked.work)),
+        many if neutral => format!("{verb} {}.", count_tasks(many, asked.work)),
+        2 => format!("{verb} {name} and 1 other {}.", work_noun(asked.work)),
+        many => format!("{verb} {name} and {} other {}s.", many - 1, work_noun(asked.work)),
     }
 }
 
 /// Returns the title of the first waiting task.
-fn named(asked: &Asked<'_>) -> String {
-    title(asked.titles.first().copied().unwrap_or_default(), asked.work)
+fn first_title(asked: &QuestionFacts<'_>) -> String {
+    quote_title(asked.titles.first().copied().unwrap_or_default(), asked.work)
 }
 
 /// Returns whether other work may meet the same fault: it is about a service, an account or the machine.

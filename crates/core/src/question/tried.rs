@@ -1,32 +1,34 @@
 //! The attempts before a question, with the numbers that actually ran.
 
-use super::{Asked, QuestionKind, Reason, TriedAttempt};
+use super::{QuestionFacts, QuestionKind, Reason, TriedAttempt};
 use crate::fault::{Code, Work};
-use crate::text::{VALUE_CHARS_MAX, count, failed, quoted, said, span};
+use crate::text::{
+    VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
+};
 
 /// Returns why the question is asked. (T1.4: a first occurrence says nothing about further attempts.)
-pub(super) fn tried(asked: &Asked<'_>) -> Option<String> {
+pub(super) fn explain_asking(asked: &QuestionFacts<'_>) -> Option<String> {
     Some(match asked.reason {
-        Reason::FirstOccurrence => return at_once(asked).map(str::to_owned),
+        Reason::FirstOccurrence => return explain_no_retry(asked).map(str::to_owned),
         Reason::AttemptsUsedUp { tried, ways } => attempts_used_up(tried, ways),
         Reason::MaxRetriesExceeded { retries: 0 | 1 } | Reason::RetriedOnce => {
             "I tried it one more time, and that did not help.".to_owned()
         }
         Reason::MaxRetriesExceeded { retries } => format!(
             "I tried it {} more times, with longer and longer breaks, and that did not help.",
-            said(retries)
+            number_word(retries)
         ),
         Reason::WaitedTooLong { span: waited } => {
-            format!("I waited for {}, and that did not help.", span(waited))
+            format!("I waited for {}, and that did not help.", span_words(waited))
         }
         Reason::RepairBudgetExhausted { repairs: 0 } => {
             "No repairs are set up for it, so I am asking you right away.".to_owned()
         }
         Reason::RepairBudgetExhausted { repairs } => {
-            format!("I repaired it {}, and it still fails.", times(repairs))
+            format!("I repaired it {}, and it still fails.", times_phrase(repairs))
         }
         Reason::ShortenedTooOften { times: shortened } => {
-            format!("I shortened it {}, and it is still too long.", times(shortened))
+            format!("I shortened it {}, and it is still too long.", times_phrase(shortened))
         }
         Reason::TooManyDifferentErrors => {
             "Many things went wrong in a row here, and not all in the same way.".to_owned()
@@ -38,7 +40,7 @@ pub(super) fn tried(asked: &Asked<'_>) -> Option<String> {
         ),
         Reason::KeepsFailing { firings, span: failing } => format!(
             "It has not worked for {}, and failed {}. I keep its schedule and try again each time.",
-            span(failing),
+            span_words(failing),
             in_a_row(firings)
         ),
         Reason::RepairProposed
@@ -52,15 +54,17 @@ pub(super) fn tried(asked: &Asked<'_>) -> Option<String> {
 fn attempts_used_up(tried: u32, ways: u32) -> String {
     match (tried, ways) {
         (0 | 1, _) => "I tried it once, and it failed.".to_owned(),
-        (tried, 0) => format!("I tried it {}, and it failed each time.", times(tried)),
+        (tried, 0) => format!("I tried it {}, and it failed each time.", times_phrase(tried)),
         (2, 1) => "I tried it twice, the same way both times.".to_owned(),
-        (tried, 1) => format!("I tried it {}, each time the same way.", times(tried)),
+        (tried, 1) => format!("I tried it {}, each time the same way.", times_phrase(tried)),
         (tried, ways) if tried > ways => format!(
             "I tried it {}, in {} different ways, and it failed each time.",
-            times(tried),
-            said(ways)
+            times_phrase(tried),
+            number_word(ways)
         ),
-        (tried, _) => format!("I tried {} different ways, and each one failed.", said(tried)),
+        (tried, _) => {
+            format!("I tried {} different ways, and each one failed.", number_word(tried))
+        }
     }
 }
 
@@ -68,20 +72,20 @@ fn attempts_used_up(tried: u32, ways: u32) -> String {
 fn in_a_row(number: u32) -> String {
     match number {
         0 | 1 => "once".to_owned(),
-        many => format!("{} in a row", times(many)),
+        many => format!("{} in a row", times_phrase(many)),
     }
 }
 
-fn times(number: u32) -> String {
+fn times_phrase(number: u32) -> String {
     match number {
         0 | 1 => "once".to_owned(),
         2 => "twice".to_owned(),
-        many => format!("{} times", said(many)),
+        many => format!("{} times", number_word(many)),
     }
 }
 
 /// Returns why the question is asked without a retry.
-fn at_once(asked: &Asked<'_>) -> Option<&'static str> {
+fn explain_no_retry(asked: &QuestionFacts<'_>) -> Option<&'static str> {
     match asked.kind {
         QuestionKind::Hands | QuestionKind::Choice
             if asked.code != Some(Code::PreconditionInput) =>
@@ -94,7 +98,7 @@ fn at_once(asked: &Asked<'_>) -> Option<&'static str> {
 }
 
 /// Returns a line for each attempt, oldest first.
-pub(super) fn attempts(asked: &Asked<'_>) -> Vec<String> {
+pub(super) fn attempt_lines(asked: &QuestionFacts<'_>) -> Vec<String> {
     // Only attempts at the same error can be said to have failed the same way.
     let same_error = matches!(asked.reason, Reason::AttemptsUsedUp { .. });
     let line = |(at, attempt): (usize, &TriedAttempt<'_>)| {
@@ -112,13 +116,13 @@ fn attempt_line(work: Work, attempt: &TriedAttempt<'_>, again: bool) -> String {
         Work::Task => "Approach",
         Work::Job => "Repair",
     };
-    let ended = failed(attempt.code, again);
+    let ended = failure_phrase(attempt.code, again);
     let did = match (attempt.files_changed, attempt.commands) {
         (0, 0) => None,
-        (0, commands) => Some(format!("ran {}", count(commands, "command", "commands"))),
-        (files, _) => Some(format!("changed {}", count(files, "file", "files"))),
+        (0, commands) => Some(format!("ran {}", count_noun(commands, "command", "commands"))),
+        (files, _) => Some(format!("changed {}", count_noun(files, "file", "files"))),
     };
-    match (quoted(attempt.summary, VALUE_CHARS_MAX), did) {
+    match (quote_words(attempt.summary, VALUE_CHARS_MAX), did) {
         (None, None) => format!("{tried} {number}: {ended}."),
         (None, Some(did)) => format!("{tried} {number} {did} and {ended}."),
         (Some(summary), None) => format!("{tried} {number}: {summary}. Then {ended}."),

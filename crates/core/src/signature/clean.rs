@@ -18,16 +18,16 @@ const ESCAPE: u8 = 0x1b;
 /// Returns the readable text of an output: head and tail, no escape sequences, typographic marks as ASCII.
 ///
 /// Most outputs are plain ASCII and are returned unchanged.
-pub(crate) fn plain(output: &[u8]) -> Cow<'_, [u8]> {
-    let output = bounded(output);
+pub(crate) fn clean_output(output: &[u8]) -> Cow<'_, [u8]> {
+    let output = keep_head_and_tail(output);
     if output.is_ascii() && memchr::memchr3(ESCAPE, b'\r', 0, &output).is_none() {
         return output;
     }
-    Cow::Owned(scrubbed(&output))
+    Cow::Owned(scrub_output(&output))
 }
 
 /// Returns the head and the tail of a huge output.
-fn bounded(output: &[u8]) -> Cow<'_, [u8]> {
+fn keep_head_and_tail(output: &[u8]) -> Cow<'_, [u8]> {
     if output.len() <= HEAD_BYTES_MAX + TAIL_BYTES_MAX {
         return Cow::Borrowed(output);
     }
@@ -38,7 +38,7 @@ fn bounded(output: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(kept)
 }
 
-fn scrubbed(output: &[u8]) -> Vec<u8> {
+fn scrub_output(output: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(output.len());
     let mut rest = output;
     while let Some(&byte) = rest.first() {
@@ -56,18 +56,18 @@ fn scrubbed(output: &[u8]) -> Vec<u8> {
             }
             0..=0x1f | 0x7f => 1,
             0x20..=0x7e => {
-                let run = plain_run(rest);
+                let run = plain_run_len(rest);
                 text.extend_from_slice(&rest[..run]);
                 run
             }
-            _ => mark(rest, &mut text),
+            _ => push_ascii_mark(rest, &mut text),
         };
         rest = &rest[taken..];
     }
     text
 }
 
-fn plain_run(text: &[u8]) -> usize {
+fn plain_run_len(text: &[u8]) -> usize {
     text.iter().position(|b| !(0x20..=0x7e).contains(b)).unwrap_or(text.len())
 }
 
@@ -98,7 +98,7 @@ fn escape_len(text: &[u8]) -> usize {
 }
 
 /// Writes the ASCII equivalent of a typographic mark, or the character itself; returns its length.
-fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
+fn push_ascii_mark(text: &[u8], into: &mut Vec<u8>) -> usize {
     let (ascii, len): (&[u8], usize) = match text {
         // Single, double and angled quotation marks.
         [0xe2, 0x80, 0x98..=0x9b, ..] => (b"'", 3),
@@ -134,11 +134,11 @@ fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
 }
 
 /// Strips the prefixes of log collectors, CI systems and container runtimes from a line.
-pub(crate) fn unprefixed(line: &[u8]) -> &[u8] {
+pub(crate) fn strip_log_prefixes(line: &[u8]) -> &[u8] {
     let mut rest = line;
     // A line can pass through several collectors.
     for _ in 0..3 {
-        let next = without_prefix(rest);
+        let next = strip_log_prefix(rest);
         if next.len() == rest.len() {
             break;
         }
@@ -147,7 +147,7 @@ pub(crate) fn unprefixed(line: &[u8]) -> &[u8] {
     rest
 }
 
-fn without_prefix(line: &[u8]) -> &[u8] {
+fn strip_log_prefix(line: &[u8]) -> &[u8] {
     match line {
         [b'0'..=b'9', ..] => after_seconds(line).unwrap_or_else(|| after_timestamp(line)),
         [b'[' | b'(', b'0'..=b'9', ..] => {
@@ -263,9 +263,9 @@ mod tests {
     #[test]
     fn colours_and_marks_become_plain_text() {
         let text = "\u{1b}[1;31merror\u{1b}[0m: \u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{7} \u{2018}a\u{2019}\r\nb\rc\0";
-        assert_eq!(&*plain(text.as_bytes()), b"error: link 'a'\nb\nc");
-        assert_eq!(&*plain(b"\x1b[31"), b"");
-        assert_eq!(&*plain("\u{2502} x".as_bytes()), b"| x");
+        assert_eq!(&*clean_output(text.as_bytes()), b"error: link 'a'\nb\nc");
+        assert_eq!(&*clean_output(b"\x1b[31"), b"");
+        assert_eq!(&*clean_output("\u{2502} x".as_bytes()), b"| x");
     }
 
     #[test]
@@ -281,10 +281,10 @@ mod tests {
             "E1115 03:32:29.123456   12345 file.go:123] error: x",
             "Nov 15 03:32:29 host app[123]: error: x",
         ] {
-            assert_eq!(unprefixed(line.as_bytes()), b"error: x", "{line}");
+            assert_eq!(strip_log_prefixes(line.as_bytes()), b"error: x", "{line}");
         }
         for line in ["12:5  error  x", "404 Not Found", "2 errors", "[12] x", "1) a test"] {
-            assert_eq!(unprefixed(line.as_bytes()), line.as_bytes());
+            assert_eq!(strip_log_prefixes(line.as_bytes()), line.as_bytes());
         }
     }
 }

@@ -18,14 +18,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(crate) use clean::plain;
+pub(crate) use clean::clean_output;
 pub use clean::{HEAD_BYTES_MAX, LINE_BYTES_MAX, TAIL_BYTES_MAX};
 pub(crate) use diagnosis::Diagnosis;
 pub(crate) use mask::Fact;
 pub(crate) use place::is_file;
-pub(crate) use role::{Line, Role};
-pub(crate) use settings::is_settings;
-pub(crate) use words::{denies, find_part};
+pub(crate) use role::{LineRole, OutputLine};
+pub(crate) use settings::is_settings_file;
+pub(crate) use words::{find_part, has_negation};
 
 use crate::fault::Code;
 
@@ -43,13 +43,13 @@ pub struct Signature {
 
 /// Returns the diagnostic lines of an output as they are hashed: selected and masked, one per line.
 pub fn masked_lines(output: &[u8]) -> String {
-    let plain = plain(output);
-    String::from_utf8_lossy(Diagnosis::of(&plain).masked()).into_owned()
+    let plain = clean_output(output);
+    String::from_utf8_lossy(Diagnosis::from_plain_text(&plain).masked_text()).into_owned()
 }
 
 /// Returns the readable text of an output: bounded, without colors and control characters.
 pub(crate) fn plain_text(output: &[u8]) -> String {
-    String::from_utf8_lossy(&plain(output)).into_owned()
+    String::from_utf8_lossy(&clean_output(output)).into_owned()
 }
 
 /// Number of leading bits of the hash that are kept: twelve hexadecimal digits.
@@ -57,17 +57,17 @@ const HASH_BITS: u32 = 48;
 
 impl Signature {
     /// Computes the signature of a failure known by its output. Silent output is identified by its exit code.
-    pub fn of_output(code: Code, place: &str, output: &str, exit: Option<i32>) -> Self {
-        let plain = plain(output.as_bytes());
-        Diagnosis::of(&plain).signature(code, place, exit)
+    pub fn from_output(code: Code, place: &str, output: &str, exit: Option<i32>) -> Self {
+        let plain = clean_output(output.as_bytes());
+        Diagnosis::from_plain_text(&plain).compute_signature(code, place, exit)
     }
 
     /// Computes the signature of a failure known by exact parts, in order.
-    pub fn of_parts(code: Code, place: &str, parts: &[&str]) -> Self {
-        Self::of_bytes(code, place, parts.iter().map(|part| part.as_bytes()))
+    pub fn from_parts(code: Code, place: &str, parts: &[&str]) -> Self {
+        Self::from_bytes(code, place, parts.iter().map(|part| part.as_bytes()))
     }
 
-    fn of_bytes<'a>(code: Code, place: &'a str, parts: impl Iterator<Item = &'a [u8]>) -> Self {
+    fn from_bytes<'a>(code: Code, place: &'a str, parts: impl Iterator<Item = &'a [u8]>) -> Self {
         // One buffer and one call: a diagnosis is short, and so is the buffer.
         let mut bytes = Vec::with_capacity(512);
         for part in [code.as_str().as_bytes(), place.as_bytes()].into_iter().chain(parts) {
@@ -94,19 +94,19 @@ impl fmt::Display for Signature {
 /// A text that is not a signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a signature; it looks like LOGIC_ERROR:0123456789ab")]
-pub struct NotASignature(String);
+pub struct ParseSignatureError(String);
 
 impl FromStr for Signature {
-    type Err = NotASignature;
+    type Err = ParseSignatureError;
 
-    fn from_str(text: &str) -> Result<Self, NotASignature> {
+    fn from_str(text: &str) -> Result<Self, ParseSignatureError> {
         let read = || {
             let (code, hash) = text.rsplit_once(':')?;
             let digits = hash.len() == 12 && hash.bytes().all(|b| b.is_ascii_hexdigit());
             let hash = digits.then(|| u64::from_str_radix(hash, 16).ok())??;
             Some(Self { code: code.parse().ok()?, hash })
         };
-        read().ok_or_else(|| NotASignature(text.to_owned()))
+        read().ok_or_else(|| ParseSignatureError(text.to_owned()))
     }
 }
 

@@ -4,7 +4,7 @@
 
 /// A line after its leading location.
 #[derive(Clone, Copy)]
-pub(crate) struct Placed<'a> {
+pub(crate) struct LocatedText<'a> {
     /// The text after the location, or the whole line.
     pub(crate) rest: &'a [u8],
     /// The file that the location names.
@@ -20,15 +20,15 @@ const INPUT: &[u8] = b"<input>";
 const FILE_BYTES_MAX: usize = 512;
 
 /// Cuts off a leading location.
-pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
-    let whole = Placed { rest: line, file: None, running: false };
+pub(crate) fn cut_location(line: &[u8]) -> LocatedText<'_> {
+    let whole = LocatedText { rest: line, file: None, running: false };
     let bare = match line.first() {
         Some(b'l' | b'L') => after_line_and_column(line),
         Some(b'(') => after_bare_section(line),
         _ => None,
     };
     if let Some(rest) = bare {
-        return Placed { rest, file: Some(INPUT), running: false };
+        return LocatedText { rest, file: Some(INPUT), running: false };
     }
     let start = drive_len(line);
     let limit = line.len().min(FILE_BYTES_MAX);
@@ -41,7 +41,7 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
     let file = &line[..end];
     let tail = &line[end..];
     let found = |rest: Option<_>, running| {
-        rest.map_or(whole, |rest| Placed { rest, file: Some(file), running })
+        rest.map_or(whole, |rest| LocatedText { rest, file: Some(file), running })
     };
     match tail {
         [b':', b'0'..=b'9', ..] if is_file(file) => found(after_numbers(tail), is_script(file)),
@@ -73,14 +73,14 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         [b':', b' ', rest @ ..]
             if is_program(file) && rest.first().is_some_and(|b| !b.is_ascii_digit()) =>
         {
-            let inner = cut_once(rest);
+            let inner = cut_leading_location(rest);
             if inner.file.is_some() && !inner.running { inner } else { whole }
         }
         // A program names itself before the file it reads: `psql:a.sql:3: text`.
         [b':', rest @ ..]
             if is_program(file) && !rest.starts_with(b" ") && !rest.starts_with(b":") =>
         {
-            let inner = cut_once(rest);
+            let inner = cut_leading_location(rest);
             if inner.file.is_some() { inner } else { whole }
         }
         _ => whole,
@@ -88,24 +88,24 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
 }
 
 /// Cuts off a file before a sentence about it, as after a level: `src/a.py Imports are not sorted.`
-pub(crate) fn cut_file(line: &[u8]) -> Placed<'_> {
+pub(crate) fn cut_file(line: &[u8]) -> LocatedText<'_> {
     let end = memchr::memchr(b' ', line).unwrap_or(line.len());
     let file = &line[..end];
     let rest = line[end..].trim_ascii_start();
     let sentence = matches!(rest, [b'A'..=b'Z', b'a'..=b'z', ..]);
     // A name without a directory may be a test: `CartTest.adds  Time elapsed: 0.1 s`.
     if sentence && memchr::memchr(b'/', file).is_some() && is_file(file) {
-        return Placed { rest, file: Some(file), running: false };
+        return LocatedText { rest, file: Some(file), running: false };
     }
-    Placed { rest: line, file: None, running: false }
+    LocatedText { rest: line, file: None, running: false }
 }
 
 /// Cuts off a location at the very beginning, with no program before it.
-fn cut_once(line: &[u8]) -> Placed<'_> {
+fn cut_leading_location(line: &[u8]) -> LocatedText<'_> {
     let file = line.iter().take(FILE_BYTES_MAX).position(|b| matches!(b, b':' | b'(' | b' '));
     match file {
-        Some(end) if is_file(&line[..end]) && !is_program(&line[..end]) => cut(line),
-        _ => Placed { rest: line, file: None, running: false },
+        Some(end) if is_file(&line[..end]) && !is_program(&line[..end]) => cut_location(line),
+        _ => LocatedText { rest: line, file: None, running: false },
     }
 }
 
@@ -157,7 +157,7 @@ fn drive_len(line: &[u8]) -> usize {
 fn after_numbers(tail: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     while let [b':' | b'-' | b'.' | b',', b'0'..=b'9', ..] = &tail[at..] {
-        at += 1 + digits(&tail[at + 1..]);
+        at += 1 + count_digits(&tail[at + 1..]);
     }
     let rest = &tail[at..];
     match rest {
@@ -171,7 +171,7 @@ fn after_numbers(tail: &[u8]) -> Option<&[u8]> {
 
 /// Returns the text after `3:5 text`, `3:5-24`; a single number may count anything.
 fn after_column(tail: &[u8]) -> Option<&[u8]> {
-    match &tail[digits(tail)..] {
+    match &tail[count_digits(tail)..] {
         numbers @ [b':', b'0'..=b'9', ..] => after_numbers(numbers),
         _ => None,
     }
@@ -211,7 +211,7 @@ fn after_line_and_column(line: &[u8]) -> Option<&[u8]> {
 }
 
 fn after_digits(text: &[u8]) -> Option<&[u8]> {
-    let len = digits(text);
+    let len = count_digits(text);
     (len > 0).then(|| &text[len..])
 }
 
@@ -243,14 +243,14 @@ fn after_bracket(tail: &[u8]) -> Option<&[u8]> {
 
 /// Returns the text after `3: text`.
 fn after_line_number(tail: &[u8]) -> Option<&[u8]> {
-    match &tail[digits(tail)..] {
+    match &tail[count_digits(tail)..] {
         [b':' | b',', b' ', rest @ ..] => Some(rest),
         [] | [b':'] => Some(&[]),
         _ => None,
     }
 }
 
-fn digits(text: &[u8]) -> usize {
+fn count_digits(text: &[u8]) -> usize {
     text.iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
@@ -284,7 +284,7 @@ const HOST_ENDINGS: &[&[u8]] =
     &[b"com", b"org", b"net", b"io", b"local", b"internal", b"invalid", b"dev", b"cloud"];
 
 /// Returns the last part of a path.
-pub(crate) fn base(path: &[u8]) -> &[u8] {
+pub(crate) fn base_name(path: &[u8]) -> &[u8] {
     let trimmed = match path {
         [inner @ .., b'/' | b'\\'] if !inner.is_empty() => inner,
         _ => path,
@@ -318,7 +318,7 @@ mod tests {
             ("fatal: 3 x", "fatal: 3 x"),
         ] {
             let line = line.replace("\\\\", "\\");
-            assert_eq!(cut(line.as_bytes()).rest, rest.as_bytes(), "{line}");
+            assert_eq!(cut_location(line.as_bytes()).rest, rest.as_bytes(), "{line}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Recognition of files that hold settings of a tool rather than code or data.
 
-use super::place::{base, is_recipe};
+use super::place::{base_name, is_recipe};
 
 /// Returns whether a file holds settings of a tool rather than code.
-pub(crate) fn is_settings(file: &[u8]) -> bool {
+pub(crate) fn is_settings_file(file: &[u8]) -> bool {
     const EXTENSIONS: &[&[u8]] = &[
         b"toml",
         b"yaml",
@@ -54,7 +54,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"BUILD",
         b"WORKSPACE",
     ];
-    let name = base(file);
+    let name = base_name(file);
     if NAMES.contains(&name) || is_recipe(name) || name.starts_with(b".env") {
         return true;
     }
@@ -67,11 +67,11 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
             .any(|end| extension.ends_with(end));
     named
         || EXTENSIONS.contains(&extension)
-        || (matches!(extension, b"json" | b"xml") && is_setup(stem))
+        || (matches!(extension, b"json" | b"xml") && is_settings_name(stem))
 }
 
 /// Returns whether a document holds settings, which only its name can tell.
-fn is_setup(stem: &[u8]) -> bool {
+fn is_settings_name(stem: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"package",
         b"config",
@@ -118,10 +118,10 @@ mod tests {
             ".eslintrc.json",
             "Rakefile",
         ] {
-            assert!(is_settings(file.as_bytes()), "{file}");
+            assert!(is_settings_file(file.as_bytes()), "{file}");
         }
         for file in ["orders.json", "feed.xml", "main.rs", "report"] {
-            assert!(!is_settings(file.as_bytes()), "{file}");
+            assert!(!is_settings_file(file.as_bytes()), "{file}");
         }
     }
 }

@@ -4,7 +4,7 @@ use super::place;
 
 /// The shape of a token, which decides which part of it identifies the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum TokenShape {
     /// Prose or an identifier: kept.
     Word,
     /// A plain number, a version, a time, a size: masked unless the context gives it a meaning.
@@ -24,7 +24,7 @@ pub(crate) enum Shape {
 }
 
 /// Returns the shape of a token.
-pub(crate) fn shape(token: &[u8]) -> Shape {
+pub(crate) fn classify_token(token: &[u8]) -> TokenShape {
     let first = token[0];
     let has_digit = token.iter().any(u8::is_ascii_digit);
     if token.len() > 6
@@ -32,41 +32,43 @@ pub(crate) fn shape(token: &[u8]) -> Shape {
         && token[at..].starts_with(b"***")
     {
         // A redacted secret.
-        return Shape::Random;
+        return TokenShape::Random;
     }
     if has_digit {
         if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'v' | b'#' | b'.' | b'~' | b':')
         {
             if is_ip(token) {
-                return Shape::Ip;
+                return TokenShape::Ip;
             }
             if is_number(token) {
-                return Shape::Number;
+                return TokenShape::Number;
             }
         }
         if memchr::memchr2(b'/', b'\\', token).is_none() && is_random(token) {
-            return Shape::Random;
+            return TokenShape::Random;
         }
     }
     if memchr::memchr2(b'/', b'\\', token).is_some() {
-        return slashed(token);
+        return classify_slashed(token);
     }
     if has_digit && let Some(at) = memchr::memchr(b':', token) {
-        return with_colon(token, at);
+        return classify_with_colon(token, at);
     }
-    Shape::Word
+    TokenShape::Word
 }
 
-fn slashed(token: &[u8]) -> Shape {
+fn classify_slashed(token: &[u8]) -> TokenShape {
     if memchr::memmem::find(token, b"://").is_some() {
-        return Shape::Url;
+        return TokenShape::Url;
     }
     if token.first() == Some(&b'@') || is_hosted(token) {
-        return Shape::Word;
+        return TokenShape::Word;
     }
     match memchr::memchr(b':', token) {
-        Some(at) if at > 1 && token.get(at + 1).is_some_and(u8::is_ascii_digit) => Shape::Location,
-        _ => Shape::Path,
+        Some(at) if at > 1 && token.get(at + 1).is_some_and(u8::is_ascii_digit) => {
+            TokenShape::Location
+        }
+        _ => TokenShape::Path,
     }
 }
 
@@ -79,22 +81,22 @@ fn is_hosted(token: &[u8]) -> bool {
 
 /// Returns the shape of a token with a colon: `a.rs:3` is a location, `db:5432` is a peer, `psql:a.sql:3` is
 /// a location after a program.
-fn with_colon(token: &[u8], at: usize) -> Shape {
+fn classify_with_colon(token: &[u8], at: usize) -> TokenShape {
     let head = &token[..at];
     let tail = &token[at + 1..];
     if let Some(next) = memchr::memchr(b':', tail)
         && place::is_file(&tail[..next])
         && tail.get(next + 1).is_some_and(u8::is_ascii_digit)
     {
-        return Shape::Location;
+        return TokenShape::Location;
     }
     if head.is_empty() || !tail.first().is_some_and(u8::is_ascii_digit) {
-        return Shape::Word;
+        return TokenShape::Word;
     }
     if place::is_file(head) {
-        return Shape::Location;
+        return TokenShape::Location;
     }
-    if tail.iter().all(u8::is_ascii_digit) { Shape::HostPort } else { Shape::Word }
+    if tail.iter().all(u8::is_ascii_digit) { TokenShape::HostPort } else { TokenShape::Word }
 }
 
 /// Returns whether a token is a network address: `127.0.0.1`, `10.0.0.1:8080`, `::1`, `fe80::1`.
@@ -229,31 +231,31 @@ mod tests {
     #[test]
     fn tokens_are_told_by_their_shape() {
         for (token, expected) in [
-            ("42", Shape::Number),
-            ("-3.5", Shape::Number),
-            ("12ms", Shape::Number),
-            ("v1.2.3-rc1", Shape::Number),
-            ("03:32:29", Shape::Number),
-            ("0x7ffee", Shape::Number),
-            ("e29e5c7", Shape::Random),
-            ("123e4567-e89b-12d3-a456-426614174000", Shape::Random),
-            ("req_011CO12pVNkykNWkzFcxXJHF", Shape::Random),
-            ("sk-***********wxyz", Shape::Random),
-            ("10.0.0.7:49152", Shape::Ip),
-            ("::1", Shape::Ip),
-            ("localhost:5432", Shape::HostPort),
-            ("src/a.rs:3:5", Shape::Location),
-            ("a.rs:3", Shape::Location),
-            ("/etc/app.conf", Shape::Path),
-            ("https://x.example/a", Shape::Url),
-            ("E0425", Shape::Word),
-            ("uint33_t", Shape::Word),
-            ("Utf8DecoderStream", Shape::Word),
-            ("github.com/a/b", Shape::Word),
-            ("@scope/pkg", Shape::Word),
-            ("test_rate_limit_401", Shape::Word),
+            ("42", TokenShape::Number),
+            ("-3.5", TokenShape::Number),
+            ("12ms", TokenShape::Number),
+            ("v1.2.3-rc1", TokenShape::Number),
+            ("03:32:29", TokenShape::Number),
+            ("0x7ffee", TokenShape::Number),
+            ("e29e5c7", TokenShape::Random),
+            ("123e4567-e89b-12d3-a456-426614174000", TokenShape::Random),
+            ("req_011CO12pVNkykNWkzFcxXJHF", TokenShape::Random),
+            ("sk-***********wxyz", TokenShape::Random),
+            ("10.0.0.7:49152", TokenShape::Ip),
+            ("::1", TokenShape::Ip),
+            ("localhost:5432", TokenShape::HostPort),
+            ("src/a.rs:3:5", TokenShape::Location),
+            ("a.rs:3", TokenShape::Location),
+            ("/etc/app.conf", TokenShape::Path),
+            ("https://x.example/a", TokenShape::Url),
+            ("E0425", TokenShape::Word),
+            ("uint33_t", TokenShape::Word),
+            ("Utf8DecoderStream", TokenShape::Word),
+            ("github.com/a/b", TokenShape::Word),
+            ("@scope/pkg", TokenShape::Word),
+            ("test_rate_limit_401", TokenShape::Word),
         ] {
-            assert_eq!(shape(token.as_bytes()), expected, "{token}");
+            assert_eq!(classify_token(token.as_bytes()), expected, "{token}");
         }
     }
 }

@@ -259,23 +259,23 @@ const WORDS: &[(Hint, &[&str])] = &[
 const SLOTS: usize = 1024;
 const WORD_BYTES_MAX: usize = 16;
 
-struct Table {
+struct HintTable {
     words: [u128; SLOTS],
     hints: [Hint; SLOTS],
 }
 
 /// The hash table with open addressing, built at compile time.
-static TABLE: Table = table();
+static TABLE: HintTable = build_hint_table();
 
-const fn table() -> Table {
-    let mut made = Table { words: [0; SLOTS], hints: [0; SLOTS] };
+const fn build_hint_table() -> HintTable {
+    let mut made = HintTable { words: [0; SLOTS], hints: [0; SLOTS] };
     let mut group = 0;
     while group < WORDS.len() {
         let (hint, words) = WORDS[group];
         let mut at = 0;
         while at < words.len() {
-            let word = packed(words[at].as_bytes());
-            let mut slot = slot_of(word);
+            let word = pack_word(words[at].as_bytes());
+            let mut slot = hash_slot(word);
             while made.words[slot] != 0 && made.words[slot] != word {
                 slot = (slot + 1) % SLOTS;
             }
@@ -289,7 +289,7 @@ const fn table() -> Table {
 }
 
 /// Packs a word in lower case into a number. Words are letters, `'` and `-`, which survive the folding.
-const fn packed(word: &[u8]) -> u128 {
+const fn pack_word(word: &[u8]) -> u128 {
     let mut value = 0;
     let mut at = 0;
     while at < word.len() && at < WORD_BYTES_MAX {
@@ -300,18 +300,18 @@ const fn packed(word: &[u8]) -> u128 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the hash mixes both halves first")]
-const fn slot_of(word: u128) -> usize {
+const fn hash_slot(word: u128) -> usize {
     let folded = (word as u64) ^ ((word >> 64) as u64).rotate_left(29);
     (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % SLOTS
 }
 
 /// Returns the hints of a word; 0 for an unknown word.
-pub(crate) fn hint(word: &[u8]) -> Hint {
+pub(crate) fn word_hints(word: &[u8]) -> Hint {
     if word.len() < 2 || word.len() > WORD_BYTES_MAX {
         return 0;
     }
-    let word = packed(word);
-    let mut slot = slot_of(word);
+    let word = pack_word(word);
+    let mut slot = hash_slot(word);
     while TABLE.words[slot] != 0 {
         if TABLE.words[slot] == word {
             return TABLE.hints[slot];
@@ -322,7 +322,7 @@ pub(crate) fn hint(word: &[u8]) -> Hint {
 }
 
 /// Returns the union of the hints of a line's words. Words inside identifiers and paths do not count.
-pub(crate) fn hints(line: &[u8]) -> Hint {
+pub(crate) fn line_hints(line: &[u8]) -> Hint {
     let mut found = 0;
     let mut at = 0;
     while at < line.len() {
@@ -344,7 +344,7 @@ pub(crate) fn hints(line: &[u8]) -> Hint {
                 at = end + 1 + line[end + 1..].iter().take_while(|b| is_glue(**b)).count();
             }
             _ => {
-                found |= hint(&line[at..end]);
+                found |= word_hints(&line[at..end]);
                 at = end;
             }
         }
@@ -354,7 +354,7 @@ pub(crate) fn hints(line: &[u8]) -> Hint {
 
 /// Returns whether a word names a cause or a failure, even before a bracket: `Unauthorized(401)`.
 pub(crate) fn is_telling(word: &[u8]) -> bool {
-    hint(word) & (ACUTE | FAIL | ERROR) != 0
+    word_hints(word) & (ACUTE | FAIL | ERROR) != 0
 }
 
 /// Returns the position of a part in a line. Lines are short: building a searcher costs more than it saves.
@@ -364,16 +364,16 @@ pub(crate) fn find_part(line: &[u8], part: &[u8]) -> Option<usize> {
 }
 
 /// Returns whether a line denies or misses something.
-pub(crate) fn denies(line: &[u8]) -> bool {
-    hints(line) & NEGATION != 0
+pub(crate) fn has_negation(line: &[u8]) -> bool {
+    line_hints(line) & NEGATION != 0
 }
 
 /// The class of each byte: part of a word, part of an identifier. A table, because every byte is looked up.
-static BYTES: [u8; 256] = bytes();
+static BYTES: [u8; 256] = build_byte_classes();
 const LETTER: u8 = 1;
 const GLUE: u8 = 2;
 
-const fn bytes() -> [u8; 256] {
+const fn build_byte_classes() -> [u8; 256] {
     let mut table = [0; 256];
     let mut byte = 0_u8;
     loop {
@@ -404,11 +404,11 @@ mod tests {
 
     #[test]
     fn words_are_found_in_any_case_and_only_as_words() {
-        assert_eq!(hint(b"ERROR"), ERROR);
-        assert_eq!(hints(b"Permission denied"), ACUTE);
-        assert_eq!(hints(b"src/error/timeout.rs"), 0);
-        assert_eq!(hints(b"test_timeout_denied"), 0);
-        assert_eq!(hints(b"setTimeout(x)"), 0);
-        assert_eq!(hints(b"it couldn't be so"), NEGATION);
+        assert_eq!(word_hints(b"ERROR"), ERROR);
+        assert_eq!(line_hints(b"Permission denied"), ACUTE);
+        assert_eq!(line_hints(b"src/error/timeout.rs"), 0);
+        assert_eq!(line_hints(b"test_timeout_denied"), 0);
+        assert_eq!(line_hints(b"setTimeout(x)"), 0);
+        assert_eq!(line_hints(b"it couldn't be so"), NEGATION);
     }
 }

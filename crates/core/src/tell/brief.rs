@@ -7,16 +7,16 @@ use crate::question::QuestionKind;
 use crate::text::brief::plain_line;
 
 /// Returns the display name of a task.
-pub fn name(id: TaskId, spec: &TaskSpec) -> String {
+pub fn task_name(id: TaskId, spec: &TaskSpec) -> String {
     // The name comes from outside: print it on one line and without control characters.
-    match spec.called() {
+    match spec.display_name() {
         "" => format!("task {id}"),
         name => plain_line(name),
     }
 }
 
 /// Returns a few words for what is asked of a person.
-pub const fn kind(kind: QuestionKind) -> &'static str {
+pub const fn describe_kind(kind: QuestionKind) -> &'static str {
     match kind {
         QuestionKind::Hands => "needs your hands",
         QuestionKind::Ok => "needs your OK",
@@ -30,7 +30,7 @@ pub const fn kind(kind: QuestionKind) -> &'static str {
 }
 
 /// Returns the reason why a build is paused.
-pub const fn paused(cause: PauseCause) -> &'static str {
+pub const fn describe_pause(cause: PauseCause) -> &'static str {
     match cause {
         PauseCause::Person => "paused, as you asked",
         PauseCause::Questions => "paused: too many questions are open",
@@ -39,7 +39,7 @@ pub const fn paused(cause: PauseCause) -> &'static str {
 }
 
 /// Returns the reason for a decision as a sentence for operators.
-pub fn rule(why: &Why) -> &'static str {
+pub fn render_rule(why: &Why) -> &'static str {
     match why.rule {
         Rule::RepairBudgetExhausted if is_unrepaired(why) => {
             "Nothing is set up to repair this job."
@@ -54,7 +54,7 @@ fn is_unrepaired(why: &Why) -> bool {
 }
 
 /// Formats the counters of a decision: `3 of 3 tries for this error`.
-pub fn counts(why: &Why) -> Vec<String> {
+pub fn render_counts(why: &Why) -> Vec<String> {
     let said = |counter: Charge| match counter {
         Charge::Signature => "tries for this error",
         Charge::Transient => "repetitions",
@@ -89,9 +89,9 @@ mod tests {
             name: name.to_owned(),
             ..TaskSpec::default()
         };
-        assert_eq!(name(TaskId(1), &spec("Fix it", "fix")), "Fix it");
-        assert_eq!(name(TaskId(1), &spec(" ", "fix")), "fix");
-        assert_eq!(name(TaskId(1), &spec("", "")), "task t1");
-        assert_eq!(name(TaskId(1), &spec("a\u{1b}[2Jb\nc", "")), "ab c");
+        assert_eq!(task_name(TaskId(1), &spec("Fix it", "fix")), "Fix it");
+        assert_eq!(task_name(TaskId(1), &spec(" ", "fix")), "fix");
+        assert_eq!(task_name(TaskId(1), &spec("", "")), "task t1");
+        assert_eq!(task_name(TaskId(1), &spec("a\u{1b}[2Jb\nc", "")), "ab c");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::replan::{Guidance, Replan, ReplanFailure, Tree, TriedApproach, replan};
+use super::replan::{
+    ReplanFailure, ReplanGuidance, ReplanInput, ReplanTree, TriedApproach, render_replan,
+};
 use crate::engine::{Guidance as Said, RunId, Start, State, Step, Task, Tried};
 use crate::fault::{Class, Code, Fault, Kind, Work};
 use crate::policy::Policy;
@@ -10,48 +12,51 @@ use crate::question::Decision;
 
 /// Returns the replanning context of a run, or `None` if no failure calls for another approach and no person
 /// answered. A transient failure is no reason to leave an approach that worked.
-pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
+pub fn replan_context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
     let run = state.run(run)?;
     let task = state.task(run.task)?;
-    let about = About { state, policy, task, step: Some(run.step), saved: saved(task) };
+    let about =
+        ReplanSubject { state, policy, task, step: Some(run.step), saved: saved_work_ref(task) };
     if task.work() == Work::Job {
-        let failure = breaking(task)?;
+        let failure = repair_fault(task)?;
         if failure.class() == Class::EnvError && task.guidance.is_none() {
             return None;
         }
-        return Some(about.repair(failure));
+        return Some(about.render_repair(failure));
     }
     let setbacks = &task.setbacks;
     match (setbacks.answered.as_deref(), setbacks.latest.as_deref()) {
-        (Some(asked), _) if is_put_right(task, asked) => None,
-        (Some(asked), _) if task.guidance.is_some() => Some(about.attempt(Some(asked), true)),
-        (_, Some(latest)) => Some(about.attempt(Some(latest), false)),
+        (Some(asked), _) if is_fixed_by_person(task, asked) => None,
+        (Some(asked), _) if task.guidance.is_some() => {
+            Some(about.render_attempt(Some(asked), true))
+        }
+        (_, Some(latest)) => Some(about.render_attempt(Some(latest), false)),
         (_, None) if setbacks.before.is_empty() => None,
-        (_, None) => Some(about.attempt(None, false)),
+        (_, None) => Some(about.render_attempt(None, false)),
     }
 }
 
 /// Returns whether a person fixed what kept the work from beginning; the agent does not need to know of it.
-fn is_put_right(task: &Task, asked: &Fault) -> bool {
+fn is_fixed_by_person(task: &Task, asked: &Fault) -> bool {
     let fixed = |said: &Said| said.decision == Decision::ProvideCredentials && said.text.is_none();
     asked.is_before_work() && task.guidance.as_deref().is_some_and(fixed)
 }
 
 /// Returns the same context inside a run that continues, as the result of the action that failed: the tree is
 /// unchanged.
-pub fn result(state: &State, policy: &Policy, run: RunId) -> Option<String> {
+pub fn failure_result(state: &State, policy: &Policy, run: RunId) -> Option<String> {
     let task = state.task(state.run(run)?.task)?;
-    let about = About { state, policy, task, step: None, saved: None };
+    let about = ReplanSubject { state, policy, task, step: None, saved: None };
     if task.work() == Work::Job {
-        let failure = breaking(task).filter(|failure| failure.class() != Class::EnvError)?;
-        return Some(about.repair(failure));
+        let failure = repair_fault(task).filter(|failure| failure.class() != Class::EnvError)?;
+        return Some(about.render_repair(failure));
     }
     let failure = task.failure.as_deref().filter(|failure| failure.class() != Class::EnvError)?;
-    Some(about.attempt(Some(failure), false))
+    Some(about.render_attempt(Some(failure), false))
 }
 
 /// The task and step that a text is written for.
-struct About<'a> {
+struct ReplanSubject<'a> {
     state: &'a State,
     policy: &'a Policy,
     task: &'a Task,
@@ -61,25 +66,27 @@ struct About<'a> {
     saved: Option<String>,
 }
 
-impl About<'_> {
+impl ReplanSubject<'_> {
     /// Returns the text for an agent that works on a task.
-    fn attempt(&self, failure: Option<&Fault>, answered: bool) -> String {
+    fn render_attempt(&self, failure: Option<&Fault>, answered: bool) -> String {
         let Self { state, policy, task, .. } = self;
         let setbacks = &task.setbacks;
         let (attempt, of) = failure.map_or((1, 0), |failure| {
-            let limits = policy.limits(failure.code(), &task.spec.overrides);
+            let limits = policy.limits_for(failure.code(), &task.spec.overrides);
             let met = state.signatures().count(failure.signature);
-            setbacks.next(met, limits.per_signature)
+            setbacks.next_approach(met, limits.per_signature)
         });
-        let first = setbacks.failed.saturating_sub(small(setbacks.tried.len())) + 1;
-        let approaches = numbered(first, setbacks.tried.iter());
-        let earlier = numbered(1, self.earlier(failure).into_iter());
+        let first = setbacks.failed.saturating_sub(saturating_u32(setbacks.tried.len())) + 1;
+        let approaches = number_approaches(first, setbacks.tried.iter());
+        let earlier = number_approaches(1, self.earlier_approaches(failure).into_iter());
         let red = setbacks.red.as_deref().filter(|red| Some(*red) != failure);
-        let (message, red_message) =
-            (failure.map(words).unwrap_or_default(), red.map(words).unwrap_or_default());
-        replan(&Replan {
+        let (message, red_message) = (
+            failure.map(failure_message).unwrap_or_default(),
+            red.map(failure_message).unwrap_or_default(),
+        );
+        render_replan(&ReplanInput {
             work: Work::Task,
-            guidance: guidance(task),
+            guidance: replan_guidance(task),
             answered,
             failed: attempt.saturating_sub(1),
             attempt,
@@ -88,15 +95,15 @@ impl About<'_> {
             approaches: &approaches,
             earlier: &earlier,
             broke: None,
-            failure: failure.map(|failure| failed_with(failure, &message)),
-            red: red.map(|red| failed_with(red, &red_message)),
-            tree: self.tree(failure),
+            failure: failure.map(|failure| replan_failure(failure, &message)),
+            red: red.map(|red| replan_failure(red, &red_message)),
+            tree: self.tree_state(failure),
         })
     }
 
     /// Returns the failed approaches that no longer count: before an answer, in an earlier build, or with the
     /// same error in another task.
-    fn earlier(&self, failure: Option<&Fault>) -> Vec<&Tried> {
+    fn earlier_approaches(&self, failure: Option<&Fault>) -> Vec<&Tried> {
         let setbacks = &self.task.setbacks;
         let record = failure.and_then(|failure| self.state.signatures().get(failure.signature));
         let elsewhere = record.into_iter().flat_map(|record| &record.failed);
@@ -121,31 +128,31 @@ impl About<'_> {
     }
 
     /// Returns the text for an agent that repairs a job's script.
-    fn repair(&self, failure: &Fault) -> String {
+    fn render_repair(&self, failure: &Fault) -> String {
         let Self { policy, task, .. } = self;
-        let approaches = numbered(1, task.repairs.failed.iter());
+        let approaches = number_approaches(1, task.repairs.failed.iter());
         let broke = task.repairs.broke.as_deref().filter(|broke| *broke != failure);
-        let message = words(failure);
-        let broke_message = broke.map(words).unwrap_or_default();
-        replan(&Replan {
+        let message = failure_message(failure);
+        let broke_message = broke.map(failure_message).unwrap_or_default();
+        render_replan(&ReplanInput {
             work: Work::Job,
-            guidance: guidance(task),
+            guidance: replan_guidance(task),
             answered: task.guidance.is_some() && task.setbacks.answered.is_some(),
-            failed: small(approaches.len()).max(1),
+            failed: saturating_u32(approaches.len()).max(1),
             attempt: task.counters.repairs.max(1),
-            of: policy.limits(failure.code(), &task.spec.overrides).repairs,
+            of: policy.limits_for(failure.code(), &task.spec.overrides).repairs,
             goal: &task.spec.goal,
             approaches: &approaches,
             earlier: &[],
-            broke: broke.map(|broke| failed_with(broke, &broke_message)),
-            failure: Some(failed_with(failure, &message)),
+            broke: broke.map(|broke| replan_failure(broke, &broke_message)),
+            failure: Some(replan_failure(failure, &message)),
             red: None,
-            tree: self.tree(Some(failure)),
+            tree: self.tree_state(Some(failure)),
         })
     }
 
     /// Returns the state of the working tree that the agent finds.
-    fn tree<'b>(&'b self, failure: Option<&'b Fault>) -> Tree<'b> {
+    fn tree_state<'b>(&'b self, failure: Option<&'b Fault>) -> ReplanTree<'b> {
         let taken_back = failure.and_then(|failure| match &failure.kind {
             Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files) => {
                 Some(files.patch.as_deref())
@@ -153,26 +160,27 @@ impl About<'_> {
             _ => None,
         });
         match (self.step, taken_back) {
-            _ if self.task.is_session() => Tree::Elsewhere,
+            _ if self.task.is_session() => ReplanTree::Elsewhere,
             (Some(Step::Attempt { start: Start::FromBase | Start::NewWorktree }), _) => {
-                Tree::Reset { patch: self.saved.as_deref() }
+                ReplanTree::Reset { patch: self.saved.as_deref() }
             }
-            (Some(Step::Attempt { start: Start::Fresh }), _) => Tree::Base,
-            (Some(Step::Repair { .. }), patch) => Tree::CheckedOut { patch: patch.flatten() },
-            (Some(_), Some(patch)) => {
-                Tree::TakenBack { patch, for_good: !failure.is_some_and(Fault::is_of_check_files) }
-            }
+            (Some(Step::Attempt { start: Start::Fresh }), _) => ReplanTree::Base,
+            (Some(Step::Repair { .. }), patch) => ReplanTree::CheckedOut { patch: patch.flatten() },
+            (Some(_), Some(patch)) => ReplanTree::TakenBack {
+                patch,
+                for_good: !failure.is_some_and(Fault::is_check_file_change),
+            },
             (Some(_), None) if failure.is_some_and(|asked| self.asked_before_a_change(asked)) => {
-                Tree::Base
+                ReplanTree::Base
             }
-            (Some(step), None) => Tree::Kept { changed: self.changed(step) },
-            (None, _) => Tree::Kept { changed: None },
+            (Some(step), None) => ReplanTree::Kept { changed: self.left_changes(step) },
+            (None, _) => ReplanTree::Kept { changed: None },
         }
     }
 
     /// Returns whether the last attempt left changes behind, if known: an attempt that was cut off since then
     /// may have added some.
-    fn changed(&self, step: Step) -> Option<bool> {
+    fn left_changes(&self, step: Step) -> Option<bool> {
         let setbacks = &self.task.setbacks;
         let last = setbacks.tried.last().or(setbacks.before.last())?;
         let changed = last.approach.files_changed > 0;
@@ -182,7 +190,7 @@ impl About<'_> {
 }
 
 /// Returns the fault that a repair is about: the failure of the script, whatever else interrupted the repair.
-fn breaking(task: &Task) -> Option<&Fault> {
+fn repair_fault(task: &Task) -> Option<&Fault> {
     let failure = task.failure.as_deref()?;
     let broke = task.repairs.broke.as_deref();
     match failure.class() {
@@ -191,29 +199,32 @@ fn breaking(task: &Task) -> Option<&Fault> {
     }
 }
 
-fn small(number: usize) -> u32 {
+fn saturating_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn numbered<'a>(first: u32, tried: impl Iterator<Item = &'a Tried>) -> Vec<TriedApproach<'a>> {
+fn number_approaches<'a>(
+    first: u32,
+    tried: impl Iterator<Item = &'a Tried>,
+) -> Vec<TriedApproach<'a>> {
     (first..)
         .zip(tried)
         .map(|(number, Tried { approach, code })| TriedApproach { number, approach, code: *code })
         .collect()
 }
 
-fn failed_with<'a>(fault: &'a Fault, message: &'a str) -> ReplanFailure<'a> {
+fn replan_failure<'a>(fault: &'a Fault, message: &'a str) -> ReplanFailure<'a> {
     ReplanFailure { code: fault.code(), source: &fault.source, message }
 }
 
-fn guidance(task: &Task) -> Option<Guidance<'_>> {
+fn replan_guidance(task: &Task) -> Option<ReplanGuidance<'_>> {
     let guidance = task.guidance.as_ref()?;
     let words = guidance.text.as_deref().unwrap_or_default();
-    Some(Guidance { decision: guidance.decision, words })
+    Some(ReplanGuidance { decision: guidance.decision, words })
 }
 
 /// Returns the message of a fault; for a red check, with its output.
-fn words(failure: &Fault) -> Cow<'_, str> {
+fn failure_message(failure: &Fault) -> Cow<'_, str> {
     let message = failure.message.as_str();
     match &failure.kind {
         Kind::ValidationPreCommit(check)
@@ -228,7 +239,7 @@ fn words(failure: &Fault) -> Cow<'_, str> {
 }
 
 /// Returns the ref that keeps the work of the run that failed last, if that run changed anything.
-fn saved(task: &Task) -> Option<String> {
+fn saved_work_ref(task: &Task) -> Option<String> {
     let setbacks = &task.setbacks;
     let last = setbacks.tried.last().or(setbacks.before.last())?;
     let run = setbacks.run.filter(|_| last.approach.files_changed > 0)?;

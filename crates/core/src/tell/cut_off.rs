@@ -7,7 +7,7 @@ use crate::engine::Task;
 
 /// Returns the commands that were running when the task's agent was last seen, and instructions about them;
 /// `None` if no command was running.
-pub fn cut_off(task: &Task) -> Option<String> {
+pub fn render_cut_off(task: &Task) -> Option<String> {
     let commands: &[Arc<str>] = &task.running_commands;
     let (these, they) = match commands {
         [] => return None,
@@ -35,9 +35,9 @@ mod tests {
     #[test]
     fn what_was_running_is_named_and_not_to_be_repeated_blindly() {
         let mut task = Task::new(TaskId(1), BuildId(0), Arc::new(TaskSpec::default()), 0);
-        assert_eq!(cut_off(&task), None);
+        assert_eq!(render_cut_off(&task), None);
         task.running_commands = vec![Arc::from("curl -d amount=5 https://pay.example/charges")];
-        let told = cut_off(&task).unwrap();
+        let told = render_cut_off(&task).unwrap();
         assert!(told.contains("\n    curl -d amount=5 https://pay.example/charges\n"), "{told}");
         assert!(told.contains("may have taken effect"), "{told}");
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::context::context;
+use super::context::replan_context;
 use crate::engine::{
     BuildState, GateState, QuestionId, RunId, State, Step, Subject, Task, TaskId, TaskState,
 };
@@ -30,7 +30,7 @@ pub enum Decision {
 
 /// The instruction to an external runtime, with the data it needs to follow it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Direction {
+pub struct SessionDirection {
     /// The instruction.
     pub decision: Decision,
     /// Number of times this error occurred, the last one included; 0 while nothing has failed.
@@ -48,29 +48,31 @@ pub struct Direction {
 }
 
 /// Returns the instruction for the runtime of a session, or `None` if the task is not a session.
-pub fn direction(state: &State, policy: &Policy, task: TaskId) -> Option<Direction> {
+pub fn session_direction(state: &State, policy: &Policy, task: TaskId) -> Option<SessionDirection> {
     let task = state.task(task).filter(|task| task.is_session())?;
     let build = state.build(task.build)?;
     let stand = match (build.state, &task.state) {
-        (build, task) if build.has_ended() || task.has_ended() => Stand::Over,
-        (_, TaskState::Parked { question, .. }) => Stand::Asked(*question),
+        (build, task) if build.has_ended() || task.has_ended() => SessionStage::Over,
+        (_, TaskState::Parked { question, .. }) => SessionStage::Asked(*question),
         (BuildState::Paused { .. }, _) => match state.question_about(Subject::Build(build.id)) {
-            Some(question) => Stand::Asked(question.id),
-            None => Stand::Waits(None),
+            Some(question) => SessionStage::Asked(question.id),
+            None => SessionStage::Waits(None),
         },
-        (BuildState::Sleeping { until }, _) => Stand::Waits(Some(until)),
+        (BuildState::Sleeping { until }, _) => SessionStage::Waits(Some(until)),
         (_, TaskState::BackingOff { until, gate, .. }) => {
-            Stand::Waits(until.or_else(|| reopens(state, (*gate)?)))
+            SessionStage::Waits(until.or_else(|| gate_reopens_at(state, (*gate)?)))
         }
-        (_, TaskState::Running { run }) if is_its_turn(state, task) => Stand::Works(*run),
-        (_, TaskState::Pending { .. }) => Stand::Waits(reopens(state, task.spec.gate)),
-        _ => Stand::Waits(None),
+        (_, TaskState::Running { run }) if is_its_turn(state, task) => SessionStage::Works(*run),
+        (_, TaskState::Pending { .. }) => {
+            SessionStage::Waits(gate_reopens_at(state, task.spec.gate))
+        }
+        _ => SessionStage::Waits(None),
     };
     let (attempt, of) = match task.failure.as_deref() {
-        Some(failure) => tries(state, policy, task, failure),
+        Some(failure) => count_tries(state, policy, task, failure),
         None => (0, policy.retry.per_signature),
     };
-    let told = Direction {
+    let told = SessionDirection {
         decision: Decision::Wait,
         attempt,
         of,
@@ -80,20 +82,20 @@ pub fn direction(state: &State, policy: &Policy, task: TaskId) -> Option<Directi
         context: None,
     };
     Some(match stand {
-        Stand::Over => Direction { decision: Decision::Stop, ..told },
-        Stand::Asked(question) => {
-            Direction { decision: Decision::Ask, question: Some(question), ..told }
+        SessionStage::Over => SessionDirection { decision: Decision::Stop, ..told },
+        SessionStage::Asked(question) => {
+            SessionDirection { decision: Decision::Ask, question: Some(question), ..told }
         }
-        Stand::Waits(until) => Direction { until, ..told },
-        Stand::Works(run) => {
-            let context = context(state, policy, run);
-            Direction { decision: Decision::Retry, context, ..told }
+        SessionStage::Waits(until) => SessionDirection { until, ..told },
+        SessionStage::Works(run) => {
+            let context = replan_context(state, policy, run);
+            SessionDirection { decision: Decision::Retry, context, ..told }
         }
     })
 }
 
 /// The state of a session as its runtime sees it.
-enum Stand {
+enum SessionStage {
     Over,
     Asked(QuestionId),
     Waits(Option<Time>),
@@ -105,7 +107,7 @@ fn is_its_turn(state: &State, task: &Task) -> bool {
     run.is_some_and(|run| run.owes.is_some() && matches!(run.step, Step::Attempt { .. }))
 }
 
-fn reopens(state: &State, gate: GateKey) -> Option<Time> {
+fn gate_reopens_at(state: &State, gate: GateKey) -> Option<Time> {
     match state.gate(gate)?.state {
         GateState::Waiting { until } => Some(until),
         GateState::Passing | GateState::Probing { .. } => None,
@@ -113,8 +115,8 @@ fn reopens(state: &State, gate: GateKey) -> Option<Time> {
 }
 
 /// Returns how often an error occurred, and its limit.
-fn tries(state: &State, policy: &Policy, task: &Task, failure: &Fault) -> (u32, u32) {
-    let limits = policy.limits(failure.code(), &task.spec.overrides);
+fn count_tries(state: &State, policy: &Policy, task: &Task, failure: &Fault) -> (u32, u32) {
+    let limits = policy.limits_for(failure.code(), &task.spec.overrides);
     let (count, of) = match failure.class() {
         Class::CodeError => (state.signatures().count(failure.signature), limits.per_signature),
         Class::EnvError => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::{ActionFacts, Question, Rule, State, Subject, Task, Tried};
-use crate::failing::Failures;
+use crate::failing::CheckFailures;
 use crate::fault::{Auth, BudgetSpent, Code, Fault, Files, Kind, Permission, Tool, Validation};
 use crate::policy::Amount;
 use crate::question::{
@@ -11,29 +11,29 @@ use crate::question::{
     RaiseFacts, RaisedLimit, last_lines,
 };
 use crate::tell::brief;
-use crate::text::brief::{length, money, thousands};
-use crate::text::{failed, provider_called};
+use crate::text::brief::{group_thousands, render_duration, render_money};
+use crate::text::{failure_phrase, provider_display_name};
 use crate::time::Span;
 
 /// Maximum number of failing tests named.
 const FAILING_TESTS_MAX: usize = 20;
 
 /// Returns the evidence behind an open question.
-pub fn evidence(state: &State, question: &Question) -> Evidence {
+pub fn collect_evidence(state: &State, question: &Question) -> Evidence {
     let task = question.tasks.first().and_then(|id| state.task(*id));
     let mut evidence = Evidence {
-        failures: failures(state, question),
-        approaches: approaches(&question.attempts),
-        diff: diff(question, task),
-        action: question.action.as_deref().map(action),
+        failures: count_failures(state, question),
+        approaches: approach_facts(&question.attempts),
+        diff: diff_facts(question, task),
+        action: question.action.as_deref().map(action_evidence),
         ..Evidence::default()
     };
     if let Some(fault) = &question.fault {
-        facts(&mut evidence, fault);
+        add_fault_facts(&mut evidence, fault);
         // A repeated approach or a loop says nothing about the check that is still red.
         let check = task.and_then(|task| task.check_failure.as_deref());
         if let (None, Some(check)) = (&evidence.command, check) {
-            facts(&mut evidence, check);
+            add_fault_facts(&mut evidence, check);
         }
         if let Kind::PermissionCommandBlocked(of)
         | Kind::PermissionFileAccess(of)
@@ -45,7 +45,7 @@ pub fn evidence(state: &State, question: &Question) -> Evidence {
     evidence
 }
 
-fn action(of: &ActionFacts) -> ActionEvidence {
+fn action_evidence(of: &ActionFacts) -> ActionEvidence {
     let text = |words: &Option<Arc<str>>| words.as_deref().map(last_lines);
     ActionEvidence {
         key: of.key.clone(),
@@ -61,19 +61,19 @@ fn action(of: &ActionFacts) -> ActionEvidence {
 
 fn asked_by(task: &Task, agent: Option<String>) -> AskedBy {
     let agent = agent.or_else(|| task.spec.provider.clone());
-    let agent = agent.map(|name| provider_called(&name).map_or(name.clone(), str::to_owned));
-    AskedBy { task: brief::name(task.id, &task.spec), agent }
+    let agent = agent.map(|name| provider_display_name(&name).map_or(name.clone(), str::to_owned));
+    AskedBy { task: brief::task_name(task.id, &task.spec), agent }
 }
 
 /// Copies the facts of a fault into the fields of the evidence.
-fn facts(evidence: &mut Evidence, fault: &Fault) {
+fn add_fault_facts(evidence: &mut Evidence, fault: &Fault) {
     match &fault.kind {
         Kind::ValidationPreCommit(of)
         | Kind::ValidationPrePush(of)
         | Kind::ValidationPrePr(of)
-        | Kind::ValidationRedBase(of) => check(evidence, of),
+        | Kind::ValidationRedBase(of) => add_check(evidence, of),
         Kind::PermissionSkipDenied(of) | Kind::PermissionCommandBlocked(of) => {
-            command(evidence, of);
+            add_command(evidence, of);
         }
         Kind::PermissionFileAccess(Permission { what, .. }) if !what.is_empty() => {
             evidence.paths = what.split(", ").map(str::to_owned).collect();
@@ -101,14 +101,14 @@ fn facts(evidence: &mut Evidence, fault: &Fault) {
         | Kind::ToolAccessDenied(of)
         | Kind::ToolQuota(of)
         | Kind::ToolMissing(of)
-        | Kind::ToolConfig(of) => tool(evidence, of, &fault.message),
-        Kind::BudgetExhausted(of) => evidence.budget = budget(of),
-        Kind::PreconditionMissing(of) if fault.is_of_setup() || fault.is_of_slow_base() => {
-            evidence.command = given(&of.what);
+        | Kind::ToolConfig(of) => add_tool(evidence, of, &fault.message),
+        Kind::BudgetExhausted(of) => evidence.budget = budget_facts(of),
+        Kind::PreconditionMissing(of) if fault.is_setup_failure() || fault.is_slow_base() => {
+            evidence.command = non_empty(&of.what);
             evidence.output = last_lines(&fault.message);
         }
         Kind::OperationTimeout(of) | Kind::IterationTimeout(of) => {
-            evidence.command = given(&of.operation);
+            evidence.command = non_empty(&of.operation);
             evidence.output = last_lines(&fault.message);
         }
         Kind::LogicError(of) => {
@@ -123,83 +123,85 @@ fn facts(evidence: &mut Evidence, fault: &Fault) {
     }
 }
 
-fn check(evidence: &mut Evidence, of: &Validation) {
-    evidence.command = given(&of.command);
+fn add_check(evidence: &mut Evidence, of: &Validation) {
+    evidence.command = non_empty(&of.command);
     evidence.exit = of.exit;
     evidence.output = last_lines(&of.output);
-    let failing = Failures::read(of.output.as_bytes(), "");
+    let failing = CheckFailures::from_output(of.output.as_bytes(), "");
     evidence.failing_tests = failing.tests.into_iter().take(FAILING_TESTS_MAX).collect();
 }
 
-fn command(evidence: &mut Evidence, of: &Permission) {
+fn add_command(evidence: &mut Evidence, of: &Permission) {
     let commands = of.commands.join("\n");
-    let asked = given(&commands).or_else(|| given(&of.what));
+    let asked = non_empty(&commands).or_else(|| non_empty(&of.what));
     let shown = if of.request { &mut evidence.request } else { &mut evidence.command };
     *shown = asked;
 }
 
-fn tool(evidence: &mut Evidence, of: &Tool, message: &str) {
+fn add_tool(evidence: &mut Evidence, of: &Tool, message: &str) {
     evidence.command.clone_from(&of.command);
     evidence.exit = of.exit;
     evidence.host.clone_from(&of.host);
     evidence.output = last_lines(message);
 }
 
-fn given(text: &str) -> Option<String> {
+fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Returns the amounts in the exhausted unit, or `None` if the limit is not known.
-pub(super) fn budget(of: &BudgetSpent) -> Option<BudgetFacts> {
+pub(super) fn budget_facts(of: &BudgetSpent) -> Option<BudgetFacts> {
     (!of.limit.is_zero()).then(|| BudgetFacts {
-        limit: in_its_unit(of, of.limit),
-        spent: in_its_unit(of, of.spent),
-        needed: in_its_unit(of, of.needed),
+        limit: render_in_unit(of, of.limit),
+        spent: render_in_unit(of, of.spent),
+        needed: render_in_unit(of, of.needed),
     })
 }
 
 /// Returns how much a person adds to a budget by letting the work continue or by raising the limit.
-pub(super) fn raises(of: &BudgetSpent, raised_before: Amount) -> Option<RaiseFacts> {
-    let more = of.next_raise(of.limit.minus(raised_before));
+pub(super) fn raise_facts(of: &BudgetSpent, raised_before: Amount) -> Option<RaiseFacts> {
+    let more = of.next_raise(of.limit.saturating_sub(raised_before));
     let raised = |more: Amount| RaisedLimit {
-        more: in_its_unit(of, more),
-        in_all: in_its_unit(of, of.limit.plus(more)),
+        more: render_in_unit(of, more),
+        in_all: render_in_unit(of, of.limit.saturating_add(more)),
     };
-    (!of.limit.is_zero())
-        .then(|| RaiseFacts { go_on: raised(more), raise: raised(more.times(RAISE_TIMES)) })
+    (!of.limit.is_zero()).then(|| RaiseFacts {
+        go_on: raised(more),
+        raise: raised(more.saturating_mul(RAISE_TIMES)),
+    })
 }
 
 /// Formats an amount in the exhausted unit.
-fn in_its_unit(of: &BudgetSpent, amount: Amount) -> String {
+fn render_in_unit(of: &BudgetSpent, amount: Amount) -> String {
     match of.unit.as_str() {
-        "tokens" => format!("{} tokens", thousands(amount.tokens)),
-        "time" => length(Span::from_millis(amount.time_ms)),
-        _ => money(amount).unwrap_or_else(|| "$0.00".to_owned()),
+        "tokens" => format!("{} tokens", group_thousands(amount.tokens)),
+        "time" => render_duration(Span::from_millis(amount.time_ms)),
+        _ => render_money(amount).unwrap_or_else(|| "$0.00".to_owned()),
     }
 }
 
 /// Returns how often the error occurred since a person last answered.
-fn failures(state: &State, question: &Question) -> Option<u32> {
+fn count_failures(state: &State, question: &Question) -> Option<u32> {
     let Subject::Error(signature) = question.subject else { return None };
     let count = state.signatures().count(signature);
     Some(count.max(u32::try_from(question.attempts.len()).unwrap_or(u32::MAX)))
         .filter(|count| *count > 0)
 }
 
-fn approaches(attempts: &[Tried]) -> Vec<ApproachFacts> {
+fn approach_facts(attempts: &[Tried]) -> Vec<ApproachFacts> {
     let facts = |(number, Tried { approach, code }): (u32, &Tried)| ApproachFacts {
         number,
         did: approach.summary.clone(),
         files_changed: approach.files_changed,
         commands: approach.commands,
         code: *code,
-        ended: failed(*code, false).to_owned(),
+        ended: failure_phrase(*code, false).to_owned(),
     };
     (1..).zip(attempts).map(facts).collect()
 }
 
 /// Returns the change of the last approach, or the work with files that need a person's permission.
-fn diff(question: &Question, task: Option<&Task>) -> Option<DiffFacts> {
+fn diff_facts(question: &Question, task: Option<&Task>) -> Option<DiffFacts> {
     let asked_first = question.code() == Some(Code::PermissionFileAccess);
     let proposed = question.why.rule == Rule::RepairProposed;
     let work = task.and_then(|task| task.approach.as_ref()).filter(|_| asked_first || proposed);

@@ -1,11 +1,11 @@
 //! The instructions to an agent after a failure or an answer, by code and by decision.
 
-use super::replan::{Replan, Tree};
+use super::replan::{ReplanInput, ReplanTree};
 use crate::fault::{Code, Reaction, Work};
 use crate::question::Decision;
 
 /// Returns what a person's choice means for the next attempt.
-pub(super) const fn meaning(decision: Decision) -> &'static str {
+pub(super) const fn decision_meaning(decision: Decision) -> &'static str {
     match decision {
         Decision::ProvideCredentials => "They say it is fixed: check that first, then go on.",
         Decision::SkipFeature => "Leave this part out.",
@@ -33,19 +33,19 @@ pub(super) const fn meaning(decision: Decision) -> &'static str {
 }
 
 /// Returns the instruction to the agent.
-pub(super) fn instruction(context: &Replan<'_>) -> String {
-    let Replan { failure, work, attempt, of, tree, guidance, .. } = context;
-    let checked = !matches!(tree, Tree::Elsewhere);
+pub(super) fn render_instruction(context: &ReplanInput<'_>) -> String {
+    let ReplanInput { failure, work, attempt, of, tree, guidance, .. } = context;
+    let checked = !matches!(tree, ReplanTree::Elsewhere);
     let Some(failure) = failure else { return REBUILD.to_owned() };
     if let Some(guidance) = guidance.filter(|_| context.answered) {
         let tried = !context.approaches.is_empty() || !context.earlier.is_empty();
-        return after_answer(guidance.decision, failure.code, *work, (checked, tried));
+        return instruction_after_answer(guidance.decision, failure.code, *work, (checked, tried));
     }
     let last = match work {
         Work::Task => attempt > of,
         Work::Job => attempt >= of,
     };
-    let told = told(failure.code, *work, *attempt, last, checked);
+    let told = instruction_after_failure(failure.code, *work, *attempt, last, checked);
     match guidance {
         Some(guidance) if !guidance.words.trim().is_empty() => format!("{told}\n{WITHIN}"),
         _ => told,
@@ -53,13 +53,13 @@ pub(super) fn instruction(context: &Replan<'_>) -> String {
 }
 
 /// Returns the instruction after this failure, for attempt `attempt` of `of`.
-pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
-    told(code, work, attempt, attempt >= of, true)
+pub fn retry_advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
+    instruction_after_failure(code, work, attempt, attempt >= of, true)
 }
 
 /// Returns the instruction while nothing has failed since a person answered. `checked` says whether Unstuck
 /// checks the work, `tried` whether failed approaches are listed.
-fn after_answer(
+fn instruction_after_answer(
     decision: Decision,
     code: Code,
     work: Work,
@@ -68,20 +68,26 @@ fn after_answer(
     let told = match (decision, work) {
         (Decision::ProvideGuidance, Work::Task) => GUIDED.to_owned(),
         (Decision::ProvideGuidance, Work::Job) => format!("{REPAIR} {GUIDED}\n{REPAIRING}"),
-        (Decision::SimplerVersion, _) if !tried => meaning(decision).to_owned(),
+        (Decision::SimplerVersion, _) if !tried => decision_meaning(decision).to_owned(),
         (Decision::SimplerVersion, _) if checked => format!("{SIMPLER}\n{REFUSED}"),
         (Decision::SimplerVersion, _) => SIMPLER.to_owned(),
         (_, Work::Task) => return GO_ON.to_owned(),
         (_, Work::Job) => return format!("{REPAIR}\n{REPAIRING}"),
     };
-    match hint(code).filter(|_| checked || !is_about_our_checks(code)) {
+    match code_hint(code).filter(|_| checked || !is_about_our_checks(code)) {
         Some(hint) => format!("{told}\n{hint}"),
         None => told,
     }
 }
 
 /// Returns the instruction, with the rules for work that Unstuck checks if `checked`.
-fn told(code: Code, work: Work, attempt: u32, last: bool, checked: bool) -> String {
+fn instruction_after_failure(
+    code: Code,
+    work: Work,
+    attempt: u32,
+    last: bool,
+    checked: bool,
+) -> String {
     let last = if last {
         "\nThis is the last attempt. If you see no way that is really different, say so plainly \
          and name what you would need from a person; that is a good result too."
@@ -96,7 +102,7 @@ fn told(code: Code, work: Work, attempt: u32, last: bool, checked: bool) -> Stri
         _ if checked => format!("{DIFFERENT}\n{REFUSED}"),
         _ => DIFFERENT.to_owned(),
     };
-    match hint(code).filter(|_| checked || !is_about_our_checks(code)) {
+    match code_hint(code).filter(|_| checked || !is_about_our_checks(code)) {
         Some(hint) => format!("{told}\n{hint}{last}"),
         None => format!("{told}{last}"),
     }
@@ -116,7 +122,7 @@ const fn is_about_our_checks(code: Code) -> bool {
 }
 
 /// Returns the hint for a code that holds for every approach.
-const fn hint(code: Code) -> Option<&'static str> {
+const fn code_hint(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::ProviderOutputLimit => {
             "Your answer was cut off at its length limit: work in smaller steps, one file or one \

@@ -23,20 +23,23 @@ mod telling;
 mod waited;
 mod wanted;
 
-pub use context::{context, result};
-pub use cut_off::cut_off;
-pub use direction::{Decision, Direction, direction};
-pub use evidence::evidence;
-pub use instruct::advice;
-pub use message::{AnswerLink, MESSAGE_BYTES_MAX, Message, Tally};
-pub use narrate::{Narration, narrate};
-pub use narration::narration;
-pub use news::{Happened, Level, News, news};
+pub use context::{failure_result, replan_context};
+pub use cut_off::render_cut_off;
+pub use direction::{Decision, SessionDirection, session_direction};
+pub use evidence::collect_evidence;
+pub use instruct::retry_advice;
+pub use message::{AnswerLink, BuildTally, MESSAGE_BYTES_MAX, Notification};
+pub use narrate::{Narration, render_narration};
+pub use narration::narrate_event;
+pub use news::{News, NewsKind, NotificationLevel, news_from_event};
 pub use nudge::NUDGE;
 pub use question::{operator_text, question_text};
-pub use replan::{Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, replan};
-pub use waited::{Waited, waited};
-pub use wanted::wanted;
+pub use replan::{
+    REPLAN_BYTES_MAX, ReplanFailure, ReplanGuidance, ReplanInput, ReplanTree, TriedApproach,
+    render_replan,
+};
+pub use waited::{CommandWait, render_wait_result};
+pub use wanted::wanted_action;
 
 #[cfg(test)]
 mod tests;

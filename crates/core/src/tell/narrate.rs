@@ -5,8 +5,9 @@ use crate::engine::{NOTE_CHARS_MAX, RedCheck};
 use crate::fault::{BudgetSpan, Code, Fault, Work};
 use crate::question::Decision;
 use crate::text::{
-    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, failed, failed_at, noun, push_refusal,
-    quoted, said, span, tasks, title, verbatim,
+    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capitalize_first, count_noun, count_tasks, failure_phrase,
+    failure_phrase_with_step, number_word, push_refusal, quote_title, quote_words, span_words,
+    verbatim_line, work_noun,
 };
 use crate::time::Span;
 
@@ -100,43 +101,45 @@ pub enum Narration<'a> {
 
 /// Returns the sentence for an event. Titles are quoted verbatim.
 #[expect(clippy::too_many_lines, reason = "a table: one sentence for each thing")]
-pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
+pub fn render_narration(narration: &Narration<'_>, work: Work) -> String {
     use Narration as N;
-    let name = |given: &str| title(given, work);
-    let start = |given: &str| capital(&name(given));
+    let name = |given: &str| quote_title(given, work);
+    let start = |given: &str| capitalize_first(&name(given));
     match *narration {
         N::Started { title } => format!("I am starting on {}.", name(title)),
-        N::Remark { title, words } => remark(&start(title), words),
-        N::Noted { words } => verbatim(words, NOTE_CHARS_MAX),
+        N::Remark { title, words } => render_remark(&start(title), words),
+        N::Noted { words } => verbatim_line(words, NOTE_CHARS_MAX),
         N::Retrying { title, attempt, of, code } => format!(
             "I am trying another way for {} ({}), because {}.",
             name(title),
-            approach(attempt, of),
-            failed(code, false)
+            approach_phrase(attempt, of),
+            failure_phrase(code, false)
         ),
         N::Repairing { title, attempt, of, code } => format!(
             "I am repairing {} (repair {attempt} of {of}), because {}.",
             name(title),
-            failed(code, false)
+            failure_phrase(code, false)
         ),
         N::Shortened { title } => {
             format!("I made my notes on {} shorter and went on.", name(title))
         }
-        N::Waiting { code, resumes_in } => waiting(code, resumes_in),
+        N::Waiting { code, resumes_in } => render_waiting(code, resumes_in),
         N::GateOpen => "The AI service is ready again and the work goes on.".to_owned(),
         N::BackingOff { title, code, wait, fault } => format!(
             "I try again in {} with {}, because {}.",
-            span(wait),
+            span_words(wait),
             name(title),
-            fault.map_or_else(|| failed(code, false).to_owned(), failed_at)
+            fault.map_or_else(|| failure_phrase(code, false).to_owned(), failure_phrase_with_step)
         ),
-        N::Parked { title, code, dependants } => parked(&start(title), code, dependants, work),
+        N::Parked { title, code, dependants } => {
+            render_parked(&start(title), code, dependants, work)
+        }
         N::Joined { title } => {
             format!("{} has met the same problem and waits for the same answer.", start(title))
         }
         N::Answered { title, decision, words, tasks } => {
-            let words = words.and_then(|words| quoted(words, QUESTION_CHARS_MAX));
-            answered(&name(title), decision, words.as_deref(), tasks, work)
+            let words = words.and_then(|words| quote_words(words, QUESTION_CHARS_MAX));
+            render_answered(&name(title), decision, words.as_deref(), tasks, work)
         }
         N::WithoutAction { title } => {
             format!("You said no, so I do not do it, and go on with {} without it.", name(title))
@@ -154,7 +157,7 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         N::Resumed { title } => format!("I am back at {}.", name(title)),
         N::Done { title, attempts: 0 | 1 } => format!("{} is done.", start(title)),
         N::Done { title, attempts } => {
-            format!("{} is done after {} tries.", start(title), said(attempts))
+            format!("{} is done after {} tries.", start(title), number_word(attempts))
         }
         N::Unchanged { title } => format!("{} needs no change.", start(title)),
         N::Nudged { title } => format!(
@@ -162,15 +165,15 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
              needed.",
             name(title)
         ),
-        N::RedBase { red } => red_base(red),
+        N::RedBase { red } => render_red_base(red),
         N::LeftOut { title } => format!("{} is left out, as you chose.", start(title)),
         N::Skipped { title, needs } => {
-            let needed = quoted(needs, VALUE_CHARS_MAX);
-            let needed = needed.unwrap_or_else(|| format!("another {}", noun(work)));
+            let needed = quote_words(needs, VALUE_CHARS_MAX);
+            let needed = needed.unwrap_or_else(|| format!("another {}", work_noun(work)));
             format!("{} is left out, because it needs {needed}.", start(title))
         }
         N::Failed { title, code } => {
-            format!("{} has failed, because {}.", start(title), failed(code, false))
+            format!("{} has failed, because {}.", start(title), failure_phrase(code, false))
         }
         N::Cancelled { title } => format!("{} is cancelled, as you asked.", start(title)),
         N::Reconciling { title } => {
@@ -184,19 +187,19 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         }
         N::BuildPaused { open } => format!(
             "I have paused the build, because {} wait for you.",
-            count(open, "question", "questions")
+            count_noun(open, "question", "questions")
         ),
         N::PausedByPerson => "The work is paused, as you asked.".to_owned(),
         N::BudgetSpent { span } => match span {
             BudgetSpan::Task => {
-                format!("The budget for this {} has no room for the next step.", noun(work))
+                format!("The budget for this {} has no room for the next step.", work_noun(work))
             }
             BudgetSpan::Build => {
                 "The budget for this build has no room for the next step.".to_owned()
             }
             BudgetSpan::Day => "The budget for today has no room for the next step.".to_owned(),
         },
-        N::Sleeping { wakes_in } => format!("I am resting and go on in {}.", span(wakes_in)),
+        N::Sleeping { wakes_in } => format!("I am resting and go on in {}.", span_words(wakes_in)),
         N::Waking => "I have rested and the work goes on.".to_owned(),
         N::CrashedAndResumed { title } => {
             format!("I was cut off in the middle of {}, and I go on from where I was.", name(title))
@@ -204,12 +207,12 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         N::TakenUpAgain { title } => format!("I go on with {}.", name(title)),
         N::TakenBack { title, files } => format!(
             "I took back a change to {} outside the part that {} may touch, and kept a copy.",
-            count(files.max(1), "file", "files"),
+            count_noun(files.max(1), "file", "files"),
             name(title)
         ),
         N::CheckFilesTakenBack { title, files } => format!(
             "I took back {} of {} that would change how the checks run, and kept a copy.",
-            count(files.max(1), "file", "files"),
+            count_noun(files.max(1), "file", "files"),
             name(title)
         ),
         N::PushedAgain { title } => {
@@ -218,24 +221,26 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         N::PushArrived { title } => format!("The push of {} has arrived after all.", name(title)),
         N::NotSent { title, output } => {
             let reason = output.and_then(push_refusal);
-            let reason = reason.and_then(|reason| quoted(&reason, VALUE_CHARS_MAX));
+            let reason = reason.and_then(|reason| quote_words(&reason, VALUE_CHARS_MAX));
             let because = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
             format!(
                 "{} is done, but I could not send it on{because}, so it stays here for now.",
                 start(title)
             )
         }
-        N::BuildDone { done, left_out, waiting } => build_done(done, left_out, waiting, work),
+        N::BuildDone { done, left_out, waiting } => {
+            render_build_done(done, left_out, waiting, work)
+        }
     }
 }
 
 /// Formats the command and the failed tests verbatim. If no test is named, it shows the most informative line
 /// of the output.
-fn red_base(red: &RedCheck) -> String {
+fn render_red_base(red: &RedCheck) -> String {
     let command = &red.command;
     let failing = match &red.tests[..] {
         [] => telling_line(&red.output)
-            .and_then(|line| quoted(line, VALUE_CHARS_MAX))
+            .and_then(|line| quote_words(line, VALUE_CHARS_MAX))
             .map_or_else(String::new, |line| format!(" ({line})")),
         [one] => format!(" ({one})"),
         [first, rest @ ..] => format!(" ({first} and {} more)", rest.len()),
@@ -248,7 +253,7 @@ fn red_base(red: &RedCheck) -> String {
     format!("`{command}` fails before any work has begun{failing}. {then}")
 }
 
-fn approach(number: u32, of: u32) -> String {
+fn approach_phrase(number: u32, of: u32) -> String {
     if number > of {
         format!("approach {number}, the last one")
     } else {
@@ -256,14 +261,14 @@ fn approach(number: u32, of: u32) -> String {
     }
 }
 
-fn remark(start: &str, words: &str) -> String {
-    match quoted(words, VALUE_CHARS_MAX) {
+fn render_remark(start: &str, words: &str) -> String {
+    match quote_words(words, VALUE_CHARS_MAX) {
         None => format!("{start} is moving along."),
         Some(words) => format!("{start}: {words}."),
     }
 }
 
-fn waiting(code: Code, resumes_in: Option<Span>) -> String {
+fn render_waiting(code: Code, resumes_in: Option<Span>) -> String {
     let why = match code {
         Code::ProviderUsageLimit => "The usage limit of the plan is reached",
         Code::ProviderRateLimit | Code::NetworkRateLimit | Code::ToolRateLimit => {
@@ -275,26 +280,32 @@ fn waiting(code: Code, resumes_in: Option<Span>) -> String {
         _ => "The service is not ready",
     };
     match resumes_in {
-        Some(wait) => format!("{why}, so the work goes on in {}.", span(wait)),
+        Some(wait) => format!("{why}, so the work goes on in {}.", span_words(wait)),
         None => format!("{why}, so the work waits until it is ready."),
     }
 }
 
-fn parked(start: &str, code: Option<Code>, dependants: u32, work: Work) -> String {
+fn render_parked(start: &str, code: Option<Code>, dependants: u32, work: Work) -> String {
     let why = match code {
-        Some(code) => failed(code, false),
+        Some(code) => failure_phrase(code, false),
         None => "I cannot tell whether its last action went through",
     };
     match dependants {
         0 => format!("{start} waits for you, because {why}."),
-        1 => format!("{start} and {} that needs it wait for you, because {why}.", tasks(1, work)),
+        1 => format!(
+            "{start} and {} that needs it wait for you, because {why}.",
+            count_tasks(1, work)
+        ),
         many => {
-            format!("{start} and {} that need it wait for you, because {why}.", tasks(many, work))
+            format!(
+                "{start} and {} that need it wait for you, because {why}.",
+                count_tasks(many, work)
+            )
         }
     }
 }
 
-fn answered(
+fn render_answered(
     name: &str,
     decision: Decision,
     words: Option<&str>,
@@ -303,21 +314,21 @@ fn answered(
 ) -> String {
     let what = match number {
         0 | 1 => name.to_owned(),
-        many => tasks(many, work),
+        many => count_tasks(many, work),
     };
     match (decision, words) {
         (Decision::ProvideGuidance, Some(words)) => {
             format!("You said {words}, so I go on with {what}.")
         }
         (_, Some(words)) => {
-            let done = chosen(decision, &what);
+            let done = render_choice(decision, &what);
             format!("{}; you said {words}.", done.trim_end_matches('.'))
         }
-        (_, None) => chosen(decision, &what),
+        (_, None) => render_choice(decision, &what),
     }
 }
 
-fn chosen(decision: Decision, what: &str) -> String {
+fn render_choice(decision: Decision, what: &str) -> String {
     match decision {
         Decision::ProvideCredentials => format!("You fixed it, so I go on with {what}."),
         Decision::SkipFeature => format!("You answered, so I leave out {what}."),
@@ -346,19 +357,19 @@ fn chosen(decision: Decision, what: &str) -> String {
     }
 }
 
-fn build_done(done: u32, left_out: u32, waiting: u32, work: Work) -> String {
-    let mut parts = vec![format!("{} done", tasks(done, work))];
+fn render_build_done(done: u32, left_out: u32, waiting: u32, work: Work) -> String {
+    let mut parts = vec![format!("{} done", count_tasks(done, work))];
     if left_out > 0 {
-        parts.push(format!("{} left out", said(left_out)));
+        parts.push(format!("{} left out", number_word(left_out)));
     }
     if waiting > 0 {
-        parts.push(format!("{} waiting for you", said(waiting)));
+        parts.push(format!("{} waiting for you", number_word(waiting)));
     }
-    format!("The build is over with {}.", join(&parts))
+    format!("The build is over with {}.", join_parts(&parts))
 }
 
 /// Joins parts as `a, b and c`.
-fn join(parts: &[String]) -> String {
+fn join_parts(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),

@@ -1,9 +1,9 @@
 //! Narration of recorded events, one plain sentence at a time.
 
-use super::narrate::{Narration, narrate};
+use super::narrate::{Narration, render_narration};
 use crate::engine::{
-    Build, Event, Guidance, Left, Mutation, PauseCause, Reconciled, Recorded, Rule, Standing,
-    State, Step, Task, TaskId,
+    Build, Event, Guidance, Mutation, PauseCause, Reconciled, RecordedEvent, Rule, SkipReason,
+    State, Step, Task, TaskId, TaskStateKind,
 };
 use crate::fault::{BudgetSpan, Charge, Code, Kind, Work};
 use crate::plan::MutationKind;
@@ -12,15 +12,19 @@ use crate::question::Decision;
 
 /// Returns the sentence for an event that has been applied to `state`, or `None` if people need not know of
 /// it.
-pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<String> {
+pub fn narrate_event(state: &State, policy: &Policy, recorded: &RecordedEvent) -> Option<String> {
     let work =
-        task_of(&recorded.event).and_then(|id| state.task(id)).map_or(Work::Task, Task::work);
-    Some(narrate(&words(state, policy, recorded)?, work))
+        event_task(&recorded.event).and_then(|id| state.task(id)).map_or(Work::Task, Task::work);
+    Some(render_narration(&build_narration(state, policy, recorded)?, work))
 }
 
-fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Option<Narration<'a>> {
+fn build_narration<'a>(
+    state: &'a State,
+    policy: &Policy,
+    recorded: &'a RecordedEvent,
+) -> Option<Narration<'a>> {
     let now = recorded.at;
-    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.called());
+    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.display_name());
     let rule = recorded.why.as_ref().map(|why| why.rule);
     let code = recorded.why.as_ref().and_then(|why| why.code);
     Some(match &recorded.event {
@@ -29,8 +33,8 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         }
         Event::Retrying { task, attempt, code, .. } => {
             let known = state.task(*task)?;
-            let limit = policy.limits(*code, &known.spec.overrides).per_signature;
-            let (attempt, of) = known.setbacks.next(*attempt, limit);
+            let limit = policy.limits_for(*code, &known.spec.overrides).per_signature;
+            let (attempt, of) = known.setbacks.next_approach(*attempt, limit);
             Narration::Retrying { title: title(*task), attempt, of, code: *code }
         }
         Event::TaskReady { task, .. } => match rule? {
@@ -68,7 +72,7 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         }
         Event::QuestionJoined { task, .. } => Narration::Joined { title: title(*task) },
         Event::TaskUnparked { task, guidance: Some(guidance), next, .. } => {
-            answered(title(*task), guidance, next.step)
+            answered_narration(title(*task), guidance, next.step)
         }
         Event::TaskDone { task, unchanged } => {
             let attempts = state.task(*task)?.attempts;
@@ -81,10 +85,10 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::BaseChecked { red, .. } => Narration::RedBase { red: red.first()? },
         Event::Nudged { run } => Narration::Nudged { title: title(state.run(*run)?.task) },
         Event::TaskSkipped { task, left } => match left {
-            Left::Needs { task: needed } => {
+            SkipReason::Needs { task: needed } => {
                 Narration::Skipped { title: title(*task), needs: title(*needed) }
             }
-            Left::Decided | Left::Denied => Narration::LeftOut { title: title(*task) },
+            SkipReason::Decided | SkipReason::Denied => Narration::LeftOut { title: title(*task) },
         },
         Event::TaskFailed { task, code } => Narration::Failed { title: title(*task), code: *code },
         Event::TaskCancelled { task } => Narration::Cancelled { title: title(*task) },
@@ -98,13 +102,13 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             Narration::Reconciling { title: title(*task) }
         }
         Event::MutationReconciled { mutation, to, .. } if rule == Some(Rule::ProbeFirst) => {
-            return reconciled(state, policy, state.mutation(*mutation)?, *to);
+            return reconciled_narration(state, policy, state.mutation(*mutation)?, *to);
         }
         Event::FaultMet { fault, task, .. } => match &fault.kind {
             Kind::ScopeForbidden(context) | Kind::ScopeOutsideAllowed(context) => {
                 let files = u32::try_from(context.files.len()).unwrap_or(u32::MAX);
                 let title = title(*task);
-                match fault.is_of_check_files() {
+                match fault.is_check_file_change() {
                     true => Narration::CheckFilesTakenBack { title, files },
                     false => Narration::TakenBack { title, files },
                 }
@@ -123,12 +127,12 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         },
         Event::Sleeping { until, .. } => Narration::Sleeping { wakes_in: until.since(now) },
         Event::Waking { .. } => Narration::Waking,
-        Event::BuildCompleted { build } => build_done(state.build(*build)?),
+        Event::BuildCompleted { build } => build_done_narration(state.build(*build)?),
         _ => return None,
     })
 }
 
-fn answered<'a>(title: &'a str, guidance: &'a Guidance, next: Step) -> Narration<'a> {
+fn answered_narration<'a>(title: &'a str, guidance: &'a Guidance, next: Step) -> Narration<'a> {
     if guidance.decision == Decision::Deny && !matches!(next, Step::TakeBack) {
         return Narration::WithoutAction { title };
     }
@@ -137,23 +141,23 @@ fn answered<'a>(title: &'a str, guidance: &'a Guidance, next: Step) -> Narration
     Narration::Answered { title, decision, words, tasks: 1 }
 }
 
-fn build_done(build: &Build) -> Narration<'static> {
+fn build_done_narration(build: &Build) -> Narration<'static> {
     Narration::BuildDone {
-        done: build.count(Standing::Done),
-        left_out: build.count(Standing::Skipped) + build.count(Standing::Failed),
-        waiting: build.count(Standing::Parked),
+        done: build.count(TaskStateKind::Done),
+        left_out: build.count(TaskStateKind::Skipped) + build.count(TaskStateKind::Failed),
+        waiting: build.count(TaskStateKind::Parked),
     }
 }
 
 /// Returns the sentence for an action whose outcome was unknown.
-fn reconciled<'a>(
+fn reconciled_narration<'a>(
     state: &'a State,
     policy: &Policy,
     mutation: &Mutation,
     to: Reconciled,
 ) -> Option<Narration<'a>> {
     let task = state.task(mutation.task)?;
-    let title = task.spec.called();
+    let title = task.spec.display_name();
     let happened = to == Reconciled::Applied;
     match (mutation.spec.kind, happened) {
         (MutationKind::Push, true) => Some(Narration::PushArrived { title }),
@@ -174,7 +178,7 @@ fn open_action(state: &State, task: &Task) -> Option<MutationKind> {
 }
 
 /// Returns the task that an event is about, if any.
-const fn task_of(event: &Event) -> Option<TaskId> {
+const fn event_task(event: &Event) -> Option<TaskId> {
     match event {
         Event::RunStarted { task, .. }
         | Event::Retrying { task, .. }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{
-    BuildId, Event, MutationId, PauseCause, QuestionId, Reconciled, Recorded, TaskId,
+    BuildId, Event, MutationId, PauseCause, QuestionId, Reconciled, RecordedEvent, TaskId,
 };
 use crate::fault::Code;
 use crate::time::Time;
@@ -17,7 +17,7 @@ use crate::time::Time;
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum NotificationLevel {
     /// Only questions that wait for the recipient's answer.
     #[default]
     Questions,
@@ -35,12 +35,12 @@ pub struct News {
     /// The time of the event.
     pub at: Time,
     /// The event.
-    pub what: Happened,
+    pub what: NewsKind,
 }
 
 /// The kind of a news event, with its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happened {
+pub enum NewsKind {
     /// A question was asked.
     Asked(QuestionId),
     /// A task failed for good.
@@ -58,20 +58,20 @@ pub enum Happened {
 }
 
 /// Returns the news that an event is, if any.
-pub fn news(recorded: &Recorded) -> Option<News> {
+pub fn news_from_event(recorded: &RecordedEvent) -> Option<News> {
     let what = match &recorded.event {
-        Event::QuestionAsked { question } => Happened::Asked(question.id),
-        Event::TaskFailed { task, code } => Happened::TaskFailed(*task, *code),
-        Event::BuildFailed { build, fault } => Happened::BuildFailed(*build, fault.code()),
-        Event::BuildWaiting { build } => Happened::BuildWaits(*build),
+        Event::QuestionAsked { question } => NewsKind::Asked(question.id),
+        Event::TaskFailed { task, code } => NewsKind::TaskFailed(*task, *code),
+        Event::BuildFailed { build, fault } => NewsKind::BuildFailed(*build, fault.code()),
+        Event::BuildWaiting { build } => NewsKind::BuildWaits(*build),
         // The other pauses come with a question, which reports them.
         Event::BuildPaused { build, cause: PauseCause::Person, .. } => {
-            Happened::BuildPaused(*build)
+            NewsKind::BuildPaused(*build)
         }
-        Event::BuildCompleted { build } => Happened::BuildCompleted(*build),
+        Event::BuildCompleted { build } => NewsKind::BuildCompleted(*build),
         Event::MutationApplied { mutation, .. }
         | Event::MutationReconciled { mutation, to: Reconciled::Applied, .. } => {
-            Happened::Acted(*mutation)
+            NewsKind::Acted(*mutation)
         }
         _ => return None,
     };
@@ -80,15 +80,15 @@ pub fn news(recorded: &Recorded) -> Option<News> {
 
 impl News {
     /// Returns the level from which recipients are notified.
-    pub const fn level(&self) -> Level {
+    pub const fn level(&self) -> NotificationLevel {
         match self.what {
-            Happened::Asked(_) => Level::Questions,
-            Happened::TaskFailed(..) | Happened::BuildFailed(..) | Happened::BuildWaits(_) => {
-                Level::Failures
+            NewsKind::Asked(_) => NotificationLevel::Questions,
+            NewsKind::TaskFailed(..) | NewsKind::BuildFailed(..) | NewsKind::BuildWaits(_) => {
+                NotificationLevel::Failures
             }
             // The person who paused the build knows of it.
-            Happened::BuildPaused(_) | Happened::BuildCompleted(_) | Happened::Acted(_) => {
-                Level::All
+            NewsKind::BuildPaused(_) | NewsKind::BuildCompleted(_) | NewsKind::Acted(_) => {
+                NotificationLevel::All
             }
         }
     }

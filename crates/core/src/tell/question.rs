@@ -3,21 +3,23 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::engine::{BuildState, Question, Rule, Standing, State, Subject, Task, TaskId};
+use crate::engine::{BuildState, Question, Rule, State, Subject, Task, TaskId, TaskStateKind};
 use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
 use crate::policy::Amount;
 use crate::question::{
-    Asked, Decision, OtherWork, QuestionText, Reason, Risk, TriedAttempt,
-    operator_text as operator, text,
+    Decision, OtherWork, QuestionFacts, QuestionText, Reason, Risk, TriedAttempt, build_text,
+    operator_text as operator,
 };
-use crate::text::{agent_service, missing_program, provider_called, service_at, service_of};
+use crate::text::{
+    agent_service, missing_program, provider_display_name, service_at, service_of_variable,
+};
 use crate::time::{Span, Time};
 
-use super::evidence::{budget, raises, whole_change};
+use super::evidence::{budget_facts, raise_facts, whole_change};
 
 /// Returns the public text of an open question. Unstuck's own words in it pass the linter.
 pub fn question_text(state: &State, question: &Question, now: Time) -> QuestionText {
-    told(state, question, now, text)
+    with_question_facts(state, question, now, build_text)
 }
 
 /// Returns the operator's text beside it: the rule, the counters and the redacted message.
@@ -29,12 +31,17 @@ pub fn operator_text(state: &State, question: &Question, now: Time) -> String {
             .map_or_else(String::new, |action| format!("{id}, {}", action.spec.key)),
         (None, _) => String::new(),
     };
-    told(state, question, now, |asked| operator(asked, &message))
+    with_question_facts(state, question, now, |asked| operator(asked, &message))
 }
 
-fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Asked<'_>) -> T) -> T {
+fn with_question_facts<T>(
+    state: &State,
+    question: &Question,
+    now: Time,
+    tell: impl FnOnce(&QuestionFacts<'_>) -> T,
+) -> T {
     let tasks: Vec<_> = question.tasks.iter().filter_map(|id| state.task(*id)).collect();
-    let titles: Vec<&str> = tasks.iter().map(|task| task.spec.called()).collect();
+    let titles: Vec<&str> = tasks.iter().map(|task| task.spec.display_name()).collect();
     let attempts: Vec<TriedAttempt<'_>> = (1..)
         .zip(&question.attempts)
         .map(|(number, tried)| TriedAttempt {
@@ -45,19 +52,19 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
             code: tried.code,
         })
         .collect();
-    let hints = hints(state, question);
+    let hints = question_hints(state, question);
     let (budget, raise) = match question.fault.as_ref().map(|fault| &fault.kind) {
         Some(Kind::BudgetExhausted(spent)) => {
-            (budget(spent), raises(spent, raised_before(state, question, spent.span)))
+            (budget_facts(spent), raise_facts(spent, raised_before(state, question, spent.span)))
         }
         _ => (None, None),
     };
     let whole = whole_change(question);
-    let asked = Asked {
+    let asked = QuestionFacts {
         work: tasks.first().map_or(Work::Task, |task| task.work()),
         titles: &titles,
         tasks: u32::try_from(titles.len()).unwrap_or(u32::MAX),
-        dependants: dependants(state, &question.tasks),
+        dependants: count_dependants(state, &question.tasks),
         other_work: other_work(state, question),
         attempts: &attempts,
         account: hints.account.as_deref(),
@@ -80,7 +87,7 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         risk: hints.risk,
         action_key: hints.action_key,
         always_allow: true,
-        ..Asked::new(question.kind, question.code(), reason(state, question, now))
+        ..QuestionFacts::new(question.kind, question.code(), question_reason(state, question, now))
     };
     tell(&asked)
 }
@@ -105,7 +112,7 @@ fn raised_before(state: &State, question: &Question, span: BudgetSpan) -> Amount
 }
 
 /// Returns the reason for asking now, with the numbers that were actually observed.
-fn reason(state: &State, question: &Question, now: Time) -> Reason {
+fn question_reason(state: &State, question: &Question, now: Time) -> Reason {
     let count = |charge: Charge| {
         question.why.counts.iter().find(|count| count.counter == charge).map_or(0, |c| c.at)
     };
@@ -115,20 +122,20 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         }
         Rule::TriesUsedUp => {
             let tried = count(Charge::Signature);
-            Reason::AttemptsUsedUp { tried, ways: ways(state, question, tried) }
+            Reason::AttemptsUsedUp { tried, ways: count_approaches(state, question, tried) }
         }
         Rule::MaxRetriesExceeded if count(Charge::Transient) <= 2 => Reason::RetriedOnce,
         Rule::MaxRetriesExceeded => {
             Reason::MaxRetriesExceeded { retries: count(Charge::Transient).saturating_sub(1) }
         }
-        Rule::WaitedTooLong => Reason::WaitedTooLong { span: waited(state, question, now) },
+        Rule::WaitedTooLong => Reason::WaitedTooLong { span: error_age(state, question, now) },
         Rule::RepairBudgetExhausted => {
             Reason::RepairBudgetExhausted { repairs: count(Charge::Repair).saturating_sub(1) }
         }
         Rule::RepairProposed => Reason::RepairProposed,
         Rule::TooManyInARow => Reason::TooManyDifferentErrors,
-        Rule::CrashedTooOften => Reason::TooManyCrashes { times: crashes(state, question) },
-        Rule::KeepsFailing => keeps_failing(state, question, now),
+        Rule::CrashedTooOften => Reason::TooManyCrashes { times: count_crashes(state, question) },
+        Rule::KeepsFailing => keeps_failing_reason(state, question, now),
         Rule::TooManyQuestions => {
             Reason::TooManyQuestions { open: open_questions(state, question) }
         }
@@ -142,7 +149,7 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
 /// Returns the number of different approaches among the failures; equal changes are the same approach.
 /// Returns 0 if unknown: an attempt left nothing to distinguish it by, or not all of them are kept. An
 /// approach that was checked again is kept only once.
-fn ways(state: &State, question: &Question, tried: u32) -> u32 {
+fn count_approaches(state: &State, question: &Question, tried: u32) -> u32 {
     let digests = question.attempts.iter().map(|tried| tried.approach.digest);
     let Some(digests) = digests.collect::<Option<Vec<_>>>() else { return 0 };
     let different: BTreeSet<_> = digests.iter().copied().collect();
@@ -159,13 +166,13 @@ fn ways(state: &State, question: &Question, tried: u32) -> u32 {
 }
 
 /// Returns how often the process that ran the first of the tasks was killed.
-fn crashes(state: &State, question: &Question) -> u32 {
+fn count_crashes(state: &State, question: &Question) -> u32 {
     let task = question.tasks.first().and_then(|task| state.task(*task));
     task.map_or(0, |task| task.counters.crashes)
 }
 
 /// Returns how long a job has been failing, as a reason.
-fn keeps_failing(state: &State, question: &Question, now: Time) -> Reason {
+fn keeps_failing_reason(state: &State, question: &Question, now: Time) -> Reason {
     let task = question.tasks.first().and_then(|task| state.task(*task));
     let failing = task.and_then(|task| task.failing);
     Reason::KeepsFailing {
@@ -175,7 +182,7 @@ fn keeps_failing(state: &State, question: &Question, now: Time) -> Reason {
 }
 
 /// Returns the age of the error: from its first occurrence to the question.
-fn waited(state: &State, question: &Question, now: Time) -> Span {
+fn error_age(state: &State, question: &Question, now: Time) -> Span {
     let Subject::Error(signature) = question.subject else { return Span::ZERO };
     let first = state.signatures().get(signature).map_or(question.asked_at, |r| r.first_seen);
     question.asked_at.min(now).since(first)
@@ -196,7 +203,7 @@ fn budget_span(fault: Option<&Fault>) -> BudgetSpan {
 }
 
 /// Returns the number of other tasks that would be skipped with these.
-fn dependants(state: &State, tasks: &[TaskId]) -> u32 {
+fn count_dependants(state: &State, tasks: &[TaskId]) -> u32 {
     let waiting = with_dependants(state, tasks.to_vec());
     u32::try_from(waiting.len() - tasks.len()).unwrap_or(u32::MAX)
 }
@@ -216,18 +223,18 @@ fn other_work(state: &State, question: &Question) -> OtherWork {
         }
         _ => {}
     }
-    let standing = |id: TaskId| state.task(id).map(|task| task.state.standing());
+    let standing = |id: TaskId| state.task(id).map(|task| task.state.kind());
     let waits =
-        |id: &TaskId| question.tasks.contains(id) || standing(*id) == Some(Standing::Parked);
+        |id: &TaskId| question.tasks.contains(id) || standing(*id) == Some(TaskStateKind::Parked);
     let waiting = with_dependants(state, build.tasks.iter().copied().filter(waits).collect());
     let goes_on = |id: &TaskId| {
         let live = standing(*id).is_some_and(|standing| {
             matches!(
                 standing,
-                Standing::Pending
-                    | Standing::Running
-                    | Standing::BackingOff
-                    | Standing::Reconciling
+                TaskStateKind::Pending
+                    | TaskStateKind::Running
+                    | TaskStateKind::BackingOff
+                    | TaskStateKind::Reconciling
             )
         });
         live && !waiting.contains(id)
@@ -250,7 +257,7 @@ fn with_dependants(state: &State, mut seen: Vec<TaskId>) -> Vec<TaskId> {
 }
 
 #[derive(Default)]
-struct Hints<'a> {
+struct QuestionHints<'a> {
     account: Option<Cow<'a, str>>,
     program: Option<&'a str>,
     what: Option<Cow<'a, str>>,
@@ -266,18 +273,18 @@ struct Hints<'a> {
     action_key: Option<&'a str>,
 }
 
-impl<'a> Hints<'a> {
+impl<'a> QuestionHints<'a> {
     /// Returns the hints for a named thing.
-    fn what(name: &'a str) -> Self {
-        Self { what: given(name).map(Cow::Borrowed), ..Self::default() }
+    fn from_name(name: &'a str) -> Self {
+        Self { what: non_empty(name).map(Cow::Borrowed), ..Self::default() }
     }
 
     /// Returns the hints for a login.
-    fn login(auth: &'a Auth) -> Self {
+    fn from_login(auth: &'a Auth) -> Self {
         let behind = agent_service(&auth.account);
         let service = behind.map(|(_, service)| Cow::Borrowed(service));
         Self {
-            account: service.or_else(|| account(&auth.account, auth.variable.as_deref())),
+            account: service.or_else(|| account_name(&auth.account, auth.variable.as_deref())),
             program: behind.map(|(program, _)| program),
             variable: auth.variable.as_deref(),
             login: auth.login.as_deref(),
@@ -287,131 +294,140 @@ impl<'a> Hints<'a> {
 }
 
 /// Returns the account, program and subject that the fault's context names.
-fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
+fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints<'a> {
     if let Subject::Action(id) = question.subject {
         // The command itself says more than the key it was declared under.
         let call = question.action.as_ref().and_then(|action| action.call.as_deref());
         let key = || state.mutation(id).map(|of| of.spec.key.as_str());
-        return call.or_else(key).map_or_else(Hints::default, Hints::what);
+        return call.or_else(key).map_or_else(QuestionHints::default, QuestionHints::from_name);
     }
     let message = question.fault.as_ref().map_or("", |fault| &fault.message);
     match question.fault.as_ref().map(|fault| &fault.kind) {
         Some(Kind::AuthInvalid(of) | Kind::AuthExpired(of) | Kind::AuthMissing(of)) => {
-            Hints::login(of)
+            QuestionHints::from_login(of)
         }
         Some(Kind::ToolAccessDenied(c) | Kind::ToolQuota(c) | Kind::ToolRateLimit(c)) => {
             let host = c.host.as_deref().unwrap_or_default();
             let command = c.command.as_deref().unwrap_or_default();
-            Hints { account: account(host, None), ..Hints::what(command) }
+            QuestionHints { account: account_name(host, None), ..QuestionHints::from_name(command) }
         }
         // A command that names the missing program says more than its own name.
         Some(Kind::ToolMissing(of)) => {
             let command = of.command.as_deref().unwrap_or_default();
-            Hints::what(missing_program(message).unwrap_or(command))
+            QuestionHints::from_name(missing_program(message).unwrap_or(command))
         }
-        Some(Kind::ToolConfig(of)) => Hints::what(of.command.as_deref().unwrap_or_default()),
+        Some(Kind::ToolConfig(of)) => {
+            QuestionHints::from_name(of.command.as_deref().unwrap_or_default())
+        }
         // Unstuck measured the disk space itself.
-        Some(Kind::EnvDiskFull(of)) if of.command.is_none() => Hints::what(message),
+        Some(Kind::EnvDiskFull(of)) if of.command.is_none() => QuestionHints::from_name(message),
         Some(Kind::ProviderNotAvailable(c)) => {
-            Hints { account: account(&c.name, None), ..Hints::default() }
+            QuestionHints { account: account_name(&c.name, None), ..QuestionHints::default() }
         }
         Some(
             Kind::ValidationPreCommit(of)
             | Kind::ValidationPrePush(of)
             | Kind::ValidationPrePr(of)
             | Kind::ValidationRedBase(of),
-        ) => Hints::what(&of.command),
-        Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => files(of),
+        ) => QuestionHints::from_name(&of.command),
+        Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => file_hints(of),
         Some(Kind::LogicRepeatedApproach(_) | Kind::LogicNoProgress(_)) => {
             let task = question.tasks.first().and_then(|id| state.task(*id));
             let check = task.and_then(|task| task.check_failure.as_deref());
             match check.map(|fault| &fault.kind) {
                 Some(Kind::ValidationPreCommit(of) | Kind::ValidationPrePush(of)) => {
-                    Hints::what(&of.command)
+                    QuestionHints::from_name(&of.command)
                 }
-                _ => Hints::default(),
+                _ => QuestionHints::default(),
             }
         }
-        Some(Kind::OperationTimeout(of)) => Hints::what(&of.operation),
-        Some(Kind::LogicError(of)) => Hints::what(of.step.as_deref().unwrap_or_default()),
+        Some(Kind::OperationTimeout(of)) => QuestionHints::from_name(&of.operation),
+        Some(Kind::LogicError(of)) => {
+            QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
+        }
         Some(Kind::PreconditionMissing(c)) => {
             let ended = |is: fn(&Fault) -> bool| {
                 let fault = question.fault.as_deref().filter(|fault| is(fault));
                 fault.and_then(|fault| fault.cause.as_deref())
             };
-            let setup_ended = ended(Fault::is_of_setup);
-            let check_ended = ended(Fault::is_of_slow_base);
-            let kept = ended(Fault::is_kept);
-            Hints { setup_ended, check_ended, kept, ..Hints::what(&c.what) }
+            let setup_ended = ended(Fault::is_setup_failure);
+            let check_ended = ended(Fault::is_slow_base);
+            let kept = ended(Fault::needs_settings_line);
+            QuestionHints { setup_ended, check_ended, kept, ..QuestionHints::from_name(&c.what) }
         }
-        Some(Kind::PermissionCommandBlocked(of)) => command(of),
+        Some(Kind::PermissionCommandBlocked(of)) => command_hints(of),
         Some(Kind::PermissionFileAccess(of)) => {
-            let guarded = question.fault.as_ref().is_some_and(|fault| fault.is_of_agent());
+            let guarded = question.fault.as_ref().is_some_and(|fault| fault.is_agent_refusal());
             let why = question.fault.as_ref().and_then(|fault| fault.cause.as_deref());
-            let risk = match Risk::of_path(&of.what) {
+            let risk = match Risk::from_path(&of.what) {
                 Risk::Usual if guarded => Risk::Guarded,
                 risk => risk,
             };
-            let program = of.agent.as_deref().and_then(provider_called);
+            let program = of.agent.as_deref().and_then(provider_display_name);
             let why = why.filter(|_| !guarded);
-            Hints { program, risk, why, ..Hints::what(&of.what) }
+            QuestionHints { program, risk, why, ..QuestionHints::from_name(&of.what) }
         }
-        Some(Kind::PermissionSkipDenied(of)) => Hints::what(&of.what),
-        Some(Kind::PreconditionInput(c)) => {
-            Hints { asked: given(&c.asked), options: &c.options, ..Hints::default() }
-        }
-        _ => Hints::default(),
+        Some(Kind::PermissionSkipDenied(of)) => QuestionHints::from_name(&of.what),
+        Some(Kind::PreconditionInput(c)) => QuestionHints {
+            asked: non_empty(&c.asked),
+            options: &c.options,
+            ..QuestionHints::default()
+        },
+        _ => QuestionHints::default(),
     }
 }
 
 /// Returns the hints for changed files, by their names.
-fn files(of: &Files) -> Hints<'_> {
+fn file_hints(of: &Files) -> QuestionHints<'_> {
     let names = of.files.join(", ");
-    Hints { what: (!names.is_empty()).then_some(Cow::Owned(names)), ..Hints::default() }
+    QuestionHints {
+        what: (!names.is_empty()).then_some(Cow::Owned(names)),
+        ..QuestionHints::default()
+    }
 }
 
 /// Returns the hints for a command to be allowed, with its risk.
-fn command(of: &Permission) -> Hints<'_> {
+fn command_hints(of: &Permission) -> QuestionHints<'_> {
     let risk = match of.action {
         _ if of.never => Risk::Never,
         Some(_) if of.request => Risk::IrreversibleRequest,
         Some(_) => Risk::Irreversible,
-        None => Risk::of_command(&of.what),
+        None => Risk::from_command(&of.what),
     };
-    Hints { risk, action_key: of.action.as_deref(), ..Hints::what(&of.what) }
+    QuestionHints { risk, action_key: of.action.as_deref(), ..QuestionHints::from_name(&of.what) }
 }
 
 /// Returns the owner of a login: by its own name, or by that of the service at its host or in its variable.
-fn account<'a>(name: &'a str, variable: Option<&str>) -> Option<Cow<'a, str>> {
+fn account_name<'a>(name: &'a str, variable: Option<&str>) -> Option<Cow<'a, str>> {
     let at_host = || service_at(name).map(Cow::Owned);
-    let of_variable = || variable.and_then(service_of).map(Cow::Owned);
-    match given(name) {
+    let of_variable = || variable.and_then(service_of_variable).map(Cow::Owned);
+    match non_empty(name) {
         Some(host) if host.contains(['.', ':']) => at_host().or_else(of_variable),
-        Some(name) => Some(Cow::Borrowed(provider_called(name).unwrap_or(name))),
+        Some(name) => Some(Cow::Borrowed(provider_display_name(name).unwrap_or(name))),
         None => of_variable(),
     }
 }
 
-fn given(text: &str) -> Option<&str> {
+fn non_empty(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Obstacle, obstacle};
+    use crate::text::{Obstacle, describe_obstacle};
 
     #[test]
     fn an_address_in_numbers_is_no_name_of_an_account() {
         for host in ["127.0.0.1", "127.0.0.1:8080", "[::1]:8080", "::1"] {
-            let account = account(host, None);
+            let account = account_name(host, None);
             let about = Obstacle { account: account.as_deref(), ..Obstacle::default() };
             assert_eq!(
-                obstacle(Code::AuthInvalid, &about),
+                describe_obstacle(Code::AuthInvalid, &about),
                 "An account that this work needs refused the key or password I have.",
                 "{host}"
             );
         }
-        assert_eq!(account("127.0.0.1", Some("SHOP_API_TOKEN")).as_deref(), Some("Shop"));
+        assert_eq!(account_name("127.0.0.1", Some("SHOP_API_TOKEN")).as_deref(), Some("Shop"));
     }
 }

@@ -10,17 +10,17 @@ use crate::fault::{Auth, Fault, Kind};
 use crate::question::QuestionKind;
 
 /// Returns the action expected of a person for a question of this kind, by this rule, about this fault.
-pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'static, str> {
+pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'static, str> {
     match kind {
         QuestionKind::Hands if rule == Rule::RepairProposed => "look at a repair".into(),
         QuestionKind::Hands => match fault {
-            Some(fault) if fault.is_kept() => match &fault.kind {
+            Some(fault) if fault.needs_settings_line() => match &fault.kind {
                 Kind::PreconditionMissing(of) => format!("write {}", of.what).into(),
-                kind => hands(Some(kind)),
+                kind => hands_action(Some(kind)),
             },
-            Some(fault) if fault.is_of_setup() => "see why the setup command fails".into(),
-            Some(fault) if fault.is_of_slow_base() => "see why a check takes too long".into(),
-            fault => hands(fault.map(|fault| &fault.kind)),
+            Some(fault) if fault.is_setup_failure() => "see why the setup command fails".into(),
+            Some(fault) if fault.is_slow_base() => "see why a check takes too long".into(),
+            fault => hands_action(fault.map(|fault| &fault.kind)),
         },
         QuestionKind::Ok => "say if it may".into(),
         QuestionKind::Choice => "say how to go on".into(),
@@ -32,18 +32,18 @@ pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'sta
     }
 }
 
-fn hands(kind: Option<&Kind>) -> Cow<'static, str> {
+fn hands_action(kind: Option<&Kind>) -> Cow<'static, str> {
     match kind {
-        Some(Kind::AuthExpired(auth)) => login("renew the login", auth),
-        Some(Kind::AuthInvalid(auth)) => login("replace the key or password", auth),
+        Some(Kind::AuthExpired(auth)) => login_action("renew the login", auth),
+        Some(Kind::AuthInvalid(auth)) => login_action("replace the key or password", auth),
         Some(Kind::AuthMissing(Auth { variable: Some(variable), .. })) => {
             format!("set {variable}").into()
         }
-        Some(Kind::AuthMissing(auth)) => login("add the key or password", auth),
+        Some(Kind::AuthMissing(auth)) => login_action("add the key or password", auth),
         Some(Kind::ToolAccessDenied(tool)) => {
-            at("give it the right it lacks", tool.host.as_deref())
+            action_at_host("give it the right it lacks", tool.host.as_deref())
         }
-        Some(Kind::ToolQuota(tool)) => at("raise a limit", tool.host.as_deref()),
+        Some(Kind::ToolQuota(tool)) => action_at_host("raise a limit", tool.host.as_deref()),
         Some(Kind::EnvDiskFull(_)) => "make room on the disk".into(),
         Some(Kind::PreconditionMissing(missing)) if !missing.what.is_empty() => {
             format!("put in place what is missing: {}", missing.what).into()
@@ -53,7 +53,7 @@ fn hands(kind: Option<&Kind>) -> Cow<'static, str> {
 }
 
 /// Formats `renew the login for api.example.com (SHOP_TOKEN)`.
-fn login(what: &'static str, auth: &Auth) -> Cow<'static, str> {
+fn login_action(what: &'static str, auth: &Auth) -> Cow<'static, str> {
     if let (Some(login), None) = (&auth.login, &auth.variable) {
         return format!("run `{login}`").into();
     }
@@ -65,7 +65,7 @@ fn login(what: &'static str, auth: &Auth) -> Cow<'static, str> {
     }
 }
 
-fn at(what: &'static str, host: Option<&str>) -> Cow<'static, str> {
+fn action_at_host(what: &'static str, host: Option<&str>) -> Cow<'static, str> {
     host.map_or(Cow::Borrowed(what), |host| format!("{what} at {host}").into())
 }
 
@@ -108,7 +108,7 @@ mod tests {
         ];
         for (kind, words) in cases {
             let fault = Fault::new(kind, "exec:mail", "");
-            assert_eq!(wanted(QuestionKind::Hands, Rule::NeverRetried, Some(&fault)), words);
+            assert_eq!(wanted_action(QuestionKind::Hands, Rule::NeverRetried, Some(&fault)), words);
         }
     }
 }

@@ -6,8 +6,8 @@ const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
 const MESSAGE_HEAD_BYTES: usize = 512;
 
 /// Returns the beginning and the tail of a message: the beginning names what ran, the end how it failed.
-pub(crate) fn tail(message: &str) -> String {
-    let message = printable(message);
+pub(crate) fn head_and_tail(message: &str) -> String {
+    let message = strip_control(message);
     let message = message.trim_end();
     if message.len() <= MESSAGE_BYTES_MAX {
         return message.to_owned();
@@ -22,7 +22,7 @@ pub(crate) fn tail(message: &str) -> String {
     format!("{head}\n[… {} bytes left out …]\n{rest}", message.len() - head.len() - rest.len())
 }
 
-pub(crate) fn quoted(message: &str) -> String {
+pub(crate) fn quote_lines(message: &str) -> String {
     // Blank lines are left out: a message of nothing else would grow by the bars in front of them.
     let lines: Vec<&str> =
         message.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
@@ -30,8 +30,8 @@ pub(crate) fn quoted(message: &str) -> String {
 }
 
 /// Cuts a text to a length, and notes the cut in it.
-pub(crate) fn cut(text: &str, bytes_max: usize) -> String {
-    cut_plain(&printable(text), bytes_max)
+pub(crate) fn cut_text(text: &str, bytes_max: usize) -> String {
+    cut_plain(&strip_control(text), bytes_max)
 }
 
 pub(crate) fn cut_plain(text: &str, bytes_max: usize) -> String {
@@ -44,7 +44,7 @@ pub(crate) fn cut_plain(text: &str, bytes_max: usize) -> String {
 
 pub(crate) fn one_line(text: &str, bytes_max: usize) -> String {
     let bounded = &text[..text.floor_char_boundary(bytes_max.saturating_mul(2))];
-    let line = printable(bounded).split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = strip_control(bounded).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.len() <= bytes_max {
         return line;
     }
@@ -52,14 +52,14 @@ pub(crate) fn one_line(text: &str, bytes_max: usize) -> String {
 }
 
 /// Returns a text without color codes and other control characters; newlines and tabs stay.
-pub(crate) fn printable(text: &str) -> String {
-    let mut text = without_escapes(text);
+pub(crate) fn strip_control(text: &str) -> String {
+    let mut text = strip_escapes(text);
     text.retain(|sign| matches!(sign, '\n' | '\t') || !sign.is_control());
     text
 }
 
 /// Returns a text without the escape sequences of a terminal.
-pub fn without_escapes(text: &str) -> String {
+pub fn strip_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut signs = text.chars().peekable();
     while let Some(sign) = signs.next() {

@@ -1,11 +1,11 @@
 //! Short forms of durations, numbers and amounts, for boards, tables and pages.
 
-use super::bounded::without_escapes;
+use super::bounded::strip_escapes;
 use crate::policy::Amount;
 use crate::time::Span;
 
 /// Formats a duration, rounded down to a coarse unit: `40 s`, `12 min`, `3 h`, `2 days`.
-pub fn length(span: Span) -> String {
+pub fn render_duration(span: Span) -> String {
     let seconds = span.as_millis() / 1_000;
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -16,14 +16,14 @@ pub fn length(span: Span) -> String {
 }
 
 /// Formats `1 task`, `3 tasks`.
-pub fn number(count: usize, one: &str, many: &str) -> String {
+pub fn render_count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Returns foreign text on a single line without control characters.
 pub fn plain_line(text: &str) -> String {
     let readable = |c: char| if c.is_control() { ' ' } else { c };
-    let words: String = without_escapes(text).chars().map(readable).collect();
+    let words: String = strip_escapes(text).chars().map(readable).collect();
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -31,7 +31,7 @@ pub fn plain_line(text: &str) -> String {
 const FINE_MICROS_MAX: u64 = 1_000_000;
 
 /// Formats money: `$1.23`, and `$0.0043` if cents would hide it; `None` for zero.
-pub fn money(amount: Amount) -> Option<String> {
+pub fn render_money(amount: Amount) -> Option<String> {
     let micros = amount.money_micros;
     if micros == 0 {
         return None;
@@ -48,21 +48,21 @@ pub fn money(amount: Amount) -> Option<String> {
 }
 
 /// Formats an amount without its negligible units; empty if all are negligible.
-pub fn amount(amount: Amount) -> String {
+pub fn render_amount(amount: Amount) -> String {
     let mut parts = Vec::new();
-    parts.extend(money(amount));
+    parts.extend(render_money(amount));
     if amount.tokens > 0 {
-        parts.push(format!("{} tokens", thousands(amount.tokens)));
+        parts.push(format!("{} tokens", group_thousands(amount.tokens)));
     }
     if amount.time_ms >= 1_000 {
-        let time = length(Span::from_millis(amount.time_ms));
+        let time = render_duration(Span::from_millis(amount.time_ms));
         parts.push(format!("{time} of work"));
     }
     parts.join(", ")
 }
 
 /// Formats a number in groups: `118,000`.
-pub fn thousands(value: u64) -> String {
+pub fn group_thousands(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -90,23 +90,23 @@ mod tests {
             (Span::from_hours(48), "2 days"),
         ];
         for (span, said) in cases {
-            assert_eq!(length(span), said);
+            assert_eq!(render_duration(span), said);
         }
     }
 
     #[test]
     fn what_costs_nothing_is_not_said() {
         let all = Amount { money_micros: 1_234_567, tokens: 20, time_ms: 61_000 };
-        assert_eq!(amount(all), "$1.23, 20 tokens, 1 min of work");
-        assert_eq!(amount(Amount { tokens: 20, ..Amount::ZERO }), "20 tokens");
-        assert_eq!(amount(Amount { tokens: 61_000, ..Amount::ZERO }), "61,000 tokens");
-        assert_eq!(amount(Amount { time_ms: 999, ..Amount::ZERO }), "");
+        assert_eq!(render_amount(all), "$1.23, 20 tokens, 1 min of work");
+        assert_eq!(render_amount(Amount { tokens: 20, ..Amount::ZERO }), "20 tokens");
+        assert_eq!(render_amount(Amount { tokens: 61_000, ..Amount::ZERO }), "61,000 tokens");
+        assert_eq!(render_amount(Amount { time_ms: 999, ..Amount::ZERO }), "");
     }
 
     // B82
     #[test]
     fn parts_below_a_cent_add_up_to_their_sum() {
-        let said = |micros| money(Amount { money_micros: micros, ..Amount::ZERO });
+        let said = |micros| render_money(Amount { money_micros: micros, ..Amount::ZERO });
         let cases = [
             (0, None),
             (40, Some("< $0.0001")),
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn long_numbers_are_in_groups() {
-        let grouped = [0, 999, 1_000, 118_000, 12_345_678].map(thousands);
+        let grouped = [0, 999, 1_000, 118_000, 12_345_678].map(group_thousands);
         assert_eq!(grouped, ["0", "999", "1,000", "118,000", "12,345,678"]);
     }
 }

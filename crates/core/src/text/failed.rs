@@ -1,15 +1,15 @@
 //! The result of an attempt, for each code, as a plain clause.
 
-use super::verbatim::{VALUE_CHARS_MAX, quoted};
+use super::verbatim::{VALUE_CHARS_MAX, quote_words};
 use crate::fault::{Code, Fault};
 
 /// The prefix of the sources of faults of a repository's own hooks.
 const HOOKS: &str = "hook:";
 
 /// Returns the result of an attempt, with the step that timed out if known. Fits after "because".
-pub fn failed_at(fault: &Fault) -> String {
-    let failed = failed(fault.code(), false);
-    match slow_step(fault).and_then(|step| quoted(&step, VALUE_CHARS_MAX)) {
+pub fn failure_phrase_with_step(fault: &Fault) -> String {
+    let failed = failure_phrase(fault.code(), false);
+    match slow_step(fault).and_then(|step| quote_words(&step, VALUE_CHARS_MAX)) {
         Some(step) => format!("{failed} ({step})"),
         None => failed.to_owned(),
     }
@@ -24,7 +24,7 @@ pub fn slow_step(fault: &Fault) -> Option<String> {
 
 /// Returns the result of an attempt: `a check failed`, or `the same check failed` if it did so `again`. Fits
 /// after "and" and after "because".
-pub const fn failed(code: Code, again: bool) -> &'static str {
+pub const fn failure_phrase(code: Code, again: bool) -> &'static str {
     match code {
         Code::ProviderCrash => "the AI helper stopped in the middle",
         Code::ProviderApiError => "the AI service had trouble on its side",

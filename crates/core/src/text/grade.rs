@@ -20,7 +20,7 @@ const PLAIN_SENTENCE_WORDS: u64 = 10;
 
 /// Returns the reading grade of a text, in hundredths. Words without a Latin letter do not count.
 pub fn grade_hundredths(text: &str) -> i64 {
-    let mut measured = Measured::of(text);
+    let mut measured = TextMeasure::from_text(text);
     if measured.words == 0 {
         return 0;
     }
@@ -34,20 +34,20 @@ pub fn grade_hundredths(text: &str) -> i64 {
     i64::try_from(length + weight).unwrap_or(i64::MAX).saturating_sub(1_559)
 }
 
-struct Measured {
+struct TextMeasure {
     words: u64,
     sentences: u64,
     syllables: u64,
 }
 
-impl Measured {
-    fn of(text: &str) -> Self {
+impl TextMeasure {
+    fn from_text(text: &str) -> Self {
         let mut words = 0;
         let mut sentences = 0;
         let mut syllables = 0;
         let mut open = false;
         for token in text.split_whitespace() {
-            let weight: u64 = token.split(['-', '–', '/']).map(self::syllables).sum();
+            let weight: u64 = token.split(['-', '–', '/']).map(self::count_syllables).sum();
             if weight > 0 {
                 words += 1;
                 syllables += weight;
@@ -65,7 +65,7 @@ impl Measured {
 
 /// Returns the syllables of a word: its groups of vowels, without silent endings. Digits count as one word of
 /// two syllables, whatever their length, because readers do not spell them out.
-fn syllables(word: &str) -> u64 {
+fn count_syllables(word: &str) -> u64 {
     let mut groups = 0_u64;
     let mut before_vowel = false;
     let mut latin = false;
@@ -128,7 +128,7 @@ mod tests {
             ("—", 0),
         ];
         for (word, expected) in cases {
-            assert_eq!(syllables(word), expected, "{word}");
+            assert_eq!(count_syllables(word), expected, "{word}");
         }
     }
 

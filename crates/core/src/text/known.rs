@@ -1,6 +1,6 @@
 //! Shapes of words: recognition of technical tokens by their form. Each test is linear.
 
-use super::words::{EXTENSIONS, FAMILIAR, STROKES, listed};
+use super::words::{EXTENSIONS, FAMILIAR, STROKES, is_listed};
 use crate::fault::Code;
 
 /// Maximum length of a word; a longer run without a blank is not one. For scripts without blanks see
@@ -24,7 +24,7 @@ pub(super) fn is_ordinary(word: &str) -> bool {
 /// Returns whether a word, in lower case, is a commonly known name.
 pub(super) fn is_familiar(lower: &str) -> bool {
     let base = lower.strip_suffix("'s").or_else(|| lower.strip_suffix("’s")).unwrap_or(lower);
-    listed(FAMILIAR, base)
+    is_listed(FAMILIAR, base)
 }
 
 /// Returns whether a word is a path: `/usr/lib`, `src/main`, `C:\temp`, `~`, an address; not `and/or`,
@@ -34,7 +34,7 @@ pub(super) fn is_path(word: &str) -> bool {
         return true;
     }
     word.contains('/')
-        && !listed(STROKES, &word.to_lowercase())
+        && !is_listed(STROKES, &word.to_lowercase())
         && !word.chars().all(|c| c.is_ascii_digit() || c == '/')
         && word != "/"
 }
@@ -59,7 +59,7 @@ pub(super) fn is_clock(word: &str) -> bool {
 pub(super) fn is_file_name(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(before, ending)| {
         let named = before.is_empty() || before.ends_with(|c: char| c.is_alphanumeric());
-        named && listed(EXTENSIONS, &ending.to_lowercase())
+        named && is_listed(EXTENSIONS, &ending.to_lowercase())
     }) && !word.chars().all(|c| c.is_ascii_digit() || c == '.')
         && !is_abbreviation(word)
 }
@@ -146,13 +146,13 @@ const ERRNO_STARTS: &[&str] = &[
 ];
 
 /// Returns whether a word contains an underscore: `snake_case`, `API_KEY`, `__init__`.
-pub(super) fn is_snake(word: &str) -> bool {
+pub(super) fn is_snake_case(word: &str) -> bool {
     word.contains('_')
 }
 
 /// Returns whether a word is in camel case: `userName`, `ReadTimeoutError`; not `GitHub`, not `McCoy`, not
 /// `PDFs`.
-pub(super) fn is_camel(word: &str) -> bool {
+pub(super) fn is_camel_case(word: &str) -> bool {
     let mut before_lower = 0;
     for letter in word.chars() {
         if letter.is_uppercase() && before_lower > 0 && !is_scottish(word) {
@@ -175,7 +175,7 @@ fn is_scottish(word: &str) -> bool {
 
 /// Returns whether a word is the name of an error type.
 pub(super) fn is_type_name(word: &str) -> bool {
-    is_camel(word) && word.starts_with(char::is_uppercase)
+    is_camel_case(word) && word.starts_with(char::is_uppercase)
         || (word.ends_with("Error") || word.ends_with("Exception"))
             && word.len() > "Exception".len()
 }
@@ -223,7 +223,7 @@ mod tests {
                 &["os.path", "evil.com", "a::b", "run()", "$HOME", "--force", "f(x", "a=b"],
             ),
             (is_vendor_code, &["E0308", "TS2322", "ORA-00942", "ECONNREFUSED", "SIGKILL"]),
-            (is_camel, &["userName", "HTTPError", "ReadTimeoutError"]),
+            (is_camel_case, &["userName", "HTTPError", "ReadTimeoutError"]),
             (is_type_name, &["KeyError", "ReadTimeoutError", "PaymentService"]),
             (
                 is_hash,
@@ -277,7 +277,7 @@ mod tests {
             assert!(!is_file_name(word), "file {word}");
             assert!(!is_expression(word), "expression {word}");
             assert!(!is_vendor_code(word), "code {word}");
-            assert!(familiar || !is_camel(word), "camel {word}");
+            assert!(familiar || !is_camel_case(word), "camel {word}");
             assert!(familiar || !is_type_name(word), "type {word}");
             assert!(!is_hash(word), "hash {word}");
         }

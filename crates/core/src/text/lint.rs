@@ -12,7 +12,7 @@ use std::fmt;
 use super::grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 use super::known;
 use super::verbatim::{MARKS_MAX, is_mark};
-use super::words::{COUNTED, JARGON, JARGON_PAIRS, NUMBERED, listed};
+use super::words::{COUNTED, JARGON, JARGON_PAIRS, NUMBERED, is_listed};
 
 /// Maximum length of a text; of longer ones, which are rejected, only this much is checked.
 pub const LINT_BYTES_MAX: usize = 16 * 1_024;
@@ -23,7 +23,7 @@ const QUOTE_CHARS_MAX: usize = 60;
 
 /// The rule that a text breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rule {
+pub enum LintRule {
     /// A path or an address.
     Path,
     /// A file name.
@@ -58,64 +58,68 @@ pub enum Rule {
 
 /// A problem in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct LintFinding {
     /// The broken rule.
-    pub rule: Rule,
+    pub rule: LintRule,
     /// The offending words, shortened.
     pub what: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for LintFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {}", self.rule, self.what)
     }
 }
 
 /// Returns all findings in a public text; empty if it may be shown.
-pub fn lint(text: &str) -> Vec<Finding> {
+pub fn lint_text(text: &str) -> Vec<LintFinding> {
     let mut findings = Vec::new();
-    let text = bounded(text, &mut findings);
-    signs(text, &mut findings);
-    words(text, &mut findings);
+    let text = bound_text(text, &mut findings);
+    check_signs(text, &mut findings);
+    check_words(text, &mut findings);
     let grade = grade_hundredths(text);
     if grade > GRADE_MAX_HUNDREDTHS {
-        found(&mut findings, Rule::Grade, &format!("grade {}.{:02}", grade / 100, grade % 100));
+        add_finding(
+            &mut findings,
+            LintRule::Grade,
+            &format!("grade {}.{:02}", grade / 100, grade % 100),
+        );
     }
     findings.truncate(FINDINGS_MAX);
     findings
 }
 
-fn found(findings: &mut Vec<Finding>, rule: Rule, what: &str) {
+fn add_finding(findings: &mut Vec<LintFinding>, rule: LintRule, what: &str) {
     if findings.len() < FINDINGS_MAX {
         let what = what.chars().filter(|c| !is_control(*c)).take(QUOTE_CHARS_MAX).collect();
-        findings.push(Finding { rule, what });
+        findings.push(LintFinding { rule, what });
     }
 }
 
-fn bounded<'a>(text: &'a str, findings: &mut Vec<Finding>) -> &'a str {
+fn bound_text<'a>(text: &'a str, findings: &mut Vec<LintFinding>) -> &'a str {
     if text.len() <= LINT_BYTES_MAX {
         return text;
     }
-    found(findings, Rule::TooLong, &format!("{} bytes", text.len()));
+    add_finding(findings, LintRule::TooLong, &format!("{} bytes", text.len()));
     &text[..text.floor_char_boundary(LINT_BYTES_MAX)]
 }
 
 /// Finds characters that are wrong anywhere.
-fn signs(text: &str, findings: &mut Vec<Finding>) {
+fn check_signs(text: &str, findings: &mut Vec<LintFinding>) {
     if let Some(sign) = text.chars().find(|&c| c != '\n' && is_control(c)) {
-        found(findings, Rule::Control, &format!("U+{:04X}", u32::from(sign)));
+        add_finding(findings, LintRule::Control, &format!("U+{:04X}", u32::from(sign)));
     }
     if let Some(sign) =
         text.chars().find(|c| matches!(c, '<' | '>' | '`' | '{' | '}' | '[' | ']' | '|' | '*'))
     {
-        found(findings, Rule::Markup, &sign.to_string());
+        add_finding(findings, LintRule::Markup, &sign.to_string());
     }
     // A chat would notify every member of the room.
     if let Some(name) = text.split_whitespace().find(|word| word.contains('@')) {
-        found(findings, Rule::Markup, name);
+        add_finding(findings, LintRule::Markup, name);
     }
     if has_piled_marks(text) {
-        found(findings, Rule::Control, "marks piled on a letter");
+        add_finding(findings, LintRule::Control, "marks piled on a letter");
     }
 }
 
@@ -143,46 +147,46 @@ pub(super) const fn is_hidden(sign: char) -> bool {
             | '\u{ffa0}' | '\u{fff0}'..='\u{fffd}' | '\u{e0000}'..='\u{10ffff}')
 }
 
-fn words(text: &str, findings: &mut Vec<Finding>) {
-    let mut tokens = text.split_whitespace().map(Word::of).peekable();
+fn check_words(text: &str, findings: &mut Vec<LintFinding>) {
+    let mut tokens = text.split_whitespace().map(LintWord::from_token).peekable();
     let mut before = String::new();
     while let Some(word) = tokens.next() {
         if findings.len() >= FINDINGS_MAX {
             return;
         }
         let after = tokens.peek().map(|next| next.lower.as_str()).unwrap_or_default();
-        if let Some(rule) = word.rule(&before, after) {
-            found(findings, rule, word.given);
+        if let Some(rule) = word.broken_rule(&before, after) {
+            add_finding(findings, rule, word.given);
         }
         before = word.lower;
     }
 }
 
-type Shape = fn(&str) -> bool;
+type WordShape = fn(&str) -> bool;
 
 /// The shapes that break a rule, most specific first.
-const SHAPES: [(Shape, Rule); 10] = [
-    (known::is_path, Rule::Path),
-    (known::is_network_address, Rule::Path),
-    (known::is_fault_code, Rule::FaultCode),
-    (known::is_vendor_code, Rule::FaultCode),
-    (known::is_file_name, Rule::FileName),
-    (known::is_snake, Rule::Identifier),
-    (known::is_expression, Rule::Identifier),
-    (known::is_hash, Rule::Hash),
-    (known::is_type_name, Rule::TypeName),
-    (known::is_camel, Rule::Identifier),
+const SHAPES: [(WordShape, LintRule); 10] = [
+    (known::is_path, LintRule::Path),
+    (known::is_network_address, LintRule::Path),
+    (known::is_fault_code, LintRule::FaultCode),
+    (known::is_vendor_code, LintRule::FaultCode),
+    (known::is_file_name, LintRule::FileName),
+    (known::is_snake_case, LintRule::Identifier),
+    (known::is_expression, LintRule::Identifier),
+    (known::is_hash, LintRule::Hash),
+    (known::is_type_name, LintRule::TypeName),
+    (known::is_camel_case, LintRule::Identifier),
 ];
 
 /// A token: verbatim, without the punctuation around it, and in lower case.
-struct Word<'a> {
+struct LintWord<'a> {
     given: &'a str,
     bare: &'a str,
     lower: String,
 }
 
-impl<'a> Word<'a> {
-    fn of(given: &'a str) -> Self {
+impl<'a> LintWord<'a> {
+    fn from_token(given: &'a str) -> Self {
         let open = |c: char| matches!(c, '(' | '“' | '"' | '\'' | '‘' | '„' | '«' | '…' | ',');
         let close = |c: char| {
             matches!(
@@ -201,62 +205,65 @@ impl<'a> Word<'a> {
     }
 
     /// Returns the first rule the word breaks, most specific first.
-    fn rule(&self, before: &str, after: &str) -> Option<Rule> {
+    fn broken_rule(&self, before: &str, after: &str) -> Option<LintRule> {
         if self.bare.is_empty() || known::is_familiar(&self.lower) {
             return None;
         }
-        self.place(before).or_else(|| self.shape()).or_else(|| self.meaning(before, after))
+        self.place_rule(before)
+            .or_else(|| self.shape_rule())
+            .or_else(|| self.meaning_rule(before, after))
     }
 
     /// Returns the rule for places in code: `line 42`, `main:42`, `at run(`.
-    fn place(&self, before: &str) -> Option<Rule> {
+    fn place_rule(&self, before: &str) -> Option<LintRule> {
         let number = self.bare.starts_with(|c: char| c.is_ascii_digit());
         if number && matches!(before, "line" | "lines" | "column" | "col" | "ln" | "offset") {
-            return Some(Rule::LineNumber);
+            return Some(LintRule::LineNumber);
         }
         let after_colon = self.bare.rsplit_once(':').is_some_and(|(_, line)| {
             !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
         });
         if after_colon && !known::is_clock(self.bare) {
-            return Some(Rule::LineNumber);
+            return Some(LintRule::LineNumber);
         }
-        (before == "at" && self.bare.contains('(')).then_some(Rule::StackFrame)
+        (before == "at" && self.bare.contains('(')).then_some(LintRule::StackFrame)
     }
 
-    fn shape(&self) -> Option<Rule> {
+    fn shape_rule(&self) -> Option<LintRule> {
         if known::is_ordinary(self.bare) {
             return None;
         }
         SHAPES.iter().find(|(test, _)| test(self.bare)).map(|&(_, rule)| rule)
     }
 
-    fn meaning(&self, before: &str, after: &str) -> Option<Rule> {
+    fn meaning_rule(&self, before: &str, after: &str) -> Option<LintRule> {
         let word = self.lower.as_str();
         let number = word.strip_prefix('#').unwrap_or(word).parse::<u32>().ok();
         if number.is_some()
             && matches!(before, "exit" | "exited" | "code" | "status" | "signal" | "errno")
         {
-            return Some(Rule::ExitCode);
+            return Some(LintRule::ExitCode);
         }
         if number.is_some_and(|n| (400..600).contains(&n))
-            && !listed(COUNTED, after)
-            && !listed(NUMBERED, before)
+            && !is_listed(COUNTED, after)
+            && !is_listed(NUMBERED, before)
         {
-            return Some(Rule::HttpStatus);
+            return Some(LintRule::HttpStatus);
         }
         if matches!(
             (before, word),
             ("exit" | "return" | "error" | "status", "code") | ("exit", "status")
         ) {
-            return Some(Rule::ExitCode);
+            return Some(LintRule::ExitCode);
         }
         if matches!(word, "traceback" | "backtrace" | "stacktrace") {
-            return Some(Rule::StackFrame);
+            return Some(LintRule::StackFrame);
         }
         let pair = JARGON_PAIRS.binary_search(&(before, word)).is_ok();
         let parts = word.split('-').any(|part| {
-            listed(JARGON, part) || part.strip_suffix('s').is_some_and(|one| listed(JARGON, one))
+            is_listed(JARGON, part)
+                || part.strip_suffix('s').is_some_and(|one| is_listed(JARGON, one))
         });
-        (pair || parts).then_some(Rule::Jargon)
+        (pair || parts).then_some(LintRule::Jargon)
     }
 }

@@ -1,7 +1,7 @@
 //! The obstacle for each code, in plain words.
 
-use super::say::capital;
-use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quoted};
+use super::say::capitalize_first;
+use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quote_words};
 use crate::fault::{Category, Code};
 
 /// The known facts about an obstacle besides its code. Without a name the sentence stays general.
@@ -31,21 +31,23 @@ pub struct Obstacle<'a> {
 
 /// Describes the obstacle in full sentences.
 #[expect(clippy::too_many_lines, reason = "one sentence per code, exhaustive on purpose")]
-pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
+pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
     let account = about.account.unwrap_or(usual_account(code));
     let again = about.again;
-    let named = |said: &str| named(said, about.what);
+    let named = |said: &str| with_subject(said, about.what);
     let said = match code {
         Code::ProviderCrash => "the AI helper stopped in the middle of its work.",
         Code::ProviderApiError => {
-            return capital(&format!("{account} has trouble on its side and gives no answer."));
+            return capitalize_first(&format!(
+                "{account} has trouble on its side and gives no answer."
+            ));
         }
         Code::ProviderRateLimit | Code::NetworkRateLimit => {
             let asks = if again { "keeps asking" } else { "asked" };
-            return capital(&format!("{account} {asks} me to slow down."));
+            return capitalize_first(&format!("{account} {asks} me to slow down."));
         }
         Code::ProviderOverloaded => {
-            return capital(&format!("{account} is too busy to take more work."));
+            return capitalize_first(&format!("{account} is too busy to take more work."));
         }
         Code::ProviderUsageLimit => {
             return format!("The plan for {account} is used up for now.");
@@ -58,11 +60,11 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::ProviderRefused => "the AI helper says it will not do this as it is asked.",
         Code::ProviderRejected => {
-            return capital(&format!("{account} does not accept the way I call it."));
+            return capitalize_first(&format!("{account} does not accept the way I call it."));
         }
         Code::ProviderNotAvailable => "the AI helper this work needs is not set up here.",
         Code::ProviderQuota => {
-            return capital(&format!(
+            return capitalize_first(&format!(
                 "{account} has no credit left, or its spending cap is reached."
             ));
         }
@@ -121,20 +123,26 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return about.why.map_or(said.clone(), |why| format!("{said} {why}"));
         }
         Code::AuthInvalid => {
-            return capital(&refused(account, about));
+            return capitalize_first(&describe_refusal(account, about));
         }
         Code::AuthExpired => return format!("The login for {account} has run out."),
         Code::AuthMissing => return format!("I have no key or password for {account}."),
         Code::NetworkUnreachable => return format!("I cannot reach {account}."),
-        Code::NetworkTimeout => return capital(&format!("{account} does not answer in time.")),
-        Code::NetworkUnavailable => return capital(&format!("{account} is down at the moment.")),
+        Code::NetworkTimeout => {
+            return capitalize_first(&format!("{account} does not answer in time."));
+        }
+        Code::NetworkUnavailable => {
+            return capitalize_first(&format!("{account} is down at the moment."));
+        }
         Code::EnvConnection => return format!("A command cannot get through to {account}."),
         Code::EnvTimeout => {
             return format!("A command waits too long for an answer from {account}.");
         }
         Code::EnvDns => "a command cannot find the address of a service it needs.",
         Code::EnvUnavailable => {
-            return capital(&format!("{account}, which a command needs, is down at the moment."));
+            return capitalize_first(&format!(
+                "{account}, which a command needs, is down at the moment."
+            ));
         }
         Code::EnvRegistry => "the service that hands out ready-made parts is down at the moment.",
         Code::EnvDiskFull if about.what.is_some() => {
@@ -143,7 +151,7 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::EnvDiskFull => "the disk is full, so nothing more can be saved.",
         Code::ToolRateLimit => {
             let asks = if again { "keeps asking" } else { "asked" };
-            return format!("{} {asks} a command to slow down.", capital(account));
+            return format!("{} {asks} a command to slow down.", capitalize_first(account));
         }
         Code::ToolCrash if again => {
             return named("a program that the work needs keeps breaking down");
@@ -152,9 +160,13 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::ToolAccessDenied if about.account.is_none() => {
             return named("a command was not allowed to do what it needs");
         }
-        Code::ToolAccessDenied => return capital(&format!("{account} did not let a command in.")),
+        Code::ToolAccessDenied => {
+            return capitalize_first(&format!("{account} did not let a command in."));
+        }
         Code::ToolQuota => {
-            return capital(&format!("{account} has reached a limit, or needs another plan."));
+            return capitalize_first(&format!(
+                "{account} has reached a limit, or needs another plan."
+            ));
         }
         Code::ToolMissing => return named("a program that the work needs is not installed"),
         Code::ToolConfig => {
@@ -162,15 +174,15 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::PreconditionMissing if about.check_ended.is_some() => {
             let ended = about.check_ended.unwrap_or_default();
-            return checked(about.what, ended);
+            return describe_slow_check(about.what, ended);
         }
         Code::PreconditionMissing if about.kept.is_some() => {
-            return kept(about.kept.unwrap_or_default(), about.what);
+            return describe_denied_access(about.kept.unwrap_or_default(), about.what);
         }
         Code::PreconditionMissing => {
             return about.setup_ended.map_or_else(
                 || named("something that the work needs is not there"),
-                |ended| set_up(about.what, ended),
+                |ended| describe_setup_failure(about.what, ended),
             );
         }
         Code::BudgetExhausted => "the budget has no room for the next step.",
@@ -182,9 +194,11 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return named("the work tried a step at a time when it is not allowed");
         }
         Code::LogicLimit => "the work used up all the steps it may take.",
-        Code::LogicNoProgress => return still_red("the AI helper goes in circles", about.what),
+        Code::LogicNoProgress => {
+            return with_red_check("the AI helper goes in circles", about.what);
+        }
         Code::LogicRepeatedApproach => {
-            return still_red(
+            return with_red_check(
                 "the AI helper came back to a way that had failed before",
                 about.what,
             );
@@ -192,19 +206,19 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::InternalError => "something inside Unstuck went wrong.",
         Code::InternalStore => "Unstuck could not read or write its own records.",
     };
-    capital(said)
+    capitalize_first(said)
 }
 
 /// Says that the work has not begun, because a setup command failed.
-fn set_up(command: Option<&str>, ended: &str) -> String {
-    let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
+fn describe_setup_failure(command: Option<&str>, ended: &str) -> String {
+    let command = command.and_then(|command| quote_words(command, VALUE_CHARS_MAX));
     let command = command.map_or_else(String::new, |command| format!(" {command}"));
     format!("The setup command{command} {ended}, so the work has not begun.")
 }
 
 /// Says which access the sandbox denied, and which line of the settings allows it.
-fn kept(said: &str, line: Option<&str>) -> String {
-    let line = line.and_then(|line| quoted(line, QUESTION_CHARS_MAX));
+fn describe_denied_access(said: &str, line: Option<&str>) -> String {
+    let line = line.and_then(|line| quote_words(line, QUESTION_CHARS_MAX));
     line.map_or_else(
         || said.to_owned(),
         |line| format!("{said} The settings can allow it: {line}."),
@@ -212,15 +226,15 @@ fn kept(said: &str, line: Option<&str>) -> String {
 }
 
 /// Says that the work has not begun, because a check does not end in time.
-fn checked(command: Option<&str>, ended: &str) -> String {
-    let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
+fn describe_slow_check(command: Option<&str>, ended: &str) -> String {
+    let command = command.and_then(|command| quote_words(command, VALUE_CHARS_MAX));
     let command = command.map_or_else(String::new, |command| format!(" {command}"));
     format!("The check{command} {ended}, so the work has not begun.")
 }
 
 /// Says which key or login a service refused, as far as known.
-fn refused(account: &str, about: &Obstacle<'_>) -> String {
-    let variable = about.variable.and_then(|name| quoted(name, VALUE_CHARS_MAX));
+fn describe_refusal(account: &str, about: &Obstacle<'_>) -> String {
+    let variable = about.variable.and_then(|name| quote_words(name, VALUE_CHARS_MAX));
     match (variable, about.program) {
         (Some(variable), Some(program)) => {
             format!("{account} refused the key in {variable}, which {program} uses.")
@@ -234,18 +248,18 @@ fn refused(account: &str, about: &Obstacle<'_>) -> String {
 }
 
 /// Appends the name of the subject to the sentence, if there is one.
-fn named(said: &str, what: Option<&str>) -> String {
-    match what.and_then(|what| quoted(what, VALUE_CHARS_MAX)) {
-        Some(what) => format!("{}: {what}.", capital(said)),
-        None => format!("{}.", capital(said)),
+fn with_subject(said: &str, what: Option<&str>) -> String {
+    match what.and_then(|what| quote_words(what, VALUE_CHARS_MAX)) {
+        Some(what) => format!("{}: {what}.", capitalize_first(said)),
+        None => format!("{}.", capitalize_first(said)),
     }
 }
 
 /// Prefixes the sentence with the check that is still red, if there is one.
-fn still_red(said: &str, check: Option<&str>) -> String {
-    match check.and_then(|check| quoted(check, VALUE_CHARS_MAX)) {
+fn with_red_check(said: &str, check: Option<&str>) -> String {
+    match check.and_then(|check| quote_words(check, VALUE_CHARS_MAX)) {
         Some(check) => format!("{check} still fails, and {said}."),
-        None => format!("{}.", capital(said)),
+        None => format!("{}.", capitalize_first(said)),
     }
 }
 

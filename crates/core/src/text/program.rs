@@ -6,10 +6,10 @@ const BEFORE: &[&str] = &["command not found: ", "Unknown command: "];
 
 /// Returns the missing program named in the last such line of an output.
 pub(crate) fn missing_program(output: &str) -> Option<&str> {
-    output.lines().rev().find_map(|line| in_line(line.trim_end()))
+    output.lines().rev().find_map(|line| program_in_line(line.trim_end()))
 }
 
-fn in_line(line: &str) -> Option<&str> {
+fn program_in_line(line: &str) -> Option<&str> {
     let before = BEFORE.iter().find_map(|words| Some(line.split_once(words)?.1));
     let after = || AFTER.iter().find_map(|words| line.strip_suffix(words));
     // `sh: 1: frobnicate: not found`: the shell and the line number precede the name.

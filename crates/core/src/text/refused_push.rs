@@ -7,11 +7,12 @@ const EMPTY: &[&str] = &["failed to push some refs", "To ", "Done", "See the "];
 /// it for people, after the remote's message; otherwise the first informative line.
 pub fn push_refusal(output: &str) -> Option<String> {
     let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
-    let beginning = |prefix: &'static str| lines().find_map(move |line| after(line, prefix));
+    let beginning =
+        |prefix: &'static str| lines().find_map(move |line| text_after_prefix(line, prefix));
     let is_rejected =
         |line: &&str| line.contains("[rejected]") || line.contains("[remote rejected]");
     if let Some(line) = lines().find(is_rejected) {
-        let rejected = for_people(line).unwrap_or_else(|| line.to_owned());
+        let rejected = render_for_people(line).unwrap_or_else(|| line.to_owned());
         return Some(match beginning("remote: ").or_else(|| beginning("error: ")) {
             Some(said) => format!("{said}; {rejected}"),
             None => rejected,
@@ -27,7 +28,7 @@ pub fn push_refusal(output: &str) -> Option<String> {
 
 /// Converts a line of `git push --porcelain` (`!`, the two names and the reason, separated by tabs) to the
 /// form that people know: `! [rejected] main -> main (fetch first)`.
-fn for_people(line: &str) -> Option<String> {
+fn render_for_people(line: &str) -> Option<String> {
     let (names, said) = line.strip_prefix('!')?.trim_start().split_once(char::is_whitespace)?;
     let (from, to) = names.split_once(':')?;
     let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
@@ -36,7 +37,7 @@ fn for_people(line: &str) -> Option<String> {
 }
 
 /// Returns the text after one of git's prefixes, if it is informative.
-fn after<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
+fn text_after_prefix<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     let said = line.strip_prefix(prefix)?.trim();
     let tells = !said.is_empty() && !EMPTY.iter().any(|words| said.starts_with(words));
     tells.then_some(said)

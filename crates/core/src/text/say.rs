@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::verbatim::{VALUE_CHARS_MAX, quoted};
+use super::verbatim::{VALUE_CHARS_MAX, quote_words};
 use crate::fault::Work;
 use crate::time::Span;
 
 /// Returns a small number as a word, a larger one in digits.
-pub fn said(number: u32) -> Cow<'static, str> {
+pub fn number_word(number: u32) -> Cow<'static, str> {
     Cow::Borrowed(match number {
         0 => "no",
         1 => "one",
@@ -27,17 +27,17 @@ pub fn said(number: u32) -> Cow<'static, str> {
 }
 
 /// Formats `one file`, `three files`: the noun in the form the number needs.
-pub fn count(number: u32, one: &str, many: &str) -> String {
-    format!("{} {}", said(number), if number == 1 { one } else { many })
+pub fn count_noun(number: u32, one: &str, many: &str) -> String {
+    format!("{} {}", number_word(number), if number == 1 { one } else { many })
 }
 
 /// Formats `1 task`, `3 tasks`: in digits, because a person compares them with a list.
-pub fn tasks(number: u32, work: Work) -> String {
-    format!("{number} {}{}", noun(work), if number == 1 { "" } else { "s" })
+pub fn count_tasks(number: u32, work: Work) -> String {
+    format!("{number} {}{}", work_noun(work), if number == 1 { "" } else { "s" })
 }
 
 /// Returns the noun for a kind of work.
-pub(crate) const fn noun(work: Work) -> &'static str {
+pub(crate) const fn work_noun(work: Work) -> &'static str {
     match work {
         Work::Task => "task",
         Work::Job => "job",
@@ -45,32 +45,34 @@ pub(crate) const fn noun(work: Work) -> &'static str {
 }
 
 /// Returns a title in quotation marks, verbatim; `this task` if there is none.
-pub fn title(title: &str, work: Work) -> String {
-    quoted(title, VALUE_CHARS_MAX).unwrap_or_else(|| format!("this {}", noun(work)))
+pub fn quote_title(title: &str, work: Work) -> String {
+    quote_words(title, VALUE_CHARS_MAX).unwrap_or_else(|| format!("this {}", work_noun(work)))
 }
 
 /// Formats a span in words, rounded to a coarse unit.
-pub fn span(span: Span) -> String {
+pub fn span_words(span: Span) -> String {
     let seconds = span.as_millis().div_ceil(1_000);
     let minutes = seconds.div_ceil(60);
     let hours = minutes / 60;
     match (seconds, minutes, hours) {
         (0..=1, ..) => "a moment".to_owned(),
         (2..=89, ..) => format!("{seconds} seconds"),
-        (_, 0..=89, _) => unit(minutes, "minute"),
-        (_, _, 0..=47) if minutes.is_multiple_of(60) => unit(hours, "hour"),
-        (_, _, 0..=47) => format!("{} {}", unit(hours, "hour"), unit(minutes % 60, "minute")),
+        (_, 0..=89, _) => count_unit(minutes, "minute"),
+        (_, _, 0..=47) if minutes.is_multiple_of(60) => count_unit(hours, "hour"),
+        (_, _, 0..=47) => {
+            format!("{} {}", count_unit(hours, "hour"), count_unit(minutes % 60, "minute"))
+        }
         // Beyond a year the exact number of days does not matter.
-        _ => unit((hours / 24).min(366), "day"),
+        _ => count_unit((hours / 24).min(366), "day"),
     }
 }
 
-fn unit(number: u64, name: &str) -> String {
+fn count_unit(number: u64, name: &str) -> String {
     format!("{number} {name}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Capitalizes the first letter.
-pub(crate) fn capital(text: &str) -> String {
+pub(crate) fn capitalize_first(text: &str) -> String {
     let mut letters = text.chars();
     match letters.next() {
         Some(first) => first.to_uppercase().chain(letters).collect(),
@@ -97,24 +99,24 @@ mod tests {
             (Span::from_millis(u64::MAX), "366 days"),
         ];
         for (given, words) in cases {
-            assert_eq!(span(given), words);
+            assert_eq!(span_words(given), words);
         }
     }
 
     #[test]
     fn counts_take_the_right_form() {
-        assert_eq!(count(1, "file", "files"), "one file");
-        assert_eq!(count(3, "file", "files"), "three files");
-        assert_eq!(count(40, "file", "files"), "40 files");
-        assert_eq!(tasks(1, Work::Task), "1 task");
-        assert_eq!(tasks(3, Work::Job), "3 jobs");
+        assert_eq!(count_noun(1, "file", "files"), "one file");
+        assert_eq!(count_noun(3, "file", "files"), "three files");
+        assert_eq!(count_noun(40, "file", "files"), "40 files");
+        assert_eq!(count_tasks(1, Work::Task), "1 task");
+        assert_eq!(count_tasks(3, Work::Job), "3 jobs");
     }
 
     #[test]
     fn a_title_is_shown_as_it_is() {
         for given in ["Make the login test pass", "fix /src/login.py:42", "payment_webhook"] {
-            assert_eq!(title(given, Work::Task), format!("“{given}”"));
+            assert_eq!(quote_title(given, Work::Task), format!("“{given}”"));
         }
-        assert_eq!(title(" ", Work::Job), "this job");
+        assert_eq!(quote_title(" ", Work::Job), "this job");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::say::capital;
+use super::say::capitalize_first;
 
 /// Top-level domains of hosts that are not public services.
 const OWN: [&str; 10] = [
@@ -49,7 +49,7 @@ pub fn service_at(host: &str) -> Option<String> {
     if labels.len() > 1 && labels.last().is_some_and(|label| BETWEEN.contains(label)) {
         labels.pop();
     }
-    labels.pop().and_then(called)
+    labels.pop().and_then(service_name)
 }
 
 /// Returns whether a host is a numeric address, with or without a port: `127.0.0.1:8080`, `[::1]`.
@@ -59,30 +59,30 @@ fn is_numeric(host: &str) -> bool {
 }
 
 /// Returns the display name of a provider of agents or models, if it is one.
-pub fn provider_called(name: &str) -> Option<&'static str> {
+pub fn provider_display_name(name: &str) -> Option<&'static str> {
     PROVIDERS.iter().find(|(known, _)| *known == name).map(|(_, called)| *called)
 }
 
 /// Returns the display name of an agent program, with the service behind it.
 pub fn agent_service(name: &str) -> Option<(&'static str, &'static str)> {
     let (_, service) = BEHIND.iter().find(|(known, _)| *known == name)?;
-    Some((provider_called(name)?, service))
+    Some((provider_display_name(name)?, service))
 }
 
 /// Returns the service that a variable holds a key for: `STRIPE_API_KEY` is Stripe's.
-pub fn service_of(variable: &str) -> Option<String> {
+pub fn service_of_variable(variable: &str) -> Option<String> {
     let words: Vec<&str> = variable.split('_').take_while(|word| !HOLDS.contains(word)).collect();
     match words[..] {
         [word] if word.len() <= SPELLED_OUT => {
             Some(word.to_owned()).filter(|word| !word.is_empty())
         }
-        _ => called(&words.join(" ").to_ascii_lowercase()),
+        _ => service_name(&words.join(" ").to_ascii_lowercase()),
     }
 }
 
-fn called(name: &str) -> Option<String> {
+fn service_name(name: &str) -> Option<String> {
     let written = WRITTEN.iter().find(|(known, _)| *known == name);
-    let plain = || capital(&name.replace('-', " "));
+    let plain = || capitalize_first(&name.replace('-', " "));
     (!name.is_empty()).then(|| written.map_or_else(plain, |(_, written)| (*written).to_owned()))
 }
 
@@ -116,7 +116,7 @@ mod tests {
             ("API_TOKEN", None),
         ];
         for (variable, name) in variables {
-            assert_eq!(service_of(variable).as_deref(), name, "{variable}");
+            assert_eq!(service_of_variable(variable).as_deref(), name, "{variable}");
         }
     }
 }

@@ -4,8 +4,8 @@
 //! only characters that move a cursor, are invisible or end the quotation are removed, and a text that is too
 //! long is cut. The output code escapes them for its own medium.
 
-use super::bounded::without_escapes;
-use super::lint::{is_hidden, lint};
+use super::bounded::strip_escapes;
+use super::lint::{is_hidden, lint_text};
 
 /// Maximum length of a title, name or command; a longer one would crowd out the sentence around it.
 pub const VALUE_CHARS_MAX: usize = 200;
@@ -15,12 +15,12 @@ pub const QUESTION_CHARS_MAX: usize = 1_000;
 pub(super) const MARKS_MAX: u32 = 2;
 
 /// Returns the words on one line, without invisible and cursor-moving characters, at most `chars_max` long.
-pub fn verbatim(words: &str, chars_max: usize) -> String {
+pub fn verbatim_line(words: &str, chars_max: usize) -> String {
     let mut line = String::new();
     let mut left = chars_max;
     let mut marks = 0;
     let mut blank = false;
-    for sign in without_escapes(words).trim().chars() {
+    for sign in strip_escapes(words).trim().chars() {
         if sign.is_whitespace() || sign.is_control() {
             blank = true;
             continue;
@@ -46,8 +46,8 @@ pub fn verbatim(words: &str, chars_max: usize) -> String {
 
 /// Returns the words in quotation marks, or `None` if there are none. Quotation marks inside become single
 /// ones, so that the words cannot end the quotation.
-pub fn quoted(words: &str, chars_max: usize) -> Option<String> {
-    let line = verbatim(words, chars_max).replace('“', "‘").replace('”', "’");
+pub fn quote_words(words: &str, chars_max: usize) -> Option<String> {
+    let line = verbatim_line(words, chars_max).replace('“', "‘").replace('”', "’");
     (!line.is_empty()).then(|| format!("“{line}”"))
 }
 
@@ -56,10 +56,10 @@ const NAME_WORDS_MAX: usize = 4;
 
 /// Returns a name for use in a sentence: bare if it reads like any other word, otherwise in quotation marks.
 pub fn name_in_sentence(name: &str) -> Option<String> {
-    let line = verbatim(name, VALUE_CHARS_MAX);
+    let line = verbatim_line(name, VALUE_CHARS_MAX);
     let short = line.split_whitespace().count() <= NAME_WORDS_MAX;
-    let bare = short && !line.contains(['“', '”']) && lint(&line).is_empty();
-    if bare && !line.is_empty() { Some(line) } else { quoted(name, VALUE_CHARS_MAX) }
+    let bare = short && !line.contains(['“', '”']) && lint_text(&line).is_empty();
+    if bare && !line.is_empty() { Some(line) } else { quote_words(name, VALUE_CHARS_MAX) }
 }
 
 /// Returns a text without its quotations: Unstuck's own words.
@@ -98,8 +98,8 @@ mod tests {
             "payment_webhook",
             "Is `a | b` right? Then <b>say</b> so. 登录 👩‍💻",
         ] {
-            assert_eq!(verbatim(words, VALUE_CHARS_MAX), words);
-            assert_eq!(quoted(words, VALUE_CHARS_MAX).unwrap(), format!("“{words}”"));
+            assert_eq!(verbatim_line(words, VALUE_CHARS_MAX), words);
+            assert_eq!(quote_words(words, VALUE_CHARS_MAX).unwrap(), format!("“{words}”"));
         }
     }
 
@@ -113,12 +113,12 @@ mod tests {
             ("e\u{301}\u{302}\u{303}\u{304}", "e\u{301}\u{302}"),
         ];
         for (words, shown) in cases {
-            assert_eq!(verbatim(words, VALUE_CHARS_MAX), shown);
+            assert_eq!(verbatim_line(words, VALUE_CHARS_MAX), shown);
         }
-        assert_eq!(quoted("it” is done, pick “yes", 99).unwrap(), "“it’ is done, pick ‘yes”");
-        assert_eq!(quoted(" \n ", 99), None);
-        assert_eq!(verbatim("a long title", 6), "a long…");
-        assert_eq!(verbatim("a long title", 12), "a long title");
+        assert_eq!(quote_words("it” is done, pick “yes", 99).unwrap(), "“it’ is done, pick ‘yes”");
+        assert_eq!(quote_words(" \n ", 99), None);
+        assert_eq!(verbatim_line("a long title", 6), "a long…");
+        assert_eq!(verbatim_line("a long title", 12), "a long title");
     }
 
     #[test]
@@ -137,10 +137,10 @@ mod tests {
     proptest! {
         #[test]
         fn any_words_are_one_bounded_line(words in any::<String>()) {
-            let shown = verbatim(&words, 40);
+            let shown = verbatim_line(&words, 40);
             prop_assert!(shown.chars().count() <= 41);
             prop_assert!(!shown.contains(char::is_control));
-            if let Some(quoted) = quoted(&words, 40) {
+            if let Some(quoted) = quote_words(&words, 40) {
                 prop_assert_eq!(our_words(&quoted), "“it”");
             }
         }

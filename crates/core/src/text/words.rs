@@ -260,7 +260,7 @@ pub(super) const NUMBERED: &[&str] =
     &["approach", "attempt", "bill", "invoice", "of", "order", "part", "repair", "room", "step"];
 
 /// Returns whether `word`, in lower case, is in a sorted list.
-pub(super) fn listed(list: &[&str], word: &str) -> bool {
+pub(super) fn is_listed(list: &[&str], word: &str) -> bool {
     list.binary_search(&word).is_ok()
 }
 

@@ -1,6 +1,8 @@
 //! What is red before any agent worked: told once, asked once, and the answer holds for the build.
 
-use unstuck_core::engine::{Command, Event, Note, RedCheck, Rejected, Start, TaskState, Work};
+use unstuck_core::engine::{
+    Command, CommandRejection, EffectKind, Event, RedCheck, RunNote, Start, TaskState,
+};
 use unstuck_core::fault::{Fault, Validation};
 use unstuck_core::question::{Decision, QuestionKind};
 
@@ -25,7 +27,7 @@ fn red() -> RedCheck {
 #[test]
 fn what_is_red_at_the_base_is_known_to_the_build_with_its_last_lines() {
     let mut stage = Stage::tasks(&["a"]);
-    let (effect, note) = (stage.effect_id("a"), Note::BaseChecked { red: vec![red()] });
+    let (effect, note) = (stage.effect_id("a"), RunNote::BaseChecked { red: vec![red()] });
     stage.must(Command::Note { effect, note: note.clone() });
     // Said once more, after a restart or by the next attempt, it is known already.
     assert_eq!(stage.must(Command::Note { effect, note }), []);
@@ -52,9 +54,9 @@ fn tasks_that_leave_the_base_red_join_one_question_and_its_answer_holds_for_the_
         let next = stage.owed("a");
         if belongs {
             // The work stays and the agent goes on with it.
-            assert_eq!(next.what, Work::Attempt { start: Start::KeepTree });
+            assert_eq!(next.what, EffectKind::Attempt { start: Start::KeepTree });
         } else {
-            assert_eq!((Some(next.run), next.what), (run, Work::Check));
+            assert_eq!((Some(next.run), next.what), (run, EffectKind::Check));
         }
     }
 }
@@ -77,5 +79,5 @@ fn a_person_can_judge_the_base_before_it_is_asked() {
     assert_eq!(events, [Event::BaseJudged { build, belongs: false }]);
     stage.succeed("a");
     let late = stage.try_to(Command::JudgeBase { build, belongs: true });
-    assert!(matches!(late, Err(Rejected::NotNow { .. })), "{late:?}");
+    assert!(matches!(late, Err(CommandRejection::NotNow { .. })), "{late:?}");
 }

@@ -1,7 +1,8 @@
 //! Money, tokens and time: reserved before a call, never over the cap.
 
 use unstuck_core::engine::{
-    BuildState, Command, Event, Outcome, PauseCause, Progress, TaskState, Work, budget_left,
+    BuildState, Command, EffectKind, EffectOutcome, Event, PauseCause, ProgressReport, TaskState,
+    budget_left,
 };
 use unstuck_core::fault::{BudgetSpent, Fault};
 use unstuck_core::policy::{Amount, Policy};
@@ -30,7 +31,7 @@ fn reserve(stage: &mut Stage, name: &str, amount: u64) -> Vec<Event> {
 
 fn spend(stage: &mut Stage, name: &str, amount: u64) {
     let effect = stage.effect_id(name);
-    let report = Progress { spent: tokens(amount), ..Default::default() };
+    let report = ProgressReport { spent: tokens(amount), ..Default::default() };
     stage.must(Command::Progress { effect, report });
 }
 
@@ -92,9 +93,9 @@ fn a_build_without_room_stands_still_and_asks_once() {
     let build = stage.state.builds().next().unwrap();
     assert_eq!(build.state, BuildState::Paused { cause: PauseCause::Budget });
     assert_eq!(build.open_questions, 0, "it does not count as an open question");
-    assert!(stage.state.outstanding().is_empty());
+    assert!(stage.state.outstanding_effects().is_empty());
     stage.answer(Decision::Continue);
-    assert_eq!(stage.state.outstanding().len(), 2);
+    assert_eq!(stage.state.outstanding_effects().len(), 2);
     assert!(!happened(&reserve(&mut stage, "b", 60), "agent.build_paused"));
 }
 
@@ -131,7 +132,7 @@ fn a_day_without_room_is_slept_through_again_and_again() {
         assert_eq!(stage.state.questions().count(), 0);
         let waited = stage.wait();
         assert!(waited <= Span::from_hours(24));
-        assert!(matches!(stage.owed("a").what, Work::Attempt { .. }));
+        assert!(matches!(stage.owed("a").what, EffectKind::Attempt { .. }));
     }
 }
 
@@ -173,7 +174,10 @@ fn the_money_that_is_left_is_the_least_of_all_caps() {
         let mut stage = stage(set);
         let effect = stage.effect_id("a");
         let spent = Amount { money_micros: 30, ..Amount::ZERO };
-        stage.must(Command::Progress { effect, report: Progress { spent, ..Progress::default() } });
+        stage.must(Command::Progress {
+            effect,
+            report: ProgressReport { spent, ..ProgressReport::default() },
+        });
         let (task, budget) = (stage.id("a"), stage.policy.budget);
         budget_left(&stage.state, &budget, stage.now, task).money_micros
     };
@@ -194,7 +198,7 @@ fn a_program_that_ends_for_want_of_money_has_spent_the_budget_that_is_spent() {
     let fault = Fault::budget_exhausted("claude-cli", "its budget is spent", unnamed);
     let spent = Amount { money_micros: 60, ..Amount::ZERO };
     let effect = stage.effect_id("a");
-    let outcome = Outcome::Failed { fault: fault.into(), approach: None };
+    let outcome = EffectOutcome::Failed { fault: fault.into(), approach: None };
     stage.must(Command::Settle { effect, outcome, spent });
     let build = stage.state.builds().next().unwrap();
     assert_eq!(build.state, BuildState::Paused { cause: PauseCause::Budget });

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    BuildState, Command, Event, Order, Rejected, Start, Status, TaskState, Work,
+    BuildState, Command, CommandIssuer, CommandRejection, EffectKind, Event, Start, Status,
+    TaskState,
 };
 use unstuck_core::fault::Code;
 use unstuck_core::plan::Request;
@@ -23,13 +24,16 @@ fn a_pause_is_no_failure_charges_nothing_and_ends_under_the_same_run() {
     let before = stage.state.task(stage.id("a")).unwrap().counters;
     let id = build(&stage);
     stage.must(Command::Pause { build: id });
-    assert!(stage.released.iter().any(|e| e.what == Work::Stop { effect }), "its agent is stopped");
+    assert!(
+        stage.released.iter().any(|e| e.what == EffectKind::Stop { effect }),
+        "its agent is stopped"
+    );
     assert_eq!(stage.state.run(run).unwrap().status, Status::PausedUser);
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters, before);
     assert!(stage.try_to(Command::Pause { build: id }).is_err());
     stage.must(Command::Resume { build: id });
     assert_eq!(stage.owed("a").run, run);
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::Resume });
     stage.succeed("a");
 }
 
@@ -42,7 +46,7 @@ fn what_cannot_be_stopped_half_way_ends_its_step_first() {
     stage.done("a");
     assert!(stage.owed_if_any("a").is_none(), "held before the next step");
     stage.must(Command::Resume { build: id });
-    assert_eq!(stage.owed("a").what, Work::Commit);
+    assert_eq!(stage.owed("a").what, EffectKind::Commit);
 }
 
 #[test]
@@ -52,9 +56,9 @@ fn nothing_starts_in_a_held_build_and_answers_wait_for_it() {
     let id = build(&stage);
     stage.must(Command::Pause { build: id });
     stage.answer(Decision::ProvideCredentials);
-    assert!(stage.state.outstanding().is_empty());
+    assert!(stage.state.outstanding_effects().is_empty());
     stage.must(Command::Resume { build: id });
-    assert_eq!(stage.state.outstanding().len(), 2);
+    assert_eq!(stage.state.outstanding_effects().len(), 2);
 }
 
 #[test]
@@ -68,10 +72,13 @@ fn cancelling_ends_everything_but_an_action_under_way() {
     stage.must(Command::Cancel { build: id });
     assert_eq!(*stage.task_state("b"), TaskState::Cancelled);
     assert_eq!(*stage.task_state("c"), TaskState::Cancelled);
-    assert!(matches!(stage.owed("a").what, Work::Perform { .. }), "its outcome is still recorded");
+    assert!(
+        matches!(stage.owed("a").what, EffectKind::Perform { .. }),
+        "its outcome is still recorded"
+    );
     stage.applied("a");
     assert_eq!(*stage.task_state("a"), TaskState::Cancelled);
-    assert!(stage.state.outstanding().is_empty());
+    assert!(stage.state.outstanding_effects().is_empty());
     assert!(stage.try_to(Command::Cancel { build: id }).is_err());
 }
 
@@ -85,7 +92,7 @@ fn settings_that_cannot_work_end_the_whole_build() {
     assert!(events.iter().any(|event| matches!(event, Event::BuildFailed { .. })));
     let ended = stage.state.build(id).unwrap();
     assert_eq!((ended.state, &ended.failure), (BuildState::Failed, &Some(fault)));
-    assert!(stage.state.outstanding().is_empty());
+    assert!(stage.state.outstanding_effects().is_empty());
 }
 
 #[test]
@@ -171,14 +178,14 @@ fn an_ended_build_is_kept_until_another_one_starts() {
 fn an_order_is_written_down_with_who_gave_it() {
     let mut stage = Stage::tasks(&["a"]);
     let pause = Command::Pause { build: build(&stage) };
-    let order = Order { by: "Ada".into(), request: None };
-    let events = stage.must(order.clone().wants(pause.clone()));
+    let order = CommandIssuer { by: "Ada".into(), request: None };
+    let events = stage.must(order.clone().wrap_command(pause.clone()));
     let Some(Event::Ordered { by, build: Some(_), .. }) = events.last() else {
         panic!("{events:?}")
     };
     assert_eq!(&**by, "Ada");
     // Without a request it is another order, and refused like any.
-    assert!(stage.try_to(order.wants(pause)).is_err());
+    assert!(stage.try_to(order.wrap_command(pause)).is_err());
 }
 
 #[test]
@@ -187,26 +194,30 @@ fn the_same_request_is_carried_out_once() {
     let id = build(&stage);
     let order = |said| {
         let request = Some(Request { key: "k".into(), said });
-        Order { by: "Ada".into(), request }
+        CommandIssuer { by: "Ada".into(), request }
     };
     let pause = Command::Pause { build: id };
-    assert!(!stage.must(order(1).wants(pause.clone())).is_empty());
+    assert!(!stage.must(order(1).wrap_command(pause.clone())).is_empty());
     stage.must(Command::Resume { build: id });
     // Its answer was lost, and the build went on meanwhile: it is not held once more.
-    assert_eq!(stage.must(order(1).wants(pause.clone())), []);
+    assert_eq!(stage.must(order(1).wrap_command(pause.clone())), []);
     assert!(matches!(stage.state.build(id).unwrap().state, BuildState::Running));
-    assert_eq!(stage.state.taken("k").unwrap().build, Some(id));
-    assert_eq!(stage.try_to(order(2).wants(pause)), Err(Rejected::RequestReused("k".to_owned())));
+    assert_eq!(stage.state.handled_request("k").unwrap().build, Some(id));
+    assert_eq!(
+        stage.try_to(order(2).wrap_command(pause)),
+        Err(CommandRejection::RequestReused("k".to_owned()))
+    );
 }
 
 #[test]
 fn what_was_refused_is_not_taken() {
     let mut stage = Stage::tasks(&["a"]);
     let id = build(&stage);
-    let order = Order { by: "Ada".into(), request: Some(Request { key: "k".into(), said: 1 }) };
-    assert!(stage.try_to(order.clone().wants(Command::Resume { build: id })).is_err());
+    let order =
+        CommandIssuer { by: "Ada".into(), request: Some(Request { key: "k".into(), said: 1 }) };
+    assert!(stage.try_to(order.clone().wrap_command(Command::Resume { build: id })).is_err());
     stage.must(Command::Pause { build: id });
-    assert!(!stage.must(order.wants(Command::Resume { build: id })).is_empty());
+    assert!(!stage.must(order.wrap_command(Command::Resume { build: id })).is_empty());
 }
 
 // TX12: what needs a task that waits for a person waits for that person, too

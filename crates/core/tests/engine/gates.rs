@@ -1,7 +1,7 @@
 //! Waiting is free, shared by all work on one account, bounded and cancellable.
 
 use unstuck_core::engine::{
-    CLOSINGS_KEPT_MAX, Command, GateState, Progress, Rule, Status, TaskState, Work,
+    CLOSINGS_KEPT_MAX, Command, EffectKind, GateState, ProgressReport, Rule, Status, TaskState,
 };
 use unstuck_core::fault::{Code, Fault, Kind, Origin};
 use unstuck_core::policy::Policy;
@@ -15,7 +15,7 @@ fn limited(after: Option<u64>) -> Fault {
     fault
 }
 
-fn gate(stage: &Stage) -> &unstuck_core::engine::Gate {
+fn gate(stage: &Stage) -> &unstuck_core::engine::AccountGate {
     stage.state.gate(unstuck_core::engine::GateKey(0)).unwrap()
 }
 
@@ -47,7 +47,7 @@ fn one_limit_stops_everyone_on_the_account_and_one_tries_first() {
     stage.red("c", "boom");
     assert!(stage.owed_if_any("c").is_none(), "a new attempt waits with the others");
     stage.wait();
-    let owed = stage.state.outstanding();
+    let owed = stage.state.outstanding_effects();
     assert_eq!(owed.len(), 1, "one task tries the account first: {owed:?}");
     stage.attempt("a");
     let mut releases = 0;
@@ -73,7 +73,7 @@ fn a_probe_that_is_limited_again_waits_longer() {
 
 /// The report of an agent program when its conversation has a name, before it asked its model.
 fn began(stage: &mut Stage) {
-    let (effect, report) = (stage.effect_id("a"), Progress::default());
+    let (effect, report) = (stage.effect_id("a"), ProgressReport::default());
     stage.must(Command::Progress { effect, report });
 }
 
@@ -91,7 +91,7 @@ fn the_start_of_an_agent_does_not_end_the_trouble_of_its_account() {
     began(&mut stage);
     assert!(matches!(gate(&stage).state, GateState::Probing { .. }), "no answer has come yet");
     let (effect, report) =
-        (stage.effect_id("a"), Progress { tool_calls: 1, ..Progress::default() });
+        (stage.effect_id("a"), ProgressReport { tool_calls: 1, ..ProgressReport::default() });
     stage.must(Command::Progress { effect, report });
     assert_eq!((gate(&stage).state, gate(&stage).limited), (GateState::Passing, 0));
 }
@@ -167,7 +167,7 @@ fn everyone_who_waited_too_long_asks_the_same_question() {
         match stage.owed_if_any("a").or_else(|| stage.owed_if_any("b")) {
             Some(effect) => {
                 let fault = std::sync::Arc::new(limited(None));
-                let outcome = unstuck_core::engine::Outcome::Failed { fault, approach: None };
+                let outcome = unstuck_core::engine::EffectOutcome::Failed { fault, approach: None };
                 let spent = unstuck_core::policy::Amount::ZERO;
                 stage.must(Command::Settle { effect: effect.id, outcome, spent });
             }
@@ -247,7 +247,7 @@ fn a_person_can_end_the_wait() {
     stage.fails("a", limited(Some(3_600)));
     let id = stage.id("a");
     stage.must(Command::Kick { task: id });
-    assert!(matches!(stage.owed("a").what, Work::Attempt { .. }));
+    assert!(matches!(stage.owed("a").what, EffectKind::Attempt { .. }));
     assert!(stage.try_to(Command::Kick { task: id }).is_err());
 }
 
@@ -271,15 +271,15 @@ fn ten_thousand_waiting_tasks_come_back_in_growing_groups() {
     let tasks = names.iter().map(|name| task(name)).collect();
     stage.quiet = true;
     stage.build_with_slots(tasks, 10_000);
-    for effect in stage.state.outstanding() {
+    for effect in stage.state.outstanding_effects() {
         let fault = std::sync::Arc::new(limited(Some(60)));
-        let outcome = unstuck_core::engine::Outcome::Failed { fault, approach: None };
+        let outcome = unstuck_core::engine::EffectOutcome::Failed { fault, approach: None };
         let spent = unstuck_core::policy::Amount::ZERO;
         stage.must(Command::Settle { effect: effect.id, outcome, spent });
     }
     assert_eq!(gate(&stage).waiters.len(), 10_000);
     stage.wait();
-    assert_eq!(stage.state.outstanding().len(), 1);
+    assert_eq!(stage.state.outstanding_effects().len(), 1);
     stage.attempt("0");
     let mut last = gate(&stage).waiters.len();
     let mut group = 1;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{BuildState, Command, Event, Outcome, Start, TaskState, Work};
+use unstuck_core::engine::{
+    BuildState, Command, EffectKind, EffectOutcome, Event, Start, TaskState,
+};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::{MutationKind, MutationSpec, Plan};
 use unstuck_core::question::{Decision, QuestionKind};
@@ -15,7 +17,7 @@ fn an_unknown_status_is_asked_once_more_and_then_a_person_is() {
     let mut stage = Stage::tasks(&["a"]);
     stage.attempt("a");
     stage.fails("a", fault(Code::GitStatusFailed, "status"));
-    assert_eq!(stage.owed("a").what, Work::Check, "once more at once");
+    assert_eq!(stage.owed("a").what, EffectKind::Check, "once more at once");
     stage.fails("a", fault(Code::GitStatusFailed, "status"));
     assert_eq!(stage.question().kind, QuestionKind::Hands);
 }
@@ -27,11 +29,11 @@ fn a_commit_that_fails_at_the_end_is_repeated_once_and_then_asked_about() {
     stage.attempt("a");
     stage.done("a");
     stage.fails("a", fault(Code::GitCommitFailed, "commit"));
-    assert_eq!(stage.owed("a").what, Work::Commit);
+    assert_eq!(stage.owed("a").what, EffectKind::Commit);
     stage.fails("a", fault(Code::GitCommitFailed, "commit"));
     assert!(matches!(stage.task_state("a"), TaskState::Parked { .. }), "never done without it");
     stage.answer(Decision::ProvideCredentials);
-    assert_eq!(stage.owed("a").what, Work::Commit, "it goes on where it stood");
+    assert_eq!(stage.owed("a").what, EffectKind::Commit, "it goes on where it stood");
 }
 
 // T4.15
@@ -62,14 +64,17 @@ fn a_push_that_fails_twice_is_warned_about_and_its_task_is_done_all_the_same() {
     stage.attempt("a");
     stage.done("a");
     stage.done("a");
-    let failed = || Outcome::Unknown { fault: Arc::new(fault(Code::GitPushFailed, "push")) };
+    let failed = || EffectOutcome::Unknown { fault: Arc::new(fault(Code::GitPushFailed, "push")) };
     stage.settle("a", failed());
-    stage.settle("a", Outcome::NotApplied);
-    assert!(matches!(stage.owed("a").what, Work::Perform { .. }), "looked up, then once more");
+    stage.settle("a", EffectOutcome::NotApplied);
+    assert!(
+        matches!(stage.owed("a").what, EffectKind::Perform { .. }),
+        "looked up, then once more"
+    );
     stage.settle("a", failed());
-    let events = stage.settle("a", Outcome::NotApplied);
+    let events = stage.settle("a", EffectOutcome::NotApplied);
     assert!(happened(&events, "run.warned"));
-    assert_eq!(stage.owed("a").what, Work::Emit, "no pull request follows a failed push");
+    assert_eq!(stage.owed("a").what, EffectKind::Emit, "no pull request follows a failed push");
     stage.done("a");
     assert_eq!(*stage.task_state("a"), TaskState::Done);
     assert_eq!(stage.state.questions().count(), 0);
@@ -86,7 +91,7 @@ fn a_check_after_the_commit_that_stays_red_is_asked_about_after_three_other_ways
         stage.done("a");
         stage.done("a");
         stage.fails("a", late());
-        assert!(matches!(stage.owed("a").what, Work::Attempt { .. }), "approach {approach}");
+        assert!(matches!(stage.owed("a").what, EffectKind::Attempt { .. }), "approach {approach}");
     }
     stage.attempt_as("a", 4);
     stage.done("a");
@@ -105,10 +110,10 @@ fn a_change_that_cannot_be_taken_back_is_set_aside() {
     // Also where it was seen while the work was checked: nothing more is done in that worktree.
     let mut stage = Stage::tasks(&["a"]);
     stage.attempt("a");
-    assert_eq!(stage.owed("a").what, Work::Check);
+    assert_eq!(stage.owed("a").what, EffectKind::Check);
     stage.fails("a", fault(Code::GitRevertFailed, "revert"));
     stage.answer(Decision::TryAgain);
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::NewWorktree });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::NewWorktree });
 
     let mut stage = Stage::new();
     let plan = Arc::new(Plan::new(vec![task("a"), task("b")]).unwrap());
@@ -125,12 +130,12 @@ fn a_lock_passes_and_a_conflict_calls_for_another_approach() {
     stage.fails("a", fault(Code::GitLocked, "index.lock"));
     assert!(matches!(stage.task_state("a"), TaskState::BackingOff { .. }));
     stage.wait();
-    assert_eq!(stage.owed("a").what, Work::Check, "the same operation again");
+    assert_eq!(stage.owed("a").what, EffectKind::Check, "the same operation again");
     stage.attempt("b");
     stage.done("a");
     stage.done("a");
     stage.fails("b", fault(Code::GitConflict, "both changed it"));
-    assert!(matches!(stage.owed("b").what, Work::Attempt { .. }));
+    assert!(matches!(stage.owed("b").what, EffectKind::Attempt { .. }));
 }
 
 // T4.16: a push may be repeated, so an unreachable remote asks no question
@@ -145,10 +150,10 @@ fn a_push_that_cannot_be_looked_up_is_sent_again_and_then_warned_about() {
     let lost = || Arc::new(fault(Code::GitPushFailed, "could not resolve host"));
     let mut warned = false;
     for _ in 0..2 {
-        assert!(matches!(stage.owed("a").what, Work::Perform { .. }));
-        stage.settle("a", Outcome::Unknown { fault: lost() });
-        assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
-        let events = stage.settle("a", Outcome::Failed { fault: lost(), approach: None });
+        assert!(matches!(stage.owed("a").what, EffectKind::Perform { .. }));
+        stage.settle("a", EffectOutcome::Unknown { fault: lost() });
+        assert!(matches!(stage.owed("a").what, EffectKind::Probe { .. }));
+        let events = stage.settle("a", EffectOutcome::Failed { fault: lost(), approach: None });
         warned |= happened(&events, "run.warned");
     }
     assert!(warned);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Digest, ToolKind};
 use unstuck_core::engine::{
-    Check, CheckVerdict, Checked, Command, Event, Left, NOTE_CHARS_MAX, Note, Progress, Rejected,
-    Rule, Start, TaskState, Work,
+    Check, CheckVerdict, Checked, Command, CommandRejection, EffectKind, Event, NOTE_CHARS_MAX,
+    ProgressReport, Rule, RunNote, SkipReason, Start, TaskState,
 };
-use unstuck_core::fault::{Category, Class, Code, Fault, Gate, Kind};
+use unstuck_core::fault::{Category, CheckStage, Class, Code, Fault, Kind};
 use unstuck_core::signature::Signature;
 use unstuck_core::tell;
 use unstuck_core::time::Span;
@@ -22,14 +22,14 @@ fn raise(stage: &mut Stage, fault: Fault) -> Vec<Event> {
 /// A command of the agent's was red, found by a text rule.
 fn observe(stage: &mut Stage, error: &str, tree: u64) -> Vec<Event> {
     let effect = stage.effect_id("a");
-    let signature = Signature::of_parts(Code::LogicError, "shell", &[error]);
+    let signature = Signature::from_parts(Code::LogicError, "shell", &[error]);
     let fault = Fault::new(Kind::bare(Code::LogicError), "shell", error);
-    let fault = Arc::new(fault.by_rule("test-runner", signature));
+    let fault = Arc::new(fault.with_rule("test-runner", signature));
     stage.must(Command::Observe { effect, fault, tree: Some(Digest(tree)) })
 }
 
 fn count(error: &str, stage: &Stage) -> u32 {
-    let signature = Signature::of_parts(Code::LogicError, "shell", &[error]);
+    let signature = Signature::from_parts(Code::LogicError, "shell", &[error]);
     stage.state.signatures().count(signature)
 }
 
@@ -40,7 +40,8 @@ fn a_flaky_check_is_a_problem_that_was_got_past() {
     stage.attempt("a");
     let effect = stage.effect_id("a");
     for _ in 0..2 {
-        let note = Note::Checked { checked: checked(Gate::PreCommit, CheckVerdict::Flaky) };
+        let note =
+            RunNote::Checked { checked: checked(CheckStage::PreCommit, CheckVerdict::Flaky) };
         stage.must(Command::Note { effect, note });
     }
     let (signature, record) = stage.state.signatures().iter().next().unwrap();
@@ -71,7 +72,10 @@ fn the_fourth_time_the_attempt_ends_and_a_person_is_asked() {
     }
     let events = observe(&mut stage, "red", 4);
     assert!(happened(&events, "agent.waiting_for_input"));
-    assert!(stage.released.iter().any(|e| e.what == Work::Stop { effect }), "its agent is stopped");
+    assert!(
+        stage.released.iter().any(|e| e.what == EffectKind::Stop { effect }),
+        "its agent is stopped"
+    );
     assert!(matches!(stage.task_state("a"), TaskState::Parked { .. }));
 }
 
@@ -81,7 +85,7 @@ fn which_faults_end_a_run_and_which_come_back_to_the_agent() {
         let mut stage = Stage::tasks(&["a"]);
         let effect = stage.effect_id("a");
         raise(&mut stage, fault(code, "x"));
-        let goes_on = stage.state.outstanding().iter().any(|owed| owed.id == effect);
+        let goes_on = stage.state.outstanding_effects().iter().any(|owed| owed.id == effect);
         let row = code.row();
         let comes_back = row.class != Class::NeverRetry
             && match row.category {
@@ -93,7 +97,7 @@ fn which_faults_end_a_run_and_which_come_back_to_the_agent() {
                 _ => code == Code::GitCommitFailed,
             };
         assert_eq!(goes_on, comes_back, "{code}");
-        let stopped = stage.released.iter().any(|e| e.what == Work::Stop { effect });
+        let stopped = stage.released.iter().any(|e| e.what == EffectKind::Stop { effect });
         assert_eq!(stopped, !comes_back, "{code}: an agent whose attempt is over is stopped");
     }
 }
@@ -104,13 +108,13 @@ fn an_agent_that_says_a_change_was_not_allowed_is_stopped_before_it_is_taken_bac
     let mut stage = Stage::tasks(&["a"]);
     let (effect, run) = (stage.effect_id("a"), stage.owed("a").run);
     raise(&mut stage, fault(Code::ScopeUserDenied, "they said no"));
-    let since = stage.released.iter().position(|e| e.what == Work::Stop { effect });
-    let after: Vec<Work> = stage.released[since.unwrap()..].iter().map(|e| e.what).collect();
-    assert_eq!(after, [Work::Stop { effect }, Work::TakeBack]);
+    let since = stage.released.iter().position(|e| e.what == EffectKind::Stop { effect });
+    let after: Vec<EffectKind> = stage.released[since.unwrap()..].iter().map(|e| e.what).collect();
+    assert_eq!(after, [EffectKind::Stop { effect }, EffectKind::TakeBack]);
     assert_eq!(stage.owed("a").run, run);
     let events = stage.done("a");
     assert!(happened(&events, "run.cancelled"));
-    assert_eq!(stage.task_state("a"), &TaskState::Skipped { left: Left::Denied });
+    assert_eq!(stage.task_state("a"), &TaskState::Skipped { left: SkipReason::Denied });
     let task = stage.state.task(stage.id("a")).unwrap();
     assert_eq!(task.counters.consecutive, 0);
     assert_eq!(stage.state.questions().count(), 0);
@@ -147,7 +151,7 @@ fn an_outage_that_lasts_parks_the_task_and_resumes_where_it_stood() {
     }
     assert_eq!(stage.question().why.rule, Rule::MaxRetriesExceeded);
     stage.answer(unstuck_core::question::Decision::ProvideGuidance);
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::Resume });
 }
 
 #[test]
@@ -155,12 +159,12 @@ fn a_run_that_uses_up_its_steps_is_replanned() {
     let mut stage = Stage::tasks(&["a"]);
     let progress = |stage: &mut Stage, iterations, tool_calls| {
         let effect = stage.effect_id("a");
-        let report = Progress { iterations, tool_calls, ..Progress::default() };
+        let report = ProgressReport { iterations, tool_calls, ..ProgressReport::default() };
         stage.must(Command::Progress { effect, report })
     };
     assert!(!happened(&progress(&mut stage, 49, 10), "run.failed"));
     assert!(happened(&progress(&mut stage, 1, 1), "run.failed"));
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::KeepTree });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::KeepTree });
     assert!(!happened(&progress(&mut stage, 0, 149), "run.failed"), "a new run starts its own");
     assert!(happened(&progress(&mut stage, 0, 1), "run.failed"));
 }
@@ -170,21 +174,24 @@ fn results_that_fit_nothing_are_refused_and_change_nothing() {
     let mut stage = Stage::tasks(&["a"]);
     let effect = stage.effect_id("a");
     let absent = unstuck_core::engine::EffectId(999);
-    let report = Progress::default();
+    let report = ProgressReport::default();
     assert_eq!(
         stage.try_to(Command::Progress { effect: absent, report }),
-        Err(Rejected::Stale(absent))
+        Err(CommandRejection::Stale(absent))
     );
     let spent = unstuck_core::policy::Amount::ZERO;
-    let outcome = unstuck_core::engine::Outcome::NotApplied;
+    let outcome = unstuck_core::engine::EffectOutcome::NotApplied;
     assert_eq!(
         stage.try_to(Command::Settle { effect, outcome, spent }),
-        Err(Rejected::Misfit(effect))
+        Err(CommandRejection::Misfit(effect))
     );
     stage.attempt("a");
     let check = stage.effect_id("a");
     let fault = Arc::new(fault(Code::LogicError, "x"));
-    assert_eq!(stage.try_to(Command::Raise { effect: check, fault }), Err(Rejected::Misfit(check)));
+    assert_eq!(
+        stage.try_to(Command::Raise { effect: check, fault }),
+        Err(CommandRejection::Misfit(check))
+    );
 }
 
 #[test]
@@ -194,9 +201,9 @@ fn what_an_agent_does_is_noted_and_decides_nothing() {
     let label: Arc<str> = Arc::from("cargo test");
     let text: Arc<str> = "x".repeat(NOTE_CHARS_MAX + 1).into();
     let cases = [
-        (Note::Thinking, Event::Thinking { run }),
+        (RunNote::Thinking, Event::Thinking { run }),
         (
-            Note::ToolCalled {
+            RunNote::ToolCalled {
                 tool: ToolKind::Command,
                 label: Arc::clone(&label),
                 running: Vec::new(),
@@ -204,34 +211,34 @@ fn what_an_agent_does_is_noted_and_decides_nothing() {
             Event::ToolCalled { run, tool: ToolKind::Command, label, running: Vec::new() },
         ),
         (
-            Note::Narrated { text },
+            RunNote::Narrated { text },
             Event::Narrated { run, text: format!("{}…", "x".repeat(NOTE_CHARS_MAX)).into() },
         ),
     ];
     for (note, event) in cases {
         assert_eq!(stage.must(Command::Note { effect, note }), [event]);
     }
-    assert_eq!(stage.state.outstanding(), before.outstanding());
+    assert_eq!(stage.state.outstanding_effects(), before.outstanding_effects());
     assert_eq!(stage.state.task(stage.id("a")), before.task(stage.id("a")));
     stage.attempt("a");
-    let late = Command::Note { effect, note: Note::Thinking };
-    assert_eq!(stage.try_to(late), Err(Rejected::Stale(effect)));
-    let misfit = Command::Note { effect: stage.effect_id("a"), note: Note::Thinking };
-    assert!(matches!(stage.try_to(misfit), Err(Rejected::Misfit(_))));
+    let late = Command::Note { effect, note: RunNote::Thinking };
+    assert_eq!(stage.try_to(late), Err(CommandRejection::Stale(effect)));
+    let misfit = Command::Note { effect: stage.effect_id("a"), note: RunNote::Thinking };
+    assert!(matches!(stage.try_to(misfit), Err(CommandRejection::Misfit(_))));
     let text: Arc<str> = Arc::from("The check was red before.");
     let said = Command::Note {
         effect: stage.effect_id("a"),
-        note: Note::Narrated { text: Arc::clone(&text) },
+        note: RunNote::Narrated { text: Arc::clone(&text) },
     };
     assert_eq!(stage.must(said), [Event::Narrated { run, text }]);
 }
 
-fn checked(gate: Gate, verdict: CheckVerdict) -> Checked {
+fn checked(gate: CheckStage, verdict: CheckVerdict) -> Checked {
     let check = Check { command: "make".into(), verdict };
     Checked { gate, checks: vec![check], more_passed: 0, put_back: Vec::new() }
 }
 
-fn verdicts(stage: &Stage) -> Vec<(Gate, CheckVerdict)> {
+fn verdicts(stage: &Stage) -> Vec<(CheckStage, CheckVerdict)> {
     let checked = &stage.state.task(stage.id("a")).unwrap().checked;
     checked.iter().map(|checked| (checked.gate, checked.checks[0].verdict)).collect()
 }
@@ -242,28 +249,31 @@ fn what_the_checks_said_stays_with_the_attempt_they_were_about() {
     stage.build(vec![with_actions("a", vec![action("push")])]);
     let note = |stage: &Stage, gate, verdict| Command::Note {
         effect: stage.effect_id("a"),
-        note: Note::Checked { checked: checked(gate, verdict) },
+        note: RunNote::Checked { checked: checked(gate, verdict) },
     };
-    let by_agent = note(&stage, Gate::PreCommit, CheckVerdict::Passed);
-    assert!(matches!(stage.try_to(by_agent), Err(Rejected::Misfit(_))), "no agent says so");
+    let by_agent = note(&stage, CheckStage::PreCommit, CheckVerdict::Passed);
+    assert!(matches!(stage.try_to(by_agent), Err(CommandRejection::Misfit(_))), "no agent says so");
     stage.attempt("a");
-    let said = note(&stage, Gate::PreCommit, CheckVerdict::Failed);
+    let said = note(&stage, CheckStage::PreCommit, CheckVerdict::Failed);
     let events = stage.must(said);
     assert!(happened(&events, "run.checked"), "{events:?}");
-    assert_eq!(verdicts(&stage), [(Gate::PreCommit, CheckVerdict::Failed)]);
+    assert_eq!(verdicts(&stage), [(CheckStage::PreCommit, CheckVerdict::Failed)]);
     stage.fails("a", crate::stage::red("one"));
     assert_eq!(verdicts(&stage), [], "another attempt, not checked yet");
     stage.attempt("a");
-    let said = note(&stage, Gate::PreCommit, CheckVerdict::Passed);
+    let said = note(&stage, CheckStage::PreCommit, CheckVerdict::Passed);
     stage.must(said);
     stage.done("a");
     stage.done("a");
     // The action is under way, and has checks of its own.
     for verdict in [CheckVerdict::NotMade, CheckVerdict::Passed] {
-        let said = note(&stage, Gate::PrePush, verdict);
+        let said = note(&stage, CheckStage::PrePush, verdict);
         stage.must(said);
     }
-    let kept = [(Gate::PreCommit, CheckVerdict::Passed), (Gate::PrePush, CheckVerdict::Passed)];
+    let kept = [
+        (CheckStage::PreCommit, CheckVerdict::Passed),
+        (CheckStage::PrePush, CheckVerdict::Passed),
+    ];
     assert_eq!(verdicts(&stage), kept, "the last word of each gate");
     stage.applied("a");
     stage.done("a");
@@ -275,16 +285,16 @@ fn what_the_checks_said_stays_with_the_attempt_they_were_about() {
 #[test]
 fn a_command_that_runs_when_an_agent_is_cut_off_is_told_to_the_next_one() {
     let mut stage = Stage::tasks(&["a"]);
-    let told = |stage: &Stage| tell::cut_off(stage.state.task(stage.id("a")).unwrap());
+    let told = |stage: &Stage| tell::render_cut_off(stage.state.task(stage.id("a")).unwrap());
     let call = |stage: &mut Stage, commands: &[&str]| {
         let effect = stage.effect_id("a");
         let running = commands.iter().map(|line| Arc::from(*line)).collect();
-        let note = Note::ToolCalled { tool: ToolKind::Command, label: Arc::from("x"), running };
+        let note = RunNote::ToolCalled { tool: ToolKind::Command, label: Arc::from("x"), running };
         stage.must(Command::Note { effect, note });
     };
     call(&mut stage, &["make"]);
     let effect = stage.effect_id("a");
-    stage.must(Command::Note { effect, note: Note::Thinking });
+    stage.must(Command::Note { effect, note: RunNote::Thinking });
     assert_eq!(told(&stage), None, "it came back");
     call(&mut stage, &["make", "curl https://pay.example"]);
     stage.must(Command::Recover { task: None, clean: false });

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Counters, Outcome, Rule, Subject, TaskId, TaskState, Work};
+use unstuck_core::engine::{
+    Command, Counters, EffectKind, EffectOutcome, Rule, Subject, TaskId, TaskState,
+};
 use unstuck_core::fault::{Code, RunFailure};
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
@@ -14,7 +16,7 @@ use crate::stage::{Stage, action, fault, happened, task};
 
 fn run_to_its_end(stage: &mut Stage) {
     stage.done("j");
-    assert_eq!(stage.owed("j").what, Work::Emit);
+    assert_eq!(stage.owed("j").what, EffectKind::Emit);
     stage.done("j");
     assert_eq!(*stage.task_state("j"), TaskState::Done);
 }
@@ -23,10 +25,10 @@ fn run_to_its_end(stage: &mut Stage) {
 fn a_script_that_succeeds_is_done_until_it_is_fired_again() {
     let mut stage = Stage::new();
     let id = stage.job("j", JobSpec::default());
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 0 });
     run_to_its_end(&mut stage);
     stage.must(Command::FireJob { task: id });
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 0 });
 }
 
 #[test]
@@ -37,7 +39,7 @@ fn firings_of_a_script_that_still_runs_become_one() {
     stage.must(Command::FireJob { task: id });
     stage.done("j");
     stage.done("j");
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 }, "once more, not twice");
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 0 }, "once more, not twice");
     run_to_its_end(&mut stage);
 }
 
@@ -49,7 +51,7 @@ fn a_passing_fault_is_retried_five_times_and_then_asked_about() {
     for n in 1..=5 {
         stage.fails("j", fault(Code::NetworkUnavailable, "503"));
         stage.wait();
-        assert_eq!(stage.owed("j").what, Work::Execute { retry: n });
+        assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: n });
     }
     stage.fails("j", fault(Code::NetworkUnavailable, "503"));
     assert_eq!(stage.question().why.rule, Rule::MaxRetriesExceeded);
@@ -67,7 +69,7 @@ fn a_job_that_rests_over_an_outage_is_run_when_it_is_fired() {
     stage.fails("j", fault(Code::NetworkUnavailable, "503"));
     assert!(matches!(stage.task_state("j"), TaskState::Parked { .. }));
     stage.must(Command::FireJob { task: id });
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 0 });
     run_to_its_end(&mut stage);
     assert_eq!(stage.state.questions().count(), 0);
 }
@@ -97,12 +99,16 @@ fn a_scheduled_job_in_an_outage_retries_until_its_next_firing_which_then_tries()
     for n in 1..=20 {
         stage.fails("j", outage());
         stage.wait();
-        assert_eq!(stage.owed("j").what, Work::Execute { retry: n }, "as often as there is time");
+        assert_eq!(
+            stage.owed("j").what,
+            EffectKind::Execute { retry: n },
+            "as often as there is time"
+        );
     }
     stage.fails("j", outage());
     let events = stage.must(Command::JobDue { task });
     assert!(happened(&events, "job.missed") && happened(&events, "job.fired"), "{events:?}");
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 0 });
     run_to_its_end(&mut stage);
     assert_eq!(stage.state.questions().count(), 0, "it passed, and no person had to know");
     assert_eq!(stage.state.task(task).unwrap().failing, None);
@@ -114,7 +120,7 @@ fn a_firing_that_comes_while_the_script_runs_takes_over_when_that_fails() {
     let task = scheduled(&mut stage);
     stage.must(Command::JobDue { task });
     stage.fails("j", outage());
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 0 });
     assert_eq!(stage.state.task(task).unwrap().firing, 2);
 }
 
@@ -131,10 +137,10 @@ fn after_three_failed_firings_a_person_hears_of_it_and_the_job_goes_on_trying() 
     let asked = stage.question().clone();
     assert_eq!((asked.kind, asked.subject), (QuestionKind::Passing, Subject::Job(task)));
     assert_eq!(asked.why.rule, Rule::KeepsFailing);
-    assert_eq!(stage.state.build(stage.state.jobs().unwrap()).unwrap().open_questions, 0);
+    assert_eq!(stage.state.build(stage.state.jobs_build().unwrap()).unwrap().open_questions, 0);
     let told = question_text(&stage.state, &asked, stage.now);
     assert!(told.options.iter().any(|option| option.value == Decision::TryAgain));
-    assert!(matches!(stage.owed("j").what, Work::Execute { .. }), "it still runs");
+    assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }), "it still runs");
     stage.fails("j", outage());
     stage.must(Command::JobDue { task });
     let events = {
@@ -187,11 +193,13 @@ fn a_person_who_is_told_of_a_failing_job_can_have_it_try_now_or_leave_it_for_its
         stage.fails("j", outage());
         stage.answer(decision);
         match decision {
-            Decision::TryAgain => assert!(matches!(stage.owed("j").what, Work::Execute { .. })),
+            Decision::TryAgain => {
+                assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }))
+            }
             _ => assert!(matches!(stage.task_state("j"), TaskState::Skipped { .. })),
         }
         stage.must(Command::JobDue { task });
-        assert!(matches!(stage.owed("j").what, Work::Execute { .. }), "its schedule is kept");
+        assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }), "its schedule is kept");
         assert_eq!(stage.state.questions().count(), 0, "it is not asked again at once");
     }
 }
@@ -218,7 +226,7 @@ fn a_job_that_was_asked_about_before_it_had_a_schedule_runs_at_its_next_time() {
     let job = Some(JobSpec { scheduled: true, ..JobSpec::default() });
     stage.must(Command::DefineJob { spec: Arc::new(TaskSpec { job, ..task("j") }) });
     stage.must(Command::JobDue { task: id });
-    assert!(matches!(stage.owed("j").what, Work::Execute { .. }));
+    assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }));
     assert_eq!(stage.state.questions().count(), 0, "its question is withdrawn");
 }
 
@@ -229,9 +237,9 @@ fn a_broken_script_is_repaired_three_times_and_then_a_person_is_asked() {
     stage.job("j", JobSpec::default());
     for _ in 0..3 {
         stage.fails("j", fault(Code::LogicError, "KeyError"));
-        assert_eq!(stage.owed("j").what, Work::Repair { propose: false });
+        assert_eq!(stage.owed("j").what, EffectKind::Repair { propose: false });
         stage.done("j");
-        assert!(matches!(stage.owed("j").what, Work::Execute { .. }));
+        assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }));
     }
     let events = stage.fails("j", fault(Code::LogicError, "KeyError"));
     assert!(!happened(&events, "task.ready"), "no further repair is queued");
@@ -240,7 +248,7 @@ fn a_broken_script_is_repaired_three_times_and_then_a_person_is_asked() {
     let signature = fault(Code::LogicError, "KeyError").signature;
     assert_eq!(stage.state.signatures().count(signature), 0);
     stage.answer(Decision::ProvideGuidance);
-    assert_eq!(stage.owed("j").what, Work::Repair { propose: false });
+    assert_eq!(stage.owed("j").what, EffectKind::Repair { propose: false });
 }
 
 #[test]
@@ -250,7 +258,7 @@ fn a_repair_that_is_red_counts_as_one() {
     stage.fails("j", fault(Code::LogicError, "KeyError"));
     for _ in 0..2 {
         stage.fails("j", fault(Code::ValidationPreCommit, "still red"));
-        assert_eq!(stage.owed("j").what, Work::Repair { propose: false });
+        assert_eq!(stage.owed("j").what, EffectKind::Repair { propose: false });
     }
     stage.fails("j", fault(Code::ValidationPreCommit, "still red"));
     assert_eq!(stage.question().why.rule, Rule::RepairBudgetExhausted);
@@ -273,7 +281,7 @@ fn a_job_that_has_to_log_in_again_waits_for_a_person_and_goes_on() {
     stage.job("j", JobSpec::default());
     stage.fails("j", fault(Code::AuthExpired, "token"));
     stage.answer(Decision::ProvideCredentials);
-    assert!(matches!(stage.owed("j").what, Work::Execute { .. }));
+    assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }));
     run_to_its_end(&mut stage);
 }
 
@@ -307,7 +315,7 @@ fn a_held_job_runs_only_when_it_is_asked_for() {
     assert!(stage.must(Command::HoldJob { task }).is_empty(), "it is held already");
     stage.must(Command::ReleaseJob { task });
     stage.must(Command::JobDue { task });
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 0 });
     assert!(stage.try_to(Command::HoldJob { task: TaskId(99) }).is_err());
 }
 
@@ -366,10 +374,10 @@ fn a_script_that_ends_well_over_an_unknown_action_is_not_done_yet() {
     let effect = stage.effect_id("j");
     stage.must(Command::Mutate { effect, mutation: action("charge") });
     let spent = unstuck_core::policy::Amount::ZERO;
-    stage.must(Command::Settle { effect, outcome: Outcome::Done, spent });
+    stage.must(Command::Settle { effect, outcome: EffectOutcome::Done, spent });
     assert!(matches!(stage.task_state("j"), TaskState::Reconciling { .. }));
     stage.applied("j");
-    assert_eq!(stage.owed("j").what, Work::Emit);
+    assert_eq!(stage.owed("j").what, EffectKind::Emit);
 }
 
 #[test]
@@ -377,11 +385,11 @@ fn a_script_whose_push_failed_twice_is_done_with_a_warning() {
     let mut stage = Stage::new();
     stage.job("j", JobSpec::default());
     stage.fails("j", fault(Code::GitPushFailed, "push"));
-    assert!(matches!(stage.owed("j").what, Work::Execute { .. }), "once more");
+    assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }), "once more");
     let events = stage.fails("j", fault(Code::GitPushFailed, "push"));
     assert!(happened(&events, "run.warned"));
     assert!(happened(&events, "run.phase"), "what it did is done; now everyone is told");
-    assert_eq!(stage.owed("j").what, Work::Emit);
+    assert_eq!(stage.owed("j").what, EffectKind::Emit);
     stage.done("j");
     assert_eq!(*stage.task_state("j"), TaskState::Done);
 }

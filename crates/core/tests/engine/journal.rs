@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use unstuck_core::engine::{Recorded, State};
+use unstuck_core::engine::{RecordedEvent, State};
 
 fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/engine").join(name)
@@ -25,7 +25,7 @@ fn digests() -> String {
             write!(states, "\n{project}").unwrap();
             continue;
         }
-        let recorded: Recorded = serde_json::from_str(line).unwrap();
+        let recorded: RecordedEvent = serde_json::from_str(line).unwrap();
         state.apply(&recorded);
         let hash = blake3::hash(&serde_json::to_vec(&state).unwrap());
         write!(states, " {}", &hash.to_hex()[..8]).unwrap();

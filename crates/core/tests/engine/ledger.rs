@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    Command, DoubtedAction, Event, MutationState, Outcome, Phase, Reconciled, Recorded, Rejected,
-    Status, Step, TaskState, Work,
+    Command, CommandRejection, DoubtedAction, EffectKind, EffectOutcome, Event, MutationState,
+    Phase, Reconciled, RecordedEvent, Status, Step, TaskState,
 };
 use unstuck_core::fault::{Code, Fault};
 use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, TaskSpec, WorkPhase};
@@ -13,8 +13,8 @@ use unstuck_core::time::{Span, Time};
 
 use crate::stage::{Stage, action, fault, happened, needing, task, with_actions};
 
-fn unknown() -> Outcome {
-    Outcome::Unknown { fault: Arc::new(fault(Code::NetworkTimeout, "lost")) }
+fn unknown() -> EffectOutcome {
+    EffectOutcome::Unknown { fault: Arc::new(fault(Code::NetworkTimeout, "lost")) }
 }
 
 fn blind(key: &str) -> MutationSpec {
@@ -33,7 +33,7 @@ fn mutating(actions: Vec<MutationSpec>) -> Stage {
 
 fn performs(stage: &Stage) -> usize {
     let performs =
-        |effect: &&unstuck_core::engine::Effect| matches!(effect.what, Work::Perform { .. });
+        |effect: &&unstuck_core::engine::Effect| matches!(effect.what, EffectKind::Perform { .. });
     stage.released.iter().filter(performs).count()
 }
 
@@ -64,7 +64,7 @@ fn a_lost_answer_is_looked_up_and_what_had_arrived_is_not_sent_again() {
     let mut stage = mutating(vec![action("push")]);
     let events = stage.settle("a", unknown());
     assert!(happened(&events, "task.reconciling"));
-    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    assert!(matches!(stage.owed("a").what, EffectKind::Probe { .. }));
     let run = stage.state.runs().next().unwrap();
     assert_eq!(run.status, Status::PausedReconciliation);
     stage.applied("a");
@@ -77,7 +77,7 @@ fn a_lost_answer_is_looked_up_and_what_had_arrived_is_not_sent_again() {
 fn what_certainly_did_not_happen_is_dealt_with_by_its_fault_and_sent_again() {
     let mut stage = mutating(vec![action("push")]);
     stage.settle("a", unknown());
-    stage.settle("a", Outcome::NotApplied);
+    stage.settle("a", EffectOutcome::NotApplied);
     // The lost connection is a passing fault: the same action again, later.
     assert!(matches!(stage.task_state("a"), TaskState::BackingOff { .. }));
     stage.wait();
@@ -93,12 +93,12 @@ fn an_absent_effect_counts_only_after_its_time_unless_the_call_is_recognised_whe
         let mut stage = mutating(vec![MutationSpec { idempotent, settle_ms, ..action("pay") }]);
         let sent = stage.now;
         stage.settle("a", unknown());
-        stage.settle("a", Outcome::NotApplied);
+        stage.settle("a", EffectOutcome::NotApplied);
         if waits {
             stage.wait();
             assert_eq!(stage.now.since(sent), settle_ms);
-            assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
-            stage.settle("a", Outcome::NotApplied);
+            assert!(matches!(stage.owed("a").what, EffectKind::Probe { .. }));
+            stage.settle("a", EffectOutcome::NotApplied);
         }
         assert!(matches!(stage.task_state("a"), TaskState::BackingOff { .. }), "{idempotent}");
     }
@@ -111,11 +111,11 @@ fn what_no_probe_can_tell_is_asked_and_never_repeated_by_itself() {
         let mut stage = mutating(vec![spec.clone()]);
         stage.settle("a", unknown());
         if spec.probe {
-            stage.settle("a", Outcome::CannotTell { said: None });
+            stage.settle("a", EffectOutcome::CannotTell { said: None });
         }
         assert_eq!(stage.question().kind, QuestionKind::Happened);
         assert_eq!(stage.question().code(), None);
-        assert!(stage.state.outstanding().is_empty());
+        assert!(stage.state.outstanding_effects().is_empty());
         assert_eq!(performs(&stage), 1);
         stage.answer(Decision::ItHappened);
         stage.done("a");
@@ -129,7 +129,7 @@ fn only_a_persons_word_repeats_an_action_without_a_probe() {
     let mut stage = mutating(vec![blind("pay")]);
     stage.settle("a", unknown());
     stage.answer(Decision::ItDidNot);
-    assert!(matches!(stage.owed("a").what, Work::Perform { .. }));
+    assert!(matches!(stage.owed("a").what, EffectKind::Perform { .. }));
     stage.applied("a");
     stage.done("a");
     assert_eq!(performs(&stage), 2);
@@ -155,10 +155,10 @@ fn an_action_can_be_left_out_and_a_merge_takes_its_task_with_it() {
 fn a_person_can_have_it_looked_up_again() {
     let mut stage = mutating(vec![action("pay")]);
     stage.settle("a", unknown());
-    stage.settle("a", Outcome::CannotTell { said: None });
+    stage.settle("a", EffectOutcome::CannotTell { said: None });
     let question = stage.question().id;
     stage.must(Command::CheckAgain { question });
-    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    assert!(matches!(stage.owed("a").what, EffectKind::Probe { .. }));
     stage.applied("a");
     stage.done("a");
     assert_eq!(*stage.task_state("a"), TaskState::Done);
@@ -181,8 +181,8 @@ fn a_probe_that_keeps_failing_cannot_tell() {
 fn a_head_that_moved_sends_the_work_back_to_the_checks() {
     let merge = MutationSpec { kind: MutationKind::Merge, ..action("merge") };
     let mut stage = mutating(vec![merge]);
-    stage.settle("a", Outcome::HeadMoved);
-    assert_eq!(stage.owed("a").what, Work::Check);
+    stage.settle("a", EffectOutcome::HeadMoved);
+    assert_eq!(stage.owed("a").what, EffectKind::Check);
     assert_eq!(stage.state.runs().next().unwrap().phase, Phase::Mutating, "I9");
     stage.done("a");
     stage.done("a");
@@ -251,11 +251,14 @@ fn a_key_with_other_arguments_is_refused_and_the_same_again_is_nothing_new() {
     };
     assert_eq!(stage.must(declare(1)).len(), 1);
     assert_eq!(stage.must(declare(1)).len(), 0);
-    assert_eq!(stage.try_to(declare(2)), Err(Rejected::KeyReused("mail".to_owned())));
+    assert_eq!(stage.try_to(declare(2)), Err(CommandRejection::KeyReused("mail".to_owned())));
     stage.attempt("a");
     stage.done("a");
     stage.done("a");
-    assert!(matches!(stage.owed("a").what, Work::Perform { .. }), "what it declared is performed");
+    assert!(
+        matches!(stage.owed("a").what, EffectKind::Perform { .. }),
+        "what it declared is performed"
+    );
 }
 
 #[test]
@@ -267,7 +270,7 @@ fn what_an_attempt_declared_goes_with_it_when_it_is_replanned() {
     stage.attempt("a");
     stage.done("a");
     stage.done("a");
-    assert_eq!(stage.owed("a").what, Work::Emit);
+    assert_eq!(stage.owed("a").what, EffectKind::Emit);
 }
 
 fn job_with_action() -> Stage {
@@ -275,18 +278,18 @@ fn job_with_action() -> Stage {
     stage.job("j", JobSpec::default());
     let effect = stage.effect_id("j");
     stage.must(Command::Mutate { effect, mutation: action("charge") });
-    assert!(matches!(stage.owed("j").what, Work::Perform { .. }));
+    assert!(matches!(stage.owed("j").what, EffectKind::Perform { .. }));
     stage
 }
 
 fn script_fails(stage: &mut Stage, fault: Fault) {
     let execute = stage
         .state
-        .outstanding()
+        .outstanding_effects()
         .into_iter()
-        .find(|effect| matches!(effect.what, Work::Execute { .. }))
+        .find(|effect| matches!(effect.what, EffectKind::Execute { .. }))
         .unwrap();
-    let outcome = Outcome::Failed { fault: Arc::new(fault), approach: None };
+    let outcome = EffectOutcome::Failed { fault: Arc::new(fault), approach: None };
     let spent = unstuck_core::policy::Amount::ZERO;
     stage.must(Command::Settle { effect: execute.id, outcome, spent });
 }
@@ -298,7 +301,7 @@ fn a_retried_script_gets_the_recorded_result_and_nothing_is_performed() {
     stage.applied("j");
     script_fails(&mut stage, fault(Code::NetworkTimeout, "later"));
     stage.wait();
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 1 });
     let effect = stage.effect_id("j");
     assert!(stage.must(Command::Mutate { effect, mutation: action("charge") }).is_empty());
     let charge = stage.state.mutations().next().unwrap();
@@ -312,13 +315,16 @@ fn a_script_that_dies_with_an_action_in_flight_is_looked_up_before_its_fault_is_
     let mut stage = job_with_action();
     script_fails(&mut stage, fault(Code::NetworkTimeout, "died"));
     assert!(matches!(stage.task_state("j"), TaskState::Reconciling { .. }));
-    assert!(matches!(stage.owed("j").what, Work::Perform { .. }), "the call is still under way");
+    assert!(
+        matches!(stage.owed("j").what, EffectKind::Perform { .. }),
+        "the call is still under way"
+    );
     stage.settle("j", unknown());
-    assert!(matches!(stage.owed("j").what, Work::Probe { .. }));
-    stage.settle("j", Outcome::CannotTell { said: None });
+    assert!(matches!(stage.owed("j").what, EffectKind::Probe { .. }));
+    stage.settle("j", EffectOutcome::CannotTell { said: None });
     assert_eq!(stage.question().kind, QuestionKind::Happened);
     stage.answer(Decision::ItHappened);
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 }, "it goes on from there");
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 1 }, "it goes on from there");
     let effect = stage.effect_id("j");
     assert!(stage.must(Command::Mutate { effect, mutation: action("charge") }).is_empty());
 }
@@ -329,14 +335,14 @@ fn a_script_that_failed_over_an_unknown_outcome_runs_again_after_the_answer_and_
     for (decision, performed) in [(Decision::ItHappened, 1), (Decision::ItDidNot, 2)] {
         let mut stage = job_with_action();
         stage.settle("j", unknown());
-        stage.settle("j", Outcome::CannotTell { said: Some(Arc::from("503")) });
+        stage.settle("j", EffectOutcome::CannotTell { said: Some(Arc::from("503")) });
         script_fails(&mut stage, fault(Code::LogicError, "exit 120"));
         let facts = stage.question().action.clone().unwrap();
         assert_eq!((&*facts.key, facts.probe_said.as_deref()), ("charge", Some("503")));
         assert!(facts.came_back.is_some() && facts.sent_at <= stage.now);
         let events = stage.answer(decision);
         assert!(!happened(&events, "run.fault"), "{events:?}");
-        assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 }, "{decision}");
+        assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 1 }, "{decision}");
         let effect = stage.effect_id("j");
         stage.must(Command::Mutate { effect, mutation: action("charge") });
         if decision == Decision::ItDidNot {
@@ -355,7 +361,7 @@ fn a_script_that_died_of_an_action_that_a_probe_finds_is_not_repaired_either() {
     script_fails(&mut stage, fault(Code::LogicError, "exit 120"));
     stage.settle("j", unknown());
     stage.applied("j");
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 1 });
 }
 
 #[test]
@@ -367,7 +373,7 @@ fn a_new_firing_may_do_it_again_and_a_permanent_key_never() {
             let effect = stage.effect_id("j");
             let mutation = MutationSpec { permanent, ..action("charge") };
             stage.must(Command::Mutate { effect, mutation });
-            if matches!(stage.owed("j").what, Work::Perform { .. }) {
+            if matches!(stage.owed("j").what, EffectKind::Perform { .. }) {
                 stage.applied("j");
             }
             stage.done("j");
@@ -383,11 +389,11 @@ fn a_new_firing_may_do_it_again_and_a_permanent_key_never() {
 fn a_crash_at_any_step_of_an_action_leads_to_a_look_up() {
     let mut stage = mutating(vec![action("push")]);
     stage.must(Command::Recover { task: None, clean: false });
-    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    assert!(matches!(stage.owed("a").what, EffectKind::Probe { .. }));
     stage.must(Command::Recover { task: None, clean: false });
-    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
-    stage.settle("a", Outcome::NotApplied);
-    assert!(matches!(stage.owed("a").what, Work::Perform { .. }));
+    assert!(matches!(stage.owed("a").what, EffectKind::Probe { .. }));
+    stage.settle("a", EffectOutcome::NotApplied);
+    assert!(matches!(stage.owed("a").what, EffectKind::Perform { .. }));
     stage.applied("a");
     stage.must(Command::Recover { task: None, clean: false });
     stage.done("a");
@@ -406,7 +412,7 @@ fn another_attempt_merges_its_own_work_and_does_not_mail_again() {
     stage.done("a");
     stage.done("a");
     let keys = |stage: &Stage| -> Vec<String> {
-        let Work::Perform { mutation } = stage.owed("a").what else { return Vec::new() };
+        let EffectKind::Perform { mutation } = stage.owed("a").what else { return Vec::new() };
         vec![stage.state.mutation(mutation).unwrap().spec.key.clone()]
     };
     assert_eq!(keys(&stage), ["merge"], "the new commits are merged");
@@ -461,7 +467,7 @@ fn what_another_task_has_done_under_a_key_is_declared_as_done_and_not_repeated()
     assert_eq!((performs(&stage), stage.task_state("a")), (2, &TaskState::Done));
 
     let other = declares(&mut stage, "b", charge(2)).unwrap_err();
-    assert_eq!(other, Rejected::KeyReused("charge".to_owned()));
+    assert_eq!(other, CommandRejection::KeyReused("charge".to_owned()));
     let same = declares(&mut stage, "b", charge(1)).unwrap();
     assert_eq!(before(same), Some(Some(Reconciled::Applied)));
     stage.attempt("b");
@@ -480,7 +486,7 @@ fn an_action_that_is_over_starts_the_counts_over() {
     stage.wait();
     stage.fails("a", fault(Code::GitPushFailed, "push"));
     stage.must(Command::Recover { task: None, clean: false });
-    stage.settle("a", Outcome::NotApplied);
+    stage.settle("a", EffectOutcome::NotApplied);
     assert_ne!(counters(&stage), calm);
     stage.applied("a");
     assert_eq!(counters(&stage).crashes, 0);
@@ -493,7 +499,7 @@ fn a_word_about_an_action_ends_a_row_of_crashes() {
     let mut stage = mutating(vec![action("push"), action("mail")]);
     stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.crashes, 1);
-    stage.settle("a", Outcome::CannotTell { said: None });
+    stage.settle("a", EffectOutcome::CannotTell { said: None });
     stage.answer(Decision::ItHappened);
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.crashes, 0);
 }
@@ -507,7 +513,7 @@ fn an_attempt_declares_so_many_actions_and_no_more() {
         stage.must(declare(n));
     }
     let refused = stage.try_to(declare(64));
-    assert!(matches!(refused, Err(Rejected::NotNow { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(CommandRejection::NotNow { .. })), "{refused:?}");
 }
 
 // T3.3
@@ -531,7 +537,7 @@ fn a_script_that_acts_in_a_phase_that_only_reads_or_decides_violates_it_however_
             }
             let failure = stage.state.task(stage.id("j")).unwrap().failure.clone().unwrap();
             assert_eq!(failure.code(), Code::LogicPhaseViolation);
-            assert_eq!(stage.owed("j").what, Work::Repair { propose: false });
+            assert_eq!(stage.owed("j").what, EffectKind::Repair { propose: false });
         }
     }
 }
@@ -548,7 +554,7 @@ fn a_task_that_only_reads_cannot_declare_an_action_and_one_that_acts_can() {
         let events = stage.must(Command::Mutate { effect, mutation: action("mail") });
         let declared = events.iter().any(|event| matches!(event, Event::Declared { .. }));
         assert_eq!(declared, may, "{phase:?}: {events:?}");
-        let met: Vec<Code> = events.iter().filter_map(|e| Some(e.met()?.code())).collect();
+        let met: Vec<Code> = events.iter().filter_map(|e| Some(e.met_fault()?.code())).collect();
         let told: &[Code] = if may { &[] } else { &[Code::LogicPhaseViolation] };
         assert_eq!(met, told, "{phase:?}");
     }
@@ -559,7 +565,7 @@ fn doubting(spec: MutationSpec) -> Stage {
     let mut stage = Stage::new();
     let doubted = DoubtedAction { key: Arc::from(spec.key.as_str()), at: Time::from_millis(77) };
     let event = Event::LossAccepted { kept: 0, had: Some(9), actions: vec![doubted] };
-    let recorded = Recorded { seq: 1, at: stage.now, why: None, event };
+    let recorded = RecordedEvent { seq: 1, at: stage.now, why: None, event };
     stage.state.apply(&recorded);
     stage.journal.push(recorded);
     stage.build(vec![with_actions("a", vec![spec])]);
@@ -573,7 +579,7 @@ fn doubting(spec: MutationSpec) -> Stage {
 #[test]
 fn an_action_whose_record_was_lost_is_looked_up_before_it_is_sent() {
     let mut stage = doubting(action("pay"));
-    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    assert!(matches!(stage.owed("a").what, EffectKind::Probe { .. }));
     assert_eq!(performs(&stage), 0);
     let facts = stage.state.mutations().next().unwrap().facts();
     assert_eq!(facts.sent_at, Time::from_millis(77));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    BuildState, Command, PauseCause, Rejected, Rule, Start, Status, Subject, TaskState, Work,
+    BuildState, Command, CommandRejection, EffectKind, PauseCause, Rule, Start, Status, Subject,
+    TaskState,
 };
 use unstuck_core::fault::{Class, Code, Fault, Permission};
 use unstuck_core::plan::Plan;
@@ -21,7 +22,7 @@ fn answer(question: u32, decision: Decision) -> Command {
 fn what_cannot_be_retried_asks_at_its_first_occurrence_and_moves_no_counter() {
     for &code in Code::ALL {
         let row = code.row();
-        let Some(kind) = QuestionKind::of(row.asks) else { continue };
+        let Some(kind) = QuestionKind::from_asks(row.asks) else { continue };
         if row.class != Class::NeverRetry || kind == QuestionKind::Paused {
             continue;
         }
@@ -50,7 +51,7 @@ fn a_paused_run_goes_on_under_its_id_and_where_it_was() {
     let run = run.id;
     stage.answer(Decision::ProvideCredentials);
     assert_eq!(stage.owed("a").run, run);
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::Resume });
 }
 
 // T3.16, T3.5
@@ -63,7 +64,7 @@ fn our_own_fault_starts_over_in_a_new_worktree() {
     assert_eq!(json["data"]["status"], "failed:internal");
     assert_eq!(stage.question().kind, QuestionKind::Ours);
     stage.answer(Decision::TryAgain);
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::NewWorktree });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::NewWorktree });
 }
 
 // TX4
@@ -75,12 +76,18 @@ fn an_answer_outside_the_options_is_refused_and_a_second_answer_too() {
     let decision = Decision::Deny;
     assert_eq!(
         stage.try_to(answer(0, decision)),
-        Err(Rejected::NotAnOption { question: id, decision })
+        Err(CommandRejection::NotAnOption { question: id, decision })
     );
     stage.answer(Decision::ProvideCredentials);
-    assert_eq!(stage.try_to(answer(0, Decision::ProvideCredentials)), Err(Rejected::Answered(id)));
+    assert_eq!(
+        stage.try_to(answer(0, Decision::ProvideCredentials)),
+        Err(CommandRejection::Answered(id))
+    );
     let absent = unstuck_core::engine::QuestionId(9);
-    assert_eq!(stage.try_to(answer(9, Decision::SkipFeature)), Err(Rejected::NoQuestion(absent)));
+    assert_eq!(
+        stage.try_to(answer(9, Decision::SkipFeature)),
+        Err(CommandRejection::NoQuestion(absent))
+    );
 }
 
 #[test]
@@ -114,7 +121,7 @@ fn a_question_that_is_not_needed_any_more_is_withdrawn() {
     assert!(happened(&events, "question.withdrawn"));
     assert_eq!(
         stage.try_to(answer(question.0, Decision::SkipFeature)),
-        Err(Rejected::Withdrawn(question))
+        Err(CommandRejection::Withdrawn(question))
     );
 }
 
@@ -124,7 +131,7 @@ fn what_a_person_does_not_allow_is_taken_back_and_the_task_left_out() {
     let mut stage = Stage::tasks(&["a"]);
     stage.fails("a", fault(Code::PermissionFileAccess, "ask first"));
     stage.answer(Decision::Deny);
-    assert_eq!(stage.owed("a").what, Work::TakeBack);
+    assert_eq!(stage.owed("a").what, EffectKind::TakeBack);
     let events = stage.done("a");
     assert!(happened(&events, "run.cancelled"));
     assert!(matches!(stage.task_state("a"), TaskState::Skipped { .. }));
@@ -133,10 +140,10 @@ fn what_a_person_does_not_allow_is_taken_back_and_the_task_left_out() {
 // The choice to leave files as they were needs no agent; what a person writes does.
 #[test]
 fn a_persons_own_words_about_changed_files_lead_to_an_attempt() {
-    let resumed = Work::Attempt { start: Start::Resume };
+    let resumed = EffectKind::Attempt { start: Start::Resume };
     let cases = [
-        (None, Work::Check),
-        (Some("Leave ci.yml as it was. Reach the goal without it."), Work::Check),
+        (None, EffectKind::Check),
+        (Some("Leave ci.yml as it was. Reach the goal without it."), EffectKind::Check),
         (Some("Leave ci.yml as it was. Reach the goal without it. And say ciao."), resumed),
     ];
     for (words, owed) in cases {
@@ -158,10 +165,14 @@ fn what_a_person_allows_is_allowed_once_or_for_good() {
         let signature = blocked.signature;
         stage.fails("a", blocked);
         stage.answer(decision);
-        assert!(stage.state.allows(stage.id("a"), signature));
-        assert_eq!(stage.state.allows(stage.id("b"), signature), for_others);
+        assert!(stage.state.allows_signature(stage.id("a"), signature));
+        assert_eq!(stage.state.allows_signature(stage.id("b"), signature), for_others);
         stage.red("a", "boom");
-        assert_eq!(stage.state.allows(stage.id("a"), signature), for_others, "{decision}");
+        assert_eq!(
+            stage.state.allows_signature(stage.id("a"), signature),
+            for_others,
+            "{decision}"
+        );
     }
 }
 
@@ -177,7 +188,7 @@ fn a_denied_command_that_is_allowed_is_handed_to_the_agent_that_goes_on() {
         stage.attempt("a");
         stage.fails("a", denied);
         stage.answer(decision);
-        assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+        assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::Resume });
         let may = |stage: &Stage, name| {
             stage.state.allowed_commands(stage.id(name)).contains("npm install")
         };
@@ -270,5 +281,5 @@ fn an_agents_own_question_is_answered_where_it_stood() {
     assert_eq!(stage.question().kind, QuestionKind::Choice);
     let id = stage.question().id;
     stage.answer_to(id, Decision::ProvideGuidance, Some("PostgreSQL"));
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::Resume });
 }

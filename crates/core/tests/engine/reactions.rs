@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use unstuck_core::engine::{Event, Rule, Status, TaskState, Work};
+use unstuck_core::engine::{EffectKind, Event, Rule, Status, TaskState};
 use unstuck_core::fault::{Category, Class, Code, ErrorType, Reaction};
 use unstuck_core::question::QuestionKind;
 use unstuck_core::time::Span;
@@ -17,13 +17,13 @@ fn outcome(code: Code, message: &str) -> (String, Vec<Event>) {
     let events = stage.fails("a", fault);
     let word = match stage.task_state("a") {
         TaskState::Running { .. } => match stage.owed("a").what {
-            Work::Attempt { start } => format!("attempt {start:?}"),
+            EffectKind::Attempt { start } => format!("attempt {start:?}"),
             other => format!("{other:?}"),
         },
         TaskState::BackingOff { until: Some(_), .. } => "backs off".to_owned(),
         TaskState::BackingOff { .. } => "waits at the gate".to_owned(),
         TaskState::Parked { .. } => format!("asks {:?}", stage.question().kind),
-        other => format!("{:?}", other.standing()),
+        other => format!("{:?}", other.kind()),
     };
     (word, events)
 }
@@ -57,7 +57,7 @@ fn every_code_leads_to_what_the_table_says() {
                 "attempt Resume"
             }
             Reaction::Ask | Reaction::TellOperator | Reaction::Quarantine | Reaction::Budget => {
-                match QuestionKind::of(code.row().asks).unwrap() {
+                match QuestionKind::from_asks(code.row().asks).unwrap() {
                     QuestionKind::Hands => "asks Hands",
                     QuestionKind::Ok => "asks Ok",
                     QuestionKind::Choice => "asks Choice",

@@ -1,6 +1,6 @@
 //! Kill it anywhere: nothing is lost, nothing is done twice, and it goes on by itself.
 
-use unstuck_core::engine::{Command, Event, Rule, Start, State, TaskState, Work};
+use unstuck_core::engine::{Command, EffectKind, Event, Rule, Start, State, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell::question_text;
@@ -18,7 +18,7 @@ fn counters_and_waits_are_what_they_were() {
         (stage.state.next_wake(), stage.state.signatures().count(red("boom").signature));
     let counters = stage.state.task(stage.id("b")).unwrap().counters;
     let written = serde_json::to_string(&stage.journal).unwrap();
-    let journal: Vec<unstuck_core::engine::Recorded> = serde_json::from_str(&written).unwrap();
+    let journal: Vec<unstuck_core::engine::RecordedEvent> = serde_json::from_str(&written).unwrap();
     let mut replayed = State::new("demo");
     for recorded in &journal {
         replayed.apply(recorded);
@@ -40,10 +40,10 @@ fn an_agent_goes_on_in_the_same_worktree_and_conversation() {
     assert!(happened(&events, "run.crashed"));
     let new = stage.owed("a");
     assert_ne!(new.run, old.run, "a crashed run is never reused");
-    assert_eq!(new.what, Work::Attempt { start: Start::Resume });
+    assert_eq!(new.what, EffectKind::Attempt { start: Start::Resume });
     let late = Command::Settle {
         effect: old.id,
-        outcome: unstuck_core::engine::Outcome::Done,
+        outcome: unstuck_core::engine::EffectOutcome::Done,
         spent: unstuck_core::policy::Amount::ZERO,
     };
     assert!(stage.try_to(late).is_err(), "late results of the old run are dropped");
@@ -54,13 +54,13 @@ fn work_that_was_done_is_not_done_again() {
     let mut stage = Stage::tasks(&["a"]);
     stage.attempt("a");
     stage.must(Command::Recover { task: None, clean: false });
-    assert_eq!(stage.owed("a").what, Work::Check);
+    assert_eq!(stage.owed("a").what, EffectKind::Check);
     stage.done("a");
     stage.must(Command::Recover { task: None, clean: false });
-    assert_eq!(stage.owed("a").what, Work::Commit);
+    assert_eq!(stage.owed("a").what, EffectKind::Commit);
     stage.done("a");
     stage.must(Command::Recover { task: None, clean: false });
-    assert_eq!(stage.owed("a").what, Work::Emit);
+    assert_eq!(stage.owed("a").what, EffectKind::Emit);
     stage.done("a");
     assert_eq!(*stage.task_state("a"), TaskState::Done);
 }
@@ -82,7 +82,7 @@ fn three_crashes_in_a_row_ask_and_one_settled_effect_starts_the_count_over() {
     assert!(told.problem.contains("went down three times in a row"), "{}", told.problem);
     assert!(!told.problem.contains("support"), "{}", told.problem);
     stage.answer(Decision::TryAgain);
-    assert_eq!(stage.owed("a").what, Work::Check);
+    assert_eq!(stage.owed("a").what, EffectKind::Check);
 }
 
 // B6
@@ -103,10 +103,10 @@ fn a_build_that_was_held_stays_held() {
     let build = stage.state.builds().next().unwrap().id;
     stage.must(Command::Pause { build });
     stage.must(Command::Recover { task: None, clean: false });
-    assert!(stage.state.outstanding().is_empty());
+    assert!(stage.state.outstanding_effects().is_empty());
     stage.must(Command::Resume { build });
     assert!(stage.owed_if_any("a").is_some());
-    assert_eq!(stage.owed("b").what, Work::Check);
+    assert_eq!(stage.owed("b").what, EffectKind::Check);
 }
 
 /// A night with a little of everything.
@@ -120,8 +120,8 @@ fn eventful() -> Stage {
     stage.done("a");
     stage.done("a");
     let lost = std::sync::Arc::new(fault(Code::NetworkTimeout, "lost"));
-    stage.settle("a", unstuck_core::engine::Outcome::Unknown { fault: lost });
-    stage.settle("a", unstuck_core::engine::Outcome::CannotTell { said: None });
+    stage.settle("a", unstuck_core::engine::EffectOutcome::Unknown { fault: lost });
+    stage.settle("a", unstuck_core::engine::EffectOutcome::CannotTell { said: None });
     stage.answer(Decision::ItHappened);
     stage.job("j", unstuck_core::plan::JobSpec::default());
     stage.fails("j", fault(Code::AuthExpired, "log in"));
@@ -144,7 +144,7 @@ proptest::proptest! {
         for pick in picks {
             state.apply(pick.get(&journal));
         }
-        state.outstanding();
+        state.outstanding_effects();
         state.next_wake();
     }
 }

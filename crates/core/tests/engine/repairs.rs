@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Command, Outcome, Rule, TaskState, Work};
+use unstuck_core::engine::{Command, EffectKind, EffectOutcome, Rule, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::JobSpec;
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell;
-use unstuck_core::text::lint;
+use unstuck_core::text::lint_text;
 
 use crate::stage::{Stage, action, fault};
 
@@ -18,7 +18,7 @@ const BRANCH: &str = "unstuck/repair/j";
 /// The script fails, without an approach of an agent.
 fn breaks(stage: &mut Stage, message: &str) {
     let fault = Arc::new(fault(Code::LogicError, message));
-    stage.settle("j", Outcome::Failed { fault, approach: None });
+    stage.settle("j", EffectOutcome::Failed { fault, approach: None });
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_repair_that_is_used_lets_the_script_run_again() {
     stage.job("j", JobSpec::default());
     breaks(&mut stage, "KeyError");
     stage.repaired("j", None);
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 1 });
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn after_an_applied_action_a_repair_is_only_proposed() {
         stage.must(Command::Mutate { effect, mutation: action("charge") });
         stage.applied("j");
         breaks(&mut stage, "KeyError");
-        assert_eq!(stage.owed("j").what, Work::Repair { propose });
+        assert_eq!(stage.owed("j").what, EffectKind::Repair { propose });
         stage.repaired("j", propose.then_some(BRANCH));
         assert_eq!(stage.state.questions().count(), usize::from(propose));
     }
@@ -52,9 +52,9 @@ fn what_was_to_be_proposed_is_never_in_use() {
     breaks(&mut stage, "KeyError");
     let effect = stage.effect_id("j");
     let approach = Arc::new(Approach::default());
-    let outcome = Outcome::Repaired { approach, branch: None };
+    let outcome = EffectOutcome::Repaired { approach, branch: None };
     assert!(stage.try_to(Command::Settle { effect, outcome, spent: Amount::ZERO }).is_err());
-    assert_eq!(stage.owed("j").what, Work::Repair { propose: true });
+    assert_eq!(stage.owed("j").what, EffectKind::Repair { propose: true });
 }
 
 #[test]
@@ -66,8 +66,8 @@ fn a_proposal_is_told_in_plain_words_and_the_operator_reads_where_it_is() {
     let question = stage.question().clone();
     assert_eq!((question.kind, question.why.rule), (QuestionKind::Hands, Rule::RepairProposed));
     let text = tell::question_text(&stage.state, &question, stage.now);
-    assert_eq!(lint(&text.problem), [], "{}", text.problem);
-    assert_eq!(lint(&text.recommended_text), [], "{}", text.recommended_text);
+    assert_eq!(lint_text(&text.problem), [], "{}", text.problem);
+    assert_eq!(lint_text(&text.recommended_text), [], "{}", text.recommended_text);
     assert!(text.problem.contains("a repair ready"), "{}", text.problem);
     assert_eq!(text.recommended, Some(Decision::ProvideCredentials));
     let operator = tell::operator_text(&stage.state, &question, stage.now);
@@ -75,7 +75,7 @@ fn a_proposal_is_told_in_plain_words_and_the_operator_reads_where_it_is() {
     assert!(operator.contains(BRANCH) && operator.contains("I have fixed it"), "{operator}");
     // Once it is taken over, the script runs: there is nothing more to repair.
     stage.answer(Decision::ProvideCredentials);
-    assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 1 });
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_hint_is_no_leave_to_use_what_was_to_be_proposed() {
         breaks(&mut stage, "KeyError");
     }
     stage.answer(Decision::ProvideGuidance);
-    assert_eq!(stage.owed("j").what, Work::Repair { propose: true });
+    assert_eq!(stage.owed("j").what, EffectKind::Repair { propose: true });
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn an_agent_reads_how_the_script_failed_whatever_came_between() {
     breaks(&mut stage, "KeyError: 'total'");
     let told = |stage: &Stage| {
         let run = stage.owed("j").run;
-        tell::context(&stage.state, &Policy::default(), run).unwrap()
+        tell::replan_context(&stage.state, &Policy::default(), run).unwrap()
     };
     let first = told(&stage);
     assert!(first.starts_with("THE SCRIPT FAILED"), "{first}");

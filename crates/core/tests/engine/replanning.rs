@@ -1,6 +1,6 @@
 //! Three different approaches per error, then a question.
 
-use unstuck_core::engine::{Command, Event, Start, TaskState, Work};
+use unstuck_core::engine::{Command, EffectKind, Event, Start, TaskState};
 use unstuck_core::fault::{Code, Fault, Files, Validation};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::{Decision, QuestionKind};
@@ -70,11 +70,11 @@ fn an_error_that_comes_and_goes_inside_one_task_asks_at_its_fourth() {
 #[test]
 fn the_first_failure_keeps_the_tree_and_the_second_starts_from_the_base() {
     let mut stage = Stage::tasks(&["a"]);
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Fresh });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::Fresh });
     stage.red("a", "boom");
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::KeepTree });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::KeepTree });
     stage.red("a", "boom");
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::FromBase });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::FromBase });
 }
 
 // T2.2
@@ -102,7 +102,7 @@ fn guidance_gives_three_fresh_attempts_and_reaches_the_next_one() {
     let task = stage.state.task(stage.id("a")).unwrap();
     let guidance = task.guidance.as_ref().unwrap();
     assert_eq!(guidance.text.as_deref(), Some("use the SDK"));
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::FromBase });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::FromBase });
     for n in 1..=3 {
         assert_eq!(attempt_number(&stage.red("a", "boom")), Some(n));
     }
@@ -143,7 +143,7 @@ fn a_mixed_night_ends_well_with_the_counter_reset_in_between() {
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.consecutive, 1);
     stage.wait();
     let effect = stage.effect_id("a");
-    let report = unstuck_core::engine::Progress { validated: true, ..Default::default() };
+    let report = unstuck_core::engine::ProgressReport { validated: true, ..Default::default() };
     stage.must(Command::Progress { effect, report });
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.consecutive, 0);
     stage.attempt("a");
@@ -161,11 +161,11 @@ fn a_repeated_approach_is_confirmed_once_and_then_refused_before_any_check() {
     let failed = |stage: &mut Stage| {
         let approach = Some(std::sync::Arc::new(crate::stage::approach_no(7)));
         let fault = std::sync::Arc::new(red("boom"));
-        stage.settle("a", unstuck_core::engine::Outcome::Failed { fault, approach })
+        stage.settle("a", unstuck_core::engine::EffectOutcome::Failed { fault, approach })
     };
     failed(&mut stage);
     stage.attempt_as("a", 7);
-    assert_eq!(stage.owed("a").what, Work::Check, "flaky checks get one more chance");
+    assert_eq!(stage.owed("a").what, EffectKind::Check, "flaky checks get one more chance");
     failed(&mut stage);
     let events = stage.attempt_as("a", 7);
     let repeated = events.iter().any(|event| {
@@ -173,7 +173,7 @@ fn a_repeated_approach_is_confirmed_once_and_then_refused_before_any_check() {
             if fault.code() == Code::LogicRepeatedApproach)
     });
     assert!(repeated, "{events:?}");
-    assert!(matches!(stage.owed("a").what, Work::Attempt { start: Start::FromBase }));
+    assert!(matches!(stage.owed("a").what, EffectKind::Attempt { start: Start::FromBase }));
     // The budget that is charged is the one of the error that was to be got past.
     assert_eq!(stage.state.signatures().count(red("boom").signature), 3);
 }
@@ -225,7 +225,7 @@ fn an_error_that_was_forgotten_and_comes_back_leaves_the_others_charged() {
 
 /// The text that the agent of a task would be told now.
 fn told(stage: &Stage, name: &str) -> Option<String> {
-    tell::context(&stage.state, &Policy::default(), stage.owed(name).run)
+    tell::replan_context(&stage.state, &Policy::default(), stage.owed(name).run)
 }
 
 // T4.11, T4.12
@@ -256,7 +256,7 @@ fn an_agent_that_goes_on_after_a_wait_is_not_told_to_find_another_way() {
     let mut stage = Stage::tasks(&["a"]);
     stage.fails("a", fault(Code::ProviderRateLimit, "slow down"));
     stage.wait();
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::Resume });
     assert_eq!(told(&stage, "a"), None);
 }
 
@@ -288,7 +288,7 @@ fn red_check(output: &str) -> Fault {
 fn red_as(stage: &mut Stage, approach: u64, output: &str) {
     stage.attempt_as("a", approach);
     let fault = std::sync::Arc::new(red_check(output));
-    stage.settle("a", unstuck_core::engine::Outcome::Failed { fault, approach: None });
+    stage.settle("a", unstuck_core::engine::EffectOutcome::Failed { fault, approach: None });
 }
 
 // T0.17: whatever the approaches failed with, they are numbered as they came
@@ -329,7 +329,7 @@ fn after_no_progress_or_a_wait_the_latest_output_of_the_check_is_still_told() {
     red_as(&mut stage, 1, "error: the page is bad");
     stage.fails("a", fault(Code::ProviderRateLimit, "slow down"));
     stage.wait();
-    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+    assert_eq!(stage.owed("a").what, EffectKind::Attempt { start: Start::Resume });
     let text = told(&stage, "a").unwrap();
     assert!(text.contains("error: the page is bad") && text.contains("approach 2 of 3"), "{text}");
     stage.fails("a", fault(Code::LogicNoProgress, "the same call eight times"));
@@ -365,7 +365,7 @@ fn an_answer_lets_the_same_change_be_checked_again() {
         assert!(text.contains("keep it; I have fixed the check"), "{text}");
         assert!(!text.contains("fundamentally different"), "{text}");
         stage.attempt_as("a", 7);
-        let is_checked = stage.owed("a").what == Work::Check;
+        let is_checked = stage.owed("a").what == EffectKind::Check;
         assert_eq!(is_checked, checked, "{decision}");
     }
 }

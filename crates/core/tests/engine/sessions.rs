@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
 use unstuck_core::engine::{
-    BuildState, Command, Event, MutationState, Order, Outcome, Rejected, TaskId, TaskState, Told,
+    BuildState, Command, CommandIssuer, CommandRejection, EffectOutcome, Event, MutationState,
+    SessionReport, TaskId, TaskState,
 };
 use unstuck_core::fault::{Category, Code, Fault};
 use unstuck_core::plan::{GateKey, MutationSpec, Plan, Request, SessionSpec, TaskSpec};
 use unstuck_core::question::Decision as Answered;
-use unstuck_core::tell::{Decision, Direction, direction};
+use unstuck_core::tell::{Decision, SessionDirection, session_direction};
 
 use crate::stage::{Stage, fault, happened, task};
 
@@ -30,43 +31,43 @@ fn opened() -> (Stage, TaskId) {
     (stage, id)
 }
 
-fn failed(key: &str, fault: Fault) -> Told {
+fn failed(key: &str, fault: Fault) -> SessionReport {
     let approach = Approach { summary: format!("approach {key}"), ..Approach::default() };
     let said = fault.message.bytes().map(u64::from).sum();
     let approach = Some(Arc::new(approach));
-    Told::Failed { request: request(key, said), fault: Arc::new(fault), approach }
+    SessionReport::Failed { request: request(key, said), fault: Arc::new(fault), approach }
 }
 
-fn done() -> Told {
-    Told::Done { approach: Arc::default() }
+fn done() -> SessionReport {
+    SessionReport::Done { approach: Arc::default() }
 }
 
-fn intends(key: &str, arguments: u64) -> Told {
-    Told::Intends {
+fn intends(key: &str, arguments: u64) -> SessionReport {
+    SessionReport::Intends {
         mutation: MutationSpec { key: key.to_owned(), arguments, ..MutationSpec::default() },
     }
 }
 
-fn acted(key: &str, outcome: Outcome) -> Told {
-    Told::Acted { key: key.to_owned(), outcome }
+fn acted(key: &str, outcome: EffectOutcome) -> SessionReport {
+    SessionReport::Acted { key: key.to_owned(), outcome }
 }
 
-fn unknown() -> Outcome {
-    Outcome::Unknown { fault: Arc::new(fault(Code::NetworkTimeout, "lost")) }
+fn unknown() -> EffectOutcome {
+    EffectOutcome::Unknown { fault: Arc::new(fault(Code::NetworkTimeout, "lost")) }
 }
 
 impl Stage {
-    fn tell(&mut self, task: TaskId, told: Told) -> Vec<Event> {
+    fn tell(&mut self, task: TaskId, told: SessionReport) -> Vec<Event> {
         self.must(Command::Report { task, told })
     }
 
-    fn told(&mut self, task: TaskId, told: Told) -> Direction {
+    fn told(&mut self, task: TaskId, told: SessionReport) -> SessionDirection {
         self.tell(task, told);
         self.direction(task)
     }
 
-    fn direction(&self, task: TaskId) -> Direction {
-        direction(&self.state, &self.policy, task).unwrap()
+    fn direction(&self, task: TaskId) -> SessionDirection {
+        session_direction(&self.state, &self.policy, task).unwrap()
     }
 }
 
@@ -131,7 +132,7 @@ fn the_same_request_is_taken_once() {
     assert_eq!(stage.tell(id, failed("r1", red_test())), []);
     assert_eq!(stage.direction(id), first);
     let other = Command::Report { task: id, told: failed("r1", fault(Code::LogicError, "else")) };
-    assert_eq!(stage.try_to(other), Err(Rejected::RequestReused("r1".to_owned())));
+    assert_eq!(stage.try_to(other), Err(CommandRejection::RequestReused("r1".to_owned())));
 }
 
 #[test]
@@ -140,18 +141,19 @@ fn a_session_is_opened_once_for_a_request() {
     let start = |said| {
         let plan = Plan::new(vec![session("sync")]).unwrap();
         let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
-        Order { by: "Ada".into(), request: Some(request("open-1", said)) }.wants(start)
+        CommandIssuer { by: "Ada".into(), request: Some(request("open-1", said)) }
+            .wrap_command(start)
     };
     assert!(happened(&stage.must(start(1)), "build.started"));
     assert_eq!(stage.must(start(1)), []);
-    assert_eq!(stage.try_to(start(2)), Err(Rejected::RequestReused("open-1".to_owned())));
+    assert_eq!(stage.try_to(start(2)), Err(CommandRejection::RequestReused("open-1".to_owned())));
     let id = stage.id("sync");
     stage.tell(id, done());
     // One that is over and forgotten is not opened again either.
     stage.build(vec![task("other")]);
     assert!(stage.state.task(id).is_none());
     assert_eq!(stage.must(start(1)), []);
-    assert_eq!(stage.state.taken("open-1").unwrap().build.unwrap().0, 0);
+    assert_eq!(stage.state.handled_request("open-1").unwrap().build.unwrap().0, 0);
 }
 
 // TX10: what a runtime elsewhere is at is not gone because we were
@@ -164,11 +166,11 @@ fn a_restart_changes_nothing_about_a_session() {
     let before = (stage.direction(id), stage.owed_if_any("sync"));
     for _ in 0..5 {
         let events = stage.must(Command::Recover { task: None, clean: false });
-        assert!(events.iter().all(|event| event.about().task != Some(id)), "{events:?}");
+        assert!(events.iter().all(|event| event.subject_ids().task != Some(id)), "{events:?}");
         stage.must(Command::Recover { task: Some(id), clean: false });
     }
     assert_eq!((stage.direction(id), stage.owed_if_any("sync")), before);
-    stage.tell(id, acted("pay", Outcome::Applied { result: Arc::from("ok") }));
+    stage.tell(id, acted("pay", EffectOutcome::Applied { result: Arc::from("ok") }));
     stage.tell(id, done());
     assert_eq!(*stage.task_state("sync"), TaskState::Done);
 }
@@ -202,8 +204,8 @@ fn an_outage_is_waited_out() {
     assert_eq!(stage.now, until);
     assert_eq!(stage.direction(id).decision, Decision::Retry);
     // TX11: an account that is limited is waited for as long as it asked
-    let limited =
-        fault(Code::ProviderRateLimit, "429").retry_after(unstuck_core::time::Span::from_secs(30));
+    let limited = fault(Code::ProviderRateLimit, "429")
+        .with_retry_after(unstuck_core::time::Span::from_secs(30));
     let told = stage.told(id, failed("r3", limited));
     let waits = told.until.unwrap().since(stage.now).as_millis();
     assert!(told.decision == Decision::Wait && (30_000..=33_000).contains(&waits), "{waits}");
@@ -234,14 +236,14 @@ fn an_action_is_performed_once() {
     // It is not said twice that it may be sent, and nothing ends before its outcome is told.
     for told in [intends("pay", 1), done(), failed("r1", red_test())] {
         let refused = stage.try_to(Command::Report { task: id, told });
-        assert!(matches!(refused, Err(Rejected::NotNow { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(CommandRejection::NotNow { .. })), "{refused:?}");
     }
     let reused = stage.try_to(Command::Report { task: id, told: intends("pay", 2) });
-    assert_eq!(reused, Err(Rejected::KeyReused("pay".to_owned())));
-    let applied = || acted("pay", Outcome::Applied { result: Arc::from("42") });
+    assert_eq!(reused, Err(CommandRejection::KeyReused("pay".to_owned())));
+    let applied = || acted("pay", EffectOutcome::Applied { result: Arc::from("42") });
     stage.tell(id, applied());
     assert_eq!(stage.tell(id, applied()), []);
-    let else_told = acted("pay", Outcome::Applied { result: Arc::from("43") });
+    let else_told = acted("pay", EffectOutcome::Applied { result: Arc::from("43") });
     assert!(stage.try_to(Command::Report { task: id, told: else_told }).is_err());
     // TX8: another attempt finds the recorded result
     stage.tell(id, failed("r2", red_test()));
@@ -254,8 +256,10 @@ fn an_action_is_performed_once() {
 fn an_action_that_failed_may_be_sent_again() {
     let (mut stage, id) = opened();
     stage.tell(id, intends("pay", 1));
-    let failure =
-        Outcome::Failed { fault: Arc::new(fault(Code::NetworkTimeout, "no")), approach: None };
+    let failure = EffectOutcome::Failed {
+        fault: Arc::new(fault(Code::NetworkTimeout, "no")),
+        approach: None,
+    };
     stage.tell(id, acted("pay", failure));
     assert!(happened(&stage.tell(id, intends("pay", 1)), "mutation.in_flight"));
 }
@@ -273,7 +277,7 @@ fn a_person_says_whether_an_action_happened() {
         // Said once more it changes nothing.
         assert_eq!(stage.tell(id, acted("pay", unknown())), []);
         let refused = stage.try_to(Command::Report { task: id, told: intends("pay", 1) });
-        assert!(matches!(refused, Err(Rejected::NotNow { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(CommandRejection::NotNow { .. })), "{refused:?}");
         stage.answer(answered);
         assert_eq!(stage.direction(id).decision, Decision::Retry, "{answered}");
         let events = stage.tell(id, intends("pay", 1));
@@ -288,7 +292,7 @@ fn a_cancelled_session_waits_for_what_became_of_its_action() {
     stage.tell(id, intends("pay", 1));
     stage.must(Command::Cancel { build });
     assert_eq!(stage.direction(id).decision, Decision::Stop);
-    stage.tell(id, acted("pay", Outcome::Applied { result: Arc::from("ok") }));
+    stage.tell(id, acted("pay", EffectOutcome::Applied { result: Arc::from("ok") }));
     assert_eq!(*stage.task_state("sync"), TaskState::Cancelled);
     assert_eq!(stage.state.build(build).unwrap().state, BuildState::Cancelled);
 }
@@ -328,5 +332,5 @@ fn what_is_denied_ends_the_session() {
     stage.answer(Answered::Deny);
     assert_eq!(stage.direction(id).decision, Decision::Stop);
     assert!(matches!(stage.task_state("sync"), TaskState::Skipped { .. }));
-    assert_eq!(stage.state.outstanding(), []);
+    assert_eq!(stage.state.outstanding_effects(), []);
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{
-    BuildId, Command, Effect, EffectId, Event, Outcome, Question, QuestionId, Recorded, Rejected,
-    Rng, State, Step, TaskId, TaskState, Work, decide, effects,
+    BuildId, Command, CommandRejection, Effect, EffectId, EffectKind, EffectOutcome, Event,
+    Question, QuestionId, RecordedEvent, Rng, State, Step, TaskId, TaskState, decide,
+    requested_effects,
 };
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::{JobSpec, MutationSpec, Plan, TaskSpec};
@@ -19,7 +20,7 @@ pub(crate) struct Stage {
     pub(crate) state: State,
     pub(crate) policy: Policy,
     pub(crate) now: Time,
-    pub(crate) journal: Vec<Recorded>,
+    pub(crate) journal: Vec<RecordedEvent>,
     /// Effects that were released, oldest first.
     pub(crate) released: Vec<Effect>,
     approaches: u64,
@@ -70,12 +71,13 @@ impl Stage {
         id
     }
 
-    pub(crate) fn try_to(&mut self, command: Command) -> Result<Vec<Event>, Rejected> {
+    pub(crate) fn try_to(&mut self, command: Command) -> Result<Vec<Event>, CommandRejection> {
         let before = (!self.quiet).then(|| self.state.clone());
-        let mut rng = Rng::at("demo", self.state.seq());
+        let mut rng = Rng::for_decision("demo", self.state.seq());
         match decide(&mut self.state, command, &self.policy, self.now, &mut rng) {
             Ok(recorded) => {
-                self.released.extend(recorded.iter().flat_map(|r| effects(&self.state, r)));
+                self.released
+                    .extend(recorded.iter().flat_map(|r| requested_effects(&self.state, r)));
                 let events = recorded.iter().map(|r| r.event.clone()).collect();
                 self.journal.extend(recorded);
                 self.check_replay();
@@ -124,10 +126,10 @@ impl Stage {
 
     pub(crate) fn owed_if_any(&self, name: &str) -> Option<Effect> {
         let id = self.id(name);
-        self.state.outstanding().into_iter().rfind(|effect| effect.task == id)
+        self.state.outstanding_effects().into_iter().rfind(|effect| effect.task == id)
     }
 
-    pub(crate) fn settle(&mut self, name: &str, outcome: Outcome) -> Vec<Event> {
+    pub(crate) fn settle(&mut self, name: &str, outcome: EffectOutcome) -> Vec<Event> {
         let effect = self.owed(name).id;
         self.must(Command::Settle { effect, outcome, spent: Amount::ZERO })
     }
@@ -140,28 +142,32 @@ impl Stage {
 
     /// The agent says it is done, in the way numbered `approach`.
     pub(crate) fn attempt_as(&mut self, name: &str, approach: u64) -> Vec<Event> {
-        assert!(matches!(self.owed(name).what, Work::Attempt { .. }), "{:?}", self.owed(name));
+        assert!(
+            matches!(self.owed(name).what, EffectKind::Attempt { .. }),
+            "{:?}",
+            self.owed(name)
+        );
         let approach = Arc::new(approach_no(approach));
-        self.settle(name, Outcome::Attempted { approach })
+        self.settle(name, EffectOutcome::Attempted { approach })
     }
 
     pub(crate) fn done(&mut self, name: &str) -> Vec<Event> {
-        self.settle(name, Outcome::Done)
+        self.settle(name, EffectOutcome::Done)
     }
 
     /// An agent has repaired the script; with a branch, the repair waits there.
     pub(crate) fn repaired(&mut self, name: &str, branch: Option<&str>) -> Vec<Event> {
         let approach = Arc::new(approach_no(self.approaches));
-        self.settle(name, Outcome::Repaired { approach, branch: branch.map(Arc::from) })
+        self.settle(name, EffectOutcome::Repaired { approach, branch: branch.map(Arc::from) })
     }
 
     pub(crate) fn applied(&mut self, name: &str) -> Vec<Event> {
-        self.settle(name, Outcome::Applied { result: Arc::from("ok") })
+        self.settle(name, EffectOutcome::Applied { result: Arc::from("ok") })
     }
 
     pub(crate) fn fails(&mut self, name: &str, fault: Fault) -> Vec<Event> {
         let approach = Some(Arc::new(approach_no(self.approaches)));
-        self.settle(name, Outcome::Failed { fault: Arc::new(fault), approach })
+        self.settle(name, EffectOutcome::Failed { fault: Arc::new(fault), approach })
     }
 
     /// The agent works, and the checks are red.
@@ -255,7 +261,7 @@ pub(crate) fn approach_no(number: u64) -> Approach {
 /// A bare fault of a code; the message makes it one error or another.
 pub(crate) fn fault(code: Code, error: &str) -> Fault {
     let mut fault = Fault::new(Kind::bare(code), "test", error);
-    fault.signature = Signature::of_parts(code, "test", &[error]);
+    fault.signature = Signature::from_parts(code, "test", &[error]);
     fault
 }
 

@@ -1,22 +1,22 @@
 //! Messages to a person who is not watching: one cause, one message.
 
-use unstuck_core::engine::{Command, PauseCause, Recorded};
+use unstuck_core::engine::{Command, PauseCause, RecordedEvent};
 use unstuck_core::fault::{Code, Fault, RateLimit};
 use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec};
 use unstuck_core::question::Decision;
-use unstuck_core::tell::{Happened, Level, news};
+use unstuck_core::tell::{NewsKind, NotificationLevel, news_from_event};
 use unstuck_core::time::Span;
 
 use crate::stage::{Stage, fault, task, with_actions};
 
 /// The messages so far, in their order.
-fn told(stage: &Stage) -> Vec<Happened> {
-    stage.journal.iter().filter_map(news).map(|news| news.what).collect()
+fn told(stage: &Stage) -> Vec<NewsKind> {
+    stage.journal.iter().filter_map(news_from_event).map(|news| news.what).collect()
 }
 
 /// The number of messages for a person who wants to hear this much.
-fn heard(stage: &Stage, level: Level) -> usize {
-    stage.journal.iter().filter_map(news).filter(|news| news.level() <= level).count()
+fn heard(stage: &Stage, level: NotificationLevel) -> usize {
+    stage.journal.iter().filter_map(news_from_event).filter(|news| news.level() <= level).count()
 }
 
 #[test]
@@ -26,9 +26,9 @@ fn a_question_is_told_once_however_many_join() {
         stage.fails(name, fault(Code::AuthInvalid, "the key was refused"));
     }
     let question = stage.question().id;
-    let asked = told(&stage).into_iter().filter(|what| matches!(what, Happened::Asked(_)));
-    assert_eq!(asked.collect::<Vec<_>>(), [Happened::Asked(question)]);
-    assert_eq!(heard(&stage, Level::Questions), 1);
+    let asked = told(&stage).into_iter().filter(|what| matches!(what, NewsKind::Asked(_)));
+    assert_eq!(asked.collect::<Vec<_>>(), [NewsKind::Asked(question)]);
+    assert_eq!(heard(&stage, NotificationLevel::Questions), 1);
 }
 
 // B2: one limit holds both and wakes no person up.
@@ -37,7 +37,7 @@ fn waits_that_end_by_themselves_are_not_told() {
     let mut stage = Stage::tasks(&["a", "b"]);
     let limit = RateLimit { status: Some(429), limited: None };
     let limited = Fault::provider_rate_limit("agent", "slow down", limit);
-    stage.fails("a", limited.retry_after(Span::from_mins(10)));
+    stage.fails("a", limited.with_retry_after(Span::from_mins(10)));
     stage.wait();
     stage.succeed("a");
     stage.fails("b", fault(Code::NetworkTimeout, "no answer"));
@@ -49,9 +49,12 @@ fn waits_that_end_by_themselves_are_not_told() {
 fn a_failure_is_told_with_its_code() {
     let mut stage = Stage::tasks(&["a", "b"]);
     stage.fails("a", fault(Code::ConfigInvalid, "no such model"));
-    let failed = Happened::TaskFailed(stage.id("a"), Code::ConfigInvalid);
+    let failed = NewsKind::TaskFailed(stage.id("a"), Code::ConfigInvalid);
     assert_eq!(told(&stage), [failed]);
-    assert_eq!((heard(&stage, Level::Questions), heard(&stage, Level::Failures)), (0, 1));
+    assert_eq!(
+        (heard(&stage, NotificationLevel::Questions), heard(&stage, NotificationLevel::Failures)),
+        (0, 1)
+    );
 }
 
 #[test]
@@ -60,13 +63,13 @@ fn a_pause_with_its_question_is_one_message() {
     for name in ["a", "b", "c", "d", "e"] {
         stage.fails(name, fault(Code::AuthInvalid, name));
     }
-    let paused = |recorded: &Recorded| {
+    let paused = |recorded: &RecordedEvent| {
         use unstuck_core::engine::Event;
         matches!(recorded.event, Event::BuildPaused { cause: PauseCause::Questions, .. })
     };
     assert!(stage.journal.iter().any(paused));
     assert_eq!(told(&stage).len(), 6, "five questions and that of the build");
-    assert_eq!(heard(&stage, Level::Questions), 6);
+    assert_eq!(heard(&stage, NotificationLevel::Questions), 6);
 }
 
 #[test]
@@ -74,8 +77,11 @@ fn a_persons_own_pause_is_for_those_who_want_to_hear_everything() {
     let mut stage = Stage::new();
     let build = stage.build(vec![task("a")]);
     stage.must(Command::Pause { build });
-    assert_eq!(told(&stage), [Happened::BuildPaused(build)]);
-    assert_eq!((heard(&stage, Level::Failures), heard(&stage, Level::All)), (0, 1));
+    assert_eq!(told(&stage), [NewsKind::BuildPaused(build)]);
+    assert_eq!(
+        (heard(&stage, NotificationLevel::Failures), heard(&stage, NotificationLevel::All)),
+        (0, 1)
+    );
 }
 
 #[test]
@@ -90,9 +96,12 @@ fn the_end_of_a_build_and_what_it_shipped_are_told() {
     stage.applied("a");
     stage.done("a");
     let told = told(&stage);
-    assert!(matches!(told[0], Happened::Acted(_)), "{told:?}");
-    assert_eq!(told.last(), Some(&Happened::BuildCompleted(build)));
-    assert_eq!((heard(&stage, Level::Failures), heard(&stage, Level::All)), (0, told.len()));
+    assert!(matches!(told[0], NewsKind::Acted(_)), "{told:?}");
+    assert_eq!(told.last(), Some(&NewsKind::BuildCompleted(build)));
+    assert_eq!(
+        (heard(&stage, NotificationLevel::Failures), heard(&stage, NotificationLevel::All)),
+        (0, told.len())
+    );
 }
 
 #[test]
@@ -101,10 +110,10 @@ fn a_build_that_waits_is_told_when_the_rest_is_done() {
     stage.fails("a", fault(Code::AuthInvalid, "the key was refused"));
     assert_eq!(told(&stage).len(), 1, "the other task goes on");
     stage.succeed("b");
-    let waits = |what: &Happened| matches!(what, Happened::BuildWaits(_));
+    let waits = |what: &NewsKind| matches!(what, NewsKind::BuildWaits(_));
     assert_eq!(told(&stage).iter().filter(|what| waits(what)).count(), 1);
     stage.answer(Decision::SkipFeature);
-    assert!(matches!(told(&stage).last(), Some(Happened::BuildCompleted(_))));
+    assert!(matches!(told(&stage).last(), Some(NewsKind::BuildCompleted(_))));
 }
 
 #[test]
@@ -112,5 +121,5 @@ fn a_job_that_fails_is_told() {
     let mut stage = Stage::new();
     let id = stage.job("nightly", JobSpec::default());
     stage.fails("nightly", fault(Code::ConfigInvalid, "no such file"));
-    assert_eq!(told(&stage), [Happened::TaskFailed(id, Code::ConfigInvalid)]);
+    assert_eq!(told(&stage), [NewsKind::TaskFailed(id, Code::ConfigInvalid)]);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Command, Event, Outcome, Start, TaskState, Work};
+use unstuck_core::engine::{Command, EffectKind, EffectOutcome, Event, Start, TaskState};
 use unstuck_core::fault::{Code, Fault, Validation};
 use unstuck_core::plan::MutationSpec;
 use unstuck_core::tell;
@@ -12,7 +12,7 @@ use crate::stage::{Stage, action};
 
 fn ends_unchanged(stage: &mut Stage, said: &str) -> Vec<Event> {
     let approach = Approach { summary: said.to_owned(), ..Approach::default() };
-    stage.settle("a", Outcome::Attempted { approach: Arc::new(approach) })
+    stage.settle("a", EffectOutcome::Attempted { approach: Arc::new(approach) })
 }
 
 fn is_nudge(event: &Event) -> bool {
@@ -26,7 +26,7 @@ fn an_agent_that_changed_nothing_is_asked_once_and_then_needs_no_change() {
     assert!(ends_unchanged(&mut stage, "Done.").iter().any(is_nudge));
     // It goes on in its conversation, and nothing is charged.
     let effect = stage.owed("a");
-    assert_eq!((effect.run, effect.what), (run, Work::Attempt { start: Start::Resume }));
+    assert_eq!((effect.run, effect.what), (run, EffectKind::Attempt { start: Start::Resume }));
     assert!(!ends_unchanged(&mut stage, "It is there already.").iter().any(is_nudge));
     for _ in ["check", "commit"] {
         stage.done("a");
@@ -41,7 +41,7 @@ fn an_agent_that_changed_nothing_is_asked_once_and_then_needs_no_change() {
     let last = stage.journal.last().unwrap();
     assert!(matches!(last.event, Event::BuildCompleted { .. }));
     let done = stage.journal.iter().find(|known| matches!(known.event, Event::TaskDone { .. }));
-    let said = tell::narration(&stage.state, &stage.policy, done.unwrap());
+    let said = tell::narrate_event(&stage.state, &stage.policy, done.unwrap());
     assert_eq!(said.as_deref(), Some("“Task a” needs no change."));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Command, Event, Outcome, Question};
+use unstuck_core::engine::{Command, EffectOutcome, Event, Question};
 use unstuck_core::fault::{Auth, Code, Fault, Timeout};
 use unstuck_core::plan::JobSpec;
 use unstuck_core::policy::Policy;
@@ -30,7 +30,7 @@ fn newest(stage: &Stage) -> String {
 fn fails_at_once(stage: &mut Stage, name: &str, code: Code) {
     let approach = Some(Arc::new(Approach::default()));
     let fault = Arc::new(fault(code, "it said no"));
-    stage.settle(name, Outcome::Failed { fault, approach });
+    stage.settle(name, EffectOutcome::Failed { fault, approach });
 }
 
 #[test]
@@ -91,10 +91,12 @@ fn attempts_that_were_refused_are_no_different_ways() {
     let mut stage = Stage::tasks(&["a"]);
     for approach in [7, 8, 7, 7] {
         stage.attempt_as("a", approach);
-        if stage.owed_if_any("a").is_some_and(|owed| owed.what == unstuck_core::engine::Work::Check)
+        if stage
+            .owed_if_any("a")
+            .is_some_and(|owed| owed.what == unstuck_core::engine::EffectKind::Check)
         {
             let approach = Some(Arc::new(approach_no(approach)));
-            stage.settle("a", Outcome::Failed { fault: Arc::new(red("boom")), approach });
+            stage.settle("a", EffectOutcome::Failed { fault: Arc::new(red("boom")), approach });
         }
     }
     let said = newest(&stage);
@@ -117,7 +119,7 @@ fn an_answer_is_told_with_the_persons_own_words() {
     let question = stage.question().id;
     stage.answer_to(question, Decision::ProvideGuidance, Some("with tax, as `net_total()` does"));
     let policy = Policy::default();
-    let told = stage.journal.iter().filter_map(|r| tell::narration(&stage.state, &policy, r));
+    let told = stage.journal.iter().filter_map(|r| tell::narrate_event(&stage.state, &policy, r));
     let told: Vec<String> = told.collect();
     assert!(told.iter().any(|said| said.contains("“with tax, as `net_total()` does”")), "{told:?}");
 }
@@ -126,7 +128,7 @@ fn an_answer_is_told_with_the_persons_own_words() {
 fn a_tree_without_changes_is_not_said_to_hold_any() {
     let mut stage = Stage::tasks(&["a"]);
     fails_at_once(&mut stage, "a", Code::LogicNoProgress);
-    let told = tell::context(&stage.state, &Policy::default(), stage.owed("a").run).unwrap();
+    let told = tell::replan_context(&stage.state, &Policy::default(), stage.owed("a").run).unwrap();
     assert!(!told.contains("your changes are still there"), "{told}");
 }
 
@@ -160,12 +162,12 @@ fn a_question_about_a_deadline_shows_the_command_and_its_last_lines() {
     let fault = Arc::new(Fault::operation_timeout("script", message, limit));
     while stage.state.questions().next().is_none() {
         let fault = Arc::clone(&fault);
-        stage.settle("a", Outcome::Failed { fault, approach: None });
+        stage.settle("a", EffectOutcome::Failed { fault, approach: None });
         if stage.owed_if_any("a").is_none() && stage.state.questions().next().is_none() {
             stage.wait();
         }
     }
-    let evidence = tell::evidence(&stage.state, stage.question());
+    let evidence = tell::collect_evidence(&stage.state, stage.question());
     assert_eq!(evidence.command.as_deref(), Some("sh sync.sh"));
     assert!(evidence.output.contains("fetching page 7"), "{evidence:?}");
 }
@@ -175,9 +177,9 @@ fn a_proposed_repair_shows_what_it_changes_and_the_command_for_the_whole() {
     let mut stage = Stage::new();
     stage.job("j", JobSpec { propose_only: true, ..JobSpec::default() });
     let broke = Arc::new(fault(Code::LogicError, "KeyError"));
-    stage.settle("j", Outcome::Failed { fault: broke, approach: None });
+    stage.settle("j", EffectOutcome::Failed { fault: broke, approach: None });
     stage.repaired("j", Some("unstuck/repair/j"));
-    let diff = tell::evidence(&stage.state, stage.question()).diff.unwrap();
+    let diff = tell::collect_evidence(&stage.state, stage.question()).diff.unwrap();
     assert_eq!(diff.files_changed, 1);
     assert_eq!(diff.whole, "git diff HEAD...unstuck/repair/j");
 }

@@ -45,7 +45,8 @@ pub(crate) struct Score {
 /// Reads every record.
 pub(crate) fn read(records: &[Record]) -> Vec<Found<'_>> {
     let found = |record| {
-        let text_rules::Reading { code, signature, .. } = text_rules::read(Record::bytes(record));
+        let text_rules::OutputClassification { code, signature, .. } =
+            text_rules::classify_output(Record::bytes(record));
         Found { record, signature: signature.to_string(), category: category_of(code) }
     };
     records.iter().map(found).collect()

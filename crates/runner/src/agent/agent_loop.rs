@@ -3,28 +3,30 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use unstuck_core::attempt::{Action, Outcome, Step, StuckLimits, Verdict, Watch};
-use unstuck_core::engine::{Note, Progress, Start, Work};
+use unstuck_core::attempt::{
+    ActionOutcome, AgentAction, AgentStep, LoopDetector, StepVerdict, StuckLimits,
+};
+use unstuck_core::engine::{EffectKind, ProgressReport, RunNote, Start};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::tell::NUDGE;
 use unstuck_core::time::{Span, Time};
-use unstuck_store::Conversation;
-use unstuck_world::model::{Failure, Model, Request, ToolSpec, Turn};
+use unstuck_store::StoredConversation;
+use unstuck_world::model::{Model, ModelFailure, ModelRequest, ModelTurn, ToolSpec};
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
-use unstuck_world::tool::{Toolbox, specs};
+use unstuck_world::tool::{Toolbox, tool_specs};
 use unstuck_world::workspace::Workspace;
 
-use super::answer::Answered;
+use super::answer::ToolCallAnswer;
 use super::cost;
-use super::desk::{Desk, Over};
-use super::memory::{Called, Memory};
+use super::desk::{AttemptAbort, AttemptReporter};
+use super::memory::{AttemptMemory, ModelToolCall};
 use super::prompt;
 use crate::clean;
 use crate::clock::Clock;
 use crate::decider::Decider;
-use crate::world::Order;
+use crate::world::EffectRequest;
 
 /// The source of faults about an agent that goes in circles.
 const SOURCE: &str = "agent";
@@ -42,12 +44,12 @@ pub struct AgentLoop {
     /// The redactor for all texts that are kept or sent.
     pub redactor: Arc<Redactor>,
     /// The limits of a model call.
-    pub settings: Settings,
+    pub settings: ModelCallLimits,
 }
 
 /// The limits of a model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ModelCallLimits {
     /// Maximum number of output tokens.
     pub output_tokens_max: u32,
     /// The price of the model, if known.
@@ -57,9 +59,9 @@ pub struct Settings {
 }
 
 /// The input of one attempt.
-pub struct Assignment<'a> {
+pub struct AgentLoopInput<'a> {
     /// The effect to perform.
-    pub order: &'a Order,
+    pub order: &'a EffectRequest,
     /// The notes from the task's files and the project, in addition to the goal.
     pub notes: &'a str,
     /// The tools of the model.
@@ -67,23 +69,23 @@ pub struct Assignment<'a> {
     /// The worktree that the tools act in.
     pub workspace: &'a Workspace,
     /// The latest checkpoint of the task's conversation.
-    pub kept: Option<Conversation>,
+    pub kept: Option<StoredConversation>,
 }
 
 /// The result of an attempt.
 #[derive(Debug)]
-pub struct Finished {
+pub struct AgentLoopResult {
     /// The way it ended.
-    pub end: End,
+    pub end: AgentLoopEnd,
     /// The actions performed, for the recognition of approaches; includes those before a crash.
-    pub actions: Vec<Action>,
+    pub actions: Vec<AgentAction>,
     /// The amount spent since the last report.
     pub spent: Amount,
 }
 
 /// The way an attempt ended.
 #[derive(Debug)]
-pub enum End {
+pub enum AgentLoopEnd {
     /// The model says that it is done.
     Done {
         /// The model's own summary of its work.
@@ -95,38 +97,42 @@ pub enum End {
     Stopped,
 }
 
-impl From<Over> for End {
-    fn from(over: Over) -> Self {
+impl From<AttemptAbort> for AgentLoopEnd {
+    fn from(over: AttemptAbort) -> Self {
         match over {
-            Over::Run => Self::Stopped,
-            Over::Failed(fault) => Self::Failed(fault),
+            AttemptAbort::Run => Self::Stopped,
+            AttemptAbort::Failed(fault) => Self::Failed(fault),
         }
     }
 }
 
 /// The state of an attempt in progress.
-pub(super) struct Working<'a> {
-    pub(super) desk: Desk<'a>,
+pub(super) struct AgentLoopState<'a> {
+    pub(super) desk: AttemptReporter<'a>,
     pub(super) tools: &'a Toolbox,
     pub(super) workspace: &'a Workspace,
     pub(super) redactor: &'a Redactor,
     pub(super) stop: &'a CancellationToken,
-    pub(super) memory: Memory,
+    pub(super) memory: AttemptMemory,
     model: &'a dyn Model,
-    settings: Settings,
+    settings: ModelCallLimits,
     specs: Vec<ToolSpec>,
     /// The amount spent and not yet reported.
     spent: Amount,
     /// The token usage of the last call, and the length of the conversation at that time.
-    measured: Option<cost::Measured>,
+    measured: Option<cost::MeasuredUsage>,
 }
 
 impl AgentLoop {
     /// Works on a task until it is done, fails, or is stopped; all commands it started are gone
     /// when it returns. Waits for a limited account and retries are left to the engine.
-    pub async fn work(&self, given: Assignment<'_>, stop: &CancellationToken) -> Finished {
+    pub async fn run_attempt(
+        &self,
+        given: AgentLoopInput<'_>,
+        stop: &CancellationToken,
+    ) -> AgentLoopResult {
         let effect = &given.order.effect;
-        let desk = Desk {
+        let desk = AttemptReporter {
             decider: &*self.decider,
             clock: &*self.clock,
             policy: &self.policy,
@@ -135,11 +141,11 @@ impl AgentLoop {
             run: effect.run,
             stop,
         };
-        let memory = match self.begin(&given, &desk).await {
+        let memory = match self.begin_conversation(&given, &desk).await {
             Ok(memory) => memory,
-            Err(over) => return Finished::without_work(over.into()),
+            Err(over) => return AgentLoopResult::without_work(over.into()),
         };
-        let mut working = Working {
+        let mut working = AgentLoopState {
             desk,
             tools: given.tools,
             workspace: given.workspace,
@@ -148,58 +154,64 @@ impl AgentLoop {
             memory,
             model: &*self.model,
             settings: self.settings,
-            specs: specs(),
+            specs: tool_specs(),
             spent: Amount::ZERO,
             measured: None,
         };
-        let end = working.run().await;
-        Finished { end, actions: working.memory.actions, spent: working.spent }
+        let end = working.run_rounds().await;
+        AgentLoopResult { end, actions: working.memory.actions, spent: working.spent }
     }
 
     /// Returns the conversation to continue: the kept one, or a new one.
-    async fn begin(&self, given: &Assignment<'_>, desk: &Desk<'_>) -> Result<Memory, Over> {
+    async fn begin_conversation(
+        &self,
+        given: &AgentLoopInput<'_>,
+        desk: &AttemptReporter<'_>,
+    ) -> Result<AttemptMemory, AttemptAbort> {
         let start = match given.order.effect.what {
-            Work::Attempt { start } => start,
+            EffectKind::Attempt { start } => start,
             _ => Start::Fresh,
         };
         let kept =
             given.kept.as_ref().filter(|_| matches!(start, Start::Resume | Start::Compacted));
-        let Some(mut memory) = kept.and_then(Memory::read) else {
+        let Some(mut memory) = kept.and_then(AttemptMemory::from_checkpoint) else {
             let worktree = given.workspace.directory().display().to_string();
-            let prompt = prompt::task(given.order, given.notes);
-            let watch = Watch::new(StuckLimits::default(), worktree);
-            let mut memory = Memory::new(&self.redactor.text(&prompt), watch);
+            let prompt = prompt::render_task_prompt(given.order, given.notes);
+            let watch = LoopDetector::new(StuckLimits::default(), worktree);
+            let mut memory = AttemptMemory::new(&self.redactor.redact_text(&prompt), watch);
             let context = given.order.context.as_deref();
-            memory.knows(context.map(|context| self.redactor.text(context).into_owned()));
+            memory.note_told_text(
+                context.map(|context| self.redactor.redact_text(context).into_owned()),
+            );
             return Ok(memory);
         };
-        memory.repair();
+        memory.repair_conversation();
         if start == Start::Compacted {
-            memory.compact();
+            memory.compact_conversation();
         }
         if given.order.nudged {
-            memory.tell_once(NUDGE);
+            memory.append_user_text_once(NUDGE);
         }
         // The operator's guidance goes into a resumed conversation as well; a mere wait adds
         // nothing to it.
         if desk.has_guidance().await? {
             let context = given.order.context.as_deref().unwrap_or_default();
-            memory.tell_once(&self.redactor.text(context));
+            memory.append_user_text_once(&self.redactor.redact_text(context));
         }
         Ok(memory)
     }
 }
 
-impl Finished {
-    const fn without_work(end: End) -> Self {
+impl AgentLoopResult {
+    const fn without_work(end: AgentLoopEnd) -> Self {
         Self { end, actions: Vec::new(), spent: Amount::ZERO }
     }
 }
 
-impl Working<'_> {
-    async fn run(&mut self) -> End {
+impl AgentLoopState<'_> {
+    async fn run_rounds(&mut self) -> AgentLoopEnd {
         loop {
-            match self.round().await {
+            match self.run_round().await {
                 Ok(None) => {}
                 Ok(Some(end)) => return end,
                 Err(over) => return over.into(),
@@ -209,120 +221,139 @@ impl Working<'_> {
 
     /// Runs one round: think, act, observe. Returns the end of the attempt if it was the last
     /// round.
-    async fn round(&mut self) -> Result<Option<End>, Over> {
-        let turn = match self.think().await? {
+    async fn run_round(&mut self) -> Result<Option<AgentLoopEnd>, AttemptAbort> {
+        let turn = match self.request_turn().await? {
             Some(Ok(turn)) => turn,
-            Some(Err(failure)) => return Ok(Some(End::Failed(failure.fault))),
-            None => return Ok(Some(End::Stopped)),
+            Some(Err(failure)) => return Ok(Some(AgentLoopEnd::Failed(failure.fault))),
+            None => return Ok(Some(AgentLoopEnd::Stopped)),
         };
-        let calls = self.memory.hear(turn.parts, self.redactor);
+        let calls = self.memory.append_turn(turn.parts, self.redactor);
         if calls.is_empty() && self.memory.is_paused() {
             // The next request contains the turn so far, and the model continues it.
-            self.checkpoint(Progress { iterations: 1, ..Progress::default() }).await?;
+            self.record_checkpoint(ProgressReport { iterations: 1, ..ProgressReport::default() })
+                .await?;
             return Ok(None);
         }
         // The calls are on disk before the first is carried out, so that after a crash the
         // conversation shows what may have happened.
-        self.checkpoint(Progress::default()).await?;
+        self.record_checkpoint(ProgressReport::default()).await?;
         if calls.is_empty() {
-            return self.talked().await;
+            return self.handle_text_turn().await;
         }
         let tool_calls = u32::try_from(calls.len()).unwrap_or(u32::MAX);
-        let end = self.act(calls).await?;
+        let end = self.carry_out_calls(calls).await?;
         // A round that ended the attempt does not count as an iteration.
         let iterations = u32::from(end.is_none());
-        if !matches!(end, Some(End::Done { .. })) {
-            self.checkpoint(Progress { iterations, tool_calls, ..Progress::default() }).await?;
+        if !matches!(end, Some(AgentLoopEnd::Done { .. })) {
+            self.record_checkpoint(ProgressReport {
+                iterations,
+                tool_calls,
+                ..ProgressReport::default()
+            })
+            .await?;
         }
         Ok(end)
     }
 
     /// Asks the model for its next turn, within the budget. Returns `None` if stopped.
-    async fn think(&mut self) -> Result<Option<Result<Turn, Failure>>, Over> {
+    async fn request_turn(
+        &mut self,
+    ) -> Result<Option<Result<ModelTurn, ModelFailure>>, AttemptAbort> {
         if self.stop.is_cancelled() {
             return Ok(None);
         }
-        self.desk.note(Note::Thinking).await;
-        let most = cost::most(&self.memory, &self.specs, &self.settings, self.measured);
-        if self.desk.reserve(most).await? && self.memory.winds_down() {
-            self.memory.tell(prompt::WIND_DOWN);
+        self.desk.send_note(RunNote::Thinking).await;
+        let most =
+            cost::estimate_max_cost(&self.memory, &self.specs, &self.settings, self.measured);
+        if self.desk.reserve_budget(most).await? && self.memory.begin_wind_down() {
+            self.memory.append_user_text(prompt::WIND_DOWN);
         }
         let began = self.desk.clock.now();
-        let request = Request {
+        let request = ModelRequest {
             system: prompt::SYSTEM,
             messages: self.memory.messages(),
             tools: &self.specs,
             output_tokens_max: self.settings.output_tokens_max,
         };
-        let Some(turn) = self.model.turn(request, self.stop).await else { return Ok(None) };
+        let Some(turn) = self.model.request_turn(request, self.stop).await else { return Ok(None) };
         let usage = match &turn {
             Ok(turn) => turn.usage,
             Err(failure) => failure.usage,
         };
-        self.spent = self.spent.plus(cost::spent(&usage, turn.is_ok().then_some(most)));
-        self.took(began);
-        self.measured = Some(cost::Measured::of(&usage, &self.memory));
-        Ok(Some(turn.map_err(|failure| self.cleaned(&failure))))
+        self.spent = self
+            .spent
+            .saturating_add(cost::compute_call_cost(&usage, turn.is_ok().then_some(most)));
+        self.count_time_since(began);
+        self.measured = Some(cost::MeasuredUsage::from_usage(&usage, &self.memory));
+        Ok(Some(turn.map_err(|failure| self.redact_failure(&failure))))
     }
 
     /// Handles a turn of text alone. A model that keeps to text after it has changed files has
     /// ended without a last call, as agent programs do: its work is checked.
-    async fn talked(&mut self) -> Result<Option<End>, Over> {
-        let verdict = self.memory.watch.observe(Step::Message);
-        if let Verdict::Stuck(evidence) = verdict {
-            let changes = self.workspace.changes().await;
-            let changes = changes.map_err(|fault| Over::Failed(Box::new(fault)))?;
-            return Ok(Some(match self.memory.last_words() {
-                Some(summary) if !changes.is_empty() => End::Done { summary },
-                _ => End::Failed(Box::new(evidence.fault(SOURCE))),
+    async fn handle_text_turn(&mut self) -> Result<Option<AgentLoopEnd>, AttemptAbort> {
+        let verdict = self.memory.watch.observe(AgentStep::Message);
+        if let StepVerdict::Stuck(evidence) = verdict {
+            let changes = self.workspace.list_changes().await;
+            let changes = changes.map_err(|fault| AttemptAbort::Failed(Box::new(fault)))?;
+            return Ok(Some(match self.memory.last_turn_text() {
+                Some(summary) if !changes.is_empty() => AgentLoopEnd::Done { summary },
+                _ => AgentLoopEnd::Failed(Box::new(evidence.to_fault(SOURCE))),
             }));
         }
-        self.memory.tell(prompt::GO_ON);
-        self.checkpoint(Progress { iterations: 1, ..Progress::default() }).await?;
+        self.memory.append_user_text(prompt::GO_ON);
+        self.record_checkpoint(ProgressReport { iterations: 1, ..ProgressReport::default() })
+            .await?;
         Ok(None)
     }
 
     /// Carries out the calls of a turn, one after the other. Each gets exactly one answer.
-    async fn act(&mut self, calls: Vec<Called>) -> Result<Option<End>, Over> {
+    async fn carry_out_calls(
+        &mut self,
+        calls: Vec<ModelToolCall>,
+    ) -> Result<Option<AgentLoopEnd>, AttemptAbort> {
         let mut failed = false;
         let mut end = None;
         for call in calls {
             if end.is_some() || self.stop.is_cancelled() {
-                self.memory.answer(&call.id, prompt::NOT_RUN, true);
+                self.memory.set_call_result(&call.id, prompt::NOT_RUN, true);
                 continue;
             }
-            let Answered { text, outcome, last, nudge } = self.answer(&call, failed).await?;
-            let text = self.redactor.text(&text).into_owned();
-            let is_failure = outcome == Outcome::Failed;
+            let ToolCallAnswer { text, outcome, last, nudge } =
+                self.answer_call(&call, failed).await?;
+            let text = self.redactor.redact_text(&text).into_owned();
+            let is_failure = outcome == ActionOutcome::Failed;
             failed |= is_failure;
-            self.memory.answer(&call.id, &text, is_failure);
+            self.memory.set_call_result(&call.id, &text, is_failure);
             if let Some(nudge) = nudge {
-                self.memory.tell(&nudge);
+                self.memory.append_user_text(&nudge);
             }
             end = last;
         }
         if self.stop.is_cancelled() && end.is_none() {
-            return Ok(Some(End::Stopped));
+            return Ok(Some(AgentLoopEnd::Stopped));
         }
         Ok(end)
     }
 
     /// Writes the conversation and the amount spent so far to disk.
-    pub(super) async fn checkpoint(&mut self, report: Progress) -> Result<(), Over> {
+    pub(super) async fn record_checkpoint(
+        &mut self,
+        report: ProgressReport,
+    ) -> Result<(), AttemptAbort> {
         let spent = std::mem::replace(&mut self.spent, Amount::ZERO);
-        let report = Progress { spent, ..report };
-        let conversation = self.memory.written().map_err(Over::Failed)?;
-        self.desk.checkpoint(report, conversation).await
+        let report = ProgressReport { spent, ..report };
+        let conversation = self.memory.to_checkpoint().map_err(AttemptAbort::Failed)?;
+        self.desk.record_checkpoint(report, conversation).await
     }
 
     /// Adds the time since `began` to the amount spent. Waits are not counted.
-    pub(super) fn took(&mut self, began: Time) {
+    pub(super) fn count_time_since(&mut self, began: Time) {
         let time_ms = self.desk.clock.now().since(began).as_millis();
-        self.spent = self.spent.plus(Amount { time_ms, ..Amount::ZERO });
+        self.spent = self.spent.saturating_add(Amount { time_ms, ..Amount::ZERO });
     }
 
-    fn cleaned(&self, failure: &Failure) -> Failure {
-        let fault = Box::new(clean::fault(self.redactor, &failure.fault));
-        Failure { fault, usage: failure.usage }
+    fn redact_failure(&self, failure: &ModelFailure) -> ModelFailure {
+        let fault = Box::new(clean::redact_fault(self.redactor, &failure.fault));
+        ModelFailure { fault, usage: failure.usage }
     }
 }

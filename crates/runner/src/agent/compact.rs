@@ -3,8 +3,8 @@
 //! The task and the last turns are kept whole. The middle becomes a list of calls and their
 //! outcome, made without a model. Calls and their results stay together.
 
-use unstuck_world::model::{Message, Part, Role};
-use unstuck_world::tool::shorten;
+use unstuck_world::model::{MessagePart, MessageRole, ModelMessage};
+use unstuck_world::tool::shorten_text;
 
 use super::prompt::SHORTENED;
 
@@ -20,28 +20,28 @@ const RESULT_BYTES_MAX: usize = 2 * 1_024;
 const LEFT_PERCENT_MAX: u64 = 60;
 
 /// Returns the length of a conversation in bytes.
-pub(super) fn bytes(messages: &[Message]) -> u64 {
-    let of = |part: &Part| match part {
-        Part::Text { text } => text.len(),
-        Part::Call { id, name, input } => id.len() + name.len() + input.to_string().len(),
-        Part::Result { id, output, .. } => id.len() + output.len(),
-        Part::Opaque { value } => value.to_string().len(),
+pub(super) fn count_bytes(messages: &[ModelMessage]) -> u64 {
+    let of = |part: &MessagePart| match part {
+        MessagePart::Text { text } => text.len(),
+        MessagePart::Call { id, name, input } => id.len() + name.len() + input.to_string().len(),
+        MessagePart::Result { id, output, .. } => id.len() + output.len(),
+        MessagePart::Opaque { value } => value.to_string().len(),
     };
     messages.iter().flat_map(|message| &message.parts).map(of).sum::<usize>() as u64
 }
 
 /// Compacts a well-formed conversation; it stays well-formed.
-pub(super) fn compact(messages: &mut Vec<Message>) {
-    let before = bytes(messages);
-    let from = kept_from(messages);
-    let middle: Vec<Message> = messages.drain(1.min(from)..from).collect();
+pub(super) fn compact_messages(messages: &mut Vec<ModelMessage>) {
+    let before = count_bytes(messages);
+    let from = find_kept_start(messages);
+    let middle: Vec<ModelMessage> = messages.drain(1.min(from)..from).collect();
     if let (Some(first), false) = (messages.first_mut(), middle.is_empty()) {
-        list(first, &middle);
+        list_dropped_calls(first, &middle);
     }
-    if bytes(messages) > before / 100 * LEFT_PERCENT_MAX {
+    if count_bytes(messages) > before / 100 * LEFT_PERCENT_MAX {
         for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
-            if let Part::Result { output, .. } = part {
-                *output = shorten(output, RESULT_BYTES_MAX);
+            if let MessagePart::Result { output, .. } = part {
+                *output = shorten_text(output, RESULT_BYTES_MAX);
             }
         }
     }
@@ -49,37 +49,38 @@ pub(super) fn compact(messages: &mut Vec<Message>) {
 
 /// Returns the index of the first message that is kept whole: one of the model's, because a user
 /// message precedes it.
-fn kept_from(messages: &[Message]) -> usize {
+fn find_kept_start(messages: &[ModelMessage]) -> usize {
     let wanted = messages.len().saturating_sub(KEPT_MESSAGES).max(1);
-    let kept = messages.iter().skip(wanted).position(|message| message.role == Role::Assistant);
+    let kept =
+        messages.iter().skip(wanted).position(|message| message.role == MessageRole::Assistant);
     // Without a later message of the model only the task is left.
     kept.map_or(wanted.min(messages.len()), |at| wanted + at)
 }
 
 /// Appends the list of calls in `middle` to the first message, after the entries of an earlier
 /// list.
-fn list(first: &mut Message, middle: &[Message]) {
-    let is_list = |part: &Part| matches!(part, Part::Text { text } if text.starts_with(SHORTENED));
+fn list_dropped_calls(first: &mut ModelMessage, middle: &[ModelMessage]) {
+    let is_list = |part: &MessagePart| matches!(part, MessagePart::Text { text } if text.starts_with(SHORTENED));
     let earlier = first.parts.iter().position(is_list).map(|at| first.parts.remove(at));
     let mut lines: Vec<String> = match earlier {
-        Some(Part::Text { text }) => text.lines().skip(1).map(str::to_owned).collect(),
+        Some(MessagePart::Text { text }) => text.lines().skip(1).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
-    let parts: Vec<&Part> = middle.iter().flat_map(|message| &message.parts).collect();
+    let parts: Vec<&MessagePart> = middle.iter().flat_map(|message| &message.parts).collect();
     for part in &parts {
-        if let Part::Call { id, name, input } = part {
-            let failed = parts
-                .iter()
-                .any(|part| matches!(part, Part::Result { id: of, failed: true, .. } if of == id));
-            lines.push(line(name, &input.to_string(), failed));
+        if let MessagePart::Call { id, name, input } = part {
+            let failed = parts.iter().any(
+                |part| matches!(part, MessagePart::Result { id: of, failed: true, .. } if of == id),
+            );
+            lines.push(render_call_line(name, &input.to_string(), failed));
         }
     }
-    let text = format!("{SHORTENED}\n{}", shorten(&lines.join("\n"), LIST_BYTES_MAX));
-    first.parts.push(Part::Text { text });
+    let text = format!("{SHORTENED}\n{}", shorten_text(&lines.join("\n"), LIST_BYTES_MAX));
+    first.parts.push(MessagePart::Text { text });
 }
 
 /// Returns an entry of the list, such as `- edit_file {"path":"a", …}: failed`.
-fn line(name: &str, input: &str, failed: bool) -> String {
+fn render_call_line(name: &str, input: &str, failed: bool) -> String {
     let shown = &input[..input.floor_char_boundary(CALL_BYTES_MAX)];
     let more = if shown.len() < input.len() { "…" } else { "" };
     let end = if failed { ": failed" } else { "" };

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Digest;
 use unstuck_core::engine::{
-    Command, EffectId, Event, Note, Progress, Reconciled, Recorded, RunId, TaskId,
+    Command, EffectId, Event, ProgressReport, Reconciled, RecordedEvent, RunId, RunNote, TaskId,
 };
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::MutationSpec;
 use unstuck_core::policy::{Amount, Policy};
-use unstuck_core::tell::{self, Waited};
-use unstuck_store::Conversation;
+use unstuck_core::tell::{self, CommandWait};
+use unstuck_store::StoredConversation;
 
 use crate::clock::Clock;
-use crate::decider::{Decider, Look, Undecided};
+use crate::decider::{DecideError, Decider, StateQuery};
 
 /// The reason for which an attempt ends early.
 #[derive(Debug)]
-pub(super) enum Over {
+pub(super) enum AttemptAbort {
     /// The run has ended or was stopped; its result is no longer awaited.
     Run,
     /// The attempt has to be reported as failed.
@@ -26,7 +26,7 @@ pub(super) enum Over {
 }
 
 /// The result of a declaration.
-pub(super) enum Declared {
+pub(super) enum DeclarationResult {
     /// The action is performed after the checks, unless it was already reconciled this way.
     Noted(Option<Reconciled>),
     /// The action was applied before, with this result.
@@ -37,10 +37,10 @@ pub(super) enum Declared {
 }
 
 /// The recorded events of a decision.
-type Decided = Vec<Arc<Recorded>>;
+type DecidedEvents = Vec<Arc<RecordedEvent>>;
 
 /// The connection of one attempt to the decider.
-pub(super) struct Desk<'a> {
+pub(super) struct AttemptReporter<'a> {
     pub(super) decider: &'a dyn Decider,
     pub(super) clock: &'a dyn Clock,
     pub(super) policy: &'a Arc<Policy>,
@@ -50,129 +50,145 @@ pub(super) struct Desk<'a> {
     pub(super) stop: &'a CancellationToken,
 }
 
-impl Desk<'_> {
+impl AttemptReporter<'_> {
     /// Sends a note for watchers. A failure to send it is ignored.
-    pub(super) async fn note(&self, note: Note) {
-        let _ = self.decider.command(Command::Note { effect: self.effect, note }).await;
+    pub(super) async fn send_note(&self, note: RunNote) {
+        let _ = self.decider.submit_command(Command::Note { effect: self.effect, note }).await;
     }
 
     /// Reserves the maximum cost of a call, and returns whether it is time to wind down.
-    pub(super) async fn reserve(&self, amount: Amount) -> Result<bool, Over> {
-        let decided = self.command(Command::Reserve { effect: self.effect, amount }).await?;
-        let winds_down = |recorded: &Arc<Recorded>| {
+    pub(super) async fn reserve_budget(&self, amount: Amount) -> Result<bool, AttemptAbort> {
+        let decided = self.submit_command(Command::Reserve { effect: self.effect, amount }).await?;
+        let winds_down = |recorded: &Arc<RecordedEvent>| {
             matches!(recorded.event, Event::BudgetUpdated { wind_down: true, .. })
         };
         Ok(decided.iter().any(winds_down))
     }
 
-    pub(super) async fn checkpoint(
+    pub(super) async fn record_checkpoint(
         &self,
-        report: Progress,
-        conversation: Conversation,
-    ) -> Result<(), Over> {
-        let decided = self.decider.checkpoint(self.effect, report, conversation).await;
-        self.goes_on(decided).map(drop)
+        report: ProgressReport,
+        conversation: StoredConversation,
+    ) -> Result<(), AttemptAbort> {
+        let decided = self.decider.record_checkpoint(self.effect, report, conversation).await;
+        self.require_running(decided).map(drop)
     }
 
     /// Raises a certain failure, and returns the text for the model about it.
-    pub(super) async fn raise(&self, fault: Arc<Fault>) -> Result<Option<String>, Over> {
+    pub(super) async fn raise_fault(
+        &self,
+        fault: Arc<Fault>,
+    ) -> Result<Option<String>, AttemptAbort> {
         let raise = Command::Raise { effect: self.effect, fault: Arc::clone(&fault) };
-        let decided = self.command(raise).await?;
-        self.words(&decided, &fault).await
+        let decided = self.submit_command(raise).await?;
+        self.render_decision(&decided, &fault).await
     }
 
     /// Reports a failed step, which may be a mere observation: then there is no text for the model.
-    pub(super) async fn observe(
+    pub(super) async fn observe_fault(
         &self,
         fault: Arc<Fault>,
         tree: Option<Digest>,
-    ) -> Result<Option<String>, Over> {
+    ) -> Result<Option<String>, AttemptAbort> {
         let observe = Command::Observe { effect: self.effect, fault: Arc::clone(&fault), tree };
-        let decided = self.command(observe).await?;
-        self.words(&decided, &fault).await
+        let decided = self.submit_command(observe).await?;
+        self.render_decision(&decided, &fault).await
     }
 
-    pub(super) async fn declare(&self, mutation: MutationSpec) -> Result<Declared, Over> {
+    pub(super) async fn declare_action(
+        &self,
+        mutation: MutationSpec,
+    ) -> Result<DeclarationResult, AttemptAbort> {
         let task = self.task;
         let key = mutation.key.clone();
-        let anew = mutation.kind.belongs_to_the_attempt();
+        let anew = mutation.kind.belongs_to_attempt();
         let mutate = Command::Mutate { effect: self.effect, mutation };
-        let decided = self.decider.command(mutate).await;
-        if let Err(Undecided::Refused(why) | Undecided::KeyReused(why)) = decided {
-            return Ok(Declared::Refused(why));
+        let decided = self.decider.submit_command(mutate).await;
+        if let Err(DecideError::Refused(why) | DecideError::KeyReused(why)) = decided {
+            return Ok(DeclarationResult::Refused(why));
         }
-        let decided = self.goes_on(decided)?;
-        if let Some(fault) = decided.iter().find_map(|recorded| recorded.event.met()) {
-            return Ok(Declared::OutOfPhase(fault.message.clone()));
+        let decided = self.require_running(decided)?;
+        if let Some(fault) = decided.iter().find_map(|recorded| recorded.event.met_fault()) {
+            return Ok(DeclarationResult::OutOfPhase(fault.message.clone()));
         }
-        let known = self.decider.look(Look::Action { task, key }).await;
-        Ok(match known.map_err(|_| Over::Run)?.text() {
-            Some(result) if !anew => Declared::Before(result),
-            _ => Declared::Noted(decided.iter().find_map(|of| of.event.declared_before())),
+        let known = self.decider.query_state(StateQuery::Action { task, key }).await;
+        Ok(match known.map_err(|_| AttemptAbort::Run)?.into_text() {
+            Some(result) if !anew => DeclarationResult::Before(result),
+            _ => DeclarationResult::Noted(decided.iter().find_map(|of| of.event.declared_before())),
         })
     }
 
     /// Returns whether the operator gave guidance to the task.
-    pub(super) async fn has_guidance(&self) -> Result<bool, Over> {
-        let seen = self.decider.look(Look::Guidance { task: self.task }).await;
-        seen.map(|seen| seen.is()).map_err(|_| Over::Run)
+    pub(super) async fn has_guidance(&self) -> Result<bool, AttemptAbort> {
+        let seen = self.decider.query_state(StateQuery::Guidance { task: self.task }).await;
+        seen.map(|seen| seen.is_yes()).map_err(|_| AttemptAbort::Run)
     }
 
-    async fn command(&self, command: Command) -> Result<Decided, Over> {
-        let decided = self.decider.command(command).await;
-        self.goes_on(decided)
+    async fn submit_command(&self, command: Command) -> Result<DecidedEvents, AttemptAbort> {
+        let decided = self.decider.submit_command(command).await;
+        self.require_running(decided)
     }
 
     /// Returns the decided events, unless they end the attempt.
-    fn goes_on(&self, decided: Result<Decided, Undecided>) -> Result<Decided, Over> {
+    fn require_running(
+        &self,
+        decided: Result<DecidedEvents, DecideError>,
+    ) -> Result<DecidedEvents, AttemptAbort> {
         match decided {
             Ok(decided) if decided.iter().any(|of| of.event.ended_run() == Some(self.run)) => {
-                Err(Over::Run)
+                Err(AttemptAbort::Run)
             }
             Ok(decided) => Ok(decided),
-            Err(Undecided::Ended | Undecided::Stale) => Err(Over::Run),
+            Err(DecideError::Ended | DecideError::Stale) => Err(AttemptAbort::Run),
             // The result is kept and submitted again when the store is back.
-            Err(Undecided::Store(fault)) => Err(Over::Failed(fault)),
+            Err(DecideError::Store(fault)) => Err(AttemptAbort::Failed(fault)),
             Err(
-                Undecided::Refused(why) | Undecided::KeyReused(why) | Undecided::RequestReused(why),
+                DecideError::Refused(why)
+                | DecideError::KeyReused(why)
+                | DecideError::RequestReused(why),
             ) => {
                 let context = Internal { component: "agent loop".to_owned() };
-                Err(Over::Failed(Box::new(Fault::internal_error("agent", why, context))))
+                Err(AttemptAbort::Failed(Box::new(Fault::internal_error("agent", why, context))))
             }
         }
     }
 
     /// Returns the text for the model about a decision on a fault, after the wait that the decision
     /// may ask for.
-    async fn words(
+    async fn render_decision(
         &self,
-        decided: &[Arc<Recorded>],
+        decided: &[Arc<RecordedEvent>],
         fault: &Fault,
-    ) -> Result<Option<String>, Over> {
+    ) -> Result<Option<String>, AttemptAbort> {
         for recorded in decided {
             match &recorded.event {
                 Event::ToolWaiting { code, until, .. } => {
                     let began = self.clock.now();
                     while self.clock.now() < *until {
                         tokio::select! {
-                            () = self.clock.until(*until) => {}
-                            () = self.stop.cancelled() => return Err(Over::Run),
+                            () = self.clock.wait_until(*until) => {}
+                            () = self.stop.cancelled() => return Err(AttemptAbort::Run),
                         }
                     }
                     let span = self.clock.now().since(began);
                     let message = &fault.message;
-                    return Ok(Some(tell::waited(&Waited { span, code: *code, message })));
+                    return Ok(Some(tell::render_wait_result(&CommandWait {
+                        span,
+                        code: *code,
+                        message,
+                    })));
                 }
-                Event::Retrying { .. } => return self.another_way().await,
+                Event::Retrying { .. } => return self.query_other_approach().await,
                 _ => {}
             }
         }
         Ok(None)
     }
 
-    async fn another_way(&self) -> Result<Option<String>, Over> {
-        let look = Look::AnotherWay { run: self.run, policy: Box::new((**self.policy).clone()) };
-        let told = self.decider.look(look).await.map_err(|_| Over::Run)?;
-        Ok(told.text().map(|text| text.to_string()))
+    async fn query_other_approach(&self) -> Result<Option<String>, AttemptAbort> {
+        let look =
+            StateQuery::AnotherWay { run: self.run, policy: Box::new((**self.policy).clone()) };
+        let told = self.decider.query_state(look).await.map_err(|_| AttemptAbort::Run)?;
+        Ok(told.into_text().map(|text| text.to_string()))
     }
 }

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use unstuck_core::attempt::{Action, Watch};
+use unstuck_core::attempt::{AgentAction, LoopDetector};
 use unstuck_core::fault::Fault;
-use unstuck_store::Conversation;
-use unstuck_world::model::{Message, Part, Role};
+use unstuck_store::StoredConversation;
+use unstuck_world::model::{MessagePart, MessageRole, ModelMessage};
 use unstuck_world::redact::Redactor;
 
 use super::{compact, prompt};
@@ -19,7 +19,7 @@ use crate::clean;
 
 /// A call to carry out, as the model made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Called {
+pub(super) struct ModelToolCall {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) input: Value,
@@ -27,20 +27,23 @@ pub(super) struct Called {
 
 /// The memory of an attempt.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Memory {
-    messages: Vec<Message>,
+pub(super) struct AttemptMemory {
+    messages: Vec<ModelMessage>,
     /// The last user text that is to be sent only once.
     told: Option<String>,
     /// Set when the model has been told that the budget is nearly spent.
     winding_down: bool,
-    pub(super) watch: Watch,
-    pub(super) actions: Vec<Action>,
+    pub(super) watch: LoopDetector,
+    pub(super) actions: Vec<AgentAction>,
 }
 
-impl Memory {
-    pub(super) fn new(prompt: &str, watch: Watch) -> Self {
+impl AttemptMemory {
+    pub(super) fn new(prompt: &str, watch: LoopDetector) -> Self {
         Self {
-            messages: vec![Message { role: Role::User, parts: vec![text(prompt)] }],
+            messages: vec![ModelMessage {
+                role: MessageRole::User,
+                parts: vec![text_part(prompt)],
+            }],
             told: None,
             winding_down: false,
             watch,
@@ -49,7 +52,7 @@ impl Memory {
     }
 
     /// Reads a checkpoint; `None` if it has another format or is empty.
-    pub(super) fn read(kept: &Conversation) -> Option<Self> {
+    pub(super) fn from_checkpoint(kept: &StoredConversation) -> Option<Self> {
         let read: Result<Self, _> = serde_json::from_str(kept.as_str());
         if let Err(error) = &read {
             tracing::warn!(%error, "a conversation cannot be read; a new one begins");
@@ -57,52 +60,63 @@ impl Memory {
         read.ok().filter(|memory| !memory.messages.is_empty())
     }
 
-    pub(super) fn written(&self) -> Result<Conversation, Box<Fault>> {
+    pub(super) fn to_checkpoint(&self) -> Result<StoredConversation, Box<Fault>> {
         // Serialization cannot fail for these types.
         let written = serde_json::to_string(self).unwrap_or_default();
-        Conversation::new(written).map_err(|error| Box::new(error.fault()))
+        StoredConversation::new(written).map_err(|error| Box::new(error.to_fault()))
     }
 
-    pub(super) fn messages(&self) -> &[Message] {
+    pub(super) fn messages(&self) -> &[ModelMessage] {
         &self.messages
     }
 
     /// Returns the length of the conversation in bytes.
-    pub(super) fn bytes(&self) -> u64 {
-        compact::bytes(&self.messages)
+    pub(super) fn count_bytes(&self) -> u64 {
+        compact::count_bytes(&self.messages)
     }
 
     /// Returns `true` the first time only, to tell the model once that the budget is nearly spent.
-    pub(super) fn winds_down(&mut self) -> bool {
+    pub(super) fn begin_wind_down(&mut self) -> bool {
         !std::mem::replace(&mut self.winding_down, true)
     }
 
     /// Appends a turn of the model, or the rest of a paused one, and returns its calls. An empty
     /// turn is not appended.
-    pub(super) fn hear(&mut self, parts: Vec<Part>, redactor: &Redactor) -> Vec<Called> {
-        let mut calls: Vec<Called> = Vec::new();
-        let mut heard = self.unfinished();
+    pub(super) fn append_turn(
+        &mut self,
+        parts: Vec<MessagePart>,
+        redactor: &Redactor,
+    ) -> Vec<ModelToolCall> {
+        let mut calls: Vec<ModelToolCall> = Vec::new();
+        let mut heard = self.take_paused_turn();
         let mut ids = heard.iter().filter_map(call_id).cloned().collect();
         for part in parts {
             match part {
-                Part::Text { text: said } if said.trim().is_empty() => {}
-                Part::Text { text: said } => heard.push(text(&redactor.text(&said))),
-                Part::Call { id, name, input } => {
-                    let id = unique(&id, &mut ids);
-                    let shown = clean::value(redactor, &input);
-                    heard.push(Part::Call { id: id.clone(), name: name.clone(), input: shown });
-                    calls.push(Called { id, name, input });
+                MessagePart::Text { text: said } if said.trim().is_empty() => {}
+                MessagePart::Text { text: said } => {
+                    heard.push(text_part(&redactor.redact_text(&said)))
+                }
+                MessagePart::Call { id, name, input } => {
+                    let id = make_unique_id(&id, &mut ids);
+                    let shown = clean::redact_value(redactor, &input);
+                    heard.push(MessagePart::Call {
+                        id: id.clone(),
+                        name: name.clone(),
+                        input: shown,
+                    });
+                    calls.push(ModelToolCall { id, name, input });
                 }
                 // A result can only come from a tool, so the model's own is dropped.
-                Part::Result { .. } => {}
+                MessagePart::Result { .. } => {}
                 // Opaque parts have to stay unchanged; they derive from messages that contain no
                 // secrets.
-                opaque @ Part::Opaque { .. } => heard.push(opaque),
+                opaque @ MessagePart::Opaque { .. } => heard.push(opaque),
             }
         }
-        let is_something = |part: &Part| part.is_paused() || !matches!(part, Part::Opaque { .. });
+        let is_something =
+            |part: &MessagePart| part.is_paused() || !matches!(part, MessagePart::Opaque { .. });
         if heard.iter().any(is_something) {
-            self.messages.push(Message { role: Role::Assistant, parts: heard });
+            self.messages.push(ModelMessage { role: MessageRole::Assistant, parts: heard });
         }
         calls
     }
@@ -110,15 +124,15 @@ impl Memory {
     /// Returns whether the last turn is paused, so that the model is asked again with an unchanged
     /// conversation.
     pub(super) fn is_paused(&self) -> bool {
-        let last = self.messages.last().filter(|last| last.role == Role::Assistant);
-        last.and_then(|last| last.parts.last()).is_some_and(Part::is_paused)
+        let last = self.messages.last().filter(|last| last.role == MessageRole::Assistant);
+        last.and_then(|last| last.parts.last()).is_some_and(MessagePart::is_paused)
     }
 
     /// Returns the text of the model's last turn, if it has any.
-    pub(super) fn last_words(&self) -> Option<String> {
-        let last = self.messages.iter().rfind(|message| message.role == Role::Assistant)?;
+    pub(super) fn last_turn_text(&self) -> Option<String> {
+        let last = self.messages.iter().rfind(|message| message.role == MessageRole::Assistant)?;
         let words = last.parts.iter().filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
+            MessagePart::Text { text } => Some(text.as_str()),
             _ => None,
         });
         let words: Vec<&str> = words.collect();
@@ -126,7 +140,7 @@ impl Memory {
     }
 
     /// Removes a paused turn, and returns its parts so far.
-    fn unfinished(&mut self) -> Vec<Part> {
+    fn take_paused_turn(&mut self) -> Vec<MessagePart> {
         if !self.is_paused() {
             return Vec::new();
         }
@@ -136,9 +150,9 @@ impl Memory {
     }
 
     /// Adds the result of a call, or replaces it.
-    pub(super) fn answer(&mut self, call: &str, output: &str, failed: bool) {
-        let result = Part::Result { id: call.to_owned(), output: output.to_owned(), failed };
-        let parts = self.ours();
+    pub(super) fn set_call_result(&mut self, call: &str, output: &str, failed: bool) {
+        let result = MessagePart::Result { id: call.to_owned(), output: output.to_owned(), failed };
+        let parts = self.user_parts_mut();
         let known = parts.iter().position(|part| is_result_of(part, call));
         // Providers expect results before text.
         let place = known.unwrap_or_else(|| parts.iter().take_while(|p| is_result(p)).count());
@@ -150,40 +164,41 @@ impl Memory {
     }
 
     /// Appends a text to the user message.
-    pub(super) fn tell(&mut self, words: &str) {
-        self.ours().push(text(words));
+    pub(super) fn append_user_text(&mut self, words: &str) {
+        self.user_parts_mut().push(text_part(words));
     }
 
     /// Notes that the first prompt contains this text already.
-    pub(super) fn knows(&mut self, words: Option<String>) {
+    pub(super) fn note_told_text(&mut self, words: Option<String>) {
         self.told = words;
     }
 
     /// Appends a text, unless it is the last one appended this way.
-    pub(super) fn tell_once(&mut self, words: &str) {
+    pub(super) fn append_user_text_once(&mut self, words: &str) {
         if !words.is_empty() && self.told.as_deref() != Some(words) {
-            self.tell(words);
+            self.append_user_text(words);
             self.told = Some(words.to_owned());
         }
     }
 
     /// Makes an interrupted conversation well-formed: calls without a result get one.
-    pub(super) fn repair(&mut self) {
-        for call in self.unanswered() {
-            self.answer(&call, prompt::NO_RESULT, true);
+    pub(super) fn repair_conversation(&mut self) {
+        for call in self.unanswered_calls() {
+            self.set_call_result(&call, prompt::NO_RESULT, true);
         }
-        let is_theirs = self.messages.last().is_none_or(|last| last.role == Role::Assistant);
+        let is_theirs = self.messages.last().is_none_or(|last| last.role == MessageRole::Assistant);
         if is_theirs && !self.is_paused() {
-            self.tell(prompt::GO_ON);
+            self.append_user_text(prompt::GO_ON);
         }
     }
 
-    pub(super) fn compact(&mut self) {
-        compact::compact(&mut self.messages);
+    pub(super) fn compact_conversation(&mut self) {
+        compact::compact_messages(&mut self.messages);
     }
 
-    fn unanswered(&self) -> Vec<String> {
-        let Some(at) = self.messages.iter().rposition(|message| message.role == Role::Assistant)
+    fn unanswered_calls(&self) -> Vec<String> {
+        let Some(at) =
+            self.messages.iter().rposition(|message| message.role == MessageRole::Assistant)
         else {
             return Vec::new();
         };
@@ -194,36 +209,36 @@ impl Memory {
 
     /// Returns the parts of the user message at the end of the conversation, which is created if
     /// needed.
-    fn ours(&mut self) -> &mut Vec<Part> {
-        if self.messages.last().is_none_or(|last| last.role == Role::Assistant) {
-            self.messages.push(Message { role: Role::User, parts: Vec::new() });
+    fn user_parts_mut(&mut self) -> &mut Vec<MessagePart> {
+        if self.messages.last().is_none_or(|last| last.role == MessageRole::Assistant) {
+            self.messages.push(ModelMessage { role: MessageRole::User, parts: Vec::new() });
         }
         let last = self.messages.len() - 1;
         &mut self.messages[last].parts
     }
 }
 
-fn text(words: &str) -> Part {
-    Part::Text { text: words.to_owned() }
+fn text_part(words: &str) -> MessagePart {
+    MessagePart::Text { text: words.to_owned() }
 }
 
-const fn call_id(part: &Part) -> Option<&String> {
+const fn call_id(part: &MessagePart) -> Option<&String> {
     match part {
-        Part::Call { id, .. } => Some(id),
+        MessagePart::Call { id, .. } => Some(id),
         _ => None,
     }
 }
 
-const fn is_result(part: &Part) -> bool {
-    matches!(part, Part::Result { .. })
+const fn is_result(part: &MessagePart) -> bool {
+    matches!(part, MessagePart::Result { .. })
 }
 
-fn is_result_of(part: &Part, call: &str) -> bool {
-    matches!(part, Part::Result { id, .. } if id == call)
+fn is_result_of(part: &MessagePart, call: &str) -> bool {
+    matches!(part, MessagePart::Result { id, .. } if id == call)
 }
 
 /// Returns the id, or a variant of it if the model uses one id for two calls of a turn.
-fn unique(id: &str, taken: &mut BTreeSet<String>) -> String {
+fn make_unique_id(id: &str, taken: &mut BTreeSet<String>) -> String {
     let mut wanted = id.to_owned();
     let mut number = 2;
     while wanted.is_empty() || !taken.insert(wanted.clone()) {

@@ -14,4 +14,4 @@ mod desk;
 mod memory;
 mod prompt;
 
-pub use agent_loop::{AgentLoop, Assignment, End, Finished, Settings};
+pub use agent_loop::{AgentLoop, AgentLoopEnd, AgentLoopInput, AgentLoopResult, ModelCallLimits};

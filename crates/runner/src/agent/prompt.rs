@@ -1,8 +1,8 @@
 //! Texts for the model.
 
-use unstuck_core::attempt::Evidence;
+use unstuck_core::attempt::LoopEvidence;
 
-use crate::world::Order;
+use crate::world::EffectRequest;
 
 /// The system prompt.
 pub(super) const SYSTEM: &str = "\
@@ -49,12 +49,12 @@ pub(super) const SHORTENED: &str =
     "[The middle of this conversation was too long and is left out. What was done there:]";
 
 /// Returns the hint to an agent that repeats the same action.
-pub(super) fn nudge(evidence: &Evidence) -> String {
+pub(super) fn render_nudge(evidence: &LoopEvidence) -> String {
     format!("Note: {evidence}. Doing it again will not help; find out why, or take another way.")
 }
 
 /// Returns the first prompt: the task, preceded by earlier failures.
-pub(super) fn task(order: &Order, notes: &str) -> String {
+pub(super) fn render_task_prompt(order: &EffectRequest, notes: &str) -> String {
     let task = &order.task;
     let mut text = match &order.context {
         // The context contains the goal unchanged.

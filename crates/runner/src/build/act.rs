@@ -3,59 +3,59 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::Outcome;
+use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::{Fault, GitOperation, Kind, Missing};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::git::Oid;
-use unstuck_world::workspace::{Landed, Project, Workspace};
+use unstuck_world::workspace::{LandingOutcome, ProjectRepository, Workspace};
 
-use super::world::{Shared, failed};
-use crate::world::Order;
+use super::world::{BuildContext, failed_outcome};
+use crate::world::EffectRequest;
 
 /// The result of a merge that had nothing to bring: the task changed no file.
 pub const NOTHING_MERGED: &str = "nothing changed";
 
-impl Shared {
+impl BuildContext {
     /// Performs the action of an order.
-    pub(super) async fn act(&self, order: &Order) -> Outcome {
-        let done = match kind(order) {
-            Some(MutationKind::Merge) => self.merge(order).await,
-            Some(MutationKind::Push) => self.push(order).await,
+    pub(super) async fn perform_action(&self, order: &EffectRequest) -> EffectOutcome {
+        let done = match mutation_kind(order) {
+            Some(MutationKind::Merge) => self.merge_task(order).await,
+            Some(MutationKind::Push) => self.push_branch(order).await,
             Some(MutationKind::PullRequest | MutationKind::Http | MutationKind::Command) | None => {
-                self.call(order).await
+                self.send_call(order).await
             }
         };
-        done.unwrap_or_else(failed)
+        done.unwrap_or_else(failed_outcome)
     }
 
     /// Looks up whether the action of an order happened.
-    pub(super) async fn look_up(&self, order: &Order) -> Outcome {
-        let found = match kind(order) {
-            Some(MutationKind::Merge) => self.is_merged(order).await,
-            Some(MutationKind::Push) => self.is_pushed(order).await.map(found),
+    pub(super) async fn probe_action(&self, order: &EffectRequest) -> EffectOutcome {
+        let found = match mutation_kind(order) {
+            Some(MutationKind::Merge) => self.probe_merge(order).await,
+            Some(MutationKind::Push) => self.find_pushed_commit(order).await.map(pushed_outcome),
             Some(MutationKind::PullRequest | MutationKind::Http | MutationKind::Command) | None => {
-                self.look_up_call(order).await
+                self.probe_call(order).await
             }
         };
         // The lookup itself failed, so it can be retried.
-        found.unwrap_or_else(failed)
+        found.unwrap_or_else(failed_outcome)
     }
 
     /// Moves the build's branch to the task's commit. The merge lock makes this worker the only one
     /// of the build to do so; if the branch was moved from outside, the work is brought onto the
     /// new head first.
-    async fn merge(&self, order: &Order) -> Result<Outcome, Fault> {
-        let workspace = self.workspace(order).await?;
-        let commit = workspace.commit_made().await?;
-        let base = workspace.base().await?;
+    async fn merge_task(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
+        let workspace = self.open_workspace(order).await?;
+        let commit = workspace.find_commit_made().await?;
+        let base = workspace.resolve_base().await?;
         if commit != base {
-            self.pass_before_request(order, &workspace).await?;
+            self.check_before_pull_request(order, &workspace).await?;
         }
-        let brought = brought(&commit, &base);
-        match workspace.fast_forward(&commit).await? {
-            Landed::Done => Ok(brought),
-            Landed::HeadMoved { .. } => Ok(Outcome::HeadMoved),
-            Landed::InUse { by } => {
+        let brought = merge_outcome(&commit, &base);
+        match workspace.fast_forward_build(&commit).await? {
+            LandingOutcome::Done => Ok(brought),
+            LandingOutcome::HeadMoved { .. } => Ok(EffectOutcome::HeadMoved),
+            LandingOutcome::InUse { by } => {
                 let message = format!("the build's branch is checked out in {}", by.display());
                 let what = "the build's branch, not checked out anywhere".to_owned();
                 Err(Fault::precondition_missing("git.merge", message, Missing { what }))
@@ -63,54 +63,60 @@ impl Shared {
         }
     }
 
-    async fn is_merged(&self, order: &Order) -> Result<Outcome, Fault> {
-        let workspace = self.workspace(order).await?;
-        let commit = workspace.commit_made().await?;
+    async fn probe_merge(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
+        let workspace = self.open_workspace(order).await?;
+        let commit = workspace.find_commit_made().await?;
         let settings = &self.settings;
-        let head = settings.project.build_head(order.build, &settings.start).await?;
+        let head = settings.project.ensure_build_head(order.build, &settings.start).await?;
         let merged = settings.project.git().is_ancestor(&commit, &head).await?;
         if !merged {
-            return Ok(Outcome::NotApplied);
+            return Ok(EffectOutcome::NotApplied);
         }
-        Ok(brought(&commit, &workspace.base().await?))
+        Ok(merge_outcome(&commit, &workspace.resolve_base().await?))
     }
 
     /// Runs the checks before the pull request that is opened for the build, because it will
     /// contain what lands now: a red check goes back to the agent, like any other.
-    async fn pass_before_request(&self, order: &Order, workspace: &Workspace) -> Result<(), Fault> {
+    async fn check_before_pull_request(
+        &self,
+        order: &EffectRequest,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
         if !self.settings.pull_request || self.settings.in_place {
             return Ok(());
         }
-        let task = self.task(order)?;
-        self.pass(order, task, &task.gates.pre_pr, workspace).await
+        let task = self.task_settings(order)?;
+        self.run_gate(order, task, &task.gates.pre_pr, workspace).await
     }
 
     /// Pushes the build's branch. A failure on the way says nothing about whether the push arrived.
-    async fn push(&self, order: &Order) -> Result<Outcome, Fault> {
-        let task = self.task(order)?;
-        let workspace = self.workspace(order).await?;
-        self.pass(order, task, &task.gates.pre_push, &workspace).await?;
-        let commit = workspace.commit_made().await?;
-        let remote = self.remote()?;
-        let branch = Project::branch(order.build);
-        let shell = self.shell(order);
+    async fn push_branch(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
+        let task = self.task_settings(order)?;
+        let workspace = self.open_workspace(order).await?;
+        self.run_gate(order, task, &task.gates.pre_push, &workspace).await?;
+        let commit = workspace.find_commit_made().await?;
+        let remote = self.require_remote()?;
+        let branch = ProjectRepository::build_branch(order.build);
+        let shell = self.task_shell(order);
         workspace.pass_push_hook(remote, &commit, &branch, &shell).await?;
-        let git = self.settings.project.git().with_patience(shell.timeout);
-        let git = git.kept_by(shell.guard, shell.lock);
-        match git.push(remote, &commit, &branch).await {
-            Ok(()) => Ok(applied(&commit)),
+        let git = self.settings.project.git().with_timeout(shell.timeout);
+        let git = git.with_guard(shell.guard, shell.lock);
+        match git.push_commit(remote, &commit, &branch).await {
+            Ok(()) => Ok(applied_commit_outcome(&commit)),
             // The response may have been lost, so the push is looked up.
             Err(fault) => {
-                let fault = Arc::new(not_pushed(fault, remote, &branch));
-                Ok(Outcome::Unknown { fault })
+                let fault = Arc::new(to_push_failure(fault, remote, &branch));
+                Ok(EffectOutcome::Unknown { fault })
             }
         }
     }
 
-    async fn is_pushed(&self, order: &Order) -> Result<Option<Oid>, Fault> {
-        let commit = self.workspace(order).await?.commit_made().await?;
-        let git = self.settings.project.git().with_patience(self.settings.command_timeout);
-        let there = git.ls_remote(self.remote()?, &Project::branch(order.build)).await?;
+    async fn find_pushed_commit(&self, order: &EffectRequest) -> Result<Option<Oid>, Fault> {
+        let commit = self.open_workspace(order).await?.find_commit_made().await?;
+        let git = self.settings.project.git().with_timeout(self.settings.command_timeout);
+        let there = git
+            .query_remote_ref(self.require_remote()?, &ProjectRepository::build_branch(order.build))
+            .await?;
         // Another task of the build may have pushed since.
         let arrived = match &there {
             Some(head) if *head == commit => true,
@@ -120,7 +126,7 @@ impl Shared {
         Ok(arrived.then_some(commit))
     }
 
-    fn remote(&self) -> Result<&str, Fault> {
+    fn require_remote(&self) -> Result<&str, Fault> {
         self.settings.remote.as_deref().ok_or_else(|| {
             let what = "a remote to push to".to_owned();
             Fault::precondition_missing("git.push", "no remote is set", Missing { what })
@@ -128,21 +134,21 @@ impl Shared {
     }
 }
 
-fn kind(order: &Order) -> Option<MutationKind> {
+fn mutation_kind(order: &EffectRequest) -> Option<MutationKind> {
     order.mutation.as_ref().map(|mutation| mutation.spec.kind)
 }
 
 /// Returns the outcome of a merge: the commit, or [`NOTHING_MERGED`].
-fn brought(commit: &Oid, base: &Oid) -> Outcome {
+fn merge_outcome(commit: &Oid, base: &Oid) -> EffectOutcome {
     if commit == base {
-        Outcome::Applied { result: NOTHING_MERGED.into() }
+        EffectOutcome::Applied { result: NOTHING_MERGED.into() }
     } else {
-        applied(commit)
+        applied_commit_outcome(commit)
     }
 }
 
 /// Turns any fault of a push into `GitPushFailed`, because the work is done without the push.
-fn not_pushed(fault: Fault, remote: &str, branch: &str) -> Fault {
+fn to_push_failure(fault: Fault, remote: &str, branch: &str) -> Fault {
     let exit = match &fault.kind {
         Kind::GitPushFailed(known) => known.exit,
         _ => None,
@@ -153,10 +159,10 @@ fn not_pushed(fault: Fault, remote: &str, branch: &str) -> Fault {
     Fault::git_push_failed("git.push", fault.message, context)
 }
 
-fn applied(commit: &Oid) -> Outcome {
-    Outcome::Applied { result: commit.to_string().into() }
+fn applied_commit_outcome(commit: &Oid) -> EffectOutcome {
+    EffectOutcome::Applied { result: commit.to_string().into() }
 }
 
-fn found(commit: Option<Oid>) -> Outcome {
-    commit.map_or(Outcome::NotApplied, |commit| applied(&commit))
+fn pushed_outcome(commit: Option<Oid>) -> EffectOutcome {
+    commit.map_or(EffectOutcome::NotApplied, |commit| applied_commit_outcome(&commit))
 }

@@ -13,18 +13,18 @@ use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 use unstuck_world::git::Oid;
 use unstuck_world::redact::Redactor;
-use unstuck_world::validate::{Baseline, BaselineMode, Checks, Wanted};
+use unstuck_world::validate::{Baseline, BaselineMode, BaselineRequirement, GateChecks};
 use unstuck_world::workspace::{Shell, Workspace};
 
-use super::settings::Gates;
-use crate::lock::lock;
+use super::settings::TaskGates;
+use crate::lock::lock_unpoisoned;
 
 /// Maximum number of lines of a red check's output shown to an agent.
 const TOLD_LINES_MAX: usize = 40;
 
 /// Results of the checks before any agent worked.
 #[derive(Debug)]
-pub(super) struct Baselines {
+pub(super) struct BuildBaselines {
     folder: PathBuf,
     /// The start commit, part of the file name: a build whose record is lost may have had the same
     /// number, but hardly the same commit.
@@ -35,7 +35,7 @@ pub(super) struct Baselines {
     measuring: tokio::sync::Mutex<()>,
 }
 
-impl Baselines {
+impl BuildBaselines {
     /// Creates the baselines, with files in `folder`.
     pub(super) fn new(folder: &Path, start: &Oid) -> Self {
         Self {
@@ -47,14 +47,14 @@ impl Baselines {
     }
 
     /// Returns the baseline of these checks in a build, if it was measured.
-    pub(super) fn known(&self, build: BuildId, gates: &Gates) -> Option<Arc<Baseline>> {
-        let name = name(build, gates);
-        let mut known = lock(&self.known);
+    pub(super) fn find_baseline(&self, build: BuildId, gates: &TaskGates) -> Option<Arc<Baseline>> {
+        let name = baseline_name(build, gates);
+        let mut known = lock_unpoisoned(&self.known);
         if let Some(baseline) = known.get(&name) {
             return Some(Arc::clone(baseline));
         }
         // An unreadable file is measured again.
-        let bytes = fs::read(self.file(&name)).ok()?;
+        let bytes = fs::read(self.file_path(&name)).ok()?;
         let baseline: Arc<Baseline> = Arc::new(serde_json::from_slice(&bytes).ok()?);
         known.insert(name, Arc::clone(&baseline));
         Some(baseline)
@@ -62,45 +62,45 @@ impl Baselines {
 
     /// Measures the baseline in a worktree that no agent has worked in yet, unless that was done
     /// before. Returns `None` if an agent has worked there already: then any red check counts.
-    pub(super) async fn measure(
+    pub(super) async fn measure_baseline(
         &self,
-        (build, gates, words): (BuildId, &Gates, &str),
+        (build, gates, words): (BuildId, &TaskGates, &str),
         workspace: &Workspace,
         (shell, redactor): (&Shell, &Redactor),
         (run, now): (RunId, Time),
     ) -> Result<Option<Arc<Baseline>>, Fault> {
         let _measuring = self.measuring.lock().await;
-        if let Some(known) = self.known(build, gates) {
+        if let Some(known) = self.find_baseline(build, gates) {
             return Ok(Some(known));
         }
-        if !workspace.changes().await?.is_empty() {
+        if !workspace.list_changes().await?.is_empty() {
             return Ok(None);
         }
-        let all = gates.all();
-        let wanted = Wanted { words, mode: gates.baseline };
+        let all = gates.all_gates();
+        let wanted = BaselineRequirement { words, mode: gates.baseline };
         let measure = Box::pin(Baseline::measure(workspace, (&all, wanted), shell));
         let baseline = workspace.watch_check(&[], (run, now), measure).await??;
-        let baseline = baseline.cleaned(|text| redactor.text(text).into_owned());
-        let name = name(build, gates);
+        let baseline = baseline.with_clean_output(|text| redactor.redact_text(text).into_owned());
+        let name = baseline_name(build, gates);
         if let Ok(bytes) = serde_json::to_vec(&baseline)
-            && let Err(error) = fs::write(self.file(&name), bytes)
+            && let Err(error) = fs::write(self.file_path(&name), bytes)
         {
             tracing::warn!(%error, "what was red at the base is measured again next time");
         }
         let baseline = Arc::new(baseline);
-        lock(&self.known).insert(name, Arc::clone(&baseline));
+        lock_unpoisoned(&self.known).insert(name, Arc::clone(&baseline));
         Ok(Some(baseline))
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    fn file_path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("baseline-{}-{name}.json", self.start))
     }
 }
 
 /// Returns the text for an agent about checks that are red before it begins; `None` if all pass.
-pub(super) fn told(baseline: &Baseline, mode: BaselineMode) -> Option<String> {
+pub(super) fn render_red_checks(baseline: &Baseline, mode: BaselineMode) -> Option<String> {
     let mut text = String::new();
-    for (command, red) in baseline.red() {
+    for (command, red) in baseline.red_checks() {
         let end = last_lines(&red.output, TOLD_LINES_MAX);
         let _ = write!(
             text,
@@ -131,8 +131,8 @@ fn last_lines(text: &str, lines_max: usize) -> Vec<&str> {
 }
 
 /// Returns a name that is unique for a build and its commands in their order.
-fn name(build: BuildId, gates: &Gates) -> String {
-    let commands: Vec<&[String]> = gates.all().map(Checks::commands).to_vec();
+fn baseline_name(build: BuildId, gates: &TaskGates) -> String {
+    let commands: Vec<&[String]> = gates.all_gates().map(GateChecks::commands).to_vec();
     let text = serde_json::to_string(&commands).unwrap_or_default();
     format!("{build}-{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }

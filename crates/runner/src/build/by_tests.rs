@@ -4,28 +4,28 @@
 
 use std::path::{Path, PathBuf};
 
-use unstuck_core::attempt::Action;
+use unstuck_core::attempt::AgentAction;
 use unstuck_core::engine::Start;
 use unstuck_core::fault::Fault;
 use unstuck_world::workspace::Workspace;
 
-use super::check::names;
+use super::check::join_path_names;
 use super::follow::ACTIONS_MAX;
-use super::world::Shared;
-use crate::world::Order;
+use super::world::BuildContext;
+use crate::world::EffectRequest;
 
-impl Shared {
+impl BuildContext {
     /// Restores the files that an agent's own test runs wrote.
-    pub(super) async fn put_back_what_tests_wrote(
+    pub(super) async fn restore_test_written_files(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         start: Start,
-        actions: &[Action],
+        actions: &[AgentAction],
         workspace: &Workspace,
     ) -> Result<(), Fault> {
         // In a worktree that is not new, an earlier attempt may have changed the files on purpose.
         let is_new = matches!(start, Start::Fresh | Start::FromBase | Start::NewWorktree);
-        let by_checks = workspace.changed_by_checks()?;
+        let by_checks = workspace.read_changed_by_checks()?;
         if !is_new || by_checks.is_empty() || actions.len() >= ACTIONS_MAX {
             return Ok(());
         }
@@ -35,15 +35,16 @@ impl Shared {
                 || order.task.title.contains(&*name)
                 || order.task.goal.contains(&*name)
         };
-        let changes = workspace.changes().await?.into_iter().map(|change| change.path);
+        let changes = workspace.list_changes().await?.into_iter().map(|change| change.path);
         let written: Vec<PathBuf> =
             changes.filter(|path| by_checks.contains(path) && !is_named(path)).collect();
         if written.is_empty() {
             return Ok(());
         }
-        workspace.take_back(&written, order.effect.run, self.clock.now()).await?;
-        let said = format!("I put back what only the tests have changed: {}.", names(&written));
-        self.remark(order, &said).await;
+        workspace.revert_paths(&written, order.effect.run, self.clock.now()).await?;
+        let said =
+            format!("I put back what only the tests have changed: {}.", join_path_names(&written));
+        self.send_remark(order, &said).await;
         Ok(())
     }
 }

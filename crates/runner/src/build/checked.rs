@@ -1,53 +1,58 @@
 //! Recording of the checks' results in the journal, which are the only source of the morning
 //! report.
 
-use unstuck_core::engine::{Check, CheckVerdict, Checked, Command, Note};
+use unstuck_core::engine::{Check, CheckVerdict, Checked, Command, RunNote};
 use unstuck_core::fault::{Category, Fault, Kind};
-use unstuck_world::validate::{Checks, Seen, Verdict};
+use unstuck_world::validate::{GateChecks, GateReport, GateVerdict};
 
-use super::world::Shared;
-use crate::world::Order;
+use super::world::BuildContext;
+use crate::world::EffectRequest;
 
-impl Shared {
+impl BuildContext {
     /// Records the results of a gate.
-    pub(super) async fn note_checked(&self, order: &Order, checks: &Checks, verdict: &Verdict) {
-        let mut checked = checked(checks, verdict);
+    pub(super) async fn note_check_results(
+        &self,
+        order: &EffectRequest,
+        checks: &GateChecks,
+        verdict: &GateVerdict,
+    ) {
+        let mut checked = collect_check_results(checks, verdict);
         for check in &mut checked.checks {
-            check.command = self.settings.redactor.text(&check.command).into();
+            check.command = self.settings.redactor.redact_text(&check.command).into();
         }
         for path in &mut checked.put_back {
-            *path = self.settings.redactor.text(path).into();
+            *path = self.settings.redactor.redact_text(path).into();
         }
-        let note = Command::Note { effect: order.effect.id, note: Note::Checked { checked } };
+        let note = Command::Note { effect: order.effect.id, note: RunNote::Checked { checked } };
         // The run may have ended meanwhile, and then its checks are not awaited.
-        if let Err(error) = self.decider.command(note).await {
+        if let Err(error) = self.decider.submit_command(note).await {
             tracing::debug!(%error, "no receiver for the result of the checks");
         }
     }
 }
 
 /// Returns the checks that were run: all of them, or those up to the first that failed.
-fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
+fn collect_check_results(checks: &GateChecks, verdict: &GateVerdict) -> Checked {
     let list = match verdict {
-        Verdict::NothingToCheck => Vec::new(),
-        Verdict::Green(seen) => passed(checks, seen),
-        Verdict::Red { fault, seen } => {
-            let mut run = passed(checks, seen);
+        GateVerdict::NothingToCheck => Vec::new(),
+        GateVerdict::Green(seen) => list_passed_checks(checks, seen),
+        GateVerdict::Red { fault, seen } => {
+            let mut run = list_passed_checks(checks, seen);
             // A check that fails as it did before, or runs fewer tests, is blamed although the ones
             // after it were run.
-            match run.iter_mut().find(|known| is_about(fault, &known.command)) {
+            match run.iter_mut().find(|known| is_about_check(fault, &known.command)) {
                 Some(known) => known.verdict = CheckVerdict::Failed,
                 None => {
                     let last = checks.commands().get(run.len());
-                    run.extend(last.map(|command| check(command, in_the_way(fault))));
+                    run.extend(last.map(|command| make_check(command, blocking_verdict(fault))));
                 }
             }
             run
         }
     };
     let restored = match verdict {
-        Verdict::Green(seen) | Verdict::Red { seen, .. } => seen.restored.as_ref(),
-        Verdict::NothingToCheck => None,
+        GateVerdict::Green(seen) | GateVerdict::Red { seen, .. } => seen.restored.as_ref(),
+        GateVerdict::NothingToCheck => None,
     };
     let paths = restored.into_iter().flat_map(|restored| &restored.paths);
     let put_back = paths.map(|path| path.display().to_string().into()).collect();
@@ -55,7 +60,7 @@ fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
 }
 
 /// Returns the checks that did not block, in the order in which they were run.
-fn passed(checks: &Checks, seen: &Seen) -> Vec<Check> {
+fn list_passed_checks(checks: &GateChecks, seen: &GateReport) -> Vec<Check> {
     let run = seen.green.len() + seen.red_at_base.len();
     let verdict = |command: &String| {
         if seen.red_at_base.iter().any(|red| red.command == *command) {
@@ -66,11 +71,16 @@ fn passed(checks: &Checks, seen: &Seen) -> Vec<Check> {
             CheckVerdict::Passed
         }
     };
-    checks.commands().iter().take(run).map(|command| check(command, verdict(command))).collect()
+    checks
+        .commands()
+        .iter()
+        .take(run)
+        .map(|command| make_check(command, verdict(command)))
+        .collect()
 }
 
 /// Returns whether a fault says that this check failed.
-fn is_about(fault: &Fault, command: &str) -> bool {
+fn is_about_check(fault: &Fault, command: &str) -> bool {
     match &fault.kind {
         Kind::ValidationPreCommit(red)
         | Kind::ValidationPrePush(red)
@@ -80,13 +90,13 @@ fn is_about(fault: &Fault, command: &str) -> bool {
     }
 }
 
-fn in_the_way(fault: &Fault) -> CheckVerdict {
+fn blocking_verdict(fault: &Fault) -> CheckVerdict {
     match fault.category() {
         Category::Validation => CheckVerdict::Failed,
         _ => CheckVerdict::NotMade,
     }
 }
 
-fn check(command: &str, verdict: CheckVerdict) -> Check {
+fn make_check(command: &str, verdict: CheckVerdict) -> Check {
     Check { command: command.into(), verdict }
 }

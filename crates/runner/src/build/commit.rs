@@ -1,75 +1,76 @@
 //! Committing of checked work, and removal of changes that the operator did not allow.
 
-use unstuck_core::engine::Outcome;
+use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::Fault;
-use unstuck_world::workspace::{Committed, Wording, Workspace};
+use unstuck_world::workspace::{CommitOutcome, CommitWording, Workspace};
 
-use super::check::look_over;
-use super::world::{Shared, failed};
-use crate::world::Order;
+use super::check::judge_scope;
+use super::world::{BuildContext, failed_outcome};
+use crate::world::EffectRequest;
 
-impl Shared {
-    pub(super) async fn commit(&self, order: &Order) -> Outcome {
+impl BuildContext {
+    pub(super) async fn perform_commit(&self, order: &EffectRequest) -> EffectOutcome {
         match self.try_commit(order).await {
-            Ok(()) => Outcome::Done,
+            Ok(()) => EffectOutcome::Done,
             Err(fault) => {
-                self.say_kept(order, &fault).await;
-                failed(fault)
+                self.remark_sandbox_block(order, &fault).await;
+                failed_outcome(fault)
             }
         }
     }
 
-    async fn try_commit(&self, order: &Order) -> Result<(), Fault> {
-        let workspace = self.workspace(order).await?;
-        self.commit_as(order, message(order), &workspace).await
+    async fn try_commit(&self, order: &EffectRequest) -> Result<(), Fault> {
+        let workspace = self.open_workspace(order).await?;
+        self.commit_with_message(order, render_commit_message(order), &workspace).await
     }
 
     /// Commits the checked content with this message.
-    pub(crate) async fn commit_as(
+    pub(crate) async fn commit_with_message(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         message: String,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let task = self.task(order)?;
-        let content = workspace.content().await?;
-        self.settings.secrets.check(&workspace.patch_of(&content).await?)?;
+        let task = self.task_settings(order)?;
+        let content = workspace.capture_content().await?;
+        self.settings.secrets.check_patch(&workspace.create_patch_of(&content).await?)?;
         let wording =
-            Wording { message, person: self.settings.person.clone(), at: self.clock.now() };
+            CommitWording { message, person: self.settings.person.clone(), at: self.clock.now() };
         // The repository's hooks run code that agents wrote, as checks do.
         let egress = &self.settings.check_egress;
-        let (shell, _egress) = self.shell_reaching(order, egress, self.shell(order)).await?;
-        match workspace.commit(&content, &wording, &shell).await? {
+        let (shell, _egress) =
+            self.open_shell_with_egress(order, egress, self.task_shell(order)).await?;
+        match workspace.commit_content(&content, &wording, &shell).await? {
             // A hook changed the content, so it is no longer what was checked.
-            Committed::As { by_hook: true, .. } => {
-                self.pass(order, task, &task.gates.pre_commit, workspace).await
+            CommitOutcome::As { by_hook: true, .. } => {
+                self.run_gate(order, task, &task.gates.pre_commit, workspace).await
             }
-            Committed::As { .. } | Committed::Nothing => Ok(()),
+            CommitOutcome::As { .. } | CommitOutcome::Nothing => Ok(()),
         }
     }
 
-    pub(super) async fn take_back(&self, order: &Order) -> Outcome {
+    pub(super) async fn perform_take_back(&self, order: &EffectRequest) -> EffectOutcome {
         match self.try_take_back(order).await {
-            Ok(()) => Outcome::Done,
-            Err(fault) => failed(fault),
+            Ok(()) => EffectOutcome::Done,
+            Err(fault) => failed_outcome(fault),
         }
     }
 
     /// Takes back all changes that need an approval, because the operator denied it.
-    async fn try_take_back(&self, order: &Order) -> Result<(), Fault> {
-        let task = self.task(order)?;
-        let workspace = self.workspace(order).await?;
-        let verdict = look_over(task, &workspace).await?;
+    async fn try_take_back(&self, order: &EffectRequest) -> Result<(), Fault> {
+        let task = self.task_settings(order)?;
+        let workspace = self.open_workspace(order).await?;
+        let verdict = judge_scope(task, &workspace).await?;
         let paths = [verdict.out_of_scope(), verdict.ask].concat();
         if !paths.is_empty() {
-            workspace.take_back_work(&paths, order.effect.run, self.clock.now()).await?;
+            workspace.revert_work(&paths, order.effect.run, self.clock.now()).await?;
         }
         Ok(())
     }
 }
 
 /// Returns the commit message: the task's title, its name and the run.
-fn message(order: &Order) -> String {
+fn render_commit_message(order: &EffectRequest) -> String {
     let title = if order.task.title.is_empty() { &order.task.name } else { &order.task.title };
     format!("{title}\n\nUnstuck-Task: {}\nUnstuck-Run: {}\n", order.task.name, order.effect.run)
 }

@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use unstuck_core::engine::{Mutation, Outcome};
+use unstuck_core::engine::{EffectOutcome, Mutation};
 use unstuck_core::fault::{Auth, Fault, Missing};
 use unstuck_core::plan::{Call, CommandCall, PullRequest};
 use unstuck_world::connector::command;
-use unstuck_world::egress::{Egress, EgressPolicy, ReachSetting};
-use unstuck_world::process::{Connections, Deadlines, Launch, Wall};
-use unstuck_world::tool::{ActionReach, Permitted};
-use unstuck_world::workspace::Project;
+use unstuck_world::egress::{EgressPolicy, EgressProxy, ReachSetting};
+use unstuck_world::process::{Connections, Launch, ProcessDeadlines, Wall};
+use unstuck_world::tool::{ActionPermit, ActionReach};
+use unstuck_world::workspace::ProjectRepository;
 
-use super::world::Shared;
-use crate::probe::{idempotency_key, look_up};
-use crate::world::Order;
+use super::world::BuildContext;
+use crate::probe::{idempotency_key, run_probe_command};
+use crate::world::EffectRequest;
 
 /// The environment variable with the idempotency key, for a command that acts.
 const KEY_VARIABLE: &str = "UNSTUCK_IDEMPOTENCY_KEY";
@@ -23,98 +23,106 @@ const ALLOWED: ReachSetting = ReachSetting { heading: "[[actions.allowed]]", nam
 /// The prefix of a branch's full name.
 const BRANCHES: &str = "refs/heads/";
 
-impl Shared {
+impl BuildContext {
     /// Sends a call.
-    pub(super) async fn call(&self, order: &Order) -> Result<Outcome, Fault> {
-        let (mutation, call) = kept(order)?;
-        let permitted = self.permit(order, mutation).await?;
+    pub(super) async fn send_call(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
+        let (mutation, call) = require_recorded_call(order)?;
+        let permitted = self.permit_action(order, mutation).await?;
         match call {
             Call::PullRequest(wanted) => {
-                let task = self.task(order)?;
-                let workspace = self.workspace(order).await?;
-                self.pass(order, task, &task.gates.pre_pr, &workspace).await?;
-                let connector = self.connector()?;
-                Ok(connector.open_pull_request(wanted, &head(wanted, order)).await)
+                let task = self.task_settings(order)?;
+                let workspace = self.open_workspace(order).await?;
+                self.run_gate(order, task, &task.gates.pre_pr, &workspace).await?;
+                let connector = self.require_connector()?;
+                Ok(connector
+                    .perform_pull_request(wanted, &pull_request_branch(wanted, order))
+                    .await)
             }
-            Call::Http(call) => Ok(self.connector()?.request(call, &self.key(mutation)).await),
+            Call::Http(call) => Ok(self
+                .require_connector()?
+                .perform_request(call, &self.make_idempotency_key(mutation))
+                .await),
             Call::Command(wanted) => {
                 let (launch, _egress) =
-                    self.launch_of(order, mutation, (wanted, &permitted)).await?;
+                    self.prepare_command_launch(order, mutation, (wanted, &permitted)).await?;
                 let results = &self.settings.results;
-                Ok(command::perform(launch, "command", |told| results.keep(told)).await)
+                Ok(command::perform_command(launch, "command", |told| results.keep_result(told))
+                    .await)
             }
         }
     }
 
     /// Looks up whether a call got through, preferably by the command that was recorded for it.
-    pub(super) async fn look_up_call(&self, order: &Order) -> Result<Outcome, Fault> {
-        let (mutation, call) = kept(order)?;
-        let reach = self.permit(order, mutation).await?.probe;
+    pub(super) async fn probe_call(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
+        let (mutation, call) = require_recorded_call(order)?;
+        let reach = self.permit_action(order, mutation).await?.probe;
         if let Some(probe) = &mutation.spec.look_up {
-            let (launch, _egress) = self.launch(order, mutation, &reach).await?;
+            let (launch, _egress) = self.prepare_launch(order, mutation, &reach).await?;
             let never = tokio_util::sync::CancellationToken::new();
-            let told = look_up(launch, probe, &self.settings.results, &never).await;
-            return Ok(told.unwrap_or(Outcome::CannotTell { said: None }));
+            let told = run_probe_command(launch, probe, &self.settings.results, &never).await;
+            return Ok(told.unwrap_or(EffectOutcome::CannotTell { said: None }));
         }
         match call {
             Call::PullRequest(wanted) => {
-                let connector = self.connector()?;
-                Ok(connector.look_up_pull_request(wanted, &head(wanted, order)).await)
+                let connector = self.require_connector()?;
+                Ok(connector.probe_pull_request(wanted, &pull_request_branch(wanted, order)).await)
             }
-            Call::Http(call) => Ok(self.connector()?.look_up_request(call).await),
-            Call::Command(_) => Ok(Outcome::CannotTell { said: None }),
+            Call::Http(call) => Ok(self.require_connector()?.probe_request(call).await),
+            Call::Command(_) => Ok(EffectOutcome::CannotTell { said: None }),
         }
     }
 
-    fn key(&self, mutation: &Mutation) -> String {
+    fn make_idempotency_key(&self, mutation: &Mutation) -> String {
         idempotency_key(&self.project_name, mutation)
     }
 
     /// Returns the launch of a program in the task's worktree, with the key of an action. An action
     /// that an agent declared runs in the sandbox, with the variables of all commands and those
     /// that were allowed. The [`Egress`] keeps its connections open until it is dropped.
-    async fn launch(
+    async fn prepare_launch(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         mutation: &Mutation,
         reach: &ActionReach,
-    ) -> Result<(Launch, Option<Egress>), Fault> {
-        let mut shell = self.shell(order);
-        let workspace = self.workspace(order).await?;
+    ) -> Result<(Launch, Option<EgressProxy>), Fault> {
+        let mut shell = self.task_shell(order);
+        let workspace = self.open_workspace(order).await?;
         let mut egress = None;
         if is_planned(order, mutation) {
             shell.wall = Wall::default();
         } else {
-            let wall = workspace.wall(&self.environment(order)).with(&shell.wall);
+            let wall = workspace.build_wall(&self.task_environment(order)).with_rules(&shell.wall);
             shell.wall = Wall { network: network_for(reach), ..wall };
             if let ActionReach::Hosts(hosts) = reach
                 && !hosts.is_empty()
             {
                 let proxies = self.settings.proxies.clone();
-                let policy = EgressPolicy::to_hosts(hosts, ALLOWED, proxies);
-                (shell, egress) = self.shell_reaching(order, &policy, shell).await?;
+                let policy = EgressPolicy::for_hosts(hosts, ALLOWED, proxies);
+                (shell, egress) = self.open_shell_with_egress(order, &policy, shell).await?;
             }
         }
         let mut launch = Launch::new(shell.guard, shell.lock, workspace.directory(), "");
         launch.inherits_environment = shell.inherits_environment;
         launch.environment = shell.environment;
         launch.wall = shell.wall;
-        let key = OsString::from(self.key(mutation));
+        let key = OsString::from(self.make_idempotency_key(mutation));
         launch.environment.push((KEY_VARIABLE.into(), Some(key)));
         Ok((launch, egress))
     }
 
-    async fn launch_of(
+    async fn prepare_command_launch(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         mutation: &Mutation,
-        (wanted, permitted): (&CommandCall, &Permitted),
-    ) -> Result<(Launch, Option<Egress>), Fault> {
-        let (mut launch, egress) = self.launch(order, mutation, &permitted.call).await?;
+        (wanted, permitted): (&CommandCall, &ActionPermit),
+    ) -> Result<(Launch, Option<EgressProxy>), Fault> {
+        let (mut launch, egress) = self.prepare_launch(order, mutation, &permitted.call).await?;
         launch.program = wanted.program.clone().into();
         launch.arguments = wanted.arguments.iter().map(Into::into).collect();
-        launch.deadlines =
-            Deadlines { total: Some(wanted.timeout_ms.into()), ..Deadlines::default() };
+        launch.deadlines = ProcessDeadlines {
+            total: Some(wanted.timeout_ms.into()),
+            ..ProcessDeadlines::default()
+        };
         let named: BTreeSet<&String> = wanted.variables.iter().chain(&permitted.secrets).collect();
         for variable in named {
             let secret = self.settings.credentials.get(variable).ok_or_else(|| {
@@ -138,12 +146,12 @@ const fn network_for(reach: &ActionReach) -> Connections {
 }
 
 /// Returns whether the action is part of the plan rather than declared by an agent.
-pub(super) fn is_planned(order: &Order, mutation: &Mutation) -> bool {
+pub(super) fn is_planned(order: &EffectRequest, mutation: &Mutation) -> bool {
     order.task.mutations.iter().any(|planned| **planned == *mutation.spec)
 }
 
 /// Returns the action of an order, and its call.
-fn kept(order: &Order) -> Result<(&Mutation, &Call), Fault> {
+fn require_recorded_call(order: &EffectRequest) -> Result<(&Mutation, &Call), Fault> {
     let kept = order.mutation.as_ref().and_then(|known| Some((known, known.spec.call.as_deref()?)));
     kept.ok_or_else(|| {
         let what = "what the action calls".to_owned();
@@ -152,9 +160,9 @@ fn kept(order: &Order) -> Result<(&Mutation, &Call), Fault> {
 }
 
 /// Returns the branch of a pull request.
-fn head(wanted: &PullRequest, order: &Order) -> String {
+fn pull_request_branch(wanted: &PullRequest, order: &EffectRequest) -> String {
     let own = || {
-        let branch = Project::branch(order.build);
+        let branch = ProjectRepository::build_branch(order.build);
         branch.strip_prefix(BRANCHES).unwrap_or(&branch).to_owned()
     };
     wanted.head.clone().unwrap_or_else(own)

@@ -10,15 +10,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::engine::{Command, Note, TaskId};
+use unstuck_core::engine::{Command, RunNote, TaskId};
 use unstuck_core::fault::{Fault, Kind, OF_AGENT, Permission};
-use unstuck_world::agent::{Denial, End};
-use unstuck_world::commands::{Commands, programs_of};
+use unstuck_world::agent::{AgentEnd, Denial};
+use unstuck_world::commands::{CommandPolicy, list_programs};
 
-use super::world::Shared;
-use crate::decider::Look;
-use crate::lock::lock;
-use crate::world::Order;
+use super::world::BuildContext;
+use crate::decider::StateQuery;
+use crate::lock::lock_unpoisoned;
+use crate::world::EffectRequest;
 
 /// Maximum number of denials of one attempt that the fault names.
 const NAMED_MAX: usize = 5;
@@ -35,39 +35,39 @@ const PROGRAM: &str = "unstuck";
 
 /// The denials of attempts whose work has not been checked yet.
 #[derive(Debug, Default)]
-pub(super) struct Denied(Mutex<BTreeMap<TaskId, Vec<Denial>>>);
+pub(super) struct AttemptDenials(Mutex<BTreeMap<TaskId, Vec<Denial>>>);
 
-impl Denied {
+impl AttemptDenials {
     /// Replaces the denials of a task by those of the attempt that ended.
-    pub(super) fn note(&self, task: TaskId, end: &End) {
+    pub(super) fn replace_denials(&self, task: TaskId, end: &AgentEnd) {
         let denials = match end {
-            End::Finished { denials, .. } => denials.clone(),
-            End::Failed(_) | End::Stopped => Vec::new(),
+            AgentEnd::Finished { denials, .. } => denials.clone(),
+            AgentEnd::Failed(_) | AgentEnd::Stopped => Vec::new(),
         };
-        lock(&self.0).insert(task, denials);
+        lock_unpoisoned(&self.0).insert(task, denials);
     }
 
     /// Removes the denials of a task's attempt, and returns them as a fault if there are any.
     /// `list` contains the commands that never run.
-    pub(super) fn take(&self, task: TaskId, list: &Commands) -> Option<Fault> {
-        fault(&lock(&self.0).remove(&task)?, list)
+    pub(super) fn take_fault(&self, task: TaskId, list: &CommandPolicy) -> Option<Fault> {
+        to_denial_fault(&lock_unpoisoned(&self.0).remove(&task)?, list)
     }
 }
 
-impl Shared {
+impl BuildContext {
     /// Notes in the journal what an agent was not allowed to do.
-    pub(super) async fn note_denials(&self, order: &Order, end: &End) {
-        let End::Finished { denials, .. } = end else { return };
+    pub(super) async fn note_denials(&self, order: &EffectRequest, end: &AgentEnd) {
+        let AgentEnd::Finished { denials, .. } = end else { return };
         let mut what: Vec<(&str, bool)> =
-            denials.iter().map(|denial| (denial.what.as_str(), is_file(denial))).collect();
+            denials.iter().map(|denial| (denial.what.as_str(), is_file_denial(denial))).collect();
         what.sort_unstable();
         what.dedup();
         for (what, is_file) in what.into_iter().take(NOTED_MAX) {
-            let what = Arc::from(self.settings.redactor.text(what));
+            let what = Arc::from(self.settings.redactor.redact_text(what));
             let why = if is_file { GUARDED } else { NOT_PERMITTED };
-            let note = Note::Refused { what, why: Arc::from(why) };
+            let note = RunNote::Refused { what, why: Arc::from(why) };
             let note = Command::Note { effect: order.effect.id, note };
-            if let Err(error) = self.decider.command(note).await {
+            if let Err(error) = self.decider.submit_command(note).await {
                 tracing::debug!(%error, "a refusal could not be noted");
             }
         }
@@ -75,12 +75,15 @@ impl Shared {
 
     /// Returns whether an agent was denied the declaration of an action and has not declared it in
     /// another way.
-    pub(super) async fn misses_declaration(&self, order: &Order, denied: &Fault) -> bool {
+    pub(super) async fn lacks_declaration(&self, order: &EffectRequest, denied: &Fault) -> bool {
         let Kind::PermissionCommandBlocked(of) = &denied.kind else { return false };
-        for key in of.commands.iter().flat_map(|line| declared_by(line)) {
+        for key in of.commands.iter().flat_map(|line| parse_declared_keys(line)) {
             let Some(key) = key else { return true };
-            let looked = self.decider.look(Look::Declares { task: order.effect.task, key }).await;
-            if !looked.is_ok_and(|seen| seen.is()) {
+            let looked = self
+                .decider
+                .query_state(StateQuery::Declares { task: order.effect.task, key })
+                .await;
+            if !looked.is_ok_and(|seen| seen.is_yes()) {
                 return true;
             }
         }
@@ -89,7 +92,7 @@ impl Shared {
 }
 
 /// Returns the actions that a shell line declares, by their keys if the line contains them.
-fn declared_by(line: &str) -> Vec<Option<String>> {
+fn parse_declared_keys(line: &str) -> Vec<Option<String>> {
     let key = |words: Vec<String>| {
         let program = words.first()?.rsplit('/').next()?;
         let mut options = words.iter().skip(1).take_while(|word| *word != "--");
@@ -108,39 +111,39 @@ fn declared_by(line: &str) -> Vec<Option<String>> {
         }
         Some(None)
     };
-    programs_of(line).into_iter().filter_map(key).collect()
+    list_programs(line).into_iter().filter_map(key).collect()
 }
 
 /// Returns the denials as one fault. Commands take precedence over files, because an agent cannot
 /// get around them.
-fn fault(denials: &[Denial], list: &Commands) -> Option<Fault> {
+fn to_denial_fault(denials: &[Denial], list: &CommandPolicy) -> Option<Fault> {
     let (files, commands): (Vec<&Denial>, Vec<&Denial>) =
-        denials.iter().partition(|denial| is_file(denial));
+        denials.iter().partition(|denial| is_file_denial(denial));
     if !commands.is_empty() {
-        let what = named(&commands);
+        let what = join_denied_names(&commands);
         let message = format!("the agent was not allowed to run {what}");
         let commands: Vec<String> = commands.iter().map(|denial| denial.what.clone()).collect();
-        let never = commands.iter().any(|command| list.holds_never(command));
+        let never = commands.iter().any(|command| list.is_never_allowed(command));
         let context = Permission { what, commands, never, ..Permission::default() };
         return Some(Fault::permission_command_blocked(OF_AGENT, message, context));
     }
     (!files.is_empty()).then(|| {
-        let what = named(&files);
+        let what = join_denied_names(&files);
         let message = format!("the agent was not allowed to use {what}");
         let context = Permission { what, ..Permission::default() };
         Fault::permission_file_access(OF_AGENT, message, context)
     })
 }
 
-const fn is_file(denial: &Denial) -> bool {
+const fn is_file_denial(denial: &Denial) -> bool {
     matches!(denial.tool, ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::List)
 }
 
 /// Replaces absolute paths of denied files in the worktree by their paths in the project.
-pub(super) fn name_in_project(end: &mut End, worktree: &Path) {
-    let End::Finished { denials, .. } = end else { return };
+pub(super) fn relativize_denied_paths(end: &mut AgentEnd, worktree: &Path) {
+    let AgentEnd::Finished { denials, .. } = end else { return };
     let places = [Some(worktree.to_owned()), worktree.canonicalize().ok()];
-    for denial in denials.iter_mut().filter(|denial| is_file(denial)) {
+    for denial in denials.iter_mut().filter(|denial| is_file_denial(denial)) {
         let path = Path::new(&denial.what);
         let mut inside = places.iter().flatten().filter_map(|place| path.strip_prefix(place).ok());
         if let Some(inside) = inside.next().filter(|inside| !inside.as_os_str().is_empty()) {
@@ -149,7 +152,7 @@ pub(super) fn name_in_project(end: &mut End, worktree: &Path) {
     }
 }
 
-fn named(denials: &[&Denial]) -> String {
+fn join_denied_names(denials: &[&Denial]) -> String {
     let mut what: Vec<&str> = denials.iter().map(|denial| denial.what.as_str()).collect();
     what.sort_unstable();
     what.dedup();
@@ -160,7 +163,7 @@ fn named(denials: &[&Denial]) -> String {
 #[cfg(test)]
 mod tests {
     use unstuck_core::fault::Code;
-    use unstuck_world::commands::Rules;
+    use unstuck_world::commands::CommandRules;
 
     use super::*;
 
@@ -182,15 +185,15 @@ mod tests {
             ),
         ];
         for (denials, expected) in cases {
-            let denied = Denied::default();
-            let list = Commands::new(&Rules::default());
-            denied.note(TaskId(1), &End::Finished { said: String::new(), denials });
-            let fault = denied.take(TaskId(1), &list);
+            let denied = AttemptDenials::default();
+            let list = CommandPolicy::new(&CommandRules::default());
+            denied.replace_denials(TaskId(1), &AgentEnd::Finished { said: String::new(), denials });
+            let fault = denied.take_fault(TaskId(1), &list);
             assert_eq!(fault.as_ref().map(Fault::code), expected.map(|(code, _)| code));
             if let (Some(fault), Some((_, names))) = (fault, expected) {
                 assert!(fault.message.ends_with(names), "{}", fault.message);
             }
-            assert_eq!(denied.take(TaskId(1), &list), None);
+            assert_eq!(denied.take_fault(TaskId(1), &list), None);
         }
     }
 
@@ -204,9 +207,9 @@ mod tests {
             denial(ToolKind::Read, "/etc/hosts"),
             denial(ToolKind::Command, "/work/t0/run.sh"),
         ];
-        let mut end = End::Finished { said: String::new(), denials };
-        name_in_project(&mut end, Path::new("/work/t0"));
-        let End::Finished { denials, .. } = end else { panic!() };
+        let mut end = AgentEnd::Finished { said: String::new(), denials };
+        relativize_denied_paths(&mut end, Path::new("/work/t0"));
+        let AgentEnd::Finished { denials, .. } = end else { panic!() };
         let what: Vec<&str> = denials.iter().map(|denial| denial.what.as_str()).collect();
         assert_eq!(what, [".npmrc", "/work/t01/x", "/etc/hosts", "/work/t0/run.sh"]);
     }
@@ -222,7 +225,7 @@ mod tests {
             ("unstuck exec -- mutate", &[]),
         ];
         for (line, keys) in cases {
-            let found = declared_by(line);
+            let found = parse_declared_keys(line);
             let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
             assert_eq!(found, keys, "{line}");
         }
@@ -230,11 +233,11 @@ mod tests {
 
     #[test]
     fn an_attempt_that_failed_by_itself_leaves_no_denial_of_an_earlier_one() {
-        let denied = Denied::default();
-        let list = Commands::new(&Rules::default());
+        let denied = AttemptDenials::default();
+        let list = CommandPolicy::new(&CommandRules::default());
         let denials = vec![denial(ToolKind::Command, "x")];
-        denied.note(TaskId(1), &End::Finished { said: String::new(), denials });
-        denied.note(TaskId(1), &End::Stopped);
-        assert_eq!(denied.take(TaskId(1), &list), None);
+        denied.replace_denials(TaskId(1), &AgentEnd::Finished { said: String::new(), denials });
+        denied.replace_denials(TaskId(1), &AgentEnd::Stopped);
+        assert_eq!(denied.take_fault(TaskId(1), &list), None);
     }
 }

@@ -4,91 +4,93 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Note};
+use unstuck_core::engine::{Command, RunNote};
 use unstuck_core::fault::{Category, Code, ErrorType, Fault, Kind, Missing};
-use unstuck_world::agent::Assignment;
-use unstuck_world::egress::{Egress, EgressPolicy, JAVA_OPTIONS};
+use unstuck_world::agent::AgentAssignment;
+use unstuck_world::egress::{EgressPolicy, EgressProxy, JAVA_OPTIONS};
 use unstuck_world::process::Wall;
 use unstuck_world::workspace::Shell;
 
 use super::settings::TaskSettings;
 use super::worker::ModelWorker;
-use super::world::Shared;
-use crate::world::Order;
+use super::world::BuildContext;
+use crate::world::EffectRequest;
 
 const SOURCE: &str = "egress";
 /// Maximum number of refusals of one attempt that are reported individually.
 const NOTED_MAX: usize = 5;
 
-impl Shared {
+impl BuildContext {
     /// Opens the network access of an agent program, until the result is dropped.
     pub(super) async fn open_egress(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         task: &TaskSettings,
-        assignment: &mut Assignment,
-    ) -> Result<Option<Egress>, Fault> {
-        let Assignment { wall, environment, .. } = assignment;
-        let opened = task.egress.apply(&self.egress_socket(order), wall, environment).await;
-        opened.map_err(|error| not_open().caused_by(error))
+        assignment: &mut AgentAssignment,
+    ) -> Result<Option<EgressProxy>, Fault> {
+        let AgentAssignment { wall, environment, .. } = assignment;
+        let opened =
+            task.egress.apply_to_run(&self.egress_socket_path(order), wall, environment).await;
+        opened.map_err(|error| proxy_not_started_fault().with_cause(error))
     }
 
     /// Returns the sandbox of the commands that a model runs, the environment variables for its
     /// proxy, and the proxy, which serves until it is dropped.
-    pub(super) async fn open_for_commands(
+    pub(super) async fn open_command_egress(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         worker: &ModelWorker,
         wall: Wall,
-    ) -> Result<(Wall, Vec<(OsString, Option<OsString>)>, Option<Egress>), Fault> {
+    ) -> Result<(Wall, Vec<(OsString, Option<OsString>)>, Option<EgressProxy>), Fault> {
         if !worker.network.can_filter() {
             return Ok((wall, Vec::new(), None));
         }
-        let shell = Shell { wall, environment: Vec::new(), ..self.shell(order) };
-        let (shell, egress) = self.shell_reaching(order, &worker.egress, shell).await?;
+        let shell = Shell { wall, environment: Vec::new(), ..self.task_shell(order) };
+        let (shell, egress) = self.open_shell_with_egress(order, &worker.egress, shell).await?;
         Ok((shell.wall, shell.environment, egress))
     }
 
     /// Returns a shell for checks, which have a timeout and network access of their own.
-    pub(crate) async fn shell_of_checks(
+    pub(crate) async fn open_check_shell(
         &self,
-        order: &Order,
-    ) -> Result<(Shell, Option<Egress>), Fault> {
+        order: &EffectRequest,
+    ) -> Result<(Shell, Option<EgressProxy>), Fault> {
         let timeout = self.settings.check_timeout;
-        let shell = Shell { timeout, ..self.shell(order) };
-        self.shell_reaching(order, &self.settings.check_egress, shell).await
+        let shell = Shell { timeout, ..self.task_shell(order) };
+        self.open_shell_with_egress(order, &self.settings.check_egress, shell).await
     }
 
     /// Returns a shell with the network access of `policy`, until the [`Egress`] is dropped.
-    pub(super) async fn shell_reaching(
+    pub(super) async fn open_shell_with_egress(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         policy: &EgressPolicy,
         mut shell: Shell,
-    ) -> Result<(Shell, Option<Egress>), Fault> {
+    ) -> Result<(Shell, Option<EgressProxy>), Fault> {
         let options = JAVA_OPTIONS.iter();
-        let options = options.filter_map(|name| Some((name.into(), shell.variable(name)?)));
+        let options = options.filter_map(|name| Some((name.into(), shell.find_variable(name)?)));
         let mut added = options.collect();
-        let opened = policy.apply(&self.egress_socket(order), &mut shell.wall, &mut added).await;
-        let egress = opened.map_err(|error| not_open().caused_by(error))?;
+        let opened =
+            policy.apply_to_run(&self.egress_socket_path(order), &mut shell.wall, &mut added).await;
+        let egress = opened.map_err(|error| proxy_not_started_fault().with_cause(error))?;
         shell.environment.extend(added.into_iter().map(|(name, value)| (name, Some(value))));
         Ok((shell, egress))
     }
 
     /// Records the connections that the proxy of an attempt refused.
-    pub(super) async fn note_refused_hosts(&self, order: &Order, egress: &Egress) {
-        for refused in egress.refusals().into_iter().take(NOTED_MAX) {
+    pub(super) async fn note_refused_hosts(&self, order: &EffectRequest, egress: &EgressProxy) {
+        for refused in egress.list_refusals().into_iter().take(NOTED_MAX) {
             let times = if refused.times > 1 {
                 format!(" ({} times)", refused.times)
             } else {
                 String::new()
             };
-            let note = Note::Refused {
+            let note = RunNote::Refused {
                 what: format!("connect to {}{times}", refused.target).into(),
                 why: Arc::from(refused.reason.to_string()),
             };
             let note = Command::Note { effect: order.effect.id, note };
-            if let Err(error) = self.decider.command(note).await {
+            if let Err(error) = self.decider.submit_command(note).await {
                 tracing::debug!(%error, "a refused host could not be noted");
             }
         }
@@ -96,7 +98,7 @@ impl Shared {
 
     /// Returns the path of the proxy's socket, next to the run's lock so that it is found and
     /// removed with it.
-    fn egress_socket(&self, order: &Order) -> PathBuf {
+    fn egress_socket_path(&self, order: &EffectRequest) -> PathBuf {
         let lock = self.runs.lock_path(order.effect.task, order.effect.run);
         lock.with_extension("egress")
     }
@@ -104,10 +106,13 @@ impl Shared {
 
 /// Adds the connections that the proxy refused to the fault of a command. A refused host is not an
 /// outage: the operator has to allow it.
-pub(super) fn explain_refused(mut fault: Fault, egress: Option<&Egress>) -> Fault {
-    let refused = egress.map(Egress::refusals).unwrap_or_default();
-    let lines: Vec<String> =
-        refused.iter().take(NOTED_MAX).map(|refused| format!("[{}]", refused.sentence())).collect();
+pub(super) fn explain_refused_hosts(mut fault: Fault, egress: Option<&EgressProxy>) -> Fault {
+    let refused = egress.map(EgressProxy::list_refusals).unwrap_or_default();
+    let lines: Vec<String> = refused
+        .iter()
+        .take(NOTED_MAX)
+        .map(|refused| format!("[{}]", refused.render_sentence()))
+        .collect();
     if lines.is_empty() {
         return fault;
     }
@@ -122,14 +127,14 @@ pub(super) fn explain_refused(mut fault: Fault, egress: Option<&Egress>) -> Faul
     let is_outage =
         fault.category() == Category::Environment && fault.error_type() == ErrorType::Network;
     // Setup commands have a question of their own.
-    if is_outage && fault.code() != Code::EnvDiskFull && !fault.is_of_setup() {
+    if is_outage && fault.code() != Code::EnvDiskFull && !fault.is_setup_failure() {
         let what = refused[0].target.clone();
         return Fault::precondition_missing(fault.source, said, Missing { what });
     }
     Fault { message: said, ..fault }
 }
 
-fn not_open() -> Fault {
+fn proxy_not_started_fault() -> Fault {
     let what = "a socket for the proxy beside the run's lock file".to_owned();
     let message = "the proxy through which the agent reaches its service could not be started";
     Fault::precondition_missing(SOURCE, message, Missing { what })

@@ -8,50 +8,53 @@ use std::path::PathBuf;
 
 use unstuck_core::fault::Fault;
 use unstuck_world::scope;
-use unstuck_world::workspace::{Change, ChangeKind, Workspace};
+use unstuck_world::workspace::{ChangeKind, Workspace, WorktreeChange};
 
 use super::settings::TaskSettings;
-use super::wording::{belongs_to_tests, removes_something, removes_tests, words_of};
-use super::world::Shared;
-use crate::lock::lock;
-use crate::world::Order;
+use super::wording::{belongs_to_tests, collect_task_words, removes_something, removes_tests};
+use super::world::BuildContext;
+use crate::lock::lock_unpoisoned;
+use crate::world::EffectRequest;
 
-impl Shared {
+impl BuildContext {
     /// Fails with what the agent is told about fewer tests, or with the question for a person, unless the
     /// task's words or a person say that they go.
-    pub(super) async fn judge_fewer(
+    pub(super) async fn judge_fewer_tests(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         task: &TaskSettings,
         workspace: &Workspace,
         fault: Fault,
     ) -> Result<(), Fault> {
-        let words = words_of(order);
+        let words = collect_task_words(order);
         if removes_tests(&words) {
             return Ok(());
         }
-        if !self.was_green(order, task) {
+        if !self.was_base_green(order, task) {
             return Err(fault);
         }
-        let ask = without_tests(workspace.changes().await?);
-        let verdict = scope::Verdict { ask, ..scope::Verdict::default() };
-        let Some(question) = verdict.fault(None) else { return Err(fault) };
-        if self.allowed(order, &question).await {
+        let ask = find_lost_test_files(workspace.list_changes().await?);
+        let verdict = scope::ScopeVerdict { ask, ..scope::ScopeVerdict::default() };
+        let Some(question) = verdict.to_fault(None) else { return Err(fault) };
+        if self.is_allowed_by_operator(order, &question).await {
             return Ok(());
         }
-        let is_told = !lock(&self.told_fewer).insert(order.effect.task);
-        if self.goes_without(order, &question).await || !is_told && !removes_something(&words) {
+        let is_told = !lock_unpoisoned(&self.told_fewer).insert(order.effect.task);
+        if self.is_declined_by_operator(order, &question).await
+            || !is_told && !removes_something(&words)
+        {
             return Err(fault);
         }
-        Err(question.caused_by(format!("{}.", fault.message)))
+        Err(question.with_cause(format!("{}.", fault.message)))
     }
 }
 
 /// The changed files that tests may be gone from: those that are gone or belong to tests, or all.
-fn without_tests(changes: Vec<Change>) -> Vec<PathBuf> {
+fn find_lost_test_files(changes: Vec<WorktreeChange>) -> Vec<PathBuf> {
     let changed = || changes.iter().filter(|change| change.kind != ChangeKind::Added);
-    let is_likely =
-        |change: &&Change| change.kind == ChangeKind::Deleted || belongs_to_tests(&change.path);
+    let is_likely = |change: &&WorktreeChange| {
+        change.kind == ChangeKind::Deleted || belongs_to_tests(&change.path)
+    };
     let likely: Vec<_> = changed().filter(is_likely).map(|change| change.path.clone()).collect();
     if likely.is_empty() {
         return changed().map(|change| change.path.clone()).collect();

@@ -10,17 +10,18 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{
-    Action, Evidence, Observation, Outcome, Step, StuckLimits, ToolKind, Verdict, Watch,
+    ActionOutcome, AgentAction, AgentStep, LoopDetector, LoopEvidence, Observation, StepVerdict,
+    StuckLimits, ToolKind,
 };
-use unstuck_core::engine::{Command, EffectId, Note, Progress};
+use unstuck_core::engine::{Command, EffectId, ProgressReport, RunNote};
 use unstuck_core::policy::Amount;
-use unstuck_store::Conversation;
+use unstuck_store::StoredConversation;
 use unstuck_world::agent::{Activity, Usage};
-use unstuck_world::commands::refusal_in;
+use unstuck_world::commands::find_refusal;
 use unstuck_world::mcp;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
-use unstuck_world::workspace::{Content, Workspace};
+use unstuck_world::workspace::{Workspace, WorktreeContent};
 
 use crate::decider::Decider;
 
@@ -36,7 +37,7 @@ const LAST_WORDS_MAX: Duration = Duration::from_secs(30);
 const UNPRICED: &str = "What this costs is not known. It does not count towards a limit in money.";
 
 /// An observer of an agent's activity.
-pub(super) struct Follower<'a> {
+pub(super) struct AgentFollower<'a> {
     decider: Arc<dyn Decider>,
     effect: EffectId,
     redactor: Arc<Redactor>,
@@ -44,12 +45,12 @@ pub(super) struct Follower<'a> {
     /// The path of the worktree.
     worktree: String,
     price: Option<Price>,
-    watch: Watch,
+    watch: LoopDetector,
     /// Calls whose results have not arrived yet, by their id.
     open: BTreeMap<String, (ToolKind, String)>,
-    seen: Seen,
+    seen: AgentObservations,
     /// The pending call that says the task is done, until it returns.
-    says_done: Option<SaysDone>,
+    says_done: Option<PendingDoneCall>,
     /// Number of calls since the last report.
     calls: u32,
     /// Set when the remark about unknown cost was made.
@@ -58,19 +59,19 @@ pub(super) struct Follower<'a> {
 
 /// The observations of an attempt.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    pub(super) actions: Vec<Action>,
+pub(super) struct AgentObservations {
+    pub(super) actions: Vec<AgentAction>,
     /// The evidence of circles, for which the agent was stopped.
-    pub(super) stuck: Option<Evidence>,
+    pub(super) stuck: Option<LoopEvidence>,
     /// The summary with which the agent reported its task as done. Later activity is not part of
     /// the attempt.
     pub(super) done: Option<String>,
     /// The content of the worktree at that time.
-    pub(super) content: Option<Content>,
+    pub(super) content: Option<WorktreeContent>,
 }
 
 /// The call by which an agent says that its task is done.
-struct SaysDone {
+struct PendingDoneCall {
     call: String,
     /// The agent's own summary.
     summary: String,
@@ -78,7 +79,7 @@ struct SaysDone {
     before: BTreeSet<String>,
 }
 
-impl<'a> Follower<'a> {
+impl<'a> AgentFollower<'a> {
     pub(super) fn new(
         decider: Arc<dyn Decider>,
         effect: EffectId,
@@ -87,9 +88,9 @@ impl<'a> Follower<'a> {
         price: Option<Price>,
     ) -> Self {
         let worktree = workspace.directory().to_string_lossy().into_owned();
-        let watch = Watch::new(StuckLimits::default(), worktree.as_str());
+        let watch = LoopDetector::new(StuckLimits::default(), worktree.as_str());
         let open = BTreeMap::new();
-        let seen = Seen::default();
+        let seen = AgentObservations::default();
         let says_done = None;
         let calls = 0;
         let unpriced = false;
@@ -111,21 +112,21 @@ impl<'a> Follower<'a> {
 
     /// Follows until the agent's activity ends. Stops an agent that goes in circles, and one that
     /// continues after its task is done.
-    pub(super) async fn follow(
+    pub(super) async fn follow_agent(
         mut self,
         mut activities: mpsc::Receiver<Activity>,
         stop: CancellationToken,
-    ) -> Seen {
+    ) -> AgentObservations {
         while self.seen.done.is_none()
             && let Some(activity) = activities.recv().await
         {
-            self.take(activity).await;
+            self.handle_activity(activity).await;
             if self.seen.stuck.is_some() {
                 stop.cancel();
             }
         }
         if self.seen.done.is_some() {
-            let last_words = self.hear_last_words(&mut activities);
+            let last_words = self.await_last_messages(&mut activities);
             if timeout(LAST_WORDS_MAX, last_words).await != Ok(AfterDone::Ended) {
                 stop.cancel();
             }
@@ -139,11 +140,14 @@ impl<'a> Follower<'a> {
 
     /// Waits for the end of an agent whose task is done. It may send last messages, in which some
     /// agents report the cost, but no further call.
-    async fn hear_last_words(&mut self, activities: &mut mpsc::Receiver<Activity>) -> AfterDone {
+    async fn await_last_messages(
+        &mut self,
+        activities: &mut mpsc::Receiver<Activity>,
+    ) -> AfterDone {
         while let Some(activity) = activities.recv().await {
             match activity {
                 Activity::Called { .. } => return AfterDone::GoesOn,
-                Activity::Used { usage } => self.used(usage).await,
+                Activity::Used { usage } => self.record_usage(usage).await,
                 Activity::Began { .. }
                 | Activity::Thinking
                 | Activity::Said { .. }
@@ -153,29 +157,34 @@ impl<'a> Follower<'a> {
         AfterDone::Ended
     }
 
-    async fn take(&mut self, activity: Activity) {
+    async fn handle_activity(&mut self, activity: Activity) {
         match activity {
-            Activity::Began { thread } => self.began(thread).await,
-            Activity::Thinking => self.note(Note::Thinking).await,
+            Activity::Began { thread } => self.record_thread(thread).await,
+            Activity::Thinking => self.send_note(RunNote::Thinking).await,
             Activity::Said { text } => {
-                self.look(Step::Message);
-                let text = self.redactor.text(&text).into();
-                self.note(Note::Narrated { text }).await;
+                self.watch_for_circles(AgentStep::Message);
+                let text = self.redactor.redact_text(&text).into();
+                self.send_note(RunNote::Narrated { text }).await;
             }
             Activity::Called { call, tool, name, input } => {
                 if mcp::is_named(&name, TASK_DONE) {
                     let before = self.open.keys().cloned().collect();
-                    let says = SaysDone { call: call.clone(), summary: summary(&input), before };
+                    let says = PendingDoneCall {
+                        call: call.clone(),
+                        summary: parse_summary(&input),
+                        before,
+                    };
                     self.says_done = Some(says);
-                    self.note_content().await;
+                    self.record_content().await;
                 }
-                self.called(call, tool, &name, input).await;
+                self.record_call(call, tool, &name, input).await;
             }
             Activity::Returned { call, outcome, output } => {
                 let said = self.says_done.take_if(|says| says.call == call);
                 if let Some(says) = said {
-                    if outcome == Outcome::Succeeded {
-                        self.seen.done = Some(self.redactor.text(&says.summary).into_owned());
+                    if outcome == ActionOutcome::Succeeded {
+                        self.seen.done =
+                            Some(self.redactor.redact_text(&says.summary).into_owned());
                         return;
                     }
                     self.seen.content = None;
@@ -183,26 +192,26 @@ impl<'a> Follower<'a> {
                 if let Some(says) = &mut self.says_done
                     && says.before.remove(&call)
                 {
-                    self.note_content().await;
+                    self.record_content().await;
                 }
-                let observation = Observation::of(outcome, &output, &self.worktree);
-                let refused = refusal_in(&output).map(str::to_owned);
-                let action = self.returned(&call, observation);
+                let observation = Observation::from_output(outcome, &output, &self.worktree);
+                let refused = find_refusal(&output).map(str::to_owned);
+                let action = self.record_result(&call, observation);
                 if let (Some(why), Some(what)) = (refused, action) {
-                    self.note(Note::Refused { what: what.into(), why: why.into() }).await;
+                    self.send_note(RunNote::Refused { what: what.into(), why: why.into() }).await;
                 }
             }
-            Activity::Used { usage } => self.used(usage).await,
+            Activity::Used { usage } => self.record_usage(usage).await,
         }
     }
 
     /// Records the content of the worktree once all calls from before the agent's `task_done` have
     /// returned, so that later activity cannot discard its work.
-    async fn note_content(&mut self) {
+    async fn record_content(&mut self) {
         if !self.says_done.as_ref().is_some_and(|says| says.before.is_empty()) {
             return;
         }
-        match self.workspace.content().await {
+        match self.workspace.capture_content().await {
             Ok(content) => self.seen.content = Some(content),
             Err(error) => {
                 tracing::warn!(%error, "what an agent finished could not be noted");
@@ -212,40 +221,41 @@ impl<'a> Follower<'a> {
 
     /// Records the conversation's id as a checkpoint: from now on a crash costs no more than the
     /// last step.
-    async fn began(&mut self, thread: String) {
-        let Ok(conversation) = Conversation::new(thread) else { return };
-        let checkpoint = self.decider.checkpoint(self.effect, Progress::default(), conversation);
-        heard(checkpoint.await.map(drop));
+    async fn record_thread(&mut self, thread: String) {
+        let Ok(conversation) = StoredConversation::new(thread) else { return };
+        let checkpoint =
+            self.decider.record_checkpoint(self.effect, ProgressReport::default(), conversation);
+        log_failed_report(checkpoint.await.map(drop));
     }
 
-    async fn called(&mut self, call: String, tool: ToolKind, name: &str, input: String) {
+    async fn record_call(&mut self, call: String, tool: ToolKind, name: &str, input: String) {
         self.calls = self.calls.saturating_add(1);
-        let input = self.redactor.text(&input).into_owned();
-        let unknown = Observation::of(Outcome::Waiting, "", "");
-        let action = Action { tool, input: input.clone(), observation: unknown };
+        let input = self.redactor.redact_text(&input).into_owned();
+        let unknown = Observation::from_output(ActionOutcome::Waiting, "", "");
+        let action = AgentAction { tool, input: input.clone(), observation: unknown };
         // Tools of an MCP server are named by the server and the tool: `mcp__unstuck__task_done`.
         let name = name.rsplit("__").next().unwrap_or(name);
-        let label = action.label_of(name, &self.worktree).into();
+        let label = action.label_with_name(name, &self.worktree).into();
         self.open.insert(call, (tool, input));
-        self.note(Note::ToolCalled { tool, label, running: self.running() }).await;
+        self.send_note(RunNote::ToolCalled { tool, label, running: self.running_commands() }).await;
     }
 
     /// Returns the commands whose results have not arrived yet.
-    fn running(&self) -> Vec<Arc<str>> {
-        let unknown = || Observation::of(Outcome::Waiting, "", "");
-        let open = self.open.values().map(|(tool, input)| Action {
+    fn running_commands(&self) -> Vec<Arc<str>> {
+        let unknown = || Observation::from_output(ActionOutcome::Waiting, "", "");
+        let open = self.open.values().map(|(tool, input)| AgentAction {
             tool: *tool,
             input: input.clone(),
             observation: unknown(),
         });
-        open.filter_map(|action| action.command()).map(Arc::from).collect()
+        open.filter_map(|action| action.command_line()).map(Arc::from).collect()
     }
 
     /// Records the result of a call, and returns the call's label.
-    fn returned(&mut self, call: &str, observation: Observation) -> Option<String> {
+    fn record_result(&mut self, call: &str, observation: Observation) -> Option<String> {
         let (tool, input) = self.open.remove(call)?;
-        let action = Action { tool, input, observation };
-        self.look(Step::Action(&action));
+        let action = AgentAction { tool, input, observation };
+        self.watch_for_circles(AgentStep::Action(&action));
         let label = action.label(&self.worktree);
         if self.seen.actions.len() < ACTIONS_MAX {
             self.seen.actions.push(action);
@@ -253,30 +263,32 @@ impl<'a> Follower<'a> {
         Some(label)
     }
 
-    async fn used(&mut self, usage: Usage) {
-        let money = usage.money_micros.or_else(|| self.price.map(|price| price.of(&usage)));
+    async fn record_usage(&mut self, usage: Usage) {
+        let money =
+            usage.money_micros.or_else(|| self.price.map(|price| price.compute_cost(&usage)));
         if money.is_none() && !std::mem::replace(&mut self.unpriced, true) {
-            self.note(Note::Remarked { text: UNPRICED.into() }).await;
+            self.send_note(RunNote::Remarked { text: UNPRICED.into() }).await;
         }
         // Unknown cost counts as no money; the tokens count.
-        let spent = Amount { money_micros: money.unwrap_or(0), tokens: usage.tokens(), time_ms: 0 };
+        let spent =
+            Amount { money_micros: money.unwrap_or(0), tokens: usage.total_tokens(), time_ms: 0 };
         let tool_calls = std::mem::take(&mut self.calls);
         // Messages after the end do not count as iterations.
         let iterations = u32::from(self.seen.done.is_none());
-        let report = Progress { iterations, tool_calls, validated: false, spent };
+        let report = ProgressReport { iterations, tool_calls, validated: false, spent };
         let progress = Command::Progress { effect: self.effect, report };
-        heard(self.decider.command(progress).await.map(drop));
+        log_failed_report(self.decider.submit_command(progress).await.map(drop));
     }
 
-    async fn note(&self, note: Note) {
+    async fn send_note(&self, note: RunNote) {
         let note = Command::Note { effect: self.effect, note };
-        heard(self.decider.command(note).await.map(drop));
+        log_failed_report(self.decider.submit_command(note).await.map(drop));
     }
 
     /// Checks a step for circles. A program cannot be nudged while it works, so only being stuck
     /// matters.
-    fn look(&mut self, step: Step<'_>) {
-        if let Verdict::Stuck(evidence) = self.watch.observe(step) {
+    fn watch_for_circles(&mut self, step: AgentStep<'_>) {
+        if let StepVerdict::Stuck(evidence) = self.watch.observe(step) {
             self.seen.stuck.get_or_insert(evidence);
         }
     }
@@ -292,17 +304,17 @@ enum AfterDone {
 }
 
 /// Returns the summary in the input of `task_done`.
-fn summary(input: &str) -> String {
+fn parse_summary(input: &str) -> String {
     #[derive(Deserialize)]
-    struct Done {
+    struct TaskDoneInput {
         summary: String,
     }
-    serde_json::from_str::<Done>(input).map(|done| done.summary).unwrap_or_default()
+    serde_json::from_str::<TaskDoneInput>(input).map(|done| done.summary).unwrap_or_default()
 }
 
 /// Logs a failed report. An attempt that was ended meanwhile is no longer listened to, and its
 /// agent is being stopped.
-fn heard<E: std::fmt::Display>(report: Result<(), E>) {
+fn log_failed_report<E: std::fmt::Display>(report: Result<(), E>) {
     if let Err(error) = report {
         tracing::debug!(%error, "no receiver for the progress of an agent");
     }

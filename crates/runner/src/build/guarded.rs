@@ -8,131 +8,132 @@ use std::path::PathBuf;
 
 use unstuck_core::fault::{Category, Fault, Files};
 use unstuck_world::scope;
-use unstuck_world::validate::{Checks, Held, Verdict};
-use unstuck_world::workspace::{Content, Workspace};
+use unstuck_world::validate::{ChangePermissions, GateChecks, GateVerdict};
+use unstuck_world::workspace::{Workspace, WorktreeContent};
 
-use super::check::names;
+use super::check::join_path_names;
 use super::settings::TaskSettings;
 use super::wording::belongs_to_tests;
-use super::world::Shared;
-use crate::world::Order;
+use super::world::BuildContext;
+use crate::world::EffectRequest;
 
 /// Changed protected files that are not exempt, and the operator's decision about them.
-pub(super) struct Guarded {
+pub(super) struct ProtectedChanges {
     paths: Vec<PathBuf>,
-    said: Said,
+    said: ProtectedDecision,
 }
 
 /// The operator's decision about such a change.
-enum Said {
+enum ProtectedDecision {
     Nothing(Box<Fault>),
     Allowed,
     WithoutIt,
 }
 
-impl Guarded {
+impl ProtectedChanges {
     /// Returns the files that the operator allowed to change.
-    pub(super) fn allowed(&self) -> &[PathBuf] {
+    pub(super) fn allowed_paths(&self) -> &[PathBuf] {
         match self.said {
-            Said::Allowed => &self.paths,
-            Said::Nothing(_) | Said::WithoutIt => &[],
+            ProtectedDecision::Allowed => &self.paths,
+            ProtectedDecision::Nothing(_) | ProtectedDecision::WithoutIt => &[],
         }
     }
 
     /// Returns the question to the operator, unless they have decided already.
-    fn question(&self, why: &str) -> Option<Fault> {
+    fn make_question(&self, why: &str) -> Option<Fault> {
         match &self.said {
-            Said::Nothing(fault) => {
+            ProtectedDecision::Nothing(fault) => {
                 let mut fault = Fault::clone(fault);
-                let paths = names(&self.paths);
+                let paths = join_path_names(&self.paths);
                 fault.message = format!("{} (validate.protect: {paths})", fault.message);
-                Some(fault.caused_by(why))
+                Some(fault.with_cause(why))
             }
-            Said::Allowed | Said::WithoutIt => None,
+            ProtectedDecision::Allowed | ProtectedDecision::WithoutIt => None,
         }
     }
 }
 
-impl Shared {
+impl BuildContext {
     /// Returns the changed protected files that are not in `free`.
-    pub(super) async fn guarded(
+    pub(super) async fn find_protected_changes(
         &self,
-        order: &Order,
-        (task, checks): (&TaskSettings, &Checks),
+        order: &EffectRequest,
+        (task, checks): (&TaskSettings, &GateChecks),
         workspace: &Workspace,
         free: &[PathBuf],
-    ) -> Result<Option<Guarded>, Fault> {
+    ) -> Result<Option<ProtectedChanges>, Fault> {
         if checks.is_firm() || checks.commands().is_empty() {
             return Ok(None);
         }
-        let held = Held { scope: &task.scope, free };
-        let paths = checks.guarded(workspace, &workspace.changes().await?, held).await?;
-        let verdict = scope::Verdict { ask: paths.clone(), ..scope::Verdict::default() };
-        let Some(fault) = verdict.fault(None) else { return Ok(None) };
-        let said = if self.allowed(order, &fault).await {
-            Said::Allowed
-        } else if self.goes_without(order, &fault).await {
-            Said::WithoutIt
+        let held = ChangePermissions { scope: &task.scope, free };
+        let paths =
+            checks.find_guarded_changes(workspace, &workspace.list_changes().await?, held).await?;
+        let verdict = scope::ScopeVerdict { ask: paths.clone(), ..scope::ScopeVerdict::default() };
+        let Some(fault) = verdict.to_fault(None) else { return Ok(None) };
+        let said = if self.is_allowed_by_operator(order, &fault).await {
+            ProtectedDecision::Allowed
+        } else if self.is_declined_by_operator(order, &fault).await {
+            ProtectedDecision::WithoutIt
         } else {
-            Said::Nothing(Box::new(fault))
+            ProtectedDecision::Nothing(Box::new(fault))
         };
-        Ok(Some(Guarded { paths, said }))
+        Ok(Some(ProtectedChanges { paths, said }))
     }
 
     /// Judges the verdict of checks that were run with protected files restored: whether any work
     /// is left, and the verdict with the files as the agent left them, which is `before`.
-    pub(super) async fn try_guarded(
+    pub(super) async fn judge_protected_changes(
         &self,
-        order: &Order,
-        gates: (&TaskSettings, &Checks),
+        order: &EffectRequest,
+        gates: (&TaskSettings, &GateChecks),
         workspace: &Workspace,
-        (guarded, before): (&Guarded, &Content),
-        verdict: Verdict,
-    ) -> Result<Verdict, Fault> {
+        (guarded, before): (&ProtectedChanges, &WorktreeContent),
+        verdict: GateVerdict,
+    ) -> Result<GateVerdict, Fault> {
         let at = (order.effect.run, self.clock.now());
         // Checks that fail as they did before are judged later.
-        let is_green = matches!(&verdict, Verdict::Green(seen) if seen.red_at_base.is_empty());
-        if is_green && workspace.changes().await?.is_empty() {
-            let Some(question) = guarded.question("Nothing else was changed.") else {
-                let named = names(&guarded.paths);
+        let is_green = matches!(&verdict, GateVerdict::Green(seen) if seen.red_at_base.is_empty());
+        if is_green && workspace.list_changes().await?.is_empty() {
+            let Some(question) = guarded.make_question("Nothing else was changed.") else {
+                let named = join_path_names(&guarded.paths);
                 let message = format!("a person wants the work done without a change of {named}");
                 let files = guarded.paths.iter().map(|path| path.display().to_string()).collect();
                 let context = Files { files, ..Files::default() };
                 return Err(Fault::scope_forbidden("scope", message, context));
             };
-            workspace.go_back_to(before, at.0, at.1).await?;
+            workspace.restore_content(before, at.0, at.1).await?;
             return Err(question);
         }
-        let is_red = matches!(&verdict, Verdict::Red { fault, .. }
+        let is_red = matches!(&verdict, GateVerdict::Red { fault, .. }
             if fault.category() == Category::Validation);
         let are_tests = guarded.paths.iter().all(|path| belongs_to_tests(path));
         let is_worth_it = is_red || is_green && are_tests;
         let why = "The checks pass with this change and fail without it.";
-        let question = guarded.question(why);
+        let question = guarded.make_question(why);
         // What was red must not pass by a changed test. Where it passes without the change, that is no
         // question.
-        let may_be_with_it = is_green || self.was_green(order, gates.0);
+        let may_be_with_it = is_green || self.was_base_green(order, gates.0);
         if !is_worth_it || question.is_none() || !may_be_with_it {
             return Ok(verdict);
         }
-        let after = workspace.content().await?;
-        workspace.go_back_to(before, at.0, at.1).await?;
+        let after = workspace.capture_content().await?;
+        workspace.restore_content(before, at.0, at.1).await?;
         let with = self.run_checks(order, gates, workspace, &guarded.paths).await?;
         match (with, question) {
-            (Verdict::Green(_), Some(question)) if is_red => Err(question),
-            (Verdict::Green(seen), _) if is_green && seen.proves_less.is_empty() => {
-                Ok(Verdict::Green(seen))
+            (GateVerdict::Green(_), Some(question)) if is_red => Err(question),
+            (GateVerdict::Green(seen), _) if is_green && seen.proves_less.is_empty() => {
+                Ok(GateVerdict::Green(seen))
             }
             _ => {
-                workspace.go_back_to(&after, at.0, at.1).await?;
+                workspace.restore_content(&after, at.0, at.1).await?;
                 Ok(verdict)
             }
         }
     }
 
     /// Returns whether no check was red before the work.
-    pub(super) fn was_green(&self, order: &Order, task: &TaskSettings) -> bool {
-        let known = self.baselines.known(order.build, &task.gates);
-        known.is_some_and(|baseline| baseline.red().next().is_none())
+    pub(super) fn was_base_green(&self, order: &EffectRequest, task: &TaskSettings) -> bool {
+        let known = self.baselines.find_baseline(order.build, &task.gates);
+        known.is_some_and(|baseline| baseline.red_checks().next().is_none())
     }
 }

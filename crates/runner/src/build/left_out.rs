@@ -5,17 +5,17 @@ use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
-use unstuck_world::workspace::{Place, Project, Workspace};
+use unstuck_world::workspace::{ProjectRepository, Workspace, WorkspaceKey};
 
 /// Saves and removes the work of tasks that ended without being done from the operator's own
 /// working tree. Returns these tasks, with the runs whose attempts keep the work.
-pub async fn take_left_out(
-    project: &Project,
+pub async fn save_left_out_work(
+    project: &ProjectRepository,
     (store, name): (&dyn Store, &str),
     build: BuildId,
     now: Time,
 ) -> Result<Vec<(TaskRow, RunId)>, Fault> {
-    let tasks = match store.tasks(name, build).await {
+    let tasks = match store.load_build_tasks(name, build).await {
         Ok(tasks) => tasks,
         Err(error) => {
             tracing::warn!(%error, "what was left out cannot be known");
@@ -26,8 +26,8 @@ pub async fn take_left_out(
     for task in tasks {
         let is_left_out = task.moved.state.has_ended() && task.moved.state != TaskState::Done;
         let Some(run) = task.moved.last_run.filter(|_| is_left_out) else { continue };
-        let place = Place { build, task: task.id };
-        let saved = Workspace::take_left_out(project, place, run, now).await?;
+        let place = WorkspaceKey { build, task: task.id };
+        let saved = Workspace::withdraw_skipped_work(project, place, run, now).await?;
         taken.extend(saved.map(|_| (task, run)));
     }
     Ok(taken)

@@ -36,8 +36,8 @@ mod worker;
 mod world;
 
 pub use act::NOTHING_MERGED;
-pub use left_out::take_left_out;
-pub use settings::{BuildSettings, Control, Gates, TaskSettings};
-pub use worker::{ModelWorker, Worker};
-pub use world::BuildWorld;
-pub(crate) use world::{Onto, Shared, failed};
+pub use left_out::save_left_out_work;
+pub use settings::{AgentControl, BuildSettings, TaskGates, TaskSettings};
+pub use worker::{ModelWorker, TaskWorker};
+pub use world::BuildPerformer;
+pub(crate) use world::{BuildContext, MergeTarget, failed_outcome};

@@ -10,21 +10,21 @@ use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::TaskId;
 
-use crate::lock::lock;
+use crate::lock::lock_unpoisoned;
 
 /// The locks of the worktrees, by task.
 #[derive(Debug, Default)]
-pub(super) struct OneAtATime(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
+pub(super) struct TaskWorktreeLocks(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
 
-impl OneAtATime {
+impl TaskWorktreeLocks {
     /// Waits for the lock of a task's worktree, which is held until the guard is dropped; `None` if
     /// cancelled.
-    pub(super) async fn take(
+    pub(super) async fn lock_worktree(
         &self,
         task: TaskId,
         stop: &CancellationToken,
     ) -> Option<OwnedMutexGuard<()>> {
-        let turn = Arc::clone(lock(&self.0).entry(task).or_default());
+        let turn = Arc::clone(lock_unpoisoned(&self.0).entry(task).or_default());
         stop.run_until_cancelled(turn.lock_owned()).await
     }
 }
@@ -35,14 +35,14 @@ mod tests {
 
     #[tokio::test]
     async fn the_next_waits_for_the_last_and_for_nobody_else() {
-        let worktrees = OneAtATime::default();
+        let worktrees = TaskWorktreeLocks::default();
         let never = CancellationToken::new();
-        let held = worktrees.take(TaskId(1), &never).await.unwrap();
-        worktrees.take(TaskId(2), &never).await.unwrap();
+        let held = worktrees.lock_worktree(TaskId(1), &never).await.unwrap();
+        worktrees.lock_worktree(TaskId(2), &never).await.unwrap();
         let stopped = CancellationToken::new();
         stopped.cancel();
-        assert!(worktrees.take(TaskId(1), &stopped).await.is_none());
+        assert!(worktrees.lock_worktree(TaskId(1), &stopped).await.is_none());
         drop(held);
-        assert!(worktrees.take(TaskId(1), &never).await.is_some());
+        assert!(worktrees.lock_worktree(TaskId(1), &never).await.is_some());
     }
 }

@@ -3,10 +3,10 @@
 use unstuck_core::engine::Start;
 use unstuck_core::tell::NUDGE;
 
-use crate::world::Order;
+use crate::world::EffectRequest;
 
 /// The rules for all agents.
-const HOUSE: &str = "\
+const COMMON_RULES: &str = "\
 You work unattended in a git worktree of your own. No one reads along, so do not ask for \
 confirmation: decide, and say in one plain sentence what you do.
 
@@ -27,7 +27,12 @@ const WITHOUT_TOOLS: &str = "
 need.";
 
 /// Returns the whole prompt.
-pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) -> String {
+pub(super) fn render_agent_prompt(
+    order: &EffectRequest,
+    brief: &str,
+    start: Start,
+    has_tools: bool,
+) -> String {
     // The context begins with the operator's guidance.
     let mut parts: Vec<String> = order.context.iter().cloned().collect();
     if order.nudged {
@@ -42,6 +47,6 @@ pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) 
         parts.push(brief.to_owned());
     }
     let further = if has_tools { WITH_TOOLS } else { WITHOUT_TOOLS };
-    parts.push(format!("# Rules\n\n{HOUSE}{further}"));
+    parts.push(format!("# Rules\n\n{COMMON_RULES}{further}"));
     parts.join("\n\n")
 }

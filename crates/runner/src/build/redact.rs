@@ -3,37 +3,40 @@
 use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::Outcome;
+use unstuck_core::engine::EffectOutcome;
 use unstuck_world::redact::Redactor;
 
 use crate::clean;
 
 /// Redacts all texts of an outcome.
-pub(super) fn outcome(redactor: &Redactor, outcome: &mut Outcome) {
+pub(super) fn redact_outcome(redactor: &Redactor, outcome: &mut EffectOutcome) {
     match outcome {
-        Outcome::Failed { fault: met, approach: did } => {
-            *met = Arc::new(clean::fault(redactor, met));
+        EffectOutcome::Failed { fault: met, approach: did } => {
+            *met = Arc::new(clean::redact_fault(redactor, met));
             if let Some(did) = did {
-                approach(redactor, Arc::make_mut(did));
+                redact_approach(redactor, Arc::make_mut(did));
             }
         }
-        Outcome::Attempted { approach: did } | Outcome::Repaired { approach: did, .. } => {
-            approach(redactor, Arc::make_mut(did));
+        EffectOutcome::Attempted { approach: did }
+        | EffectOutcome::Repaired { approach: did, .. } => {
+            redact_approach(redactor, Arc::make_mut(did));
         }
-        Outcome::Unknown { fault: met } => *met = Arc::new(clean::fault(redactor, met)),
-        Outcome::Applied { result } => *result = redactor.text(result).into(),
-        Outcome::CannotTell { said: Some(said) } => *said = redactor.text(said).into(),
-        Outcome::Done
-        | Outcome::NotApplied
-        | Outcome::CannotTell { said: None }
-        | Outcome::HeadMoved => {}
+        EffectOutcome::Unknown { fault: met } => {
+            *met = Arc::new(clean::redact_fault(redactor, met))
+        }
+        EffectOutcome::Applied { result } => *result = redactor.redact_text(result).into(),
+        EffectOutcome::CannotTell { said: Some(said) } => *said = redactor.redact_text(said).into(),
+        EffectOutcome::Done
+        | EffectOutcome::NotApplied
+        | EffectOutcome::CannotTell { said: None }
+        | EffectOutcome::HeadMoved => {}
     }
 }
 
-fn approach(redactor: &Redactor, approach: &mut Approach) {
-    approach.summary = redactor.text(&approach.summary).into_owned();
+fn redact_approach(redactor: &Redactor, approach: &mut Approach) {
+    approach.summary = redactor.redact_text(&approach.summary).into_owned();
     for file in &mut approach.files {
-        *file = redactor.text(file).into_owned();
+        *file = redactor.redact_text(file).into_owned();
     }
 }
 
@@ -53,10 +56,10 @@ mod tests {
             output: "token canary-4711-canary was refused".to_owned(),
         };
         let met = Fault::validation_pre_commit("validate:pre_commit#1", "red", context)
-            .caused_by("canary-4711-canary");
-        let mut outcome = Outcome::Failed { fault: Arc::new(met.clone()), approach: None };
-        super::outcome(&redactor, &mut outcome);
-        let Outcome::Failed { fault: clean, .. } = outcome else { panic!("{outcome:?}") };
+            .with_cause("canary-4711-canary");
+        let mut outcome = EffectOutcome::Failed { fault: Arc::new(met.clone()), approach: None };
+        super::redact_outcome(&redactor, &mut outcome);
+        let EffectOutcome::Failed { fault: clean, .. } = outcome else { panic!("{outcome:?}") };
         assert!(!format!("{clean:?}").contains("canary"), "{clean:?}");
         assert_eq!((clean.code(), clean.signature), (met.code(), met.signature));
         let Kind::ValidationPreCommit(check) = &clean.kind else { panic!("{clean:?}") };

@@ -7,33 +7,33 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use unstuck_core::policy::Budget;
-use unstuck_world::agent::Limits;
+use unstuck_core::policy::BudgetLimits;
+use unstuck_world::agent::AttemptLimits;
 use unstuck_world::connector::Credentials;
 use unstuck_world::egress::EgressPolicy;
-use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::{Guard, Wall};
+use unstuck_world::git::{CommitAuthor, Oid};
+use unstuck_world::process::{GuardCommand, Wall};
 use unstuck_world::provider::Proxies;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
-use unstuck_world::scope::Scope;
-use unstuck_world::tool::Declarable;
-use unstuck_world::validate::{BaselineMode, Checks, Secrets};
-use unstuck_world::workspace::Project;
+use unstuck_world::scope::PathScope;
+use unstuck_world::tool::DeclarationPolicy;
+use unstuck_world::validate::{BaselineMode, GateChecks, SecretScanner};
+use unstuck_world::workspace::ProjectRepository;
 
-use super::worker::Worker;
+use super::worker::TaskWorker;
 use crate::control::TokenKey;
-use crate::results::Results;
+use crate::results::ResultFiles;
 
 /// The settings that all tasks of a build share.
 #[derive(Clone, Debug)]
 pub struct BuildSettings {
     /// The repository.
-    pub project: Project,
+    pub project: ProjectRepository,
     /// The commit that the build starts from.
     pub start: Oid,
     /// The guard of all programs.
-    pub guard: Guard,
+    pub guard: GuardCommand,
     /// The additions of the settings to the sandboxes of agents, commands, setup, checks and hooks.
     pub wall: Wall,
     /// The folder of the runs' lock files.
@@ -51,7 +51,7 @@ pub struct BuildSettings {
     /// Set if the work happens in the operator's own working tree.
     pub in_place: bool,
     /// The caps on spending.
-    pub budget: Budget,
+    pub budget: BudgetLimits,
     /// Minimum free disk space in bytes for an attempt to begin.
     pub disk_free_bytes_min: u64,
     /// Set if the first attempt reports which parts of the sandbox this machine enforces.
@@ -61,7 +61,7 @@ pub struct BuildSettings {
     /// Commands that are removed from the denylist.
     pub unlisted: Vec<String>,
     /// The author of the commits.
-    pub person: Person,
+    pub person: CommitAuthor,
     /// Maximum duration of one command, except for checks.
     pub command_timeout: Duration,
     /// Maximum duration of one check.
@@ -73,37 +73,37 @@ pub struct BuildSettings {
     /// The redactor for all texts that are recorded or shown.
     pub redactor: Arc<Redactor>,
     /// The scanner for secrets that must not be committed.
-    pub secrets: Arc<Secrets>,
+    pub secrets: Arc<SecretScanner>,
     /// Credentials that actions name and agents do not get.
     pub credentials: Credentials,
     /// The folder of long results of actions.
-    pub results: Results,
+    pub results: ResultFiles,
     /// The remote that the build's branch is pushed to.
     pub remote: Option<String>,
     /// Set if a pull request is opened for the build's branch.
     pub pull_request: bool,
     /// The connection of agent programs to the holder; without it they have none.
-    pub control: Option<Control>,
+    pub control: Option<AgentControl>,
     /// The tasks, by their name in the plan.
     pub tasks: BTreeMap<String, TaskSettings>,
 }
 
 /// The connection of an agent program to the holder while it works, used by `unstuck mcp`.
 #[derive(Clone, Debug)]
-pub struct Control {
+pub struct AgentControl {
     /// The control socket.
     pub socket: PathBuf,
     /// The key that its tokens are derived from.
     pub key: TokenKey,
     /// The allowlist of actions that an agent may declare for after the checks.
-    pub declarable: Declarable,
+    pub declarable: DeclarationPolicy,
 }
 
 /// The settings of one task.
 #[derive(Clone)]
 pub struct TaskSettings {
     /// The agent or model that works on it.
-    pub worker: Worker,
+    pub worker: TaskWorker,
     /// Network access of an agent program; a model's commands have rules of their own.
     pub egress: EgressPolicy,
     /// The model of an agent program, unless it is the provider's default.
@@ -111,31 +111,31 @@ pub struct TaskSettings {
     /// The price of tokens, for an agent program that reports tokens and no money.
     pub price: Option<Price>,
     /// The limits of one attempt of an agent program; the loop around a model follows the policy.
-    pub limits: Limits,
+    pub limits: AttemptLimits,
     /// The paths that may be changed.
-    pub scope: Scope,
+    pub scope: PathScope,
     /// The checks that the supervisor runs.
-    pub gates: Gates,
+    pub gates: TaskGates,
     /// The notes about the task for the agent, in addition to its goal.
     pub brief: String,
 }
 
 /// The checks that a task's change has to pass.
 #[derive(Clone, Debug)]
-pub struct Gates {
+pub struct TaskGates {
     /// Checks before the commit, on the head it will land on.
-    pub pre_commit: Checks,
+    pub pre_commit: GateChecks,
     /// Checks before the push.
-    pub pre_push: Checks,
+    pub pre_push: GateChecks,
     /// Checks before a pull request is opened.
-    pub pre_pr: Checks,
+    pub pre_pr: GateChecks,
     /// The treatment of a check that is red at the base.
     pub baseline: BaselineMode,
 }
 
-impl Gates {
+impl TaskGates {
     /// Returns all gates, in the order in which a change passes them.
-    pub(super) const fn all(&self) -> [&Checks; 3] {
+    pub(super) const fn all_gates(&self) -> [&GateChecks; 3] {
         [&self.pre_commit, &self.pre_push, &self.pre_pr]
     }
 }

@@ -5,13 +5,13 @@
 use std::path::Path;
 
 use unstuck_core::fault::{Class, Code, Fault, Kind, Missing, Validation};
-use unstuck_world::scope::Standing;
+use unstuck_world::scope::PathVerdict;
 use unstuck_world::workspace::Workspace;
 
-use super::egress::explain_refused;
+use super::egress::explain_refused_hosts;
 use super::settings::TaskSettings;
-use super::world::Shared;
-use crate::world::Order;
+use super::world::BuildContext;
+use crate::world::EffectRequest;
 
 /// The source of a setup command's fault that the work caused.
 const SOURCE: &str = "validate:setup";
@@ -19,12 +19,12 @@ const SOURCE: &str = "validate:setup";
 const RUN_AGAIN: &str = "[This is run.setup, which runs again before the checks because the work changed a \
     file that says which packages there are. Before that change it succeeded.]";
 
-impl Shared {
+impl BuildContext {
     /// Runs setup again before the checks if the work changed the files it installs from: setup
     /// reaches the registries, and checks do not.
-    pub(super) async fn set_up_again(
+    pub(super) async fn rerun_setup(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
@@ -32,21 +32,22 @@ impl Shared {
         if commands.is_empty() {
             return Ok(());
         }
-        let shell = self.shell(order);
+        let shell = self.task_shell(order);
         let (shell, egress) =
-            self.shell_reaching(order, &self.settings.setup_egress, shell).await?;
-        let may_change = |path: &Path| task.scope.standing(path) == Standing::Inside;
-        match Box::pin(workspace.set_up_again(commands, may_change, &shell)).await {
+            self.open_shell_with_egress(order, &self.settings.setup_egress, shell).await?;
+        let may_change = |path: &Path| task.scope.judge_path(path) == PathVerdict::Inside;
+        match Box::pin(workspace.repeat_setup(commands, may_change, &shell)).await {
             Ok(false) => Ok(()),
             Ok(true) => {
                 let commands = commands.join(" && ");
                 let text = format!("I ran `{commands}` again, because the packages have changed.");
-                self.remark(order, &text).await;
+                self.send_remark(order, &text).await;
                 Ok(())
             }
             Err(fault) => {
-                let refused = egress.as_ref().is_some_and(|egress| !egress.refusals().is_empty());
-                let fault = explain_refused(fault, egress.as_ref());
+                let refused =
+                    egress.as_ref().is_some_and(|egress| !egress.list_refusals().is_empty());
+                let fault = explain_refused_hosts(fault, egress.as_ref());
                 Err(if refused {
                     ask_about_setup(fault, commands, true)
                 } else {
@@ -65,18 +66,18 @@ fn blame_work(fault: Fault, commands: &[String]) -> Fault {
             fault.code(),
             Code::ToolMissing | Code::ToolCrash | Code::ToolAccessDenied | Code::OperationTimeout
         );
-    if !fault.is_of_setup() || !is_of_work {
+    if !fault.is_setup_failure() || !is_of_work {
         return fault;
     }
-    let command = command_of(&fault, commands).unwrap_or_default();
-    let message = format!("{command} {}", how_it_ended(&fault.kind));
+    let command = find_setup_command(&fault, commands).unwrap_or_default();
+    let message = format!("{command} {}", describe_command_end(&fault.kind));
     let output = format!("{}\n{RUN_AGAIN}", fault.message.trim_end());
     let context = Validation { command, exit: None, output };
     Fault::validation_pre_commit(SOURCE, message, context)
 }
 
 /// Returns the setup command that a fault is about.
-fn command_of(fault: &Fault, commands: &[String]) -> Option<String> {
+fn find_setup_command(fault: &Fault, commands: &[String]) -> Option<String> {
     let number: usize = fault.source.rsplit('#').next()?.parse().ok()?;
     commands.get(number.checked_sub(1)?).cloned()
 }
@@ -89,16 +90,16 @@ pub(super) fn ask_about_setup(fault: Fault, commands: &[String], refused: bool) 
     let stays = !refused
         && fault.class() != Class::CodeError
         && !matches!(code, Code::ToolCrash | Code::OperationTimeout | Code::ToolAccessDenied);
-    if !fault.is_of_setup() || stays {
+    if !fault.is_setup_failure() || stays {
         return fault;
     }
-    let context = Missing { what: command_of(&fault, commands).unwrap_or_default() };
-    let ended = how_it_ended(&fault.kind);
-    Fault::precondition_missing(fault.source, fault.message, context).caused_by(ended)
+    let context = Missing { what: find_setup_command(&fault, commands).unwrap_or_default() };
+    let ended = describe_command_end(&fault.kind);
+    Fault::precondition_missing(fault.source, fault.message, context).with_cause(ended)
 }
 
 /// Describes the end of a command, to be put after its name.
-fn how_it_ended(kind: &Kind) -> String {
+fn describe_command_end(kind: &Kind) -> String {
     let exit = match kind {
         Kind::ToolMissing(tool) | Kind::ToolConfig(tool) | Kind::ToolAccessDenied(tool) => {
             tool.exit

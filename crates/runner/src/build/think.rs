@@ -4,32 +4,32 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
-use unstuck_world::agent::End;
-use unstuck_world::commands::{Commands, Enforced, Environment};
-use unstuck_world::tool::{Means, Toolbox};
+use unstuck_world::agent::AgentEnd;
+use unstuck_world::commands::{CommandEnforcement, CommandEnvironment, CommandPolicy};
+use unstuck_world::tool::{ToolContext, Toolbox};
 use unstuck_world::workspace::Workspace;
 
-use super::attempt::{WayToUs, Worked, path_of};
+use super::attempt::{AttemptWork, SupervisorLink, search_path};
 use super::settings::TaskSettings;
-use super::walls::Reached;
+use super::walls::AgentNetwork;
 use super::worker::ModelWorker;
-use super::world::Shared;
+use super::world::BuildContext;
 use crate::agent::{self, AgentLoop};
 use crate::control::RunSocket;
-use crate::world::Order;
+use crate::world::EffectRequest;
 
-impl Shared {
+impl BuildContext {
     /// Lets the model work. Returns `None` if it was stopped or the run has ended meanwhile.
-    pub(super) async fn let_think(
+    pub(super) async fn run_model(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         (task, worker): (&TaskSettings, &ModelWorker),
         workspace: &Workspace,
         stop: &CancellationToken,
-    ) -> Result<Option<Worked>, Fault> {
-        let (tools, _socket) = self.toolbox(order, (task, worker), workspace).await?;
-        let Enforced { held, network, .. } = tools.enforced();
-        self.tell_walls(order, || (held, Reached::ByCommands(network))).await;
+    ) -> Result<Option<AttemptWork>, Fault> {
+        let (tools, _socket) = self.make_toolbox(order, (task, worker), workspace).await?;
+        let CommandEnforcement { held, network, .. } = tools.enforced_restrictions();
+        self.remark_sandbox(order, || (held, AgentNetwork::ByCommands(network))).await;
         let around = AgentLoop {
             decider: Arc::clone(&self.decider),
             clock: Arc::clone(&self.clock),
@@ -38,56 +38,59 @@ impl Shared {
             redactor: Arc::clone(&self.settings.redactor),
             settings: worker.settings,
         };
-        let notes = self.notes(order, task);
-        let given = agent::Assignment {
+        let notes = self.compose_notes(order, task);
+        let given = agent::AgentLoopInput {
             order,
             notes: &notes,
             tools: &tools,
             workspace,
-            kept: self.kept(order).await,
+            kept: self.load_conversation(order).await,
         };
-        let agent::Finished { end, actions, spent } = around.work(given, stop).await;
+        let agent::AgentLoopResult { end, actions, spent } = around.run_attempt(given, stop).await;
         let end = match end {
-            agent::End::Done { summary } => End::Finished { said: summary, denials: Vec::new() },
-            agent::End::Failed(fault) => End::Failed(fault),
-            agent::End::Stopped => return Ok(None),
+            agent::AgentLoopEnd::Done { summary } => {
+                AgentEnd::Finished { said: summary, denials: Vec::new() }
+            }
+            agent::AgentLoopEnd::Failed(fault) => AgentEnd::Failed(fault),
+            agent::AgentLoopEnd::Stopped => return Ok(None),
         };
-        Ok(Some(Worked { end, actions, spent, held, content: None }))
+        Ok(Some(AttemptWork { end, actions, spent, held, content: None }))
     }
 
     /// Returns the tools for the task's worktree and scope. Commands get less than agent programs:
     /// only the environment variables on the allowlist.
-    async fn toolbox(
+    async fn make_toolbox(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         (task, worker): (&TaskSettings, &ModelWorker),
         workspace: &Workspace,
     ) -> Result<(Toolbox, Option<RunSocket>), Fault> {
         let settings = &self.settings;
         let run = order.effect.run;
-        let all = &self.environment(order);
-        let shims = self.shims(order, |shims| {
-            let path = path_of(all);
-            shims.refusing_mutators(path, |_| false)?.refusing_never(path, &self.never_run())
+        let all = &self.task_environment(order);
+        let shims = self.create_shims(order, |shims| {
+            let path = search_path(all);
+            shims.refusing_mutators(path, |_| false)?.refusing_never(path, &self.command_denylist())
         })?;
-        let WayToUs { variables, socket } = self.way_to_us(order)?;
-        let wall = self.wall(order, workspace, &[&all[..], &variables[..]].concat());
-        let (wall, proxy, egress) = self.open_for_commands(order, worker, wall).await?;
+        let SupervisorLink { variables, socket } = self.open_supervisor_link(order)?;
+        let wall = self.agent_sandbox(order, workspace, &[&all[..], &variables[..]].concat());
+        let (wall, proxy, egress) = self.open_command_egress(order, worker, wall).await?;
         let way_to_us: Vec<_> =
             variables.into_iter().map(|(name, value)| (name, Some(value))).collect();
         let allowed = self.allowed_commands(order).await;
         let also = &worker.commands.environment;
-        let narrowed = Environment::narrowed(all.iter().cloned(), also, shims.folder());
-        let toolbox = Toolbox::new(Means {
+        let narrowed =
+            CommandEnvironment::from_variables(all.iter().cloned(), also, shims.folder());
+        let toolbox = Toolbox::new(ToolContext {
             root: workspace.directory().to_owned(),
             scope: task.scope.clone(),
-            commands: Commands::new(&worker.commands).permitting(allowed),
+            commands: CommandPolicy::new(&worker.commands).with_permitted(allowed),
             guard: settings.guard.clone(),
             lock: self.runs.lock_path(order.effect.task, run),
             environment: narrowed
-                .with(workspace.environment(run).await?)
-                .with(way_to_us)
-                .with(proxy),
+                .with_variables(workspace.build_agent_environment(run).await?)
+                .with_variables(way_to_us)
+                .with_variables(proxy),
             shims,
             wall,
             network: worker.network,

@@ -3,37 +3,41 @@
 
 use std::sync::atomic::Ordering;
 
-use unstuck_world::commands::Network;
-use unstuck_world::process::{Held, Hold};
+use unstuck_world::commands::NetworkIsolation;
+use unstuck_world::process::{EnforcementLevel, WallEnforcement};
 
-use super::world::Shared;
-use crate::world::Order;
+use super::world::BuildContext;
+use crate::world::EffectRequest;
 
 /// The enforced sandbox of an agent, and its network access.
-pub(super) type Walls = (Held, Reached);
+pub(super) type AgentSandboxFacts = (WallEnforcement, AgentNetwork);
 
 /// The network access of agents.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reached {
+pub(super) enum AgentNetwork {
     /// The hosts that a proxy lets through.
     AllowedHosts,
     /// The network that their commands have.
-    ByCommands(Network),
+    ByCommands(NetworkIsolation),
 }
 
-impl Shared {
+impl BuildContext {
     /// Reports the enforced sandbox once, because it depends on the machine and is the same for all
     /// tasks. `find_out` tries the sandbox.
-    pub(super) async fn tell_walls(&self, order: &Order, find_out: impl FnOnce() -> Walls) {
+    pub(super) async fn remark_sandbox(
+        &self,
+        order: &EffectRequest,
+        find_out: impl FnOnce() -> AgentSandboxFacts,
+    ) {
         if self.settings.says_walls && !self.walls_told.swap(true, Ordering::Relaxed) {
-            self.remark(order, &words(find_out())).await;
+            self.send_remark(order, &render_sandbox_remark(find_out())).await;
         }
     }
 }
 
-fn words((held, reached): Walls) -> String {
+fn render_sandbox_remark((held, reached): AgentSandboxFacts) -> String {
     let files = match held.files {
-        Hold::Fully | Hold::Partly => {
+        EnforcementLevel::Fully | EnforcementLevel::Partly => {
             let mut cannot = vec!["write outside their own copy of the project"];
             cannot.extend(held.reading.is_full().then_some("read your home folder"));
             cannot.extend(held.processes.is_full().then_some("touch your other programs"));
@@ -48,48 +52,62 @@ fn words((held, reached): Walls) -> String {
             };
             format!("Agents cannot {cannot}.{but}")
         }
-        Hold::NotPossible | Hold::NotWanted => {
+        EnforcementLevel::NotPossible | EnforcementLevel::NotWanted => {
             "This machine cannot keep agents from writing outside their own copy of the project. What \
              they change in the project is checked in any case."
                 .to_owned()
         }
     };
     let network = match reached {
-        Reached::AllowedHosts => "They reach the hosts that your settings allow, and no others.",
-        Reached::ByCommands(commands) => left_to_commands(commands),
+        AgentNetwork::AllowedHosts => {
+            "They reach the hosts that your settings allow, and no others."
+        }
+        AgentNetwork::ByCommands(commands) => describe_command_network(commands),
     };
     format!("{files} {network}")
 }
 
-const fn left_to_commands(network: Network) -> &'static str {
+const fn describe_command_network(network: NetworkIsolation) -> &'static str {
     match network {
-        Network::Open => "They can use the network.",
-        Network::NotPossible => "This machine cannot keep their commands off the network.",
-        Network::Landlock => "Their commands cannot open ordinary connections.",
-        Network::Bubblewrap | Network::Unshare => "Their commands have no network.",
+        NetworkIsolation::Open => "They can use the network.",
+        NetworkIsolation::NotPossible => "This machine cannot keep their commands off the network.",
+        NetworkIsolation::Landlock => "Their commands cannot open ordinary connections.",
+        NetworkIsolation::Bubblewrap | NetworkIsolation::Unshare => {
+            "Their commands have no network."
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unstuck_core::text::lint;
+    use unstuck_core::text::lint_text;
 
     #[test]
     fn its_texts_are_plain() {
-        for hold in [Hold::Fully, Hold::Partly, Hold::NotPossible, Hold::NotWanted] {
-            let held = Held { files: hold, reading: hold, processes: hold, ..Held::default() };
+        for hold in [
+            EnforcementLevel::Fully,
+            EnforcementLevel::Partly,
+            EnforcementLevel::NotPossible,
+            EnforcementLevel::NotWanted,
+        ] {
+            let held = WallEnforcement {
+                files: hold,
+                reading: hold,
+                processes: hold,
+                ..WallEnforcement::default()
+            };
             let networks = [
-                Network::Open,
-                Network::NotPossible,
-                Network::Landlock,
-                Network::Bubblewrap,
-                Network::Unshare,
+                NetworkIsolation::Open,
+                NetworkIsolation::NotPossible,
+                NetworkIsolation::Landlock,
+                NetworkIsolation::Bubblewrap,
+                NetworkIsolation::Unshare,
             ];
-            let networks = networks.into_iter().map(Reached::ByCommands);
-            for reached in networks.chain([Reached::AllowedHosts]) {
-                let words = words((held, reached));
-                assert_eq!(lint(&words), [], "{words}");
+            let networks = networks.into_iter().map(AgentNetwork::ByCommands);
+            for reached in networks.chain([AgentNetwork::AllowedHosts]) {
+                let words = render_sandbox_remark((held, reached));
+                assert_eq!(lint_text(&words), [], "{words}");
             }
         }
     }

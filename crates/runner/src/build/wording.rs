@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::world::Order;
+use crate::world::EffectRequest;
 
 /// What a task and a person say in words.
-pub(super) fn words_of(order: &Order) -> String {
+pub(super) fn collect_task_words(order: &EffectRequest) -> String {
     let task = &order.task;
     let guidance = order.guidance.as_deref().unwrap_or_default();
     format!("{}\n{}\n{}\n{guidance}", task.title, task.goal, task.brief)
@@ -30,31 +30,32 @@ pub(super) fn names_file(words: &str, path: &Path) -> bool {
 
 /// Whether words say that something is taken away or put together.
 pub(super) fn removes_something(words: &str) -> bool {
-    affirmed(words).iter().flatten().any(|word| is_removing(word))
+    split_affirmed_sentences(words).iter().flatten().any(|word| is_removal_word(word))
 }
 
 /// Whether words say that tests go, or that several become one.
 pub(super) fn removes_tests(words: &str) -> bool {
-    let sentences = affirmed(words);
+    let sentences = split_affirmed_sentences(words);
     let mut sentences = sentences.iter().map(Vec::as_slice);
     sentences.any(|sentence| {
-        let removes = sentence.iter().any(|word| is_removing(word));
+        let removes = sentence.iter().any(|word| is_removal_word(word));
         removes
-            && (0..sentence.len()).any(|at| is_test(&sentence[at]) && !has_to_pass(sentence, at))
+            && (0..sentence.len())
+                .any(|at| is_test_word(&sentence[at]) && !has_to_pass(sentence, at))
     })
 }
 
 /// Whether words say that tests are changed or added as part of the work: "in the tests as well",
 /// "update the snapshots", "with a test". A test that has to pass is not meant.
 pub(super) fn changes_tests(words: &str) -> bool {
-    let sentences = affirmed(words);
+    let sentences = split_affirmed_sentences(words);
     sentences.iter().any(|sentence| {
-        (0..sentence.len()).any(|at| is_test(&sentence[at]) && is_changed(sentence, at))
+        (0..sentence.len()).any(|at| is_test_word(&sentence[at]) && is_changed_test(sentence, at))
     })
 }
 
 /// Whether the test at a place of a sentence is one that is to be changed or added.
-fn is_changed(sentence: &[String], at: usize) -> bool {
+fn is_changed_test(sentence: &[String], at: usize) -> bool {
     const CHANGING: [&str; 18] = [
         "add", "adapt", "adjust", "convert", "create", "cover", "extend", "migrate", "move",
         "port", "refactor", "rename", "reword", "rewrite", "simplify", "split", "update", "write",
@@ -83,12 +84,12 @@ fn has_to_pass(sentence: &[String], at: usize) -> bool {
     after.skip_while(|word| BETWEEN.contains(word)).take(1).any(|word| PASSING.contains(&word))
 }
 
-fn is_test(word: &str) -> bool {
+fn is_test_word(word: &str) -> bool {
     let kinds = ["test", "spec", "snapshot", "fixture", "golden"];
     kinds.contains(&word.strip_suffix('s').unwrap_or(word))
 }
 
-fn is_removing(word: &str) -> bool {
+fn is_removal_word(word: &str) -> bool {
     const REMOVING: [&str; 17] = [
         "remove",
         "removing",
@@ -112,7 +113,7 @@ fn is_removing(word: &str) -> bool {
 }
 
 /// The sentences of a text in small letters, word by word, without those that say what is not to be.
-fn affirmed(text: &str) -> Vec<Vec<String>> {
+fn split_affirmed_sentences(text: &str) -> Vec<Vec<String>> {
     const NOT: [&str; 4] = ["not", "never", "don", "without"];
     let text = text.to_lowercase();
     let sentences = text.split(|c: char| "\n;!?".contains(c)).flat_map(|line| line.split(". "));

@@ -9,30 +9,30 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, Note, Outcome, TaskId, Work};
+use unstuck_core::engine::{Command, EffectId, EffectKind, EffectOutcome, RunNote, TaskId};
 use unstuck_core::fault::{Config, Fault, Internal};
 use unstuck_store::Store;
-use unstuck_world::commands::Shims;
+use unstuck_world::commands::CommandShims;
 use unstuck_world::connector::Connector;
 use unstuck_world::git::Oid;
 use unstuck_world::mcp;
 use unstuck_world::process::Wall;
-use unstuck_world::workspace::{Place, Shell, Workspace};
+use unstuck_world::workspace::{Shell, Workspace, WorkspaceKey};
 
-use super::baseline::Baselines;
-use super::denied::Denied;
-use super::one_at_a_time::OneAtATime;
+use super::baseline::BuildBaselines;
+use super::denied::AttemptDenials;
+use super::one_at_a_time::TaskWorktreeLocks;
 use super::redact;
 use super::settings::{BuildSettings, TaskSettings};
 use crate::clock::Clock;
 use crate::decider::Decider;
-use crate::runs::Runs;
-use crate::under_way::UnderWay;
-use crate::world::{Order, Report, World};
+use crate::runs::RunLocks;
+use crate::under_way::RunningEffects;
+use crate::world::{EffectRequest, EffectResult, Performer};
 
 /// The target that work is brought onto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Onto {
+pub(crate) enum MergeTarget {
     /// The branch of its build.
     Build,
     /// The operator's current checkout.
@@ -41,24 +41,24 @@ pub(crate) enum Onto {
 
 /// The worker of a build's effects. Clones share their state.
 #[derive(Clone)]
-pub struct BuildWorld {
-    shared: Arc<Shared>,
+pub struct BuildPerformer {
+    shared: Arc<BuildContext>,
     /// Kept apart from `Shared`, which running effects own: they are aborted when the last clone is
     /// dropped.
-    under_way: Arc<UnderWay>,
+    under_way: Arc<RunningEffects>,
 }
 
 /// The parts that are needed to perform an attempt and to judge its work.
-pub(crate) struct Shared {
+pub(crate) struct BuildContext {
     pub(crate) settings: BuildSettings,
-    onto: Onto,
+    onto: MergeTarget,
     pub(super) decider: Arc<dyn Decider>,
     pub(super) store: Arc<dyn Store>,
     pub(super) project_name: String,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(super) runs: Runs,
-    pub(super) baselines: Baselines,
-    pub(super) denied: Denied,
+    pub(super) runs: RunLocks,
+    pub(super) baselines: BuildBaselines,
+    pub(super) denied: AttemptDenials,
     /// Tasks whose agent was told that it added a file that changes how the checks run.
     pub(super) told_first: Mutex<BTreeSet<TaskId>>,
     /// Tasks whose agent was told that fewer tests run.
@@ -66,11 +66,11 @@ pub(crate) struct Shared {
     pub(super) walls_told: AtomicBool,
     /// Cancelled when no further effect is performed.
     over: CancellationToken,
-    worktrees: OneAtATime,
+    worktrees: TaskWorktreeLocks,
     connector: Result<Connector, Fault>,
 }
 
-impl BuildWorld {
+impl BuildPerformer {
     /// Creates the worker for the decisions of `decider` about the project `project_name` in
     /// `store`.
     pub fn new(
@@ -80,20 +80,32 @@ impl BuildWorld {
         project_name: impl Into<String>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let shared = Shared::new(settings, Onto::Build, decider, store, project_name.into(), clock);
+        let shared = BuildContext::new(
+            settings,
+            MergeTarget::Build,
+            decider,
+            store,
+            project_name.into(),
+            clock,
+        );
         Self { shared: Arc::new(shared), under_way: Arc::default() }
     }
 
     /// Stops the running effects, and performs no further ones.
-    pub fn end(&self) {
+    pub fn shut_down(&self) {
         self.shared.over.cancel();
     }
 }
 
-impl Shared {
+impl BuildContext {
     /// Performs an effect until it has ended or the worker is ended.
-    async fn perform(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
-        let mut work = pin!(self.alone(order, Box::pin(self.outcome(order, stop)), stop));
+    async fn perform_until_over(
+        &self,
+        order: &EffectRequest,
+        stop: &CancellationToken,
+    ) -> Option<EffectResult> {
+        let mut work =
+            pin!(self.with_worktree_lock(order, Box::pin(self.dispatch_effect(order, stop)), stop));
         tokio::select! {
             biased;
             report = &mut work => return report,
@@ -102,21 +114,27 @@ impl Shared {
         work.await
     }
 
-    async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+    async fn dispatch_effect(
+        &self,
+        order: &EffectRequest,
+        stop: &CancellationToken,
+    ) -> Option<EffectResult> {
         let outcome = match order.effect.what {
-            Work::Attempt { start } => return self.attempt(order, start, stop).await,
+            EffectKind::Attempt { start } => return self.perform_attempt(order, start, stop).await,
             // A check that is stopped halfway starts again, as after a kill.
-            Work::Check => stop.run_until_cancelled(Box::pin(self.check(order))).await?,
-            Work::Commit => self.commit(order).await,
-            Work::Perform { .. } => self.act(order).await,
-            Work::Probe { .. } => self.look_up(order).await,
-            Work::TakeBack => self.take_back(order).await,
-            Work::Emit => {
-                self.put_away(order).await;
-                Outcome::Done
+            EffectKind::Check => {
+                stop.run_until_cancelled(Box::pin(self.perform_check(order))).await?
             }
-            Work::Repair { .. } | Work::Execute { .. } | Work::Stop { .. } => {
-                failed(misplaced(order))
+            EffectKind::Commit => self.perform_commit(order).await,
+            EffectKind::Perform { .. } => self.perform_action(order).await,
+            EffectKind::Probe { .. } => self.probe_action(order).await,
+            EffectKind::TakeBack => self.perform_take_back(order).await,
+            EffectKind::Emit => {
+                self.remove_landed_worktree(order).await;
+                EffectOutcome::Done
+            }
+            EffectKind::Repair { .. } | EffectKind::Execute { .. } | EffectKind::Stop { .. } => {
+                failed_outcome(misplaced_effect_fault(order))
             }
         };
         Some(outcome.into())
@@ -124,45 +142,50 @@ impl Shared {
 }
 
 #[async_trait]
-impl World for BuildWorld {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for BuildPerformer {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         let effect = order.effect.clone();
         let shared = Arc::clone(&self.shared);
-        let work = |stop: CancellationToken| async move { shared.perform(&order, &stop).await };
-        self.under_way.perform(&effect, &stop, work).await
+        let work =
+            |stop: CancellationToken| async move { shared.perform_until_over(&order, &stop).await };
+        self.under_way.perform_or_join(&effect, &stop, work).await
     }
 
-    fn performing(&self) -> Vec<EffectId> {
-        self.under_way.effects()
+    fn running_effects(&self) -> Vec<EffectId> {
+        self.under_way.effect_ids()
     }
 
-    async fn clear(&self, tasks: &[TaskId]) {
+    async fn reap_leftovers(&self, tasks: &[TaskId]) {
         let never = CancellationToken::new();
         for task in tasks {
-            self.shared.runs.clear(*task, &never).await;
+            self.shared.runs.reap_task(*task, &never).await;
         }
     }
 }
 
-impl Shared {
+impl BuildContext {
     pub(crate) fn new(
         settings: BuildSettings,
-        onto: Onto,
+        onto: MergeTarget,
         decider: Arc<dyn Decider>,
         store: Arc<dyn Store>,
         project_name: String,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
-            runs: Runs::new(settings.runs.clone()),
-            baselines: Baselines::new(&settings.runs, &settings.start),
-            denied: Denied::default(),
+            runs: RunLocks::new(settings.runs.clone()),
+            baselines: BuildBaselines::new(&settings.runs, &settings.start),
+            denied: AttemptDenials::default(),
             told_first: Mutex::default(),
             told_fewer: Mutex::default(),
             connector: Connector::new(settings.credentials.clone()),
             walls_told: AtomicBool::new(false),
             over: CancellationToken::new(),
-            worktrees: OneAtATime::default(),
+            worktrees: TaskWorktreeLocks::default(),
             settings,
             onto,
             decider,
@@ -173,34 +196,34 @@ impl Shared {
     }
 
     /// Performs work in a task's worktree with exclusive access, and redacts the report.
-    pub(crate) async fn alone(
+    pub(crate) async fn with_worktree_lock(
         &self,
-        order: &Order,
-        work: impl Future<Output = Option<Report>>,
+        order: &EffectRequest,
+        work: impl Future<Output = Option<EffectResult>>,
         stop: &CancellationToken,
-    ) -> Option<Report> {
-        let _turn = self.worktrees.take(order.effect.task, stop).await?;
+    ) -> Option<EffectResult> {
+        let _turn = self.worktrees.lock_worktree(order.effect.task, stop).await?;
         let mut report = work.await?;
-        redact::outcome(&self.settings.redactor, &mut report.outcome);
+        redact::redact_outcome(&self.settings.redactor, &mut report.outcome);
         Some(report)
     }
 
     /// Returns the commit that the work is brought onto.
-    pub(crate) async fn head(&self, order: &Order) -> Result<Oid, Fault> {
+    pub(crate) async fn target_head(&self, order: &EffectRequest) -> Result<Oid, Fault> {
         let BuildSettings { project, start, .. } = &self.settings;
         match self.onto {
-            Onto::Build => project.build_head(order.build, start).await,
-            Onto::Checkout => project.head().await,
+            MergeTarget::Build => project.ensure_build_head(order.build, start).await,
+            MergeTarget::Checkout => project.resolve_head().await,
         }
     }
 
-    pub(super) fn is_of_a_build(&self) -> bool {
-        self.onto == Onto::Build
+    pub(super) fn is_for_build(&self) -> bool {
+        self.onto == MergeTarget::Build
     }
 
     /// Returns the settings of a task. One that the settings do not contain was renamed or removed
     /// meanwhile.
-    pub(crate) fn task(&self, order: &Order) -> Result<&TaskSettings, Fault> {
+    pub(crate) fn task_settings(&self, order: &EffectRequest) -> Result<&TaskSettings, Fault> {
         self.settings.tasks.get(&order.task.name).ok_or_else(|| {
             let message = format!("there is no task {:?} any more", order.task.name);
             let config = Config { field: Some(order.task.name.clone()), ..Config::default() };
@@ -208,44 +231,44 @@ impl Shared {
         })
     }
 
-    pub(super) fn place(order: &Order) -> Place {
-        Place { build: order.build, task: order.effect.task }
+    pub(super) fn task_place(order: &EffectRequest) -> WorkspaceKey {
+        WorkspaceKey { build: order.build, task: order.effect.task }
     }
 
     /// Opens the worktree of a task that an attempt has worked in.
-    pub(crate) async fn workspace(&self, order: &Order) -> Result<Workspace, Fault> {
+    pub(crate) async fn open_workspace(&self, order: &EffectRequest) -> Result<Workspace, Fault> {
         let BuildSettings { project, share, .. } = &self.settings;
-        Workspace::open(project, Self::place(order), share).await
+        Workspace::open(project, Self::task_place(order), share).await
     }
 
     /// Returns the connector to external services.
-    pub(super) fn connector(&self) -> Result<&Connector, Fault> {
+    pub(super) fn require_connector(&self) -> Result<&Connector, Fault> {
         self.connector.as_ref().map_err(Clone::clone)
     }
 
     /// Sends a remark about a task to the operator.
-    pub(crate) async fn remark(&self, order: &Order, text: &str) {
-        let text = self.settings.redactor.text(text).into();
-        let note = Command::Note { effect: order.effect.id, note: Note::Remarked { text } };
+    pub(crate) async fn send_remark(&self, order: &EffectRequest, text: &str) {
+        let text = self.settings.redactor.redact_text(text).into();
+        let note = Command::Note { effect: order.effect.id, note: RunNote::Remarked { text } };
         // Fails for an action that is being performed, which has no run.
-        if let Err(error) = self.decider.command(note).await {
+        if let Err(error) = self.decider.submit_command(note).await {
             tracing::debug!(%error, "no receiver for a remark");
         }
     }
 
     /// Returns the environment of agents and checks, without variables that lead from a worktree
     /// back into the operator's own working tree.
-    pub(super) fn environment(&self, order: &Order) -> Vec<(OsString, OsString)> {
+    pub(super) fn task_environment(&self, order: &EffectRequest) -> Vec<(OsString, OsString)> {
         let BuildSettings { project, environment, in_place, .. } = &self.settings;
         if *in_place {
             return environment.clone();
         }
-        project.environment_in(Self::place(order), environment)
+        project.redirect_environment(Self::task_place(order), environment)
     }
 
     /// Returns the shell for commands of a task.
-    pub(crate) fn shell(&self, order: &Order) -> Shell {
-        let environment = self.environment(order).into_iter();
+    pub(crate) fn task_shell(&self, order: &EffectRequest) -> Shell {
+        let environment = self.task_environment(order).into_iter();
         Shell {
             guard: self.settings.guard.clone(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
@@ -258,15 +281,15 @@ impl Shared {
 
     /// Returns the sandbox of an agent's processes in a task's worktree. It includes read access to
     /// the shims of the run, and to the socket that the environment names.
-    pub(super) fn wall(
+    pub(super) fn agent_sandbox(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         workspace: &Workspace,
         environment: &[(OsString, OsString)],
     ) -> Wall {
-        let mut wall = workspace.wall(environment).with(&self.settings.wall);
+        let mut wall = workspace.build_wall(environment).with_rules(&self.settings.wall);
         let shims = self.shims_folder(order);
-        wall.writable.iter_mut().for_each(|writable| writable.push(shims.join(Shims::LOG)));
+        wall.writable.iter_mut().for_each(|writable| writable.push(shims.join(CommandShims::LOG)));
         wall.readable.push(shims);
         let socket = environment.iter().find(|(name, _)| name == mcp::SOCKET);
         wall.readable.extend(socket.map(|(_, path)| PathBuf::from(path)));
@@ -277,11 +300,11 @@ impl Shared {
 }
 
 /// Returns the outcome of an effect that failed.
-pub(crate) fn failed(fault: Fault) -> Outcome {
-    Outcome::Failed { fault: Arc::new(fault), approach: None }
+pub(crate) fn failed_outcome(fault: Fault) -> EffectOutcome {
+    EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
 }
 
-fn misplaced(order: &Order) -> Fault {
+fn misplaced_effect_fault(order: &EffectRequest) -> Fault {
     let message = format!("{:?} is nothing a build does", order.effect.what);
     Fault::internal_error("build", message, Internal { component: "build".to_owned() })
 }

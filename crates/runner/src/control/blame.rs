@@ -14,7 +14,7 @@ const ACCOUNT_BYTES_MAX: usize = 200;
 
 /// The failure that a script states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stated {
+pub struct ScriptFailure {
     /// The error code.
     pub code: Code,
     /// The description of the failure.
@@ -29,22 +29,22 @@ pub struct Stated {
 }
 
 /// Returns the stated fault. A script cannot state an internal fault of Unstuck.
-pub(super) fn fault(stated: &Stated) -> Result<Fault, &'static str> {
-    let Stated { code, message, retry_after_seconds, account } = stated;
+pub(super) fn to_script_fault(stated: &ScriptFailure) -> Result<Fault, &'static str> {
+    let ScriptFailure { code, message, retry_after_seconds, account } = stated;
     if code.row().category == Category::Internal {
         return Err("this code is about Unstuck itself");
     }
     let from = message.ceil_char_boundary(message.len().saturating_sub(MESSAGE_BYTES_MAX));
-    let kind = about(Kind::bare(*code), account.as_deref());
-    let fault = Fault::new(kind, SOURCE, &message[from..]).from_origin(Origin::Tool);
+    let kind = with_account(Kind::bare(*code), account.as_deref());
+    let fault = Fault::new(kind, SOURCE, &message[from..]).with_origin(Origin::Tool);
     Ok(match retry_after_seconds {
-        Some(seconds) => fault.retry_after(Span::from_secs(*seconds)),
+        Some(seconds) => fault.with_retry_after(Span::from_secs(*seconds)),
         None => fault,
     })
 }
 
 /// Adds the account to the contexts that have a field for it.
-fn about(mut kind: Kind, account: Option<&str>) -> Kind {
+fn with_account(mut kind: Kind, account: Option<&str>) -> Kind {
     let Some(account) = account else { return kind };
     let account = account[..account.floor_char_boundary(ACCOUNT_BYTES_MAX)].to_owned();
     match &mut kind {
@@ -65,21 +65,21 @@ mod tests {
 
     #[test]
     fn every_code_but_our_own_can_be_stated() {
-        let said = |code, message: &str, wait| Stated {
+        let said = |code, message: &str, wait| ScriptFailure {
             code,
             message: message.to_owned(),
             retry_after_seconds: wait,
             account: Some("the shop".to_owned()),
         };
         for code in Code::ALL {
-            let stated = fault(&said(*code, "so it is", Some(9)));
+            let stated = to_script_fault(&said(*code, "so it is", Some(9)));
             assert_eq!(stated.is_err(), code.row().category == Category::Internal, "{code}");
             let Ok(stated) = stated else { continue };
             assert_eq!((stated.code(), stated.retry_after), (*code, Some(Span::from_secs(9))));
         }
-        let expired = fault(&said(Code::AuthExpired, "", None)).unwrap();
+        let expired = to_script_fault(&said(Code::AuthExpired, "", None)).unwrap();
         assert!(matches!(expired.kind, Kind::AuthExpired(auth) if auth.account == "the shop"));
-        let long = fault(&said(Code::LogicError, &"ü".repeat(10_000), None)).unwrap();
+        let long = to_script_fault(&said(Code::LogicError, &"ü".repeat(10_000), None)).unwrap();
         assert!(long.message.len() <= MESSAGE_BYTES_MAX && long.message.ends_with('ü'));
     }
 }

@@ -4,7 +4,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc;
 
-use super::wire::{LINE_BYTES_MAX, Say};
+use super::wire::{ControlResponse, LINE_BYTES_MAX};
 
 /// Reads the next line, up to the maximum length; `None` at the end or if the line is too long.
 pub(super) async fn next_line<R: tokio::io::AsyncRead + Unpin>(
@@ -17,7 +17,10 @@ pub(super) async fn next_line<R: tokio::io::AsyncRead + Unpin>(
 }
 
 /// Writes messages, one per line, until all senders are dropped.
-pub(super) async fn write_all(mut write: OwnedWriteHalf, mut sayings: mpsc::Receiver<Say>) {
+pub(super) async fn write_responses(
+    mut write: OwnedWriteHalf,
+    mut sayings: mpsc::Receiver<ControlResponse>,
+) {
     while let Some(say) = sayings.recv().await {
         let Ok(mut line) = serde_json::to_vec(&say) else { continue };
         line.push(b'\n');

@@ -21,9 +21,9 @@ mod token;
 mod wire;
 mod words;
 
-pub use blame::Stated;
-pub use client::{Client, ClientError};
+pub use blame::ScriptFailure;
+pub use client::{ClientError, ControlClient};
 pub use run_socket::RunSocket;
-pub use server::Server;
-pub use token::{Token, TokenKey};
-pub use wire::Refusal;
+pub use server::ControlServer;
+pub use token::{RunToken, TokenKey};
+pub use wire::ControlRefusal;

@@ -10,15 +10,15 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, geteuid};
 use tokio::net::UnixStream;
-use unstuck_core::engine::{EffectId, RunId, State, TaskId, Work};
+use unstuck_core::engine::{EffectId, EffectKind, RunId, State, TaskId};
 use unstuck_core::fault;
 use unstuck_world::process::find_runs_around;
 
-use crate::handle::Handle;
+use crate::handle::RunnerHandle;
 
 /// The permissions of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rights {
+pub(super) enum PeerRights {
     /// All that the operator may do.
     Operator,
     /// Reports for this effect.
@@ -28,47 +28,55 @@ pub(super) enum Rights {
 }
 
 /// Returns the rights of the process at the other end. One that cannot be inspected has none.
-pub(super) async fn judge_peer(stream: &UnixStream, runs: PathBuf, handle: &Handle) -> Rights {
-    let Ok(peer) = stream.peer_cred() else { return Rights::Nothing };
+pub(super) async fn judge_peer(
+    stream: &UnixStream,
+    runs: PathBuf,
+    handle: &RunnerHandle,
+) -> PeerRights {
+    let Ok(peer) = stream.peer_cred() else { return PeerRights::Nothing };
     let own = geteuid();
     if peer.uid() != own.as_raw() && peer.uid() != 0 {
-        return Rights::Nothing;
+        return PeerRights::Nothing;
     }
-    let Some(process) = peer.pid().and_then(Pid::from_raw) else { return Rights::Nothing };
+    let Some(process) = peer.pid().and_then(Pid::from_raw) else { return PeerRights::Nothing };
     let found = tokio::task::spawn_blocking(move || find_runs_around(process, &runs)).await;
-    let Ok(Ok(locks)) = found else { return Rights::Nothing };
+    let Ok(Ok(locks)) = found else { return PeerRights::Nothing };
     if locks.is_empty() {
-        return Rights::Operator;
+        return PeerRights::Operator;
     }
-    let judged = handle.look(move |state| combine(locks.iter().map(|lock| judge(state, lock))));
-    judged.await.unwrap_or(Rights::Nothing)
+    let judged = handle.read_state(move |state| {
+        combine_rights(locks.iter().map(|lock| judge_lock_rights(state, lock)))
+    });
+    judged.await.unwrap_or(PeerRights::Nothing)
 }
 
 /// Returns the narrowest of several rights. Of two runs the outer one counts: a process can only
 /// pretend to belong to more of them.
-fn combine(all: impl Iterator<Item = Rights>) -> Rights {
-    all.fold(Rights::Operator, |known, further| match (known, further) {
-        (Rights::Nothing, _) | (_, Rights::Nothing) => Rights::Nothing,
-        (_, Rights::Only(outer)) => Rights::Only(outer),
-        (known, Rights::Operator) => known,
+fn combine_rights(all: impl Iterator<Item = PeerRights>) -> PeerRights {
+    all.fold(PeerRights::Operator, |known, further| match (known, further) {
+        (PeerRights::Nothing, _) | (_, PeerRights::Nothing) => PeerRights::Nothing,
+        (_, PeerRights::Only(outer)) => PeerRights::Only(outer),
+        (known, PeerRights::Operator) => known,
     })
 }
 
 /// Returns the rights that the run of a lock file gives its processes.
-fn judge(state: &State, lock: &str) -> Rights {
-    let Some((task, run)) = read_name(lock) else { return Rights::Nothing };
+fn judge_lock_rights(state: &State, lock: &str) -> PeerRights {
+    let Some((task, run)) = parse_lock_name(lock) else { return PeerRights::Nothing };
     let is_script = state.task(task).is_some_and(|task| task.work() == fault::Work::Job);
     let owed = run.and_then(|run| state.run(run)?.owes).and_then(|effect| state.effect(effect));
     match (run, owed.map(|effect| (effect.id, effect.what))) {
-        (_, Some((effect, Work::Attempt { .. } | Work::Repair { .. }))) => Rights::Only(effect),
-        (_, Some((_, Work::Execute { .. }))) | (None, _) if is_script => Rights::Operator,
-        _ => Rights::Nothing,
+        (_, Some((effect, EffectKind::Attempt { .. } | EffectKind::Repair { .. }))) => {
+            PeerRights::Only(effect)
+        }
+        (_, Some((_, EffectKind::Execute { .. }))) | (None, _) if is_script => PeerRights::Operator,
+        _ => PeerRights::Nothing,
     }
 }
 
 /// Parses the name of a lock file into its task and, for a run's lock, its run: `t0-r1.lock`,
 /// `t0-action-….lock`.
-fn read_name(lock: &str) -> Option<(TaskId, Option<RunId>)> {
+fn parse_lock_name(lock: &str) -> Option<(TaskId, Option<RunId>)> {
     let (task, rest) = lock.strip_prefix('t')?.strip_suffix(".lock")?.split_once('-')?;
     let run = rest.strip_prefix('r').and_then(|run| run.parse().ok()).map(RunId);
     Some((TaskId(task.parse().ok()?), run))
@@ -89,24 +97,24 @@ mod tests {
             ("t-r1.lock", None),
         ];
         for (name, read) in table {
-            assert_eq!(read_name(name), read, "{name}");
+            assert_eq!(parse_lock_name(name), read, "{name}");
         }
     }
 
     #[test]
     fn the_narrowest_rights_and_the_outer_run_count() {
-        let inner = Rights::Only(EffectId(1));
-        let outer = Rights::Only(EffectId(2));
+        let inner = PeerRights::Only(EffectId(1));
+        let outer = PeerRights::Only(EffectId(2));
         let table = [
-            (vec![], Rights::Operator),
-            (vec![Rights::Operator], Rights::Operator),
-            (vec![inner, Rights::Operator], inner),
+            (vec![], PeerRights::Operator),
+            (vec![PeerRights::Operator], PeerRights::Operator),
+            (vec![inner, PeerRights::Operator], inner),
             (vec![inner, outer], outer),
-            (vec![inner, Rights::Nothing], Rights::Nothing),
-            (vec![Rights::Nothing, outer], Rights::Nothing),
+            (vec![inner, PeerRights::Nothing], PeerRights::Nothing),
+            (vec![PeerRights::Nothing, outer], PeerRights::Nothing),
         ];
         for (all, expected) in table {
-            assert_eq!(combine(all.clone().into_iter()), expected, "{all:?}");
+            assert_eq!(combine_rights(all.clone().into_iter()), expected, "{all:?}");
         }
     }
 }

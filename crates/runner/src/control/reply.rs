@@ -1,39 +1,52 @@
 //! Responses to requests.
 
-use unstuck_core::engine::Rejected;
+use unstuck_core::engine::CommandRejection;
 
-use super::wire::{Refusal, Say};
-use crate::handle::{CommandError, Decided};
+use super::wire::{ControlRefusal, ControlResponse};
+use crate::handle::{CommandError, DurableDecision};
 
 /// Returns the response for a decision.
-pub(super) fn said(id: u64, decided: Result<Decided, CommandError>) -> Say {
+pub(super) fn decision_response(
+    id: u64,
+    decided: Result<DurableDecision, CommandError>,
+) -> ControlResponse {
     match decided {
-        Ok(Decided { events }) => {
+        Ok(DurableDecision { events }) => {
             let events = events.iter().map(|recorded| (**recorded).clone()).collect();
-            Say::Done { id, events, holder: None, effect: None }
+            ControlResponse::Done { id, events, holder: None, effect: None }
         }
-        Err(error) => refused_by(id, &error),
+        Err(error) => error_response(id, &error),
     }
 }
 
-pub(super) const fn done(id: u64) -> Say {
-    Say::Done { id, events: Vec::new(), holder: None, effect: None }
+pub(super) const fn done_response(id: u64) -> ControlResponse {
+    ControlResponse::Done { id, events: Vec::new(), holder: None, effect: None }
 }
 
-pub(super) fn refused(id: u64, why: Refusal, message: &dyn std::fmt::Display) -> Say {
+pub(super) fn refusal_response(
+    id: u64,
+    why: ControlRefusal,
+    message: &dyn std::fmt::Display,
+) -> ControlResponse {
     let code = why.code();
     let message = message.to_string();
-    Say::Refused { id, why, code: Some(code), category: Some(code.row().category), message }
+    ControlResponse::Refused {
+        id,
+        why,
+        code: Some(code),
+        category: Some(code.row().category),
+        message,
+    }
 }
 
-pub(super) fn refused_by(id: u64, error: &CommandError) -> Say {
+pub(super) fn error_response(id: u64, error: &CommandError) -> ControlResponse {
     let why = match error {
-        CommandError::Rejected(Rejected::Stale(_)) => Refusal::Stale,
-        CommandError::Rejected(Rejected::KeyReused(_)) => Refusal::KeyReused,
-        CommandError::Rejected(Rejected::RequestReused(_)) => Refusal::RequestReused,
-        CommandError::Rejected(_) => Refusal::Rejected,
-        CommandError::Store(_) => Refusal::Store,
-        CommandError::Ended => Refusal::Ended,
+        CommandError::Rejected(CommandRejection::Stale(_)) => ControlRefusal::Stale,
+        CommandError::Rejected(CommandRejection::KeyReused(_)) => ControlRefusal::KeyReused,
+        CommandError::Rejected(CommandRejection::RequestReused(_)) => ControlRefusal::RequestReused,
+        CommandError::Rejected(_) => ControlRefusal::Rejected,
+        CommandError::Store(_) => ControlRefusal::Store,
+        CommandError::Ended => ControlRefusal::Ended,
     };
-    refused(id, why, error)
+    refusal_response(id, why, error)
 }

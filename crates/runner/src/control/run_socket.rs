@@ -18,8 +18,8 @@ use tokio::task::JoinHandle;
 use unstuck_world::process::SocketPath;
 
 use super::lines::next_line;
-use super::token::Token;
-use super::wire::{Ask, Say, What};
+use super::token::RunToken;
+use super::wire::{ControlRequest, ControlRequestBody, ControlResponse};
 
 /// Maximum number of simultaneous connections of one run.
 const CONNECTIONS_MAX: usize = 32;
@@ -37,7 +37,7 @@ pub struct RunSocket {
 
 impl RunSocket {
     /// Listens at `path` for the run with this token, and forwards to the socket at `control`.
-    pub fn open(path: PathBuf, control: PathBuf, token: &Token) -> io::Result<Self> {
+    pub fn open(path: PathBuf, control: PathBuf, token: &RunToken) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -45,11 +45,11 @@ impl RunSocket {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = UnixListener::bind(SocketPath::of(&path)?.as_path())?;
+        let listener = UnixListener::bind(SocketPath::from_path(&path)?.as_path())?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         let control = Arc::from(control);
         let token = Arc::from(token.as_str());
-        Ok(Self { path, listening: tokio::spawn(listen(listener, control, token)) })
+        Ok(Self { path, listening: tokio::spawn(accept_connections(listener, control, token)) })
     }
 
     /// Returns the path of the socket.
@@ -65,7 +65,7 @@ impl Drop for RunSocket {
     }
 }
 
-async fn listen(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
+async fn accept_connections(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
@@ -77,7 +77,7 @@ async fn listen(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
         let control = Arc::clone(&control);
         let token = Arc::clone(&token);
         tokio::spawn(async move {
-            if let Err(error) = pass_on(stream, &control, &token).await {
+            if let Err(error) = forward_connection(stream, &control, &token).await {
                 tracing::debug!(%error, "a connection of a run has ended");
             }
             drop(place);
@@ -86,15 +86,16 @@ async fn listen(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
 }
 
 /// Forwards a connection after it is bound to the run for good.
-async fn pass_on(mut inside: UnixStream, control: &Path, token: &str) -> io::Result<()> {
-    let mut holder = connect(control).await?;
-    let hello = Ask { id: 0, what: What::Hello { token: Some(token.to_owned()) } };
+async fn forward_connection(mut inside: UnixStream, control: &Path, token: &str) -> io::Result<()> {
+    let mut holder = connect_to_holder(control).await?;
+    let hello =
+        ControlRequest { id: 0, what: ControlRequestBody::Hello { token: Some(token.to_owned()) } };
     let mut line = serde_json::to_vec(&hello)?;
     line.push(b'\n');
     holder.write_all(&line).await?;
     let mut lines = BufReader::new(holder);
     let said = next_line(&mut lines).await.ok_or(io::ErrorKind::UnexpectedEof)?;
-    let Ok(Say::Done { .. }) = serde_json::from_slice::<Say>(&said) else {
+    let Ok(ControlResponse::Done { .. }) = serde_json::from_slice::<ControlResponse>(&said) else {
         return Err(io::ErrorKind::ConnectionRefused.into());
     };
     // The holder sends nothing unasked, so the buffer is empty.
@@ -102,8 +103,8 @@ async fn pass_on(mut inside: UnixStream, control: &Path, token: &str) -> io::Res
 }
 
 /// Connects to the holder of the project, or to the next one during a handover.
-async fn connect(control: &Path) -> io::Result<UnixStream> {
-    let path = SocketPath::of(control)?;
+async fn connect_to_holder(control: &Path) -> io::Result<UnixStream> {
+    let path = SocketPath::from_path(control)?;
     let next = async {
         loop {
             tokio::time::sleep(HANDOVER_PAUSE).await;

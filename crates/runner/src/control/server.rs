@@ -13,10 +13,10 @@ use unstuck_store::Holder;
 use unstuck_world::process::SocketPath;
 use unstuck_world::redact::Redactor;
 
-use super::connection::Connection;
+use super::connection::ControlConnection;
 use super::peer::judge_peer;
 use super::token::TokenKey;
-use crate::handle::Handle;
+use crate::handle::RunnerHandle;
 
 /// The folder of the runs' lock files, next to the socket.
 const RUNS: &str = "runs";
@@ -27,13 +27,18 @@ pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A listener for other processes, until it is dropped.
 #[derive(Debug)]
-pub struct Server(tokio::task::JoinHandle<()>);
+pub struct ControlServer(tokio::task::JoinHandle<()>);
 
-impl Server {
+impl ControlServer {
     /// Listens at `path`. Only the holder of the project may call this: an existing socket there is
     /// a dead one, and is replaced. Texts that look like a secret are redacted from messages of
     /// children of runs.
-    pub fn start(path: &Path, handle: Handle, key: TokenKey, holder: Holder) -> io::Result<Self> {
+    pub fn start(
+        path: &Path,
+        handle: RunnerHandle,
+        key: TokenKey,
+        holder: Holder,
+    ) -> io::Result<Self> {
         Self::start_redacting(path, handle, key, holder, Arc::default())
     }
 
@@ -41,7 +46,7 @@ impl Server {
     /// children of runs.
     pub fn start_redacting(
         path: &Path,
-        handle: Handle,
+        handle: RunnerHandle,
         key: TokenKey,
         holder: Holder,
         redactor: Arc<Redactor>,
@@ -50,16 +55,16 @@ impl Server {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let short = SocketPath::of(path)?;
+        let short = SocketPath::from_path(path)?;
         let listener = UnixListener::bind(short.as_path())?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         let runs = path.with_file_name(RUNS);
-        let talk = Arc::new(Talk { handle, key, holder, redactor, runs });
-        Ok(Self(tokio::spawn(listen(listener, talk))))
+        let talk = Arc::new(ControlContext { handle, key, holder, redactor, runs });
+        Ok(Self(tokio::spawn(accept_connections(listener, talk))))
     }
 }
 
-impl Drop for Server {
+impl Drop for ControlServer {
     fn drop(&mut self) {
         // The file stays: by now it may belong to the next holder.
         self.0.abort();
@@ -67,8 +72,8 @@ impl Drop for Server {
 }
 
 /// The parts that all connections share.
-pub(super) struct Talk {
-    pub(super) handle: Handle,
+pub(super) struct ControlContext {
+    pub(super) handle: RunnerHandle,
     pub(super) key: TokenKey,
     pub(super) holder: Holder,
     pub(super) redactor: Arc<Redactor>,
@@ -76,7 +81,7 @@ pub(super) struct Talk {
     pub(super) runs: PathBuf,
 }
 
-async fn listen(listener: UnixListener, talk: Arc<Talk>) {
+async fn accept_connections(listener: UnixListener, talk: Arc<ControlContext>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
@@ -88,7 +93,7 @@ async fn listen(listener: UnixListener, talk: Arc<Talk>) {
         let talk = Arc::clone(&talk);
         tokio::spawn(async move {
             let rights = judge_peer(&stream, talk.runs.clone(), &talk.handle).await;
-            Connection::new(talk, stream, rights).serve().await;
+            ControlConnection::new(talk, stream, rights).serve_requests().await;
             drop(place);
         });
     }

@@ -17,7 +17,7 @@ pub struct TokenKey([u8; 32]);
 
 /// A proof that a process belongs to an effect.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct RunToken(String);
 
 impl TokenKey {
     /// Reads the key from this file, which is created if it does not exist.
@@ -30,17 +30,17 @@ impl TokenKey {
                     // unused.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                         fs::remove_file(path)?;
-                        Self::make(path)
+                        Self::create_key(path)
                     }
                     read => read.map(|()| Self(key)),
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::create_key(path),
             Err(error) => Err(error),
         }
     }
 
-    fn make(path: &Path) -> io::Result<Self> {
+    fn create_key(path: &Path) -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         // The file is complete before it gets its name, so that no process reads half a key.
@@ -60,25 +60,25 @@ impl TokenKey {
     }
 
     /// Returns the token of an effect.
-    pub fn token(&self, effect: EffectId) -> Token {
-        Token(format!("{}.{}", effect.0, self.proof(effect).to_hex()))
+    pub fn issue_token(&self, effect: EffectId) -> RunToken {
+        RunToken(format!("{}.{}", effect.0, self.compute_proof(effect).to_hex()))
     }
 
     /// Returns the effect that a token belongs to, if the token is valid.
-    pub fn effect(&self, token: &str) -> Option<EffectId> {
+    pub fn verify_token(&self, token: &str) -> Option<EffectId> {
         let (effect, proof) = token.split_once('.')?;
         let effect = EffectId(effect.parse().ok()?);
         // The hash compares in constant time.
         let proof = blake3::Hash::from_hex(proof).ok()?;
-        (proof == self.proof(effect)).then_some(effect)
+        (proof == self.compute_proof(effect)).then_some(effect)
     }
 
-    fn proof(&self, effect: EffectId) -> blake3::Hash {
+    fn compute_proof(&self, effect: EffectId) -> blake3::Hash {
         blake3::keyed_hash(&self.0, &effect.0.to_le_bytes())
     }
 }
 
-impl Token {
+impl RunToken {
     /// Returns the token in the form that is handed to the child.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -91,7 +91,7 @@ impl fmt::Debug for TokenKey {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for RunToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")
     }

@@ -1,15 +1,17 @@
 //! The messages of the control socket.
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Command, Effect, EffectId, Outcome, Progress, Recorded, TaskId};
+use unstuck_core::engine::{
+    Command, Effect, EffectId, EffectOutcome, ProgressReport, RecordedEvent, TaskId,
+};
 use unstuck_core::fault::{Category, Code};
 use unstuck_core::plan::MutationSpec;
-use unstuck_store::{CHECKPOINT_BYTES_MAX, Conversation, Holder};
+use unstuck_store::{CHECKPOINT_BYTES_MAX, Holder, StoredConversation};
 
-use super::blame::Stated;
-use crate::decider::{Look, Looked};
-use crate::ledger::Settled;
-use crate::world::{Order, Report, Scope};
+use super::blame::ScriptFailure;
+use crate::decider::{StateQuery, StateQueryResult};
+use crate::ledger::ActionResult;
+use crate::world::{EffectRequest, EffectResult, PerformScope};
 
 /// Maximum length of a line in bytes. An order or a result contains at most a few texts of 1 MB; a
 /// conversation is JSON, which at worst doubles in length as a text within JSON.
@@ -17,17 +19,17 @@ pub(super) const LINE_BYTES_MAX: usize = 2 * CHECKPOINT_BYTES_MAX + 1_024 * 1_02
 
 /// A request of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ask {
+pub(super) struct ControlRequest {
     /// Repeated in the response.
     pub(super) id: u64,
     #[serde(flatten)]
-    pub(super) what: What,
+    pub(super) what: ControlRequestBody,
 }
 
 /// The content of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum ControlRequestBody {
     /// Asks for the holder of the project.
     Hello {
         /// The token of a child of a run.
@@ -44,8 +46,8 @@ pub(super) enum What {
         /// The attempt's effect.
         effect: EffectId,
         /// The progress since the last report.
-        report: Progress,
-        conversation: Conversation,
+        report: ProgressReport,
+        conversation: StoredConversation,
     },
     /// Registers an action of an attempt or execution: the client performs it when told to, and is
     /// told the result.
@@ -58,15 +60,15 @@ pub(super) enum What {
     Acted {
         /// The id of the `Act` request.
         act: u64,
-        outcome: Outcome,
+        outcome: EffectOutcome,
     },
     /// States the failure of the client's script, in case it ends without success.
-    Fail(Stated),
+    Fail(ScriptFailure),
     /// Announces answers in the store.
     Answers,
     /// Attaches the client as the worker of a scope.
     Attach {
-        scope: Scope,
+        scope: PerformScope,
         /// The effects of the scope that the client is performing already, for an earlier holder.
         #[serde(default)]
         performing: Vec<EffectId>,
@@ -85,12 +87,12 @@ pub(super) enum What {
     Ended {
         effect: EffectId,
         /// The report; `None` if the effect was stopped.
-        report: Option<Report>,
+        report: Option<EffectResult>,
     },
     /// Queries the state of the project.
     Look {
         #[serde(flatten)]
-        look: Look,
+        look: StateQuery,
     },
     /// Subscribes to notices from now on.
     Watch,
@@ -99,14 +101,14 @@ pub(super) enum What {
 /// A message to the client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Say {
+pub(super) enum ControlResponse {
     /// The response to a request that was carried out.
     Done {
         /// The id of the request.
         id: u64,
         /// The events that were decided.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        events: Vec<Recorded>,
+        events: Vec<RecordedEvent>,
         /// The holder, in response to `Hello`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Holder>,
@@ -118,7 +120,7 @@ pub(super) enum Say {
     Seen {
         /// The id of the request.
         id: u64,
-        seen: Looked,
+        seen: StateQueryResult,
     },
     /// The order to perform an action of the client's, or to look it up.
     Act {
@@ -133,14 +135,14 @@ pub(super) enum Say {
     Settled {
         /// The id of the request.
         id: u64,
-        settled: Settled,
+        settled: ActionResult,
     },
     /// The response to a request that was refused.
     Refused {
         /// The id of the request.
         id: u64,
         /// The kind of refusal.
-        why: Refusal,
+        why: ControlRefusal,
         /// The error code, for clients that sort failures by code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<Code>,
@@ -151,7 +153,7 @@ pub(super) enum Say {
         message: String,
     },
     /// The order to perform an effect.
-    Perform(Box<Order>),
+    Perform(Box<EffectRequest>),
     /// The order to stop an effect whose result is no longer wanted.
     Stop(EffectId),
     /// The order to end all processes that an earlier process may have left running for these
@@ -162,7 +164,7 @@ pub(super) enum Say {
     },
     /// A notice of a durable event.
     Event {
-        recorded: Box<Recorded>,
+        recorded: Box<RecordedEvent>,
         /// The event in one plain sentence.
         narration: Option<String>,
     },
@@ -175,7 +177,7 @@ pub(super) enum Say {
 /// The kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
+pub enum ControlRefusal {
     /// The request cannot be parsed or makes no sense.
     Malformed,
     /// The process has no permission for the request.
@@ -196,7 +198,7 @@ pub enum Refusal {
     Ended,
 }
 
-impl Refusal {
+impl ControlRefusal {
     /// Returns the error code of the refusal.
     pub const fn code(self) -> Code {
         match self {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Note};
+use unstuck_core::engine::{Command, RunNote};
 use unstuck_core::plan::MutationSpec;
 use unstuck_world::redact::Redactor;
 
@@ -10,47 +10,52 @@ use crate::clean;
 
 /// Returns the command without secrets in its texts. An action is stored unchanged, so one that
 /// contains a secret is refused.
-pub(super) fn redacted(redactor: &Redactor, command: Command) -> Result<Command, &'static str> {
+pub(super) fn redact_command(
+    redactor: &Redactor,
+    command: Command,
+) -> Result<Command, &'static str> {
     Ok(match command {
-        Command::Note { effect, note } => Command::Note { effect, note: noted(redactor, note) },
+        Command::Note { effect, note } => {
+            Command::Note { effect, note: redact_note(redactor, note) }
+        }
         Command::Raise { effect, fault } => {
-            let fault = Arc::new(clean::fault(redactor, &fault));
+            let fault = Arc::new(clean::redact_fault(redactor, &fault));
             Command::Raise { effect, fault }
         }
         Command::Blame { effect, fault } => {
-            let fault = Arc::new(clean::fault(redactor, &fault));
+            let fault = Arc::new(clean::redact_fault(redactor, &fault));
             Command::Blame { effect, fault }
         }
         Command::Observe { effect, fault, tree } => {
-            let fault = Arc::new(clean::fault(redactor, &fault));
+            let fault = Arc::new(clean::redact_fault(redactor, &fault));
             Command::Observe { effect, fault, tree }
         }
-        Command::Mutate { mutation, .. } if holds_secret(redactor, &mutation) => {
+        Command::Mutate { mutation, .. } if has_secret(redactor, &mutation) => {
             return Err("the action holds a secret; name the variable instead");
         }
         other => other,
     })
 }
 
-fn noted(redactor: &Redactor, note: Note) -> Note {
-    let clean = |text: Arc<str>| Arc::from(&*redactor.text(&text));
+fn redact_note(redactor: &Redactor, note: RunNote) -> RunNote {
+    let clean = |text: Arc<str>| Arc::from(&*redactor.redact_text(&text));
     match note {
-        Note::Thinking => Note::Thinking,
-        Note::ToolCalled { tool, label, running } => {
+        RunNote::Thinking => RunNote::Thinking,
+        RunNote::ToolCalled { tool, label, running } => {
             let running = running.into_iter().map(clean).collect();
-            Note::ToolCalled { tool, label: clean(label), running }
+            RunNote::ToolCalled { tool, label: clean(label), running }
         }
-        Note::Refused { what, why } => Note::Refused { what: clean(what), why: clean(why) },
-        Note::Narrated { text } => Note::Narrated { text: clean(text) },
-        Note::Remarked { text } => Note::Remarked { text: clean(text) },
+        RunNote::Refused { what, why } => RunNote::Refused { what: clean(what), why: clean(why) },
+        RunNote::Narrated { text } => RunNote::Narrated { text: clean(text) },
+        RunNote::Remarked { text } => RunNote::Remarked { text: clean(text) },
         // The worker has redacted it already.
-        checked @ (Note::Checked { .. } | Note::BaseChecked { .. }) => checked,
+        checked @ (RunNote::Checked { .. } | RunNote::BaseChecked { .. }) => checked,
     }
 }
 
-fn holds_secret(redactor: &Redactor, mutation: &MutationSpec) -> bool {
+fn has_secret(redactor: &Redactor, mutation: &MutationSpec) -> bool {
     let kept = serde_json::to_value((&mutation.call, &mutation.look_up));
-    kept.is_ok_and(|kept| clean::value(redactor, &kept) != kept)
+    kept.is_ok_and(|kept| clean::redact_value(redactor, &kept) != kept)
 }
 
 #[cfg(test)]
@@ -74,13 +79,13 @@ mod tests {
             text.clone(),
             Input { asked: text.clone(), ..Input::default() },
         );
-        let note = Note::Narrated { text: text.as_str().into() };
+        let note = RunNote::Narrated { text: text.as_str().into() };
         for command in [
             Command::Note { effect, note },
             Command::Raise { effect, fault: Arc::new(fault.clone()) },
             Command::Observe { effect, fault: Arc::new(fault), tree: None },
         ] {
-            let clean = redacted(&redactor, command).unwrap();
+            let clean = redact_command(&redactor, command).unwrap();
             assert!(!format!("{clean:?}").contains("hunter2"), "{clean:?}");
         }
     }
@@ -90,8 +95,8 @@ mod tests {
         let redactor = Redactor::new([SECRET]);
         let mutate = |body: &str| {
             let call = HttpCall { body: Some(body.to_owned()), ..HttpCall::default() };
-            let mutation = MutationSpec::calling("key", Call::Http(call));
-            redacted(&redactor, Command::Mutate { effect: EffectId(1), mutation })
+            let mutation = MutationSpec::from_call("key", Call::Http(call));
+            redact_command(&redactor, Command::Mutate { effect: EffectId(1), mutation })
         };
         assert!(mutate("plain").is_ok());
         assert!(mutate(SECRET).is_err());

@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use unstuck_world::process::{Log, Output};
+use unstuck_world::process::{ProcessLog, ProcessOutput};
 use unstuck_world::redact::Redactor;
 
 /// Number of firings whose output is kept.
@@ -17,41 +17,45 @@ const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// A job's login check and logs.
 #[derive(Debug, Default)]
-pub struct Care {
+pub struct JobOptions {
     /// The program and arguments that prove that a login or permission works again.
     pub check: Option<Vec<OsString>>,
     /// The folder of its output, for an unwatched job. Without it the output is passed through.
-    pub logs: Option<Logs>,
+    pub logs: Option<JobLogs>,
 }
 
 /// The folder of a job's outputs, one file per firing.
 #[derive(Clone, Debug)]
-pub struct Logs {
+pub struct JobLogs {
     folder: PathBuf,
 }
 
-impl Logs {
+impl JobLogs {
     /// Creates the logs in `folder`.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
     /// Returns the file of a firing.
-    pub fn file(&self, firing: u32) -> PathBuf {
+    pub fn log_path(&self, firing: u32) -> PathBuf {
         self.folder.join(format!("{firing}.log"))
     }
 
     /// Returns the destination for the output of a firing. All its runs share one file.
-    pub(crate) fn output(&self, firing: u32, redactor: &Arc<Redactor>) -> Output {
-        let path = self.file(firing);
-        if let Err(error) = self.make_room(&path) {
+    pub(crate) fn open_output(&self, firing: u32, redactor: &Arc<Redactor>) -> ProcessOutput {
+        let path = self.log_path(firing);
+        if let Err(error) = self.delete_old_logs(&path) {
             tracing::warn!(%error, folder = %self.folder.display(), "outputs cannot be kept");
         }
-        Output::Log(Log { path, redactor: Arc::clone(redactor), bytes_max: LOG_BYTES_MAX })
+        ProcessOutput::Log(ProcessLog {
+            path,
+            redactor: Arc::clone(redactor),
+            bytes_max: LOG_BYTES_MAX,
+        })
     }
 
     /// Creates the folder, and deletes the oldest outputs.
-    fn make_room(&self, coming: &Path) -> io::Result<()> {
+    fn delete_old_logs(&self, coming: &Path) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         if coming.exists() {
             return Ok(());
@@ -66,7 +70,7 @@ impl Logs {
         firings.sort_unstable();
         let too_many = (firings.len() + 1).saturating_sub(LOGS_KEPT);
         for firing in &firings[..too_many.min(firings.len())] {
-            fs::remove_file(self.file(*firing))?;
+            fs::remove_file(self.log_path(*firing))?;
         }
         Ok(())
     }
@@ -79,14 +83,16 @@ mod tests {
     #[test]
     fn the_last_outputs_are_kept_and_the_oldest_go() {
         let place = tempfile::tempdir().unwrap();
-        let logs = Logs::new(place.path().join("mail"));
+        let logs = JobLogs::new(place.path().join("mail"));
         let redactor = Arc::new(Redactor::default());
         for firing in 1..=30 {
-            logs.output(firing, &redactor);
-            fs::write(logs.file(firing), "said").unwrap();
+            logs.open_output(firing, &redactor);
+            fs::write(logs.log_path(firing), "said").unwrap();
         }
         let kept = fs::read_dir(place.path().join("mail")).unwrap().count();
         assert_eq!(kept, LOGS_KEPT);
-        assert!(!logs.file(10).exists() && logs.file(11).exists() && logs.file(30).exists());
+        assert!(
+            !logs.log_path(10).exists() && logs.log_path(11).exists() && logs.log_path(30).exists()
+        );
     }
 }

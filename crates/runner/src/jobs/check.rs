@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::Outcome;
+use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::Fault;
-use unstuck_world::process::{Deadlines, How, Launch};
+use unstuck_world::process::{Launch, ProcessDeadlines, ProcessEnd};
 
 /// Maximum duration of the check.
 const CHECK_MAX: Duration = Duration::from_mins(1);
@@ -15,7 +15,7 @@ const CHECK_MAX: Duration = Duration::from_mins(1);
 const STILL: &str = "it was said to be mended and still does not work: ";
 
 /// Runs the command that proves it, with the directory and guard of `launch`.
-pub(crate) async fn passes(
+pub(crate) async fn run_login_check(
     mut launch: Launch,
     command: &[OsString],
     stop: &CancellationToken,
@@ -23,16 +23,16 @@ pub(crate) async fn passes(
     let Some((program, arguments)) = command.split_first() else { return Ok(true) };
     launch.program.clone_from(program);
     launch.arguments = arguments.to_vec();
-    launch.deadlines = Deadlines { total: Some(CHECK_MAX), ..Deadlines::default() };
-    let ended = launch.start().await?.wait_unless(stop).await;
-    Ok(ended.how == How::Exited(0))
+    launch.deadlines = ProcessDeadlines { total: Some(CHECK_MAX), ..ProcessDeadlines::default() };
+    let ended = launch.start().await?.wait_or_stop(stop).await;
+    Ok(ended.how == ProcessEnd::Exited(0))
 }
 
 /// Returns the same failure once more, so that the operator is asked the same question.
-pub(crate) fn same_again(fault: &Arc<Fault>) -> Outcome {
+pub(crate) fn repeat_failure(fault: &Arc<Fault>) -> EffectOutcome {
     let mut fault = Fault::clone(fault);
     if !fault.message.starts_with(STILL) {
         fault.message = format!("{STILL}{}", fault.message);
     }
-    Outcome::Failed { fault: Arc::new(fault), approach: None }
+    EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
 }

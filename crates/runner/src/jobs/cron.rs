@@ -8,7 +8,7 @@ use jiff::civil::{Date, DateTime, time};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
-use super::field::{DAY, HOUR, MINUTE, MONTH, Values, WEEKDAY};
+use super::field::{CronValues, DAY, HOUR, MINUTE, MONTH, WEEKDAY};
 use super::schedule::ScheduleError;
 
 /// Maximum number of months to search: the rarest line, a weekday that falls on one day of one
@@ -32,19 +32,19 @@ const NAMED: [(&str, &str); 7] = [
 
 /// A parsed cron line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cron {
-    pub(super) minutes: Values,
-    pub(super) hours: Values,
-    pub(super) days: Values,
-    pub(super) months: Values,
-    pub(super) weekdays: Values,
+pub(super) struct CronLine {
+    pub(super) minutes: CronValues,
+    pub(super) hours: CronValues,
+    pub(super) days: CronValues,
+    pub(super) months: CronValues,
+    pub(super) weekdays: CronValues,
     /// Set if days of the month and of the week are both restricted: then either is enough.
     pub(super) either: bool,
 }
 
-impl Cron {
+impl CronLine {
     /// Parses a line of five fields, or the name of one.
-    pub(super) fn read(text: &str) -> Result<Self, ScheduleError> {
+    pub(super) fn parse_line(text: &str) -> Result<Self, ScheduleError> {
         let named = |(name, _): &&(&str, &str)| text.eq_ignore_ascii_case(name);
         let line = match NAMED.iter().find(named) {
             Some((_, line)) => line,
@@ -57,30 +57,32 @@ impl Cron {
         };
         let any = |field: &str| field.starts_with(['*', '?']);
         let cron = Self {
-            minutes: MINUTE.read(minute)?,
-            hours: HOUR.read(hour)?,
-            days: DAY.read(day)?,
-            months: MONTH.read(month)?,
-            weekdays: WEEKDAY.read(weekday)?,
+            minutes: MINUTE.parse_values(minute)?,
+            hours: HOUR.parse_values(hour)?,
+            days: DAY.parse_values(day)?,
+            months: MONTH.parse_values(month)?,
+            weekdays: WEEKDAY.parse_values(weekday)?,
             either: !any(day) && !any(weekday),
         };
-        let first = cron.from(ANY_DAY.to_datetime(time(0, 0, 0, 0)));
+        let first = cron.first_match_from(ANY_DAY.to_datetime(time(0, 0, 0, 0)));
         first.map(|_| cron).ok_or(ScheduleError::Never)
     }
 
     /// Returns whether the line is about elapsed time rather than about hours of the day.
     pub(super) const fn is_every_hour(&self) -> bool {
-        self.hours.count() == HOUR.size()
+        self.hours.count() == HOUR.value_count()
     }
 
     /// Returns the next time after `after`, on the clocks of `zone`.
-    pub(super) fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    pub(super) fn next_time_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let mut offset = zone.to_offset(after);
-        let mut from = minute_after(offset.to_datetime(after))?;
-        if let Some(again) = repeated_until(after, offset, zone).filter(|_| !self.is_every_hour()) {
+        let mut from = next_minute(offset.to_datetime(after))?;
+        if let Some(again) =
+            repeated_hour_end(after, offset, zone).filter(|_| !self.is_every_hour())
+        {
             from = from.max(again);
         }
-        let mut found = self.from(from)?;
+        let mut found = self.first_match_from(from)?;
         let mut at = after;
         for _ in 0..CHANGES_MAX {
             let Some(change) = zone.following(at).next() else {
@@ -103,7 +105,7 @@ impl Cron {
                 from = before;
             }
             if found < from || before > behind {
-                found = self.from(from)?;
+                found = self.first_match_from(from)?;
             }
             (offset, at) = (then, turn);
         }
@@ -112,22 +114,22 @@ impl Cron {
 
     /// Returns the first matching calendar time at or after `from`, which is rounded up to a whole
     /// minute.
-    fn from(&self, from: DateTime) -> Option<DateTime> {
-        let from = whole_minute(from)?;
+    fn first_match_from(&self, from: DateTime) -> Option<DateTime> {
+        let from = round_up_to_minute(from)?;
         let mut date = from.date();
-        if self.is_on(date)
-            && let Some(time) = self.time_from(from.hour(), from.minute())
+        if self.is_on_day(date)
+            && let Some(time) = self.first_time_from(from.hour(), from.minute())
         {
             return Some(date.at(time.0, time.1, 0, 0));
         }
-        let (hour, minute) = self.time_from(0, 0)?;
+        let (hour, minute) = self.first_time_from(0, 0)?;
         date = date.tomorrow().ok()?;
         for _ in 0..MONTHS_MAX {
-            if self.months.has(unsigned(date.month())) {
-                while !self.is_on(date) && date != date.last_of_month() {
+            if self.months.contains(to_unsigned(date.month())) {
+                while !self.is_on_day(date) && date != date.last_of_month() {
                     date = date.tomorrow().ok()?;
                 }
-                if self.is_on(date) {
+                if self.is_on_day(date) {
                     return Some(date.at(hour, minute, 0, 0));
                 }
             }
@@ -137,29 +139,29 @@ impl Cron {
     }
 
     /// Returns whether the line matches a day.
-    pub(super) fn is_on(&self, date: Date) -> bool {
-        let day = self.days.has(unsigned(date.day()));
-        let weekday = unsigned(date.weekday().to_sunday_zero_offset());
-        let weekday = self.weekdays.has(weekday);
+    pub(super) fn is_on_day(&self, date: Date) -> bool {
+        let day = self.days.contains(to_unsigned(date.day()));
+        let weekday = to_unsigned(date.weekday().to_sunday_zero_offset());
+        let weekday = self.weekdays.contains(weekday);
         let fits = if self.either { day || weekday } else { day && weekday };
-        fits && self.months.has(unsigned(date.month()))
+        fits && self.months.contains(to_unsigned(date.month()))
     }
 
     /// Returns the first matching time of day at or after this one.
-    fn time_from(&self, hour: i8, minute: i8) -> Option<(i8, i8)> {
-        let hour = unsigned(hour);
-        let minute = unsigned(minute);
-        let this_hour = self.hours.has(hour).then(|| self.minutes.next(minute)).flatten();
+    fn first_time_from(&self, hour: i8, minute: i8) -> Option<(i8, i8)> {
+        let hour = to_unsigned(hour);
+        let minute = to_unsigned(minute);
+        let this_hour = self.hours.contains(hour).then(|| self.minutes.next_from(minute)).flatten();
         let (hour, minute) = match this_hour {
             Some(minute) => (hour, minute),
-            None => (self.hours.next(hour + 1)?, self.minutes.next(0)?),
+            None => (self.hours.next_from(hour + 1)?, self.minutes.next_from(0)?),
         };
         Some((i8::try_from(hour).ok()?, i8::try_from(minute).ok()?))
     }
 }
 
 /// Returns the end of the repeated hour, in local time, if `at` lies in one.
-fn repeated_until(at: Timestamp, offset: Offset, zone: &TimeZone) -> Option<DateTime> {
+fn repeated_hour_end(at: Timestamp, offset: Offset, zone: &TimeZone) -> Option<DateTime> {
     let since = at.checked_add(SignedDuration::from_nanos(1)).ok()?;
     let turn = zone.preceding(since).next()?.timestamp();
     let before = zone.to_offset(turn.checked_sub(SignedDuration::from_nanos(1)).ok()?);
@@ -168,17 +170,17 @@ fn repeated_until(at: Timestamp, offset: Offset, zone: &TimeZone) -> Option<Date
 }
 
 /// Returns the start of the next minute.
-fn minute_after(at: DateTime) -> Option<DateTime> {
+fn next_minute(at: DateTime) -> Option<DateTime> {
     let this = at.date().at(at.hour(), at.minute(), 0, 0);
     this.checked_add(SignedDuration::from_mins(1)).ok()
 }
 
-fn whole_minute(at: DateTime) -> Option<DateTime> {
+fn round_up_to_minute(at: DateTime) -> Option<DateTime> {
     let this = at.date().at(at.hour(), at.minute(), 0, 0);
-    if this == at { Some(at) } else { minute_after(at) }
+    if this == at { Some(at) } else { next_minute(at) }
 }
 
 /// Converts a calendar number, which is never negative.
-fn unsigned(number: i8) -> u8 {
+fn to_unsigned(number: i8) -> u8 {
     number.unsigned_abs()
 }

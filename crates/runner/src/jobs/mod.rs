@@ -12,7 +12,7 @@ mod tests;
 mod words;
 mod world;
 
-pub use care::{Care, Logs};
+pub use care::{JobLogs, JobOptions};
 pub use schedule::{Schedule, ScheduleError};
-pub use scheduler::{Scheduler, Timetable};
-pub use world::JobsWorld;
+pub use scheduler::{JobTimetable, Scheduler};
+pub use world::JobsPerformer;

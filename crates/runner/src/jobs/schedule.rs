@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unstuck_core::time::{Span, Time};
 
-use super::cron::Cron;
+use super::cron::CronLine;
 use super::words;
 
 /// Minimum time between two runs.
@@ -20,13 +20,13 @@ const TEXT_BYTES_MAX: usize = 512;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     written: String,
-    when: When,
+    when: ScheduleRule,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+enum ScheduleRule {
     Every(Span),
-    Cron(Cron),
+    Cron(CronLine),
 }
 
 /// The reason for which a text is not a schedule.
@@ -93,43 +93,45 @@ impl ScheduleError {
 
 impl Schedule {
     /// Parses a schedule, such as `every 5 minutes`, `2h`, `0 3 * * 1-5` or `@daily`.
-    pub fn read(text: &str) -> Result<Self, ScheduleError> {
+    pub fn parse(text: &str) -> Result<Self, ScheduleError> {
         let written = text.trim();
         if written.len() > TEXT_BYTES_MAX {
             return Err(ScheduleError::TooLong);
         }
-        let when = match interval(written) {
-            Some(every) if (INTERVAL_MIN..=INTERVAL_MAX).contains(&every) => When::Every(every),
+        let when = match parse_interval(written) {
+            Some(every) if (INTERVAL_MIN..=INTERVAL_MAX).contains(&every) => {
+                ScheduleRule::Every(every)
+            }
             Some(_) => return Err(ScheduleError::Interval),
-            None if is_cron(written) => When::Cron(Cron::read(written)?),
+            None if is_cron_line(written) => ScheduleRule::Cron(CronLine::parse_line(written)?),
             None => return Err(ScheduleError::Unknown(written.to_owned())),
         };
         Ok(Self { written: written.to_owned(), when })
     }
 
     /// Returns the schedule as it was written.
-    pub fn written(&self) -> &str {
+    pub fn as_written(&self) -> &str {
         &self.written
     }
 
     /// Returns the first time after `after`: for an interval counted from there, for a cron line on
     /// the clocks of `zone`.
-    pub fn next(&self, after: Time, zone: &TimeZone) -> Option<Time> {
+    pub fn next_after(&self, after: Time, zone: &TimeZone) -> Option<Time> {
         match &self.when {
-            When::Every(every) => Some(after + *every),
-            When::Cron(cron) => {
+            ScheduleRule::Every(every) => Some(after + *every),
+            ScheduleRule::Cron(cron) => {
                 let millis = i64::try_from(after.as_millis()).ok()?;
-                let next = cron.next(Timestamp::from_millisecond(millis).ok()?, zone)?;
+                let next = cron.next_time_after(Timestamp::from_millisecond(millis).ok()?, zone)?;
                 u64::try_from(next.as_millisecond()).ok().map(Time::from_millis)
             }
         }
     }
 
     /// Returns the time between two runs; `None` for a cron line.
-    pub const fn interval(&self) -> Option<Span> {
+    pub const fn fixed_interval(&self) -> Option<Span> {
         match self.when {
-            When::Every(every) => Some(every),
-            When::Cron(_) => None,
+            ScheduleRule::Every(every) => Some(every),
+            ScheduleRule::Cron(_) => None,
         }
     }
 }
@@ -138,8 +140,8 @@ impl Schedule {
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.when {
-            When::Every(every) => f.write_str(&words::every(*every)),
-            When::Cron(cron) => match words::cron(cron) {
+            ScheduleRule::Every(every) => f.write_str(&words::render_interval(*every)),
+            ScheduleRule::Cron(cron) => match words::render_cron(cron) {
                 Some(said) => f.write_str(&said),
                 None => write!(f, "at the times of “{}”", self.written),
             },
@@ -148,18 +150,18 @@ impl fmt::Display for Schedule {
 }
 
 /// Returns whether the text is meant as a cron line: a name, or about as many fields as one has.
-fn is_cron(text: &str) -> bool {
+fn is_cron_line(text: &str) -> bool {
     let begins = |first: char| first.is_ascii_digit() || matches!(first, '*' | '?');
     text.starts_with('@') || text.starts_with(begins) && text.split_whitespace().count() > 3
 }
 
 /// Parses an interval such as `every 5 minutes`, `every hour` or `1h 30m`.
-fn interval(text: &str) -> Option<Span> {
+fn parse_interval(text: &str) -> Option<Span> {
     let lower = text.to_lowercase();
     let said = lower.strip_prefix("every").filter(|rest| rest.starts_with(char::is_whitespace));
     let rest = said.unwrap_or(&lower).trim();
     if said.is_some()
-        && let Some(unit) = unit(rest)
+        && let Some(unit) = parse_unit(rest)
     {
         return Some(unit);
     }
@@ -170,13 +172,13 @@ fn interval(text: &str) -> Option<Span> {
         let number: u64 = rest[..digits].parse().ok()?;
         let after = rest[digits..].trim_start();
         let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
-        sum = sum.plus(unit(&after[..letters])?.times(number));
+        sum = sum.saturating_add(parse_unit(&after[..letters])?.saturating_mul(number));
         rest = after[letters..].trim_start();
     }
     (sum != Span::ZERO || !lower.is_empty()).then_some(sum)
 }
 
-fn unit(name: &str) -> Option<Span> {
+fn parse_unit(name: &str) -> Option<Span> {
     Some(match name {
         "ms" => Span::from_millis(1),
         "s" | "sec" | "secs" | "second" | "seconds" => Span::from_secs(1),

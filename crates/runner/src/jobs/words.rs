@@ -2,8 +2,8 @@
 
 use unstuck_core::time::Span;
 
-use super::cron::Cron;
-use super::field::{DAY, MONTH, Values, WEEKDAY};
+use super::cron::CronLine;
+use super::field::{CronValues, DAY, MONTH, WEEKDAY};
 
 /// Maximum number of times of a day, or days of a month, that are listed.
 const LISTED_MAX: u32 = 4;
@@ -25,7 +25,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// Formats an interval in the largest unit that it is a whole number of, such as `every 5 minutes`.
-pub(super) fn every(span: Span) -> String {
+pub(super) fn render_interval(span: Span) -> String {
     let millis = span.as_millis();
     let units = [
         (86_400_000, "day"),
@@ -43,81 +43,82 @@ pub(super) fn every(span: Span) -> String {
 }
 
 /// Describes a cron line; `None` if there are no plain words for it.
-pub(super) fn cron(cron: &Cron) -> Option<String> {
-    let days = days(cron)?;
-    let time = time(cron)?;
+pub(super) fn render_cron(cron: &CronLine) -> Option<String> {
+    let days = describe_days(cron)?;
+    let time = describe_times(cron)?;
     Some(match (time, days) {
-        (Time::Paced(pace), None) => pace,
-        (Time::Paced(pace), Some(days)) => format!("{pace} {days}"),
-        (Time::At(times), None) => format!("every day at {times}"),
-        (Time::At(times), Some(days)) => format!("at {times} {days}"),
+        (TimeWords::Paced(pace), None) => pace,
+        (TimeWords::Paced(pace), Some(days)) => format!("{pace} {days}"),
+        (TimeWords::At(times), None) => format!("every day at {times}"),
+        (TimeWords::At(times), Some(days)) => format!("at {times} {days}"),
     })
 }
 
-enum Time {
+enum TimeWords {
     /// A recurring interval.
     Paced(String),
     /// Certain times of a day.
     At(String),
 }
 
-fn time(cron: &Cron) -> Option<Time> {
-    let Cron { minutes, hours, .. } = cron;
+fn describe_times(cron: &CronLine) -> Option<TimeWords> {
+    let CronLine { minutes, hours, .. } = cron;
     if cron.is_every_hour() {
-        return paced_minutes(*minutes).map(Time::Paced);
+        return describe_minutes(*minutes).map(TimeWords::Paced);
     }
-    let first = hours.next(0)?;
+    let first = hours.next_from(0)?;
     if minutes.count() > 1 {
         // A span of consecutive hours.
-        let pace = paced_minutes(*minutes)?;
+        let pace = describe_minutes(*minutes)?;
         let last = hours.iter().last()?;
         let in_a_row = u32::from(last - first) + 1 == hours.count();
-        return in_a_row.then(|| Time::Paced(format!("{pace} from {first:02}:00 to {last:02}:59")));
+        return in_a_row
+            .then(|| TimeWords::Paced(format!("{pace} from {first:02}:00 to {last:02}:59")));
     }
-    let minute = minutes.next(0)?;
-    if let Some(step) = step(*hours, 24)
+    let minute = minutes.next_from(0)?;
+    if let Some(step) = find_even_step(*hours, 24)
         && minute == 0
         && hours.count() > 2
     {
-        return Some(Time::Paced(every(Span::from_hours(step.into()))));
+        return Some(TimeWords::Paced(render_interval(Span::from_hours(step.into()))));
     }
     let times = hours.iter().map(|hour| format!("{hour:02}:{minute:02}")).collect();
-    (hours.count() <= LISTED_MAX).then(|| Time::At(listed(times)))
+    (hours.count() <= LISTED_MAX).then(|| TimeWords::At(join_names(times)))
 }
 
 /// Describes the minutes, such as `every 5 minutes`, `every hour` or `15 minutes past every hour`.
-fn paced_minutes(minutes: Values) -> Option<String> {
-    match (minutes.count(), minutes.next(0)?) {
+fn describe_minutes(minutes: CronValues) -> Option<String> {
+    match (minutes.count(), minutes.next_from(0)?) {
         (1, 0) => Some("every hour".to_owned()),
         (1, 1) => Some("a minute past every hour".to_owned()),
         (1, minute) => Some(format!("{minute} minutes past every hour")),
-        _ => step(minutes, 60).map(|step| every(Span::from_mins(step.into()))),
+        _ => find_even_step(minutes, 60).map(|step| render_interval(Span::from_mins(step.into()))),
     }
 }
 
 /// Returns the distance between values that begin at zero and divide `round` evenly.
-fn step(values: Values, round: u8) -> Option<u8> {
+fn find_even_step(values: CronValues, round: u8) -> Option<u8> {
     let step = round.checked_div(u8::try_from(values.count()).ok()?)?;
-    let even = (0..round).all(|value| values.has(value) == value.is_multiple_of(step.max(1)));
+    let even = (0..round).all(|value| values.contains(value) == value.is_multiple_of(step.max(1)));
     even.then_some(step)
 }
 
 /// Describes the days; the inner `None` stands for every day.
 #[expect(clippy::option_option, reason = "without words for it, and without need for any")]
-fn days(cron: &Cron) -> Option<Option<String>> {
-    let every_day = cron.days.count() == DAY.size();
-    let any_weekday = cron.weekdays.count() == WEEKDAY.size();
-    let months = (cron.months.count() < MONTH.size()).then(|| {
+fn describe_days(cron: &CronLine) -> Option<Option<String>> {
+    let every_day = cron.days.count() == DAY.value_count();
+    let any_weekday = cron.weekdays.count() == WEEKDAY.value_count();
+    let months = (cron.months.count() < MONTH.value_count()).then(|| {
         let names = cron.months.iter().filter_map(|month| MONTHS.get(usize::from(month) - 1));
-        format!("in {}", listed(names.map(ToString::to_string).collect()))
+        format!("in {}", join_names(names.map(ToString::to_string).collect()))
     });
     let days = match (every_day, any_weekday) {
         (true, true) => None,
-        (true, false) => Some(weekdays(cron.weekdays)),
+        (true, false) => Some(describe_weekdays(cron.weekdays)),
         (false, true) if cron.days.count() <= LISTED_MAX => {
             let of = if months.is_some() { "" } else { " of the month" };
-            let days = cron.days.iter().map(ordinal).collect();
-            Some(format!("on the {}{of}", listed(days)))
+            let days = cron.days.iter().map(format_ordinal).collect();
+            Some(format!("on the {}{of}", join_names(days)))
         }
         // For both at once, or many days of a month, the line itself is clearer.
         (false, _) => return None,
@@ -126,7 +127,7 @@ fn days(cron: &Cron) -> Option<Option<String>> {
     Some((!both.is_empty()).then(|| both.join(" ")))
 }
 
-fn weekdays(days: Values) -> String {
+fn describe_weekdays(days: CronValues) -> String {
     let all: Vec<u8> = days.iter().collect();
     match all[..] {
         [1, 2, 3, 4, 5] => "on weekdays".to_owned(),
@@ -141,13 +142,13 @@ fn weekdays(days: Values) -> String {
                     names.push(name);
                 }
             }
-            format!("on {}", listed(names))
+            format!("on {}", join_names(names))
         }
     }
 }
 
 /// Formats an ordinal number, such as `1st` or `22nd`.
-fn ordinal(day: u8) -> String {
+fn format_ordinal(day: u8) -> String {
     let ending = match (day / 10, day % 10) {
         (1, _) => "th",
         (_, 1) => "st",
@@ -159,7 +160,7 @@ fn ordinal(day: u8) -> String {
 }
 
 /// Joins names, such as `a, b and c`.
-fn listed(mut names: Vec<String>) -> String {
+fn join_names(mut names: Vec<String>) -> String {
     match names.pop() {
         Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
         last => last.unwrap_or_default(),

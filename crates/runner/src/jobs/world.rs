@@ -8,85 +8,89 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectId, TaskId};
 
-use crate::lock::lock;
-use crate::runs::Runs;
-use crate::script::ScriptWorld;
-use crate::world::{Order, Report, World};
+use crate::lock::lock_unpoisoned;
+use crate::runs::RunLocks;
+use crate::script::ScriptPerformer;
+use crate::world::{EffectRequest, EffectResult, Performer};
 
 /// The jobs that this process performs, by name. Clones share their state.
 #[derive(Clone, Debug)]
-pub struct JobsWorld(Arc<Shared>);
+pub struct JobsPerformer(Arc<JobsState>);
 
 #[derive(Debug)]
-struct Shared {
-    jobs: Mutex<Jobs>,
-    runs: Runs,
+struct JobsState {
+    jobs: Mutex<JobDefinitions>,
+    runs: RunLocks,
 }
 
 #[derive(Debug, Default)]
-struct Jobs {
-    now: BTreeMap<String, ScriptWorld>,
+struct JobDefinitions {
+    now: BTreeMap<String, ScriptPerformer>,
     /// Earlier definitions of jobs that are still being performed.
-    before: Vec<ScriptWorld>,
+    before: Vec<ScriptPerformer>,
 }
 
-impl JobsWorld {
+impl JobsPerformer {
     /// Creates the worker of these jobs; the lock files of their runs are in `runs`.
-    pub fn new(jobs: BTreeMap<String, ScriptWorld>, runs: PathBuf) -> Self {
-        let jobs = Mutex::new(Jobs { now: jobs, before: Vec::new() });
-        Self(Arc::new(Shared { jobs, runs: Runs::new(runs) }))
+    pub fn new(jobs: BTreeMap<String, ScriptPerformer>, runs: PathBuf) -> Self {
+        let jobs = Mutex::new(JobDefinitions { now: jobs, before: Vec::new() });
+        Self(Arc::new(JobsState { jobs, runs: RunLocks::new(runs) }))
     }
 
     /// Replaces the definitions of these jobs. Running effects continue unchanged, and a job that
     /// is not among them is still completed.
-    pub fn change(&self, jobs: BTreeMap<String, ScriptWorld>) {
-        let mut known = lock(&self.0.jobs);
+    pub fn replace_jobs(&self, jobs: BTreeMap<String, ScriptPerformer>) {
+        let mut known = lock_unpoisoned(&self.0.jobs);
         for (name, job) in jobs {
             let before = known.now.insert(name, job);
             known.before.extend(before);
         }
-        known.before.retain(|job| !job.performing().is_empty());
+        known.before.retain(|job| !job.running_effects().is_empty());
     }
 
     /// Stops all running effects, and returns when they are gone.
-    pub async fn end(&self) {
-        for job in self.all() {
-            job.end().await;
+    pub async fn stop_effects(&self) {
+        for job in self.all_performers() {
+            job.stop_effects().await;
         }
     }
 
-    fn all(&self) -> Vec<ScriptWorld> {
-        let known = lock(&self.0.jobs);
+    fn all_performers(&self) -> Vec<ScriptPerformer> {
+        let known = lock_unpoisoned(&self.0.jobs);
         known.now.values().chain(&known.before).cloned().collect()
     }
 
     /// Returns the definition that performs an effect already, or else the current one.
-    fn performer(&self, order: &Order) -> Option<ScriptWorld> {
-        let known = lock(&self.0.jobs);
-        let performs = |job: &&ScriptWorld| job.performing().contains(&order.effect.id);
+    fn find_performer(&self, order: &EffectRequest) -> Option<ScriptPerformer> {
+        let known = lock_unpoisoned(&self.0.jobs);
+        let performs = |job: &&ScriptPerformer| job.running_effects().contains(&order.effect.id);
         let job = known.before.iter().find(performs);
         job.or_else(|| known.now.get(&order.task.name)).cloned()
     }
 }
 
 #[async_trait]
-impl World for JobsWorld {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
-        match self.performer(&order) {
-            Some(job) => job.perform(order, stop).await,
+impl Performer for JobsPerformer {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
+        match self.find_performer(&order) {
+            Some(job) => job.perform_effect(order, stop).await,
             // The job is not defined in this process.
             None => None,
         }
     }
 
-    fn performing(&self) -> Vec<EffectId> {
-        self.all().iter().flat_map(World::performing).collect()
+    fn running_effects(&self) -> Vec<EffectId> {
+        self.all_performers().iter().flat_map(Performer::running_effects).collect()
     }
 
-    async fn clear(&self, tasks: &[TaskId]) {
+    async fn reap_leftovers(&self, tasks: &[TaskId]) {
         let never = CancellationToken::new();
         for task in tasks {
-            self.0.runs.clear(*task, &never).await;
+            self.0.runs.reap_task(*task, &never).await;
         }
     }
 }

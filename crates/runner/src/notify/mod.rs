@@ -12,7 +12,7 @@ mod test;
 mod waiting;
 mod words;
 
-pub use line::{RETRY_MAX, retry_in};
-pub use sender::{Links, Outgoing, Sender};
-pub use test::{Tested, test};
+pub use line::{RETRY_MAX, retry_delay};
+pub use sender::{AnswerLinkSource, NotificationSender, NotifySetup};
+pub use test::{ChannelTestResult, send_test_messages};
 pub use waiting::{AGE_MAX, WAITING_MAX};

@@ -10,16 +10,16 @@ use unstuck_core::engine::QuestionId;
 use unstuck_core::question::QuestionOption;
 use unstuck_core::tell::AnswerLink;
 use unstuck_store::{Store, StoreError};
-use unstuck_world::notify::Channel;
+use unstuck_world::notify::NotifyChannel;
 
-use super::line::{Line, Shared};
+use super::line::{ChannelQueue, NotifyContext};
 use crate::clock::Clock;
 
 /// Maximum time at shutdown to store the state of messages that were not delivered.
 const REMEMBERING_MAX: Duration = Duration::from_secs(1);
 
 /// The configuration of a [`Sender`].
-pub struct Outgoing {
+pub struct NotifySetup {
     /// The store of the project.
     pub store: Arc<dyn Store>,
     /// The project's name.
@@ -27,15 +27,15 @@ pub struct Outgoing {
     /// The source of time.
     pub clock: Arc<dyn Clock>,
     /// The channels that get messages.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<NotifyChannel>,
     /// The source of links for answers, if there is one.
-    pub links: Option<Arc<dyn Links>>,
+    pub links: Option<Arc<dyn AnswerLinkSource>>,
 }
 
 /// A source of links by which people can answer questions.
-pub trait Links: Send + Sync {
+pub trait AnswerLinkSource: Send + Sync {
     /// Returns the links for a question, to be sent on a channel.
-    fn of(
+    fn make_links(
         &self,
         channel: &str,
         question: QuestionId,
@@ -47,34 +47,34 @@ pub trait Links: Send + Sync {
 ///
 /// It belongs to the holder of the project. Two at a time would lose no message, but deliver some
 /// twice.
-pub struct Sender {
+pub struct NotificationSender {
     lines: JoinSet<()>,
-    end: End,
+    end: ShutdownPhases,
 }
 
 /// The phases of the shutdown.
 #[derive(Clone, Default)]
-pub(super) struct End {
+pub(super) struct ShutdownPhases {
     /// Cancelled when no further event follows.
     pub(super) closing: CancellationToken,
     /// Cancelled when messages in progress are left to the next start.
     pub(super) over: CancellationToken,
 }
 
-impl Sender {
+impl NotificationSender {
     /// Starts with the messages that were not delivered yet. Has to be called before the first
     /// command, because a new channel gets the events from here on.
-    pub async fn start(outgoing: Outgoing) -> Result<Self, StoreError> {
-        let Outgoing { store, project, clock, channels, links } = outgoing;
-        let shared = Shared { store, project, clock, links };
+    pub async fn start(outgoing: NotifySetup) -> Result<Self, StoreError> {
+        let NotifySetup { store, project, clock, channels, links } = outgoing;
+        let shared = NotifyContext { store, project, clock, links };
         let mut opened = Vec::new();
         let mut lines = JoinSet::new();
         for channel in channels {
-            opened.push(Line::open(shared.clone(), channel).await?);
+            opened.push(ChannelQueue::open(shared.clone(), channel).await?);
         }
-        let end = End::default();
+        let end = ShutdownPhases::default();
         for line in opened {
-            lines.spawn(line.run(end.clone()));
+            lines.spawn(line.deliver_until_end(end.clone()));
         }
         Ok(Self { lines, end })
     }
@@ -98,7 +98,7 @@ impl Sender {
     }
 }
 
-impl fmt::Debug for Sender {
+impl fmt::Debug for NotificationSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sender").field("channels", &self.lines.len()).finish_non_exhaustive()
     }

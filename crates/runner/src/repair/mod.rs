@@ -15,5 +15,5 @@ mod settings;
 mod take;
 mod words;
 
-pub use perform::Repairer;
+pub use perform::ScriptRepairer;
 pub use settings::RepairSettings;

@@ -12,68 +12,68 @@ use unstuck_core::engine::TaskId;
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_world::git::Oid;
 
-use crate::world::Order;
+use crate::world::EffectRequest;
 
 /// The folder of the notes, one per job.
 #[derive(Clone, Debug)]
-pub(super) struct Notes {
+pub(super) struct RepairNotes {
     folder: PathBuf,
 }
 
 /// The progress of a repair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct RepairNote {
     /// The firing that it belongs to, and its number among the repairs of the firing.
     repair: (u32, u32),
     /// The result, once it is committed.
-    pub(super) made: Option<Made>,
+    pub(super) made: Option<CommittedRepair>,
 }
 
 /// A repair that passed its checks and is committed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Made {
+pub(super) struct CommittedRepair {
     /// The commit, whose parent is the head that it was checked on.
     commit: String,
     /// The agent's approach.
     pub(super) approach: Arc<Approach>,
 }
 
-impl Made {
+impl CommittedRepair {
     pub(super) fn new(commit: &Oid, approach: Arc<Approach>) -> Self {
         Self { commit: commit.to_string(), approach }
     }
 
-    pub(super) fn commit(&self) -> Option<Oid> {
-        Oid::read(self.commit.as_bytes())
+    pub(super) fn commit_oid(&self) -> Option<Oid> {
+        Oid::parse(self.commit.as_bytes())
     }
 }
 
-impl Note {
-    pub(super) const fn of(order: &Order) -> Self {
+impl RepairNote {
+    pub(super) const fn from_request(order: &EffectRequest) -> Self {
         Self { repair: (order.firing, order.attempt), made: None }
     }
 
     /// Returns the note with the committed repair.
-    pub(super) fn with(self, made: Made) -> Self {
+    pub(super) fn with_commit(self, made: CommittedRepair) -> Self {
         Self { made: Some(made), ..self }
     }
 }
 
-impl Notes {
+impl RepairNotes {
     pub(super) fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
     }
 
     /// Returns the note of the very repair that is ordered. One that cannot be read is begun anew.
-    pub(super) fn read(&self, order: &Order) -> Option<Note> {
-        let bytes = fs::read(self.path(order.effect.task)).ok()?;
-        let note: Note = serde_json::from_slice(&bytes).ok()?;
+    pub(super) fn read_note(&self, order: &EffectRequest) -> Option<RepairNote> {
+        let bytes = fs::read(self.note_path(order.effect.task)).ok()?;
+        let note: RepairNote = serde_json::from_slice(&bytes).ok()?;
         (note.repair == (order.firing, order.attempt)).then_some(note)
     }
 
     /// Writes the note to disk, before the next step of the repair.
-    pub(super) fn write(&self, task: TaskId, note: &Note) -> Result<(), Fault> {
-        let path = self.path(task);
+    pub(super) fn write_note(&self, task: TaskId, note: &RepairNote) -> Result<(), Fault> {
+        let path = self.note_path(task);
         let next = path.with_added_extension("next");
         let write = || -> io::Result<()> {
             fs::create_dir_all(&self.folder)?;
@@ -84,17 +84,17 @@ impl Notes {
         write().map_err(|error| {
             let context = Internal { component: "repair".to_owned() };
             let message = format!("{} cannot be written", path.display());
-            Fault::internal_error("repair", message, context).caused_by(error)
+            Fault::internal_error("repair", message, context).with_cause(error)
         })
     }
 
     /// Deletes the note, so that the repair begins anew.
-    pub(super) fn forget(&self, task: TaskId) {
+    pub(super) fn delete_note(&self, task: TaskId) {
         // A missing file is fine.
-        let _ = fs::remove_file(self.path(task));
+        let _ = fs::remove_file(self.note_path(task));
     }
 
-    fn path(&self, task: TaskId) -> PathBuf {
+    fn note_path(&self, task: TaskId) -> PathBuf {
         self.folder.join(format!("{task}.repair"))
     }
 }

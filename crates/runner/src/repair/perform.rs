@@ -4,34 +4,34 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Outcome, Start};
+use unstuck_core::engine::{EffectOutcome, Start};
 use unstuck_core::fault::{Code, Fault, NoProgress};
 use unstuck_core::policy::Amount;
 use unstuck_store::Store;
 use unstuck_world::git::Oid;
-use unstuck_world::workspace::{Removed, Workspace};
+use unstuck_world::workspace::{RemovalOutcome, Workspace};
 
-use super::note::{Made, Note, Notes};
-use super::propose::propose;
+use super::note::{CommittedRepair, RepairNote, RepairNotes};
+use super::propose::propose_on_branch;
 use super::settings::RepairSettings;
-use super::take::{Taken, take};
+use super::take::{CheckoutMergeResult, fast_forward_checkout};
 use super::{rights, words};
-use crate::build::{Onto, Shared, failed};
+use crate::build::{BuildContext, MergeTarget, failed_outcome};
 use crate::clock::Clock;
 use crate::decider::Decider;
-use crate::world::{Order, Report};
+use crate::world::{EffectRequest, EffectResult};
 
 /// Maximum number of times that a repair is brought onto a head that has moved.
 const MOVES_MAX: u32 = 5;
 
 /// The worker that lets an agent repair the script of a job.
-pub struct Repairer {
-    shared: Shared,
-    notes: Notes,
+pub struct ScriptRepairer {
+    shared: BuildContext,
+    notes: RepairNotes,
     command: String,
 }
 
-impl Repairer {
+impl ScriptRepairer {
     /// Creates the worker for the decisions of `decider` about the project `project_name` in
     /// `store`.
     pub fn new(
@@ -43,76 +43,92 @@ impl Repairer {
     ) -> Self {
         let RepairSettings { work, command } = settings;
         Self {
-            notes: Notes::new(&work.runs),
-            shared: Shared::new(work, Onto::Checkout, decider, store, project_name.into(), clock),
+            notes: RepairNotes::new(&work.runs),
+            shared: BuildContext::new(
+                work,
+                MergeTarget::Checkout,
+                decider,
+                store,
+                project_name.into(),
+                clock,
+            ),
             command,
         }
     }
 
     /// Performs a repair to its end; `None` if it is stopped before.
-    pub(crate) async fn perform(
+    pub(crate) async fn perform_repair(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         only_propose: bool,
         stop: &CancellationToken,
-    ) -> Option<Report> {
-        self.shared.alone(order, Box::pin(self.repair(order, only_propose, stop)), stop).await
+    ) -> Option<EffectResult> {
+        self.shared
+            .with_worktree_lock(order, Box::pin(self.try_repair(order, only_propose, stop)), stop)
+            .await
     }
 
-    async fn repair(
+    async fn try_repair(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         only_propose: bool,
         stop: &CancellationToken,
-    ) -> Option<Report> {
-        let note = self.notes.read(order);
+    ) -> Option<EffectResult> {
+        let note = self.notes.read_note(order);
         let start = if note.is_some() { Start::Resume } else { Start::Fresh };
         let (made, spent) = match note.and_then(|note| note.made) {
             Some(made) => (made, Amount::ZERO),
-            None => match Box::pin(self.make(order, start, stop)).await? {
+            None => match Box::pin(self.make_repair(order, start, stop)).await? {
                 Ok(done) => done,
                 Err(report) => return Some(*report),
             },
         };
         let approach = Arc::clone(&made.approach);
-        let used = Box::pin(self.put_to_use(order, made, only_propose));
+        let used = Box::pin(self.merge_or_propose(order, made, only_propose));
         let used = stop.run_until_cancelled(used).await?;
         let outcome = match used {
-            Ok(branch) => Outcome::Repaired { approach, branch: branch.map(Arc::from) },
-            Err(fault) => self.unfit(order, fault, approach),
+            Ok(branch) => EffectOutcome::Repaired { approach, branch: branch.map(Arc::from) },
+            Err(fault) => self.failed_repair(order, fault, approach),
         };
-        Some(Report { outcome, spent })
+        Some(EffectResult { outcome, spent })
     }
 
     /// Lets an agent work, checks its work, and commits it.
-    async fn make(
+    async fn make_repair(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         start: Start,
         stop: &CancellationToken,
-    ) -> Option<Result<(Made, Amount), Box<Report>>> {
-        if let Err(fault) = self.notes.write(order.effect.task, &Note::of(order)) {
-            return Some(Err(Box::new(failed(fault).into())));
+    ) -> Option<Result<(CommittedRepair, Amount), Box<EffectResult>>> {
+        if let Err(fault) =
+            self.notes.write_note(order.effect.task, &RepairNote::from_request(order))
+        {
+            return Some(Err(Box::new(failed_outcome(fault).into())));
         }
-        let told = words::for_agent(order, &self.command, start);
-        let Report { outcome, spent } = self.shared.attempt(&told, start, stop).await?;
+        let told = words::make_agent_request(order, &self.command, start);
+        let EffectResult { outcome, spent } =
+            self.shared.perform_attempt(&told, start, stop).await?;
         let approach = match outcome {
-            Outcome::Attempted { approach } => approach,
-            outcome => return Some(Err(Box::new(Report { outcome, spent }))),
+            EffectOutcome::Attempted { approach } => approach,
+            outcome => return Some(Err(Box::new(EffectResult { outcome, spent }))),
         };
-        let proved = Box::pin(self.prove(order, &approach));
+        let proved = Box::pin(self.check_repair(order, &approach));
         let outcome = match stop.run_until_cancelled(proved).await? {
-            Ok(commit) => return Some(Ok((Made::new(&commit, approach), spent))),
-            Err(fault) => self.unfit(order, fault, approach),
+            Ok(commit) => return Some(Ok((CommittedRepair::new(&commit, approach), spent))),
+            Err(fault) => self.failed_repair(order, fault, approach),
         };
-        Some(Err(Box::new(Report { outcome, spent })))
+        Some(Err(Box::new(EffectResult { outcome, spent })))
     }
 
     /// Checks the allowed paths, runs the checks, and commits.
-    async fn prove(&self, order: &Order, approach: &Arc<Approach>) -> Result<Oid, Fault> {
-        let workspace = self.shared.workspace(order).await?;
-        self.fence(order, &workspace).await?;
-        if workspace.changes().await?.is_empty() {
+    async fn check_repair(
+        &self,
+        order: &EffectRequest,
+        approach: &Arc<Approach>,
+    ) -> Result<Oid, Fault> {
+        let workspace = self.shared.open_workspace(order).await?;
+        self.enforce_paths(order, &workspace).await?;
+        if workspace.list_changes().await?.is_empty() {
             let message = "the repair changed nothing".to_owned();
             return Err(Fault::logic_no_progress("repair", message, NoProgress::default()));
         }
@@ -120,97 +136,111 @@ impl Repairer {
     }
 
     /// Checks the allowed paths, and then the file modes, which no setting can allow to change.
-    async fn fence(&self, order: &Order, workspace: &Workspace) -> Result<(), Fault> {
-        self.shared.fence(order, self.shared.task(order)?, workspace).await?;
-        let gained = rights::gained(&workspace.differences().await?);
+    async fn enforce_paths(
+        &self,
+        order: &EffectRequest,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        self.shared.enforce_scope(order, self.shared.task_settings(order)?, workspace).await?;
+        let gained = rights::find_gained_modes(&workspace.list_differences().await?);
         if gained.is_empty() {
             return Ok(());
         }
         let run = order.effect.run;
         let now = self.shared.clock.now();
-        let taken = workspace.take_back(&gained, run, now).await?;
-        Err(rights::fault(&gained, &taken.patch))
+        let taken = workspace.revert_paths(&gained, run, now).await?;
+        Err(rights::gained_modes_fault(&gained, &taken.patch))
     }
 
     async fn check_and_commit(
         &self,
-        order: &Order,
+        order: &EffectRequest,
         approach: &Arc<Approach>,
         workspace: &Workspace,
     ) -> Result<Oid, Fault> {
         self.shared.try_check(order).await?;
-        let message = words::message(order, approach);
-        let message = self.shared.settings.redactor.text(&message).into_owned();
-        self.shared.commit_as(order, message, workspace).await?;
-        let commit = workspace.commit_made().await?;
-        if commit == workspace.base().await? {
+        let message = words::render_repair_message(order, approach);
+        let message = self.shared.settings.redactor.redact_text(&message).into_owned();
+        self.shared.commit_with_message(order, message, workspace).await?;
+        let commit = workspace.find_commit_made().await?;
+        if commit == workspace.resolve_base().await? {
             let message = "nothing is left of the repair".to_owned();
             return Err(Fault::logic_no_progress("repair", message, NoProgress::default()));
         }
-        let note = Note::of(order).with(Made::new(&commit, Arc::clone(approach)));
-        self.notes.write(order.effect.task, &note)?;
+        let note = RepairNote::from_request(order)
+            .with_commit(CommittedRepair::new(&commit, Arc::clone(approach)));
+        self.notes.write_note(order.effect.task, &note)?;
         Ok(commit)
     }
 
     /// Merges the repair into the checkout, or proposes it; returns the branch of a proposal.
-    async fn put_to_use(
+    async fn merge_or_propose(
         &self,
-        order: &Order,
-        made: Made,
+        order: &EffectRequest,
+        made: CommittedRepair,
         only_propose: bool,
     ) -> Result<Option<String>, Fault> {
         let git = self.shared.settings.project.git();
         let gone =
             || Fault::logic_no_progress("repair", "its commit is gone", NoProgress::default());
-        let mut commit = made.commit().ok_or_else(gone)?;
+        let mut commit = made.commit_oid().ok_or_else(gone)?;
         let mut moves = 0;
         let branch = loop {
             if only_propose || moves == MOVES_MAX {
-                break Some(propose(git, order, &commit).await?);
+                break Some(propose_on_branch(git, order, &commit).await?);
             }
-            match take(git, &commit).await? {
-                Taken::Done => break None,
-                Taken::InTheWay => break Some(propose(git, order, &commit).await?),
-                Taken::HeadMoved => {
+            match fast_forward_checkout(git, &commit).await? {
+                CheckoutMergeResult::Done => break None,
+                CheckoutMergeResult::InTheWay => {
+                    break Some(propose_on_branch(git, order, &commit).await?);
+                }
+                CheckoutMergeResult::HeadMoved => {
                     moves += 1;
                     // Without its worktree, which a kill may have left half removed, the commit is
                     // proposed unchanged.
-                    let Ok(workspace) = self.shared.workspace(order).await else {
-                        break Some(propose(git, order, &commit).await?);
+                    let Ok(workspace) = self.shared.open_workspace(order).await else {
+                        break Some(propose_on_branch(git, order, &commit).await?);
                     };
                     commit = self.check_and_commit(order, &made.approach, &workspace).await?;
                 }
             }
         };
-        self.put_away(order, &commit).await;
+        self.remove_worktree(order, &commit).await;
         Ok(branch)
     }
 
     /// Removes the worktree, which is not needed any more because its commit is elsewhere.
-    async fn put_away(&self, order: &Order, commit: &Oid) {
-        let removed = match self.shared.workspace(order).await {
-            Ok(workspace) => workspace.remove_from(order.effect.run, commit).await,
+    async fn remove_worktree(&self, order: &EffectRequest, commit: &Oid) {
+        let removed = match self.shared.open_workspace(order).await {
+            Ok(workspace) => workspace.remove_without_build(order.effect.run, commit).await,
             Err(fault) => Err(fault),
         };
         match removed {
-            Ok(Removed::Gone) => {}
-            Ok(Removed::Kept(why)) => tracing::debug!(?why, "the worktree of a repair stays"),
+            Ok(RemovalOutcome::Gone) => {}
+            Ok(RemovalOutcome::Kept(why)) => {
+                tracing::debug!(?why, "the worktree of a repair stays")
+            }
             // The repair is made; the rest is cleaned up later.
             Err(fault) => tracing::debug!(%fault, "a worktree could not be removed"),
         }
     }
 
     /// Returns the outcome of a repair that failed, with its approach.
-    fn unfit(&self, order: &Order, fault: Fault, approach: Arc<Approach>) -> Outcome {
+    fn failed_repair(
+        &self,
+        order: &EffectRequest,
+        fault: Fault,
+        approach: Arc<Approach>,
+    ) -> EffectOutcome {
         // The next attempt must not continue in a worktree that was set aside.
         if fault.code() == Code::GitRevertFailed {
-            self.notes.forget(order.effect.task);
+            self.notes.delete_note(order.effect.task);
         }
-        Outcome::Failed { fault: Arc::new(fault), approach: Some(approach) }
+        EffectOutcome::Failed { fault: Arc::new(fault), approach: Some(approach) }
     }
 }
 
-impl std::fmt::Debug for Repairer {
+impl std::fmt::Debug for ScriptRepairer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Repairer").field("command", &self.command).finish_non_exhaustive()
     }

@@ -2,10 +2,10 @@
 //! operator's is touched.
 
 use unstuck_core::fault::Fault;
-use unstuck_world::git::{Git, Oid, RefChange, Swapped};
+use unstuck_world::git::{Git, Oid, RefChange, RefSwapOutcome};
 
-use super::words::slug;
-use crate::world::Order;
+use super::words::branch_slug;
+use crate::world::EffectRequest;
 
 const HEADS: &str = "refs/heads/";
 /// Maximum number of proposal branches of one job before the operator has to delete some.
@@ -13,14 +13,19 @@ const PROPOSALS_MAX: u32 = 100;
 
 /// Points a branch at `commit`, and returns its name. An existing branch with commits that the
 /// operator has not merged is left alone.
-pub(super) async fn propose(git: &Git, order: &Order, commit: &Oid) -> Result<String, Fault> {
-    let name = format!("unstuck/repair/{}", slug(order));
-    let head = git.head().await?;
-    let taken: Vec<String> = git.worktrees().await?.into_iter().filter_map(|t| t.branch).collect();
+pub(super) async fn propose_on_branch(
+    git: &Git,
+    order: &EffectRequest,
+    commit: &Oid,
+) -> Result<String, Fault> {
+    let name = format!("unstuck/repair/{}", branch_slug(order));
+    let head = git.resolve_head().await?;
+    let taken: Vec<String> =
+        git.list_worktrees().await?.into_iter().filter_map(|t| t.branch).collect();
     let mut short = name.clone();
     for number in 2..PROPOSALS_MAX {
         let full = format!("{HEADS}{short}");
-        let old = git.commit_of(&full).await?;
+        let old = git.resolve_commit(&full).await?;
         let is_free = match &old {
             None => true,
             Some(there) if there == commit => return Ok(short),
@@ -28,7 +33,9 @@ pub(super) async fn propose(git: &Git, order: &Order, commit: &Oid) -> Result<St
         };
         if is_free {
             let change = RefChange { name: full, old, new: Some(commit.clone()) };
-            if let Swapped::Done = git.swap(&[change], "unstuck: propose a repair").await? {
+            if let RefSwapOutcome::Done =
+                git.swap_refs(&[change], "unstuck: propose a repair").await?
+            {
                 return Ok(short);
             }
         }

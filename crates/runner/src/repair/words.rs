@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Effect, Start, Work};
+use unstuck_core::engine::{Effect, EffectKind, Start};
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::TaskSpec;
 
-use crate::world::Order;
+use crate::world::EffectRequest;
 
 /// Maximum length of the summary in a commit's first line, in characters.
 const SUMMARY_CHARS_MAX: usize = 60;
@@ -19,7 +19,11 @@ const FAILURE_CHARS_MAX: usize = 200;
 const FILES_MAX: usize = 10;
 
 /// Returns the order for the agent, with the script as its task.
-pub(super) fn for_agent(order: &Order, command: &str, start: Start) -> Order {
+pub(super) fn make_agent_request(
+    order: &EffectRequest,
+    command: &str,
+    start: Start,
+) -> EffectRequest {
     let TaskSpec { title, goal, brief, .. } = &*order.task;
     let title = if title.is_empty() { &order.task.name } else { title };
     let mut parts = vec![format!(
@@ -34,31 +38,31 @@ pub(super) fn for_agent(order: &Order, command: &str, start: Start) -> Order {
     let title = format!("Repair {title}");
     let goal = parts.join("\n\n");
     let task = TaskSpec { title, goal, ..TaskSpec::clone(&order.task) };
-    let effect = Effect { what: Work::Attempt { start }, ..order.effect.clone() };
-    Order { task: Arc::new(task), effect, ..order.clone() }
+    let effect = Effect { what: EffectKind::Attempt { start }, ..order.effect.clone() };
+    EffectRequest { task: Arc::new(task), effect, ..order.clone() }
 }
 
 /// Returns the commit message: the repair, its reason, and the run.
-pub(super) fn message(order: &Order, approach: &Approach) -> String {
+pub(super) fn render_repair_message(order: &EffectRequest, approach: &Approach) -> String {
     let name = &order.task.name;
-    let did = line(&approach.summary, SUMMARY_CHARS_MAX);
+    let did = shorten_line(&approach.summary, SUMMARY_CHARS_MAX);
     let did = if did.is_empty() { "what failed" } else { did.trim_end_matches('.') };
-    let failed = order.broke.as_deref().map(failure).unwrap_or_default();
-    let changed = files(approach);
+    let failed = order.broke.as_deref().map(render_failure_line).unwrap_or_default();
+    let changed = render_changed_files(approach);
     format!(
         "Repair {}: {did}\n\n{failed}{changed}Unstuck-Job: {}\nUnstuck-Run: {}\n",
-        line(name, NAME_CHARS_MAX),
-        line(name, FAILURE_CHARS_MAX),
+        shorten_line(name, NAME_CHARS_MAX),
+        shorten_line(name, FAILURE_CHARS_MAX),
         order.effect.run
     )
 }
 
-fn failure(fault: &Fault) -> String {
+fn render_failure_line(fault: &Fault) -> String {
     let last = fault.message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    format!("It failed with {}: {}\n", fault.code(), line(last, FAILURE_CHARS_MAX))
+    format!("It failed with {}: {}\n", fault.code(), shorten_line(last, FAILURE_CHARS_MAX))
 }
 
-fn files(approach: &Approach) -> String {
+fn render_changed_files(approach: &Approach) -> String {
     let Approach { files, files_changed, .. } = approach;
     let named: Vec<&str> = files.iter().take(FILES_MAX).map(String::as_str).collect();
     let more = (*files_changed as usize).saturating_sub(named.len());
@@ -70,7 +74,7 @@ fn files(approach: &Approach) -> String {
 }
 
 /// Joins the words into one line, shortened with an ellipsis.
-fn line(text: &str, chars_max: usize) -> String {
+fn shorten_line(text: &str, chars_max: usize) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", words[..end].trim_end()),
@@ -79,7 +83,7 @@ fn line(text: &str, chars_max: usize) -> String {
 }
 
 /// Returns the part of a proposal's branch name for the job: its name, if that is valid there.
-pub(super) fn slug(order: &Order) -> String {
+pub(super) fn branch_slug(order: &EffectRequest) -> String {
     let name = &order.task.name;
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let mapped: String = name.chars().map(letter).collect();
@@ -98,14 +102,14 @@ mod tests {
 
     use super::*;
 
-    fn order(name: &str) -> Order {
-        Order {
+    fn order(name: &str) -> EffectRequest {
+        EffectRequest {
             project: "shop".into(),
             effect: Effect {
                 id: EffectId(9),
                 task: TaskId(3),
                 run: RunId(7),
-                what: Work::Repair { propose: false },
+                what: EffectKind::Repair { propose: false },
             },
             build: BuildId(0),
             task: Arc::new(TaskSpec {
@@ -142,15 +146,15 @@ mod tests {
                         It failed with LOGIC_ERROR: KeyError: 'total'\n\
                         Changed: sync/run.py\n\n\
                         Unstuck-Job: nightly\nUnstuck-Run: r7\n";
-        assert_eq!(message(&order("nightly"), &approach), expected);
-        let bare = message(&order("nightly"), &Approach::default());
+        assert_eq!(render_repair_message(&order("nightly"), &approach), expected);
+        let bare = render_repair_message(&order("nightly"), &Approach::default());
         assert!(bare.starts_with("Repair nightly: what failed\n\nIt failed with"), "{bare}");
     }
 
     #[test]
     fn an_agent_is_told_what_the_job_is_for() {
-        let told = for_agent(&order("nightly"), "python3 sync/run.py", Start::Fresh);
-        assert_eq!(told.effect.what, Work::Attempt { start: Start::Fresh });
+        let told = make_agent_request(&order("nightly"), "python3 sync/run.py", Start::Fresh);
+        assert_eq!(told.effect.what, EffectKind::Attempt { start: Start::Fresh });
         assert_eq!(told.task.name, "nightly");
         let expected = "Repair the script of the job `nightly`. The job runs `python3 sync/run.py`, \
                         which failed.\n\nWhat the job is for: Bring the orders over.";
@@ -166,7 +170,7 @@ mod tests {
             ("..", "-t3"),
             ("a..b.lock", "a-b-lock-t3"),
         ] {
-            assert_eq!(slug(&order(name)), slug_of_it);
+            assert_eq!(branch_slug(&order(name)), slug_of_it);
         }
     }
 }

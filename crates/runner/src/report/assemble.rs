@@ -1,23 +1,24 @@
 //! Assembly of a report from the facts of the store. Pure: it reads no store and decides nothing.
 
-use unstuck_core::engine::{Left, Standing, TaskState};
+use unstuck_core::engine::{SkipReason, TaskState, TaskStateKind};
 use unstuck_core::question::Decision;
-use unstuck_core::text::{QUESTION_CHARS_MAX, verbatim};
+use unstuck_core::text::{QUESTION_CHARS_MAX, verbatim_line};
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
-use super::facts::{Facts, TaskFacts};
+use super::facts::{BuildFacts, TaskFacts};
 use super::report::{
-    Answered, Counts, NotDone, RefusedTo, Report, Shipped, Still, Unchanged, Waiting,
+    AnsweredQuestion, BuildReport, NotDoneTask, OngoingTask, RefusedRequest, ShippedTask,
+    TaskCounts, UnchangedTask, WaitingQuestion,
 };
-use super::words::{self, Names};
+use super::words::{self, TaskNames};
 use super::{checks, cost, healed, waits};
 
-impl Report {
+impl BuildReport {
     /// Assembles the report of these facts.
-    pub fn of(facts: &Facts) -> Self {
-        let names = Names::new(facts);
+    pub fn from_facts(facts: &BuildFacts) -> Self {
+        let names = TaskNames::new(facts);
         let build = &facts.build;
-        let counts = counts(facts);
+        let counts = count_tasks(facts);
         let code = build.failure.as_ref().map(|fault| fault.code());
         let tasks = || facts.tasks.iter();
         let pending = |row: &&QuestionRow| row.status == QuestionStatus::Pending;
@@ -31,73 +32,81 @@ impl Report {
             started_at: build.started_at,
             ended_at: build.ended_at,
             counts,
-            headline: words::headline(counts, build.state),
-            remarks: words::remarks(facts),
+            headline: words::render_headline(counts, build.state),
+            remarks: words::render_remarks(facts),
             code,
             category: code.map(|code| code.row().category),
-            shipped: tasks().filter_map(|task| shipped(facts, &names, task)).collect(),
-            unchanged: tasks().filter_map(|task| unchanged(facts, &names, task)).collect(),
-            refused: tasks().flat_map(|task| refused(&names, task)).collect(),
+            shipped: tasks().filter_map(|task| assemble_shipped(facts, &names, task)).collect(),
+            unchanged: tasks().filter_map(|task| assemble_unchanged(facts, &names, task)).collect(),
+            refused: tasks().flat_map(|task| assemble_refused(&names, task)).collect(),
             red_base: build.red_base.clone(),
-            waiting: open.into_iter().map(|row| waiting(facts, &names, row)).collect(),
-            answered: over.into_iter().filter_map(answered).collect(),
-            not_done: tasks().filter_map(|task| not_done(facts, &names, task)).collect(),
-            still: tasks().filter_map(|task| still(facts, &names, task)).collect(),
-            waits: waits::of(facts),
-            cost: cost::of(facts, &names),
-            healed: healed::of(facts, &names),
+            waiting: open.into_iter().map(|row| assemble_waiting(facts, &names, row)).collect(),
+            answered: over.into_iter().filter_map(assemble_answered).collect(),
+            not_done: tasks().filter_map(|task| assemble_not_done(facts, &names, task)).collect(),
+            still: tasks().filter_map(|task| assemble_ongoing(facts, &names, task)).collect(),
+            waits: waits::find_account_waits(facts),
+            cost: cost::compute_build_cost(facts, &names),
+            healed: healed::find_healed_errors(facts, &names),
         }
     }
 }
 
-fn counts(facts: &Facts) -> Counts {
-    let mut counts = Counts::default();
+fn count_tasks(facts: &BuildFacts) -> TaskCounts {
+    let mut counts = TaskCounts::default();
     for task in &facts.tasks {
         counts.tasks += 1;
-        match task.row.moved.state.standing() {
-            Standing::Done if task.row.moved.unchanged.is_some() => counts.unchanged += 1,
-            Standing::Done => counts.shipped += 1,
-            Standing::Parked => counts.waiting += 1,
-            Standing::Skipped => counts.left_out += 1,
-            Standing::Failed => counts.failed += 1,
-            Standing::Cancelled => counts.cancelled += 1,
-            Standing::Pending
-            | Standing::Running
-            | Standing::BackingOff
-            | Standing::Reconciling => counts.still += 1,
+        match task.row.moved.state.kind() {
+            TaskStateKind::Done if task.row.moved.unchanged.is_some() => counts.unchanged += 1,
+            TaskStateKind::Done => counts.shipped += 1,
+            TaskStateKind::Parked => counts.waiting += 1,
+            TaskStateKind::Skipped => counts.left_out += 1,
+            TaskStateKind::Failed => counts.failed += 1,
+            TaskStateKind::Cancelled => counts.cancelled += 1,
+            TaskStateKind::Pending
+            | TaskStateKind::Running
+            | TaskStateKind::BackingOff
+            | TaskStateKind::Reconciling => counts.still += 1,
         }
     }
     counts
 }
 
-fn shipped(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Shipped> {
+fn assemble_shipped(
+    facts: &BuildFacts,
+    names: &TaskNames<'_>,
+    task: &TaskFacts,
+) -> Option<ShippedTask> {
     let (row, moved) = (&task.row, &task.row.moved);
-    (moved.state == TaskState::Done && moved.unchanged.is_none()).then(|| Shipped {
+    (moved.state == TaskState::Done && moved.unchanged.is_none()).then(|| ShippedTask {
         task: row.id,
-        title: names.of(row.id),
-        landed: checks::landed(task),
-        attempts: task.attempts(),
-        took_ms: cost::took(facts, task),
+        title: names.task_name(row.id),
+        landed: checks::find_landing(task),
+        attempts: task.count_attempts(),
+        took_ms: cost::compute_task_span(facts, task),
         spent: moved.spent,
-        checked: checks::told(task),
-        actions: checks::actions(facts, task),
+        checked: checks::summarize_checks(task),
+        actions: checks::summarize_actions(facts, task),
     })
 }
 
-fn unchanged(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Unchanged> {
+fn assemble_unchanged(
+    facts: &BuildFacts,
+    names: &TaskNames<'_>,
+    task: &TaskFacts,
+) -> Option<UnchangedTask> {
     let why = task.row.moved.unchanged.as_deref()?;
-    (task.row.moved.state == TaskState::Done).then(|| Unchanged {
+    (task.row.moved.state == TaskState::Done).then(|| UnchangedTask {
         task: task.row.id,
-        title: names.of(task.row.id),
+        title: names.task_name(task.row.id),
         why: why.to_owned(),
-        checked: checks::told(task),
-        actions: checks::actions(facts, task),
+        checked: checks::summarize_checks(task),
+        actions: checks::summarize_actions(facts, task),
     })
 }
 
-fn refused(names: &Names<'_>, task: &TaskFacts) -> Vec<RefusedTo> {
-    let (id, title) = (task.row.id, names.of(task.row.id));
-    let refused = task.row.moved.refused.iter().map(|refused| RefusedTo {
+fn assemble_refused(names: &TaskNames<'_>, task: &TaskFacts) -> Vec<RefusedRequest> {
+    let (id, title) = (task.row.id, names.task_name(task.row.id));
+    let refused = task.row.moved.refused.iter().map(|refused| RefusedRequest {
         task: id,
         title: title.clone(),
         what: refused.what.to_string(),
@@ -106,14 +115,18 @@ fn refused(names: &Names<'_>, task: &TaskFacts) -> Vec<RefusedTo> {
     refused.collect()
 }
 
-fn waiting(facts: &Facts, names: &Names<'_>, row: &QuestionRow) -> Waiting {
-    Waiting {
+fn assemble_waiting(
+    facts: &BuildFacts,
+    names: &TaskNames<'_>,
+    row: &QuestionRow,
+) -> WaitingQuestion {
+    WaitingQuestion {
         question: row.id,
         problem: row.text.problem.clone(),
         advice: row.text.recommended_text.clone(),
         options: row.text.options.clone(),
         recommended: row.text.recommended,
-        tasks: row.tasks.iter().map(|task| names.of(*task)).collect(),
+        tasks: row.tasks.iter().map(|task| names.task_name(*task)).collect(),
         asked_at: row.created_at,
         answered: facts.answers.iter().any(|answer| answer.question == row.id),
         code: row.code,
@@ -121,33 +134,41 @@ fn waiting(facts: &Facts, names: &Names<'_>, row: &QuestionRow) -> Waiting {
     }
 }
 
-fn answered(row: &QuestionRow) -> Option<Answered> {
+fn assemble_answered(row: &QuestionRow) -> Option<AnsweredQuestion> {
     let chosen: Decision = row.decision?;
-    let option = row.text.chosen(chosen, row.guidance.as_deref())?;
+    let option = row.text.find_chosen(chosen, row.guidance.as_deref())?;
     let problem = row.text.problem.clone();
     let choice = option.label.clone();
     let own = row.guidance.as_deref().filter(|_| option.guidance.is_none());
-    let words = own.map(|words| verbatim(words, QUESTION_CHARS_MAX));
+    let words = own.map(|words| verbatim_line(words, QUESTION_CHARS_MAX));
     let words = words.filter(|words| !words.is_empty());
-    Some(Answered { question: row.id, problem, choice, words })
+    Some(AnsweredQuestion { question: row.id, problem, choice, words })
 }
 
-fn not_done(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<NotDone> {
+fn assemble_not_done(
+    facts: &BuildFacts,
+    names: &TaskNames<'_>,
+    task: &TaskFacts,
+) -> Option<NotDoneTask> {
     let (row, moved) = (&task.row, &task.row.moved);
     let code = match moved.state {
         TaskState::Failed { code } => Some(code),
-        TaskState::Skipped { left: Left::Denied } => moved.failure.as_ref().map(|f| f.code()),
+        TaskState::Skipped { left: SkipReason::Denied } => moved.failure.as_ref().map(|f| f.code()),
         _ => None,
     };
-    let why = words::why(&moved.state, facts.build.state, names)?;
-    let landed = checks::landed(task);
-    let (task, title, attempts) = (row.id, names.of(row.id), task.attempts());
+    let why = words::render_not_done_reason(&moved.state, facts.build.state, names)?;
+    let landed = checks::find_landing(task);
+    let (task, title, attempts) = (row.id, names.task_name(row.id), task.count_attempts());
     let category = code.map(|code| code.row().category);
-    Some(NotDone { task, title, why, attempts, landed, code, category })
+    Some(NotDoneTask { task, title, why, attempts, landed, code, category })
 }
 
-fn still(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Still> {
+fn assemble_ongoing(
+    facts: &BuildFacts,
+    names: &TaskNames<'_>,
+    task: &TaskFacts,
+) -> Option<OngoingTask> {
     let row = &task.row;
-    let stands = words::stands(&row.moved.state, facts.at_work)?;
-    Some(Still { task: row.id, title: names.of(row.id), stands: stands.to_owned() })
+    let stands = words::describe_ongoing(&row.moved.state, facts.at_work)?;
+    Some(OngoingTask { task: row.id, title: names.task_name(row.id), stands: stands.to_owned() })
 }

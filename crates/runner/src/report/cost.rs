@@ -3,38 +3,38 @@
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
 
-use super::facts::{Facts, TaskFacts};
-use super::report::{Cost, Priced, Spending};
-use super::words::Names;
+use super::facts::{BuildFacts, TaskFacts};
+use super::report::{BuildCost, CostCoverage, TaskCost};
+use super::words::TaskNames;
 
 /// Returns the cost of a build.
-pub(super) fn of(facts: &Facts, names: &Names<'_>) -> Cost {
+pub(super) fn compute_build_cost(facts: &BuildFacts, names: &TaskNames<'_>) -> BuildCost {
     let begun = facts.tasks.iter().filter(|task| !task.runs.is_empty());
-    let tasks: Vec<Spending> = begun.map(|task| spending(facts, names, task)).collect();
+    let tasks: Vec<TaskCost> = begun.map(|task| compute_task_cost(facts, names, task)).collect();
     let ended = facts.build.ended_at.unwrap_or(facts.now);
-    Cost {
+    BuildCost {
         total: facts.build.spent,
-        priced: together(&tasks),
+        priced: combine_coverage(&tasks),
         took_ms: ended.since(facts.build.started_at),
         tasks,
     }
 }
 
-fn spending(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Spending {
+fn compute_task_cost(facts: &BuildFacts, names: &TaskNames<'_>, task: &TaskFacts) -> TaskCost {
     let moved = &task.row.moved;
-    Spending {
+    TaskCost {
         task: task.row.id,
-        title: names.of(task.row.id),
+        title: names.task_name(task.row.id),
         spent: moved.spent,
-        priced: priced(moved.spent),
-        attempts: task.attempts(),
-        took_ms: took(facts, task),
+        priced: cost_coverage(moved.spent),
+        attempts: task.count_attempts(),
+        took_ms: compute_task_span(facts, task),
     }
 }
 
 /// Returns the time from the start of the first run to the end of the last one, including all
 /// waits.
-pub(super) fn took(facts: &Facts, task: &TaskFacts) -> Span {
+pub(super) fn compute_task_span(facts: &BuildFacts, task: &TaskFacts) -> Span {
     let began = task.runs.first().map(|run| run.started_at);
     let ended = task.runs.last().map(|run| run.ended_at.unwrap_or(facts.now));
     match (began, ended) {
@@ -43,23 +43,23 @@ pub(super) fn took(facts: &Facts, task: &TaskFacts) -> Span {
     }
 }
 
-const fn priced(spent: Amount) -> Priced {
+const fn cost_coverage(spent: Amount) -> CostCoverage {
     if spent.money_micros > 0 {
-        Priced::Money
+        CostCoverage::Money
     } else if spent.tokens > 0 {
-        Priced::TokensOnly
+        CostCoverage::TokensOnly
     } else {
-        Priced::NotMeasured
+        CostCoverage::NotMeasured
     }
 }
 
-fn together(tasks: &[Spending]) -> Priced {
-    let first = tasks.first().map_or(Priced::NotMeasured, |task| task.priced);
+fn combine_coverage(tasks: &[TaskCost]) -> CostCoverage {
+    let first = tasks.first().map_or(CostCoverage::NotMeasured, |task| task.priced);
     if tasks.iter().all(|task| task.priced == first) {
         first
-    } else if tasks.iter().any(|task| task.priced == Priced::Money) {
-        Priced::Partly
+    } else if tasks.iter().any(|task| task.priced == CostCoverage::Money) {
+        CostCoverage::Partly
     } else {
-        Priced::TokensOnly
+        CostCoverage::TokensOnly
     }
 }

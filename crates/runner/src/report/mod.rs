@@ -22,9 +22,11 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{Facts, TaskFacts};
-pub use push::{PushLeft, push_left};
+pub use facts::{BuildFacts, TaskFacts};
+pub use push::{MissingPush, find_missing_push};
 pub use report::{
-    Action, Actions, Answered, ChecksTold, Cost, Counts, Healed, Landed, NotDone, Outcome, Priced,
-    RefusedTo, Report, Shipped, Spending, Still, Unchanged, Wait, Waiting,
+    AccountWait, ActionSummary, AnsweredQuestion, BuildCost, BuildReport, CheckSummary,
+    CostCoverage, HealedError, NotDoneTask, OngoingTask, RefusedRequest, ReportAction,
+    ReportActionOutcome, ShippedTask, TaskCost, TaskCounts, TaskLanding, UnchangedTask,
+    WaitingQuestion,
 };

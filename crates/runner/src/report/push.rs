@@ -2,11 +2,11 @@
 
 use unstuck_core::fault::Kind;
 use unstuck_core::plan::MutationKind;
-use unstuck_core::text::{VALUE_CHARS_MAX, push_refusal, quoted};
+use unstuck_core::text::{VALUE_CHARS_MAX, push_refusal, quote_words};
 use unstuck_store::tables::{MutationRow, MutationStatus};
-use unstuck_world::workspace::Project;
+use unstuck_world::workspace::ProjectRepository;
 
-use super::facts::Facts;
+use super::facts::BuildFacts;
 
 /// The prefix of a branch's full name.
 const BRANCHES: &str = "refs/heads/";
@@ -15,7 +15,7 @@ const REMOTE: &str = "origin";
 
 /// A branch that a person has to push by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PushLeft {
+pub struct MissingPush {
     /// The remote that it did not reach.
     pub remote: String,
     /// The short name of the branch.
@@ -24,40 +24,40 @@ pub struct PushLeft {
     pub reason: Option<String>,
 }
 
-impl PushLeft {
+impl MissingPush {
     /// Returns the command that pushes the branch.
-    pub fn command(&self) -> String {
+    pub fn push_command(&self) -> String {
         format!("git push {} {}", self.remote, self.branch)
     }
 
     /// Returns the advice to a person: first the reason to fix, because until then the command is
     /// refused again.
-    pub fn advice(&self) -> String {
+    pub fn render_advice(&self) -> String {
         match &self.reason {
             Some(reason) => {
                 format!(
                     "The reason: {reason}. When that is put right, `{}` pushes it.",
-                    self.command()
+                    self.push_command()
                 )
             }
-            None => format!("`{}` pushes it.", self.command()),
+            None => format!("`{}` pushes it.", self.push_command()),
         }
     }
 }
 
 /// Returns the branch of a build whose latest push did not arrive. Each push sends the whole
 /// branch, so earlier ones do not matter.
-pub fn push_left(facts: &Facts) -> Option<PushLeft> {
+pub fn find_missing_push(facts: &BuildFacts) -> Option<MissingPush> {
     let pushes = facts.tasks.iter().flat_map(|task| &task.actions);
     let pushes = pushes.filter(|row| row.spec.kind == MutationKind::Push);
     let latest = pushes.max_by_key(|row| row.id)?;
     did_not_arrive(latest).then(|| {
-        let branch = Project::branch(facts.build.id);
-        let failed = failed_push(facts);
-        PushLeft {
+        let branch = ProjectRepository::build_branch(facts.build.id);
+        let failed = find_failed_push(facts);
+        MissingPush {
             remote: failed.and_then(|(_, remote)| remote).unwrap_or(REMOTE).to_owned(),
             branch: branch.strip_prefix(BRANCHES).unwrap_or(&branch).to_owned(),
-            reason: failed.and_then(|(said, _)| reason(said)),
+            reason: failed.and_then(|(said, _)| quote_push_refusal(said)),
         }
     })
 }
@@ -70,7 +70,7 @@ const fn did_not_arrive(push: &MutationRow) -> bool {
 }
 
 /// Returns git's output about the latest push that failed, and its remote.
-fn failed_push(facts: &Facts) -> Option<(&str, Option<&str>)> {
+fn find_failed_push(facts: &BuildFacts) -> Option<(&str, Option<&str>)> {
     let runs = facts.tasks.iter().flat_map(|task| &task.runs);
     let failed = runs.filter_map(|run| match &run.fault.as_ref()?.kind {
         Kind::GitPushFailed(operation) => Some((run, operation)),
@@ -82,6 +82,6 @@ fn failed_push(facts: &Facts) -> Option<(&str, Option<&str>)> {
 }
 
 /// Returns the line with the reason, in quotation marks.
-fn reason(said: &str) -> Option<String> {
-    quoted(&push_refusal(said)?, VALUE_CHARS_MAX)
+fn quote_push_refusal(said: &str) -> Option<String> {
+    quote_words(&push_refusal(said)?, VALUE_CHARS_MAX)
 }

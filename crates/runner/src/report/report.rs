@@ -10,7 +10,7 @@ use unstuck_core::time::{Span, Time};
 
 /// The state of a build and the results of its tasks so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+pub struct BuildReport {
     /// The project's name.
     pub project: String,
     /// The build's id.
@@ -27,7 +27,7 @@ pub struct Report {
     /// The time at which the build ended.
     pub ended_at: Option<Time>,
     /// The number of tasks by their result.
-    pub counts: Counts,
+    pub counts: TaskCounts,
     /// The summary in one line.
     pub headline: String,
     /// The reasons for the build's state that its tasks do not show.
@@ -39,36 +39,36 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
     /// Tasks that are done and landed.
-    pub shipped: Vec<Shipped>,
+    pub shipped: Vec<ShippedTask>,
     /// Tasks that are done and needed no change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unchanged: Vec<Unchanged>,
+    pub unchanged: Vec<UnchangedTask>,
     /// Requests of agents that were denied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<RefusedTo>,
+    pub refused: Vec<RefusedRequest>,
     /// Checks that were red before any agent worked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red_base: Vec<RedCheck>,
     /// Questions that wait for a person, the oldest first.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<WaitingQuestion>,
     /// Questions that a person has answered.
-    pub answered: Vec<Answered>,
+    pub answered: Vec<AnsweredQuestion>,
     /// Tasks that ended without being done.
-    pub not_done: Vec<NotDone>,
+    pub not_done: Vec<NotDoneTask>,
     /// Tasks that have not ended and do not wait for a person.
-    pub still: Vec<Still>,
+    pub still: Vec<OngoingTask>,
     /// Periods in which an account was limited.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<AccountWait>,
     /// The cost of the build.
-    pub cost: Cost,
+    pub cost: BuildCost,
     /// For operators: errors that were overcome without a person's help.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub healed: Vec<Healed>,
+    pub healed: Vec<HealedError>,
 }
 
 /// The number of tasks by their result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct TaskCounts {
     /// All tasks.
     pub tasks: u32,
     /// Tasks that are done and landed.
@@ -90,13 +90,13 @@ pub struct Counts {
 
 /// A task that is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shipped {
+pub struct ShippedTask {
     /// The task's id.
     pub task: TaskId,
     /// The task's title, or a neutral name.
     pub title: String,
     /// The form in which it landed.
-    pub landed: Landed,
+    pub landed: TaskLanding,
     /// Number of attempts that an agent has begun.
     pub attempts: u32,
     /// The time from its first start to its end.
@@ -104,14 +104,14 @@ pub struct Shipped {
     /// The cost of the task.
     pub spent: Amount,
     /// The checks of its work.
-    pub checked: ChecksTold,
+    pub checked: CheckSummary,
     /// Further actions with its work.
-    pub actions: Actions,
+    pub actions: ActionSummary,
 }
 
 /// A task that needed no change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unchanged {
+pub struct UnchangedTask {
     /// The task's id.
     pub task: TaskId,
     /// The task's title.
@@ -119,14 +119,14 @@ pub struct Unchanged {
     /// The reason, in the agent's words.
     pub why: String,
     /// The checks that were run.
-    pub checked: ChecksTold,
+    pub checked: CheckSummary,
     /// Further actions of the task.
-    pub actions: Actions,
+    pub actions: ActionSummary,
 }
 
 /// A request of a task's agent that was denied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RefusedTo {
+pub struct RefusedRequest {
     /// The task's id.
     pub task: TaskId,
     /// The task's title.
@@ -140,7 +140,7 @@ pub struct RefusedTo {
 /// The form in which a task landed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "as", rename_all = "snake_case")]
-pub enum Landed {
+pub enum TaskLanding {
     /// Commits on the build's branch, oldest first. There is more than one if a step after the
     /// first landing failed and another attempt continued from it.
     Commits {
@@ -157,7 +157,7 @@ pub enum Landed {
 
 /// The checks of a task's work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChecksTold {
+pub struct CheckSummary {
     /// The result in one plain sentence.
     pub said: String,
     /// For operators: all checks by their command.
@@ -167,29 +167,29 @@ pub struct ChecksTold {
 
 /// Actions with a task's work besides landing it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Actions {
+pub struct ActionSummary {
     /// Plain sentences, one per kind of outcome.
     pub said: Vec<String>,
     /// For operators: the individual actions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub each: Vec<Action>,
+    pub each: Vec<ReportAction>,
 }
 
 /// An irreversible action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Action {
+pub struct ReportAction {
     /// The action's key.
     pub key: String,
     /// The action's kind.
     pub kind: MutationKind,
     /// The result of the action.
-    pub outcome: Outcome,
+    pub outcome: ReportActionOutcome,
 }
 
 /// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ReportActionOutcome {
     /// The action happened.
     Done,
     /// The action did not happen.
@@ -200,7 +200,7 @@ pub enum Outcome {
 
 /// A question that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct WaitingQuestion {
     /// The question's id.
     pub question: QuestionId,
     /// The public text of the question.
@@ -227,7 +227,7 @@ pub struct Waiting {
 
 /// A question that a person answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct AnsweredQuestion {
     /// The question's id.
     pub question: QuestionId,
     /// The public text of the question.
@@ -241,7 +241,7 @@ pub struct Answered {
 
 /// A task that ended without being done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotDone {
+pub struct NotDoneTask {
     /// The task's id.
     pub task: TaskId,
     /// The task's title, or a neutral name.
@@ -251,7 +251,7 @@ pub struct NotDone {
     /// Number of attempts that an agent has begun.
     pub attempts: u32,
     /// The part of it that had landed before.
-    pub landed: Landed,
+    pub landed: TaskLanding,
     /// For operators: the code that it failed with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
@@ -262,7 +262,7 @@ pub struct NotDone {
 
 /// A task that has not ended and does not wait for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Still {
+pub struct OngoingTask {
     /// The task's id.
     pub task: TaskId,
     /// The task's title, or a neutral name.
@@ -273,7 +273,7 @@ pub struct Still {
 
 /// The time for which an account was limited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wait {
+pub struct AccountWait {
     /// The description in one plain sentence.
     pub said: String,
     /// Number of closed periods.
@@ -288,20 +288,20 @@ pub struct Wait {
 
 /// The cost of a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cost {
+pub struct BuildCost {
     /// The total, as far as it was measured.
     pub total: Amount,
     /// The extent to which it was measured.
-    pub priced: Priced,
+    pub priced: CostCoverage,
     /// The time from its start to its end, or to now.
     pub took_ms: Span,
     /// The cost of each task that was begun.
-    pub tasks: Vec<Spending>,
+    pub tasks: Vec<TaskCost>,
 }
 
 /// The cost of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spending {
+pub struct TaskCost {
     /// The task's id.
     pub task: TaskId,
     /// The task's title, or a neutral name.
@@ -309,7 +309,7 @@ pub struct Spending {
     /// The amount spent.
     pub spent: Amount,
     /// The extent to which it was measured.
-    pub priced: Priced,
+    pub priced: CostCoverage,
     /// Number of attempts that an agent has begun.
     pub attempts: u32,
     /// The time from its first start to its end, or to now.
@@ -319,7 +319,7 @@ pub struct Spending {
 /// The extent to which a cost is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Priced {
+pub enum CostCoverage {
     /// The cost is known in money.
     Money,
     /// The cost is known in money for some parts only.
@@ -332,7 +332,7 @@ pub enum Priced {
 
 /// For operators: an error that was overcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Healed {
+pub struct HealedError {
     /// The task that met it.
     pub task: TaskId,
     /// The task's title, or a neutral name.
@@ -347,10 +347,10 @@ pub struct Healed {
     pub runs: Vec<RunId>,
 }
 
-impl Report {
+impl BuildReport {
     /// Returns the report for the public: without codes, commands and overcome errors.
     #[must_use]
-    pub fn public(mut self) -> Self {
+    pub fn into_public(mut self) -> Self {
         self.healed.clear();
         (self.code, self.category) = (None, None);
         for question in &mut self.waiting {

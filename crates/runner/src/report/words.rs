@@ -1,26 +1,26 @@
 //! The plain words of a report. Titles and commands are quoted unchanged.
 
-use unstuck_core::engine::{BuildState, Left, PauseCause, TaskId, TaskState};
-use unstuck_core::text::{VALUE_CHARS_MAX, failed, quoted, verbatim};
+use unstuck_core::engine::{BuildState, PauseCause, SkipReason, TaskId, TaskState};
+use unstuck_core::text::{VALUE_CHARS_MAX, failure_phrase, quote_words, verbatim_line};
 
-use super::facts::{Facts, TaskFacts};
-use super::push::push_left;
-use super::report::Counts;
+use super::facts::{BuildFacts, TaskFacts};
+use super::push::find_missing_push;
+use super::report::TaskCounts;
 
 /// The public names of tasks.
-pub(super) struct Names<'a>(&'a [TaskFacts]);
+pub(super) struct TaskNames<'a>(&'a [TaskFacts]);
 
-impl<'a> Names<'a> {
-    pub(super) const fn new(facts: &'a Facts) -> Self {
+impl<'a> TaskNames<'a> {
+    pub(super) const fn new(facts: &'a BuildFacts) -> Self {
         Self(facts.tasks.as_slice())
     }
 
     /// Returns the task's title or name unchanged, or else its position in the plan.
-    pub(super) fn of(&self, id: TaskId) -> String {
+    pub(super) fn task_name(&self, id: TaskId) -> String {
         let Some(at) = self.0.iter().position(|task| task.row.id == id) else {
             return "Another task".to_owned();
         };
-        match verbatim(self.0[at].row.spec.called(), VALUE_CHARS_MAX) {
+        match verbatim_line(self.0[at].row.spec.display_name(), VALUE_CHARS_MAX) {
             unnamed if unnamed.is_empty() => format!("Task {}", at + 1),
             called => called,
         }
@@ -28,8 +28,9 @@ impl<'a> Names<'a> {
 }
 
 /// Returns the summary in one line.
-pub(super) fn headline(counts: Counts, state: BuildState) -> String {
-    let Counts { tasks, shipped, unchanged, waiting, left_out, failed, cancelled, still } = counts;
+pub(super) fn render_headline(counts: TaskCounts, state: BuildState) -> String {
+    let TaskCounts { tasks, shipped, unchanged, waiting, left_out, failed, cancelled, still } =
+        counts;
     let noun = if tasks == 1 { "task" } else { "tasks" };
     let first = match (shipped, state.has_ended()) {
         (0, true) if unchanged > 0 => "Nothing shipped.".to_owned(),
@@ -53,7 +54,7 @@ pub(super) fn headline(counts: Counts, state: BuildState) -> String {
 }
 
 /// Returns the reasons for the build's state that its tasks do not show.
-pub(super) fn remarks(facts: &Facts) -> Vec<String> {
+pub(super) fn render_remarks(facts: &BuildFacts) -> Vec<String> {
     let state = facts.build.state;
     let stands = match state {
         BuildState::Running | BuildState::Completed => None,
@@ -72,7 +73,10 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
         }
         BuildState::Failed => Some(match &facts.build.failure {
             Some(fault) => {
-                format!("The build could not go on, because {}.", failed(fault.code(), false))
+                format!(
+                    "The build could not go on, because {}.",
+                    failure_phrase(fault.code(), false)
+                )
             }
             None => "The build could not go on.".to_owned(),
         }),
@@ -80,21 +84,30 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
     };
     let idle = !facts.at_work && matches!(state, BuildState::Running | BuildState::Sleeping { .. });
     let idle = idle.then(|| "It is not running now; the next start goes on.".to_owned());
-    let push = push_left(facts)
-        .map(|left| format!("The work is not at the remote {}. {}", left.remote, left.advice()));
+    let push = find_missing_push(facts).map(|left| {
+        format!("The work is not at the remote {}. {}", left.remote, left.render_advice())
+    });
     stands.into_iter().chain(idle).chain(push).collect()
 }
 
 /// Returns the reason for which a task was not done.
-pub(super) fn why(state: &TaskState, build: BuildState, names: &Names<'_>) -> Option<String> {
+pub(super) fn render_not_done_reason(
+    state: &TaskState,
+    build: BuildState,
+    names: &TaskNames<'_>,
+) -> Option<String> {
     Some(match state {
-        TaskState::Failed { code } => format!("It failed, because {}.", failed(*code, false)),
-        TaskState::Skipped { left: Left::Decided } => "It was left out, as you chose.".to_owned(),
-        TaskState::Skipped { left: Left::Denied } => {
+        TaskState::Failed { code } => {
+            format!("It failed, because {}.", failure_phrase(*code, false))
+        }
+        TaskState::Skipped { left: SkipReason::Decided } => {
+            "It was left out, as you chose.".to_owned()
+        }
+        TaskState::Skipped { left: SkipReason::Denied } => {
             "It was left out, because you did not allow what it needs.".to_owned()
         }
-        TaskState::Skipped { left: Left::Needs { task } } => {
-            let needed = quoted(&names.of(*task), VALUE_CHARS_MAX).unwrap_or_default();
+        TaskState::Skipped { left: SkipReason::Needs { task } } => {
+            let needed = quote_words(&names.task_name(*task), VALUE_CHARS_MAX).unwrap_or_default();
             format!("It was left out, because it needs {needed}.")
         }
         TaskState::Cancelled if build == BuildState::Failed => {
@@ -111,7 +124,7 @@ pub(super) fn why(state: &TaskState, build: BuildState, names: &Names<'_>) -> Op
 }
 
 /// Returns the state of a task that has not ended and does not wait for a person.
-pub(super) const fn stands(state: &TaskState, at_work: bool) -> Option<&'static str> {
+pub(super) const fn describe_ongoing(state: &TaskState, at_work: bool) -> Option<&'static str> {
     Some(match state {
         TaskState::Pending { .. } => "to come",
         TaskState::Running { .. } if at_work => "being worked on",
@@ -128,7 +141,7 @@ pub(super) const fn stands(state: &TaskState, at_work: bool) -> Option<&'static 
 }
 
 /// Joins parts, such as `a, b and c`.
-pub(super) fn listed(parts: &[String]) -> String {
+pub(super) fn join_parts(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),
@@ -137,7 +150,7 @@ pub(super) fn listed(parts: &[String]) -> String {
 }
 
 /// Returns the text with its first letter in upper case.
-pub(super) fn capital(text: &str) -> String {
+pub(super) fn capitalize_first(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

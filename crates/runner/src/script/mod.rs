@@ -5,5 +5,5 @@ mod perform;
 mod script;
 mod world;
 
-pub use script::Script;
-pub use world::ScriptWorld;
+pub use script::ScriptCommand;
+pub use world::ScriptPerformer;

@@ -5,22 +5,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use unstuck_core::engine::Work;
+use unstuck_core::engine::EffectKind;
 use unstuck_world::mcp;
-use unstuck_world::process::{Deadlines, Guard, Input, Launch, Output, OwnInput, Session};
+use unstuck_world::process::{
+    GuardCommand, Launch, OwnInput, ProcessDeadlines, ProcessInput, ProcessOutput, TerminalSession,
+};
 use unstuck_world::redact::Redactor;
 
 use crate::control::TokenKey;
-use crate::jobs::Logs;
-use crate::probe::Prober;
-use crate::results::Results;
-use crate::world::Order;
+use crate::jobs::JobLogs;
+use crate::probe::ActionProber;
+use crate::results::ResultFiles;
+use crate::world::EffectRequest;
 
 /// A command with all it takes to run it.
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct ScriptCommand {
     /// The guard of the command.
-    pub guard: Guard,
+    pub guard: GuardCommand,
     /// The folder of the runs' lock files.
     pub runs: PathBuf,
     /// The program to run.
@@ -38,14 +40,14 @@ pub struct Script {
     /// The key that its token is derived from.
     pub key: TokenKey,
     /// The folder of long results of its actions.
-    pub results: Results,
+    pub results: ResultFiles,
     /// The redactor for recorded failures.
     pub redactor: Arc<Redactor>,
 }
 
-impl Script {
+impl ScriptCommand {
     /// Returns the command as it would be typed, shortened; for a shell, the line that it is given.
-    pub(super) fn line(&self) -> String {
+    pub(super) fn command_line(&self) -> String {
         const CHARACTERS_MAX: usize = 200;
         let words: Vec<_> = match &self.arguments[..] {
             [option, line] if option == "-c" => vec![line.to_string_lossy()],
@@ -62,42 +64,47 @@ impl Script {
     }
 
     /// Returns the launch for an effect. The output is kept in `logs`, or passed through.
-    pub(super) fn launch(&self, order: &Order, lock: PathBuf, logs: Option<&Logs>) -> Launch {
+    pub(super) fn make_launch(
+        &self,
+        order: &EffectRequest,
+        lock: PathBuf,
+        logs: Option<&JobLogs>,
+    ) -> Launch {
         let retry = match order.effect.what {
-            Work::Execute { retry } => retry,
+            EffectKind::Execute { retry } => retry,
             _ => 0,
         };
         let mut launch = Launch::new(self.guard.clone(), lock, &self.directory, &self.program);
         launch.arguments.clone_from(&self.arguments);
         launch.environment = vec![
-            own(mcp::SOCKET, &self.socket),
-            own(mcp::TOKEN, self.key.token(order.effect.id).as_str()),
-            own(mcp::RUN, order.effect.run.to_string()),
-            own("UNSTUCK_RETRY", retry.to_string()),
+            env_variable(mcp::SOCKET, &self.socket),
+            env_variable(mcp::TOKEN, self.key.issue_token(order.effect.id).as_str()),
+            env_variable(mcp::RUN, order.effect.run.to_string()),
+            env_variable("UNSTUCK_RETRY", retry.to_string()),
         ];
         match logs {
             None => {
-                launch.input = Input::Own(self.input.clone());
-                launch.output = Output::PassThrough;
+                launch.input = ProcessInput::Own(self.input.clone());
+                launch.output = ProcessOutput::PassThrough;
                 // The command gets the caller's terminal, so that it can ask for a password as
                 // usual.
-                launch.session = Session::Caller;
+                launch.session = TerminalSession::Caller;
             }
             // An unwatched job has no operator to answer it.
-            Some(logs) => launch.output = logs.output(order.firing, &self.redactor),
+            Some(logs) => launch.output = logs.open_output(order.firing, &self.redactor),
         }
-        launch.deadlines = Deadlines { total: self.timeout, ..Deadlines::default() };
+        launch.deadlines = ProcessDeadlines { total: self.timeout, ..ProcessDeadlines::default() };
         launch
     }
 
     /// Returns the prober for actions of the script.
-    pub(super) fn prober(&self) -> Prober {
-        let Script { guard, runs, directory, results, redactor, .. } = self.clone();
-        Prober { guard, runs, directory, results, redactor }
+    pub(super) fn action_prober(&self) -> ActionProber {
+        let ScriptCommand { guard, runs, directory, results, redactor, .. } = self.clone();
+        ActionProber { guard, runs, directory, results, redactor }
     }
 }
 
 /// Returns an environment variable.
-fn own(name: &str, value: impl Into<OsString>) -> (OsString, Option<OsString>) {
+fn env_variable(name: &str, value: impl Into<OsString>) -> (OsString, Option<OsString>) {
     (OsString::from(name), Some(value.into()))
 }

@@ -5,7 +5,7 @@ use unstuck_core::engine::{Event, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
-use unstuck_world::fake::server::{Answer, Script};
+use unstuck_world::fake::server::{FakeAnswer, FakeScript};
 
 use crate::stage::Stage;
 use crate::wire::{check, done, text, write};
@@ -13,10 +13,10 @@ use crate::wire::{check, done, text, write};
 // T2.4, T2.3, TX3: one waits, the other goes on, and the answer brings the first back.
 #[tokio::test]
 async fn a_question_parks_its_task_while_another_goes_on() {
-    let ask = Answer::call("ask_human", &json!({"question": "Formal or friendly?"}));
+    let ask = FakeAnswer::with_call("ask_human", &json!({"question": "Formal or friendly?"}));
     let scripts = [
-        ("a", Script::new([ask], done())),
-        ("b", Script::new([write("src/other", "x\n")], done())),
+        ("a", FakeScript::new([ask], done())),
+        ("b", FakeScript::new([write("src/other", "x\n")], done())),
     ];
     let mut stage = Stage::with(Policy::default(), scripts).await;
     stage
@@ -39,8 +39,9 @@ async fn a_question_parks_its_task_while_another_goes_on() {
 
 #[tokio::test]
 async fn a_task_that_cannot_be_done_says_so() {
-    let blocked = Answer::call("task_blocked", &json!({"reason": "There is no such page."}));
-    let mut stage = Stage::new(Script::from(blocked)).await;
+    let blocked =
+        FakeAnswer::with_call("task_blocked", &json!({"reason": "There is no such page."}));
+    let mut stage = Stage::new(FakeScript::from(blocked)).await;
     stage.asked().await;
     let said = stage.happened().iter().any(|event| {
         matches!(event, Event::FaultMet { fault, .. } if fault.message == "There is no such page.")

@@ -2,7 +2,7 @@
 
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::engine::Event;
-use unstuck_world::fake::server::Script;
+use unstuck_world::fake::server::FakeScript;
 
 use crate::stage::Stage;
 use crate::wire::{check, done, read, results, run, write};
@@ -10,7 +10,7 @@ use crate::wire::{check, done, read, results, run, write};
 // B12: between a call and its result.
 #[tokio::test]
 async fn the_next_attempt_knows_what_may_have_happened() {
-    let script = Script::new(
+    let script = FakeScript::new(
         [write("src/greeting", "Hi\n"), run("echo once >> src/log; sleep 600")],
         done(),
     );
@@ -33,7 +33,7 @@ async fn the_next_attempt_knows_what_may_have_happened() {
 
 #[tokio::test]
 async fn a_round_that_is_over_is_never_done_again() {
-    let script = Script::new([read("src/greeting"), run("sleep 600")], done());
+    let script = FakeScript::new([read("src/greeting"), run("sleep 600")], done());
     let mut stage = Stage::new(script).await;
     stage.sees(|event| matches!(event, Event::ToolCalled { tool: ToolKind::Command, .. })).await;
     let mut stage = stage.crash().await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use unstuck_core::engine::{Event, TaskState};
 use unstuck_core::fault::Code;
-use unstuck_world::fake::server::{Answer, Script};
+use unstuck_world::fake::server::{FakeAnswer, FakeScript};
 
 use crate::stage::Stage;
 use crate::wire::{check, done, read, results, run, write};
@@ -14,7 +14,8 @@ const CHECK: &str = "echo 'FAILED test_greeting - assert \"Go away.\" == \"Welco
 // T1.8, T1.9, T2.7: typed, charged, and the answer says what now.
 #[tokio::test]
 async fn a_typed_failure_is_charged_and_comes_back_with_what_to_do_about_it() {
-    let script = Script::new([Answer::call("read_file", &json!({"file": "x"}))], done());
+    let script =
+        FakeScript::new([FakeAnswer::with_call("read_file", &json!({"file": "x"}))], done());
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     assert_eq!(stage.faults(), [Code::LogicBadInput]);
@@ -31,7 +32,7 @@ async fn a_typed_failure_is_charged_and_comes_back_with_what_to_do_about_it() {
 // T1.16: the real tool, the real shell, the real counters.
 #[tokio::test]
 async fn a_red_test_costs_nothing_until_it_comes_back_from_a_changed_tree() {
-    let script = Script::new(
+    let script = FakeScript::new(
         [
             run("grep nothing src/greeting"),
             write("src/check", CHECK),
@@ -63,7 +64,7 @@ async fn a_red_test_costs_nothing_until_it_comes_back_from_a_changed_tree() {
 // T1.16
 #[tokio::test]
 async fn a_file_that_is_not_there_is_a_step_on_the_way() {
-    let script = Script::new([read("src/gone"), read("src/lost"), read("src/gone")], done());
+    let script = FakeScript::new([read("src/gone"), read("src/lost"), read("src/gone")], done());
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     assert_eq!(stage.faults(), []);
@@ -72,7 +73,7 @@ async fn a_file_that_is_not_there_is_a_step_on_the_way() {
 
 #[tokio::test]
 async fn an_agent_that_goes_in_circles_is_told_and_then_ended() {
-    let script = Script::new([], run("cat src/gone"));
+    let script = FakeScript::new([], run("cat src/gone"));
     let mut stage = Stage::new(script).await;
     stage
         .sees(|event| {
@@ -93,7 +94,7 @@ async fn an_agent_that_goes_in_circles_is_told_and_then_ended() {
 async fn steps_are_counted_and_used_up() {
     let mut policy = unstuck_core::policy::Policy::default();
     policy.retry.iterations = 3;
-    let script = Script::new(
+    let script = FakeScript::new(
         [write("src/a", "1"), write("src/b", "2"), write("src/c", "3"), done()],
         done(),
     );
@@ -107,7 +108,7 @@ async fn steps_are_counted_and_used_up() {
 // T3.11: what the agent's own code does wrong is logic.
 #[tokio::test]
 async fn a_failure_without_a_name_is_the_works_own() {
-    let script = Script::new(
+    let script = FakeScript::new(
         [],
         run("echo 'Traceback (most recent call last):'; date +%N > src/x; \
         echo 'KeyError: boom'; exit 1"),

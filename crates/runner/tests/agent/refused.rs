@@ -4,7 +4,7 @@ use serde_json::json;
 use unstuck_core::engine::TaskState;
 use unstuck_core::fault::Code;
 use unstuck_core::question::Decision;
-use unstuck_world::fake::server::{Answer, Script};
+use unstuck_world::fake::server::{FakeAnswer, FakeScript};
 
 use crate::stage::Stage;
 use crate::wire::{check, done, results, run, write};
@@ -12,7 +12,7 @@ use crate::wire::{check, done, results, run, write};
 // TX14, T4.18: it becomes a question, and nothing is done in silence.
 #[tokio::test]
 async fn a_blocked_command_becomes_a_question() {
-    let mut stage = Stage::new(Script::new([run("rm -rf ~")], done())).await;
+    let mut stage = Stage::new(FakeScript::new([run("rm -rf ~")], done())).await;
     let question = stage.asked().await;
     assert_eq!(stage.faults(), [Code::PermissionCommandBlocked]);
     assert!(stage.look(|s| s.tasks().all(|t| matches!(t.state, TaskState::Parked { .. }))).await);
@@ -32,10 +32,10 @@ async fn a_blocked_command_becomes_a_question() {
 #[tokio::test]
 async fn a_path_outside_is_refused_to_the_agent_and_no_question_is_asked() {
     for wish in [
-        Answer::call("read_file", &json!({"path": "../../../outside"})),
+        FakeAnswer::with_call("read_file", &json!({"path": "../../../outside"})),
         write("/tmp/outside", "x"),
     ] {
-        let mut stage = Stage::new(Script::new([wish], done())).await;
+        let mut stage = Stage::new(FakeScript::new([wish], done())).await;
         stage.completed().await;
         assert!(stage.faults().is_empty());
         let asked = stage.asked_of("a");
@@ -48,7 +48,7 @@ async fn a_path_outside_is_refused_to_the_agent_and_no_question_is_asked() {
 // TX7: outside the fence is the work's mistake, not a person's matter.
 #[tokio::test]
 async fn a_file_outside_the_fence_is_not_written() {
-    let mut stage = Stage::new(Script::new([write("README", "x")], done())).await;
+    let mut stage = Stage::new(FakeScript::new([write("README", "x")], done())).await;
     stage.completed().await;
     assert_eq!(stage.faults(), [Code::ScopeOutsideAllowed]);
 }
@@ -56,7 +56,7 @@ async fn a_file_outside_the_fence_is_not_written() {
 // B16
 #[tokio::test]
 async fn the_third_push_is_a_question() {
-    let mut stage = Stage::new(Script::from(run("git push origin HEAD"))).await;
+    let mut stage = Stage::new(FakeScript::from(run("git push origin HEAD"))).await;
     stage.asked().await;
     let asked = stage.asked_of("a");
     assert_eq!(asked.len(), 3);

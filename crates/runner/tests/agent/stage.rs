@@ -15,26 +15,35 @@ use tempfile::TempDir;
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::attempt::{Approach, Change};
-use unstuck_core::engine::{BuildState, Command, Event, Outcome, QuestionId, State, TaskId, Work};
+use unstuck_core::attempt::{Approach, DiffChange};
+use unstuck_core::engine::{
+    BuildState, Command, EffectKind, EffectOutcome, Event, QuestionId, State, TaskId,
+};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::{GateKey, Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::agent::{AgentLoop, Assignment, End, Settings};
-use unstuck_runner::{Clock, Ended, Handle, Notice, Order, Report, Runner, Scope, Setup, World};
+use unstuck_runner::agent::{AgentLoop, AgentLoopEnd, AgentLoopInput, ModelCallLimits};
+use unstuck_runner::{
+    Clock, EffectRequest, EffectResult, PerformScope, Performer, Runner, RunnerHandle,
+    RunnerNotice, RunnerResult, RunnerSetup,
+};
 use unstuck_store::{Answer, Holder, MemoryStore, Store as _};
-use unstuck_world::commands::{Commands, Environment, Network, Rules, Shims};
-use unstuck_world::fake::server::{Script, Server};
+use unstuck_world::commands::{
+    CommandEnvironment, CommandPolicy, CommandRules, CommandShims, NetworkIsolation,
+};
+use unstuck_world::fake::server::{FakeScript, FakeServer};
 use unstuck_world::model::Model;
-use unstuck_world::process::{Guard, Wall};
+use unstuck_world::process::{GuardCommand, Wall};
 use unstuck_world::provider::anthropic_api::AnthropicApi;
-use unstuck_world::provider::{self, Credential, Deadlines, prices};
+use unstuck_world::provider::{self, Credential, TurnDeadlines, prices};
 use unstuck_world::redact::Redactor;
-use unstuck_world::scope::{Rules as ScopeRules, Scope as Fence};
-use unstuck_world::tool::{Declarable, Means, Toolbox};
-use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+use unstuck_world::scope::{PathScope as Fence, ScopeRules};
+use unstuck_world::tool::{DeclarationPolicy, ToolContext, Toolbox};
+use unstuck_world::workspace::{
+    ProjectRepository, Shell, Workspace, WorkspaceKey, WorkspacePreparation,
+};
 
 /// A secret that must not leave.
 pub(crate) const CANARY: &str = "canary-9f8e7d6c5b4a";
@@ -50,7 +59,7 @@ impl Clock for Jumping {
         Time::from_millis(1_700_000_000_000 + self.0.load(Ordering::SeqCst))
     }
 
-    async fn until(&self, at: Time) {
+    async fn wait_until(&self, at: Time) {
         tokio::task::yield_now().await;
         self.0.fetch_add(at.since(self.now()).as_millis(), Ordering::SeqCst);
     }
@@ -67,25 +76,35 @@ struct Agents {
     /// One thing at a time happens in a task's worktree: an attempt that was ended may still be busy
     /// there when the next one begins.
     turns: BTreeMap<String, tokio::sync::Mutex<()>>,
-    handle: OnceLock<Handle>,
+    handle: OnceLock<RunnerHandle>,
 }
 
 #[async_trait]
-impl World for Agents {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for Agents {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         match order.effect.what {
-            Work::Attempt { .. } => Box::pin(self.attempt(&order, &stop)).await,
-            Work::Perform { .. } => Some(Outcome::Applied { result: Arc::from("ok") }.into()),
-            Work::Probe { .. } => Some(Outcome::NotApplied.into()),
-            _ => Some(Outcome::Done.into()),
+            EffectKind::Attempt { .. } => Box::pin(self.attempt(&order, &stop)).await,
+            EffectKind::Perform { .. } => {
+                Some(EffectOutcome::Applied { result: Arc::from("ok") }.into())
+            }
+            EffectKind::Probe { .. } => Some(EffectOutcome::NotApplied.into()),
+            _ => Some(EffectOutcome::Done.into()),
         }
     }
 
-    async fn clear(&self, _tasks: &[TaskId]) {}
+    async fn reap_leftovers(&self, _tasks: &[TaskId]) {}
 }
 
 impl Agents {
-    async fn attempt(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+    async fn attempt(
+        &self,
+        order: &EffectRequest,
+        stop: &CancellationToken,
+    ) -> Option<EffectResult> {
         let _turn = self.turns[&order.task.name].lock().await;
         let workspace = self.workspace(order).await;
         let tools = self.tools(order, &workspace).await;
@@ -95,44 +114,50 @@ impl Agents {
             policy: Arc::clone(&self.policy),
             model: Arc::clone(&self.models[&order.task.name]),
             redactor: Arc::new(Redactor::new([CANARY])),
-            settings: Settings { output_tokens_max: 1_000, price: None, call_time_max: Span::ZERO },
+            settings: ModelCallLimits {
+                output_tokens_max: 1_000,
+                price: None,
+                call_time_max: Span::ZERO,
+            },
         };
-        let kept = self.store.checkpoint(PROJECT, order.effect.task).await.unwrap();
-        let given = Assignment { order, notes: "", tools: &tools, workspace: &workspace, kept };
-        let finished = agent.work(given, stop).await;
-        let change = Change::of(&workspace.patch().await.unwrap());
+        let kept = self.store.load_checkpoint(PROJECT, order.effect.task).await.unwrap();
+        let given = AgentLoopInput { order, notes: "", tools: &tools, workspace: &workspace, kept };
+        let finished = agent.run_attempt(given, stop).await;
+        let change = DiffChange::from_diff(&workspace.create_patch().await.unwrap());
         let worktree = workspace.directory().display().to_string();
         let approach = |summary: Option<&str>| {
-            Arc::new(Approach::of(&change, &finished.actions, summary, &worktree))
+            Arc::new(Approach::from_attempt(&change, &finished.actions, summary, &worktree))
         };
         let outcome = match finished.end {
-            End::Stopped => return None,
-            End::Done { summary } => Outcome::Attempted { approach: approach(Some(&summary)) },
-            End::Failed(fault) => {
-                Outcome::Failed { fault: Arc::new(*fault), approach: Some(approach(None)) }
+            AgentLoopEnd::Stopped => return None,
+            AgentLoopEnd::Done { summary } => {
+                EffectOutcome::Attempted { approach: approach(Some(&summary)) }
+            }
+            AgentLoopEnd::Failed(fault) => {
+                EffectOutcome::Failed { fault: Arc::new(*fault), approach: Some(approach(None)) }
             }
         };
-        Some(Report { outcome, spent: finished.spent })
+        Some(EffectResult { outcome, spent: finished.spent })
     }
 
-    fn guard() -> Guard {
+    fn guard() -> GuardCommand {
         let executable = env!("CARGO_BIN_EXE_runner-test-guard").into();
-        Guard { executable, arguments: Vec::new() }
+        GuardCommand { executable, arguments: Vec::new() }
     }
 
-    fn lock(&self, order: &Order) -> PathBuf {
+    fn lock(&self, order: &EffectRequest) -> PathBuf {
         self.folder.join(format!("{}.lock", order.effect.run))
     }
 
-    async fn workspace(&self, order: &Order) -> Workspace {
-        let project = Project::open("git", &self.folder.join("project")).await.unwrap();
-        let start = project.head().await.unwrap();
-        let Work::Attempt { start: wanted } = order.effect.what else { panic!("no attempt") };
-        let preparation = Preparation {
-            place: Place { build: order.build, task: order.effect.task },
+    async fn workspace(&self, order: &EffectRequest) -> Workspace {
+        let project = ProjectRepository::open("git", &self.folder.join("project")).await.unwrap();
+        let start = project.resolve_head().await.unwrap();
+        let EffectKind::Attempt { start: wanted } = order.effect.what else { panic!("no attempt") };
+        let preparation = WorkspacePreparation {
+            place: WorkspaceKey { build: order.build, task: order.effect.task },
             run: order.effect.run,
             start: wanted,
-            head: project.build_head(order.build, &start).await.unwrap(),
+            head: project.ensure_build_head(order.build, &start).await.unwrap(),
             share: Vec::new(),
             setup: Vec::new(),
             in_place: false,
@@ -149,57 +174,62 @@ impl Agents {
         Workspace::prepare(&project, &preparation, &shell).await.unwrap()
     }
 
-    async fn tools(&self, order: &Order, workspace: &Workspace) -> Toolbox {
+    async fn tools(&self, order: &EffectRequest, workspace: &Workspace) -> Toolbox {
         let path = OsString::from("/usr/local/bin:/usr/bin:/bin");
         let folder = self.folder.join(format!("shims-{}", order.effect.run));
-        let shims = Shims::within(&folder).unwrap().refusing_mutators(&path, |_| false).unwrap();
+        let shims =
+            CommandShims::open_in(&folder).unwrap().refusing_mutators(&path, |_| false).unwrap();
         let all: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "PATH").collect();
         let all = all.into_iter().chain([("PATH".into(), path)]);
-        let ours = workspace.environment(order.effect.run).await.unwrap();
+        let ours = workspace.build_agent_environment(order.effect.run).await.unwrap();
         let fence = ScopeRules { allowed: vec!["src".into()], ..ScopeRules::default() };
-        Toolbox::new(Means {
+        Toolbox::new(ToolContext {
             root: workspace.directory().to_owned(),
             scope: Fence::new(&fence).unwrap(),
-            commands: Commands::new(&Rules::default()),
+            commands: CommandPolicy::new(&CommandRules::default()),
             guard: Self::guard(),
             lock: self.lock(order),
-            environment: Environment::narrowed(all, &[], shims.folder()).with(ours),
+            environment: CommandEnvironment::from_variables(all, &[], shims.folder())
+                .with_variables(ours),
             shims,
             wall: Wall { writable: Some(Vec::new()), ..Wall::default() },
-            network: Network::Open,
+            network: NetworkIsolation::Open,
             timeout: Duration::from_mins(1),
             egress: None,
-            declarable: Declarable::default(),
+            declarable: DeclarationPolicy::default(),
         })
     }
 }
 
 /// A project with a loop at work on it.
 pub(crate) struct Stage {
-    pub(crate) handle: Handle,
+    pub(crate) handle: RunnerHandle,
     pub(crate) clock: Arc<Jumping>,
-    servers: Arc<BTreeMap<String, Server>>,
+    servers: Arc<BTreeMap<String, FakeServer>>,
     store: MemoryStore,
     policy: Arc<Policy>,
-    running: JoinHandle<Ended>,
-    notices: broadcast::Receiver<Notice>,
+    running: JoinHandle<RunnerResult>,
+    notices: broadcast::Receiver<RunnerNotice>,
     events: Vec<Event>,
     folder: Arc<TempDir>,
 }
 
 impl Stage {
     /// One task, and what its model answers.
-    pub(crate) async fn new(script: Script) -> Self {
+    pub(crate) async fn new(script: FakeScript) -> Self {
         Self::with(Policy::default(), [("a", script)]).await
     }
 
     /// Some tasks, each with its own model, all on one account.
-    pub(crate) async fn with<const N: usize>(policy: Policy, scripts: [(&str, Script); N]) -> Self {
+    pub(crate) async fn with<const N: usize>(
+        policy: Policy,
+        scripts: [(&str, FakeScript); N],
+    ) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         repository(&folder.path().join("project"));
         let mut servers = BTreeMap::new();
         for (name, script) in scripts {
-            servers.insert(name.to_owned(), Server::start(script).await.unwrap());
+            servers.insert(name.to_owned(), FakeServer::start(script).await.unwrap());
         }
         let (store, servers) = (MemoryStore::new(), Arc::new(servers));
         let stage = Self::open(store, Arc::default(), Arc::new(policy), servers, folder).await;
@@ -212,7 +242,7 @@ impl Stage {
         });
         let plan = Arc::new(Plan::new(tasks.collect()).unwrap());
         let start = Command::StartBuild { plan, slots: 2, in_place: false };
-        stage.handle.command(start).await.unwrap();
+        stage.handle.submit_command(start).await.unwrap();
         stage
     }
 
@@ -220,10 +250,10 @@ impl Stage {
         store: MemoryStore,
         clock: Arc<Jumping>,
         policy: Arc<Policy>,
-        servers: Arc<BTreeMap<String, Server>>,
+        servers: Arc<BTreeMap<String, FakeServer>>,
         folder: Arc<TempDir>,
     ) -> Self {
-        let setup = Setup {
+        let setup = RunnerSetup {
             store: Arc::new(store.clone()),
             project: PROJECT.into(),
             holder: Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) },
@@ -245,9 +275,9 @@ impl Stage {
             models: models.collect(),
             handle: OnceLock::from(handle.clone()),
         });
-        let notices = handle.watch();
+        let notices = handle.subscribe_notices();
         let running = tokio::spawn(runner.run());
-        handle.attach(Scope::Project, agents).await.unwrap();
+        handle.attach_performer(PerformScope::Project, agents).await.unwrap();
         Self { handle, clock, servers, store, policy, running, notices, events: Vec::new(), folder }
     }
 
@@ -255,19 +285,26 @@ impl Stage {
     pub(crate) async fn crash(self) -> Self {
         self.running.abort();
         let _ = self.running.await;
-        Self::open(self.store.crash(), self.clock, self.policy, self.servers, self.folder).await
+        Self::open(
+            self.store.clone_after_crash(),
+            self.clock,
+            self.policy,
+            self.servers,
+            self.folder,
+        )
+        .await
     }
 
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> T {
-        self.handle.look(look).await.unwrap()
+        self.handle.read_state(look).await.unwrap()
     }
 
     /// Waits until the state is as wanted; it moves only when something is told.
     pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        let mut notices = self.handle.watch();
+        let mut notices = self.handle.subscribe_notices();
         while !self.look(wanted.clone()).await {
             notices.recv().await.ok();
         }
@@ -276,7 +313,7 @@ impl Stage {
     /// Waits until something happens that is as wanted.
     pub(crate) async fn sees(&mut self, wanted: impl Fn(&Event) -> bool) {
         loop {
-            if let Ok(Notice::Event { recorded, .. }) = self.notices.recv().await {
+            if let Ok(RunnerNotice::Event { recorded, .. }) = self.notices.recv().await {
                 self.events.push(recorded.event.clone());
                 if wanted(&recorded.event) {
                     return;
@@ -303,7 +340,7 @@ impl Stage {
             by: Arc::from("ada"),
             at: Time::from_millis(1),
         };
-        self.store.answer(PROJECT, answer).await.unwrap();
+        self.store.record_answer(PROJECT, answer).await.unwrap();
         self.handle.take_answers().await.unwrap();
     }
 
@@ -311,7 +348,9 @@ impl Stage {
     pub(crate) fn happened(&mut self) -> &[Event] {
         loop {
             match self.notices.try_recv() {
-                Ok(Notice::Event { recorded, .. }) => self.events.push(recorded.event.clone()),
+                Ok(RunnerNotice::Event { recorded, .. }) => {
+                    self.events.push(recorded.event.clone())
+                }
                 Ok(_) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return &self.events,
                 Err(TryRecvError::Lagged(missed)) => panic!("{missed} events were missed"),
@@ -330,7 +369,7 @@ impl Stage {
 
     /// The conversations that task's model was asked to go on with, in order.
     pub(crate) fn asked_of(&self, task: &str) -> Vec<Value> {
-        let calls = self.servers[task].calls();
+        let calls = self.servers[task].model_calls();
         calls.iter().map(|call| call.json()["messages"].clone()).collect()
     }
 
@@ -342,20 +381,20 @@ impl Stage {
 
     /// Everything that is remembered of it, as text.
     pub(crate) async fn remembered(&mut self, task: TaskId) -> String {
-        let kept = self.store.checkpoint(PROJECT, task).await.unwrap();
+        let kept = self.store.load_checkpoint(PROJECT, task).await.unwrap();
         let kept = kept.map(|kept| kept.as_str().to_owned());
         format!("{kept:?} {:?}", self.happened())
     }
 }
 
-fn model(server: &Server) -> Arc<dyn Model> {
-    Arc::new(AnthropicApi::new(provider::Settings {
+fn model(server: &FakeServer) -> Arc<dyn Model> {
+    Arc::new(AnthropicApi::new(provider::ModelSettings {
         model: "model-1".to_owned(),
         base_url: Some(server.url()),
         credential: Credential::new("key-of-the-test"),
         variable: None,
         proxies: provider::Proxies::default(),
-        deadlines: Deadlines::default(),
+        deadlines: TurnDeadlines::default(),
         prices: prices::Prices::default(),
     }))
 }

@@ -5,7 +5,9 @@ use unstuck_core::fault::Code;
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Span;
 use unstuck_runner::Clock as _;
-use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script, Trouble};
+use unstuck_world::fake::server::{
+    FakeAnswer, FakeFailure, FakeHttpError, FakeRetryAfter, FakeScript,
+};
 
 use crate::stage::Stage;
 use crate::wire::{check, done, read, results, run, text, write};
@@ -13,8 +15,8 @@ use crate::wire::{check, done, read, results, run, text, write};
 // T1.1, T4.9, B12: the same run, worktree and conversation, and no count moves.
 #[tokio::test]
 async fn a_limited_account_pauses_the_run_and_the_conversation_goes_on() {
-    let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Seconds(30)));
-    let script = Script::new([write("src/greeting", "Hi\n"), limit], done());
+    let limit = FakeAnswer::Error(FakeHttpError::RateLimit(FakeRetryAfter::Seconds(30)));
+    let script = FakeScript::new([write("src/greeting", "Hi\n"), limit], done());
     let mut stage = Stage::new(script).await;
     let began = stage.clock.now();
     stage.completed().await;
@@ -35,8 +37,8 @@ async fn a_limited_account_pauses_the_run_and_the_conversation_goes_on() {
 // TX11: as long as the service says, and a little more so that not all come back at once.
 #[tokio::test]
 async fn a_wait_that_the_service_asks_for_is_kept_to() {
-    let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Seconds(30)));
-    let mut stage = Stage::new(Script::new([limit], done())).await;
+    let limit = FakeAnswer::Error(FakeHttpError::RateLimit(FakeRetryAfter::Seconds(30)));
+    let mut stage = Stage::new(FakeScript::new([limit], done())).await;
     let began = stage.clock.now();
     stage.completed().await;
     let waited = stage.clock.now().since(began);
@@ -48,8 +50,8 @@ async fn a_wait_that_the_service_asks_for_is_kept_to() {
 // TX11: the time that may be waited ends it, not the number of calls.
 #[tokio::test]
 async fn an_account_that_stays_limited_ends_in_a_question() {
-    let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Unsaid));
-    let mut stage = Stage::new(Script::from(limit)).await;
+    let limit = FakeAnswer::Error(FakeHttpError::RateLimit(FakeRetryAfter::Unsaid));
+    let mut stage = Stage::new(FakeScript::from(limit)).await;
     let began = stage.clock.now();
     stage.asked().await;
     assert!(stage.clock.now().since(began) >= Policy::default().wait.limited_ms);
@@ -62,11 +64,11 @@ async fn an_account_that_stays_limited_ends_in_a_question() {
 #[tokio::test]
 async fn trouble_of_the_service_is_never_the_works() {
     for trouble in [
-        Answer::Error(HttpError::Overloaded),
-        Answer::Trouble(Trouble::Cut),
-        Answer::Error(HttpError::Internal),
+        FakeAnswer::Error(FakeHttpError::Overloaded),
+        FakeAnswer::Trouble(FakeFailure::Cut),
+        FakeAnswer::Error(FakeHttpError::Internal),
     ] {
-        let script = Script::new([read("src/greeting"), trouble.clone()], done());
+        let script = FakeScript::new([read("src/greeting"), trouble.clone()], done());
         let mut stage = Stage::new(script).await;
         stage.completed().await;
         let asked = stage.asked_of("a");
@@ -82,7 +84,7 @@ async fn trouble_of_the_service_is_never_the_works() {
 async fn what_may_pass_is_waited_out_before_the_agent_hears_of_it() {
     let command =
         "echo x >> src/count; echo 'curl: (7) Failed to connect: Connection refused'; exit 7";
-    let mut stage = Stage::new(Script::new([run(command)], done())).await;
+    let mut stage = Stage::new(FakeScript::new([run(command)], done())).await;
     let began = stage.clock.now();
     stage.completed().await;
     assert!(stage.clock.now().since(began) >= Span::from_secs(1));
@@ -95,8 +97,8 @@ async fn what_may_pass_is_waited_out_before_the_agent_hears_of_it() {
 #[tokio::test]
 async fn a_conversation_that_is_too_long_is_shortened_and_goes_on() {
     let reads = (0..6).map(|n| run(&format!("seq 1 3000; echo {n}")));
-    let long = Answer::Error(HttpError::ContextTooLong);
-    let script = Script::new(reads.chain([long]).collect::<Vec<_>>(), done());
+    let long = FakeAnswer::Error(FakeHttpError::ContextTooLong);
+    let script = FakeScript::new(reads.chain([long]).collect::<Vec<_>>(), done());
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     let asked = stage.asked_of("a");
@@ -115,7 +117,7 @@ async fn a_conversation_that_is_too_long_is_shortened_and_goes_on() {
 async fn a_call_that_the_budget_has_no_room_for_is_not_made() {
     let mut policy = Policy::default();
     policy.budget.per_task = Amount { tokens: 500, ..Amount::ZERO };
-    let mut stage = Stage::with(policy, [("a", Script::from(done()))]).await;
+    let mut stage = Stage::with(policy, [("a", FakeScript::from(done()))]).await;
     stage.asked().await;
     assert_eq!(stage.asked_of("a").len(), 0);
     assert_eq!(stage.faults(), [Code::BudgetExhausted]);
@@ -126,7 +128,7 @@ async fn a_budget_that_is_nearly_spent_is_said_once() {
     let mut policy = Policy::default();
     policy.budget.per_task = Amount { tokens: 100_000, ..Amount::ZERO };
     policy.budget.wind_down_percent = 1;
-    let script = Script::new([read("src/greeting"), read("src/greeting")], done());
+    let script = FakeScript::new([read("src/greeting"), read("src/greeting")], done());
     let mut stage = Stage::with(policy, [("a", script)]).await;
     stage.completed().await;
     let last = stage.asked_of("a")[2].to_string();

@@ -1,7 +1,7 @@
 //! What a conversation looks like on the wire, and whether it is well-formed.
 
 use serde_json::Value;
-use unstuck_world::fake::server::Answer;
+use unstuck_world::fake::server::FakeAnswer;
 
 /// The results of tools in the last message: the call, what it showed, whether it failed.
 pub(crate) fn results(messages: &Value) -> Vec<(String, String, bool)> {
@@ -51,18 +51,18 @@ pub(crate) fn check(messages: &Value) {
     }
 }
 
-pub(crate) fn done() -> Answer {
-    Answer::call("task_done", &serde_json::json!({ "summary": "It is friendly now." }))
+pub(crate) fn done() -> FakeAnswer {
+    FakeAnswer::with_call("task_done", &serde_json::json!({ "summary": "It is friendly now." }))
 }
 
-pub(crate) fn run(command: &str) -> Answer {
-    Answer::call("run_command", &serde_json::json!({ "command": command }))
+pub(crate) fn run(command: &str) -> FakeAnswer {
+    FakeAnswer::with_call("run_command", &serde_json::json!({ "command": command }))
 }
 
-pub(crate) fn write(path: &str, content: &str) -> Answer {
-    Answer::call("write_file", &serde_json::json!({ "path": path, "content": content }))
+pub(crate) fn write(path: &str, content: &str) -> FakeAnswer {
+    FakeAnswer::with_call("write_file", &serde_json::json!({ "path": path, "content": content }))
 }
 
-pub(crate) fn read(path: &str) -> Answer {
-    Answer::call("read_file", &serde_json::json!({ "path": path }))
+pub(crate) fn read(path: &str) -> FakeAnswer {
+    FakeAnswer::with_call("read_file", &serde_json::json!({ "path": path }))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use unstuck_core::engine::{Event, TaskId};
-use unstuck_world::fake::server::{Answer, Call, Script, Speech, Stop};
+use unstuck_world::fake::server::{FakeAnswer, FakeScript, FakeStopReason, FakeToolCall, FakeTurn};
 
 use crate::stage::{CANARY, Stage};
 use crate::wire::{check, done, read, results, run, text, write};
@@ -10,14 +10,14 @@ use crate::wire::{check, done, read, results, run, text, write};
 #[tokio::test]
 async fn a_task_is_done_with_edits() {
     let edit = json!({"path": "src/greeting", "old": "Go away.", "new": "Welcome!"});
-    let script = Script::new(
+    let script = FakeScript::new(
         [
-            Answer::call("narrate", &json!({"text": "I look at the greeting."})),
-            Answer::calls([
-                Call::new("read_file", &json!({"path": "src/greeting"})),
-                Call::new("list", &json!({})),
+            FakeAnswer::with_call("narrate", &json!({"text": "I look at the greeting."})),
+            FakeAnswer::with_calls([
+                FakeToolCall::new("read_file", &json!({"path": "src/greeting"})),
+                FakeToolCall::new("list", &json!({})),
             ]),
-            Answer::call("edit_file", &edit),
+            FakeAnswer::with_call("edit_file", &edit),
             run("grep Welcome src/greeting"),
         ],
         done(),
@@ -55,7 +55,7 @@ async fn a_task_is_done_with_edits() {
 
 #[tokio::test]
 async fn what_a_call_used_is_spent() {
-    let mut stage = Stage::new(Script::new([read("src/greeting")], done())).await;
+    let mut stage = Stage::new(FakeScript::new([read("src/greeting")], done())).await;
     stage.completed().await;
     let spent = stage.look(|state| state.tasks().next().unwrap().spent).await;
     assert!(spent.tokens > 0, "{spent:?}");
@@ -67,14 +67,14 @@ async fn what_a_call_used_is_spent() {
 // TX16, B9: of files, commands, a model's own words and faults.
 #[tokio::test]
 async fn a_secret_reaches_neither_the_model_nor_the_journal() {
-    let script = Script::new(
+    let script = FakeScript::new(
         [
             read("src/secret"),
             run("cat src/secret; echo FAILED test_secret; exit 1"),
             run(&format!("echo 'fatal: {CANARY}: connection refused'; exit 1")),
-            Answer::call("narrate", &json!({"text": format!("It is {CANARY}.")})),
+            FakeAnswer::with_call("narrate", &json!({"text": format!("It is {CANARY}.")})),
         ],
-        Answer::call("ask_human", &json!({"question": format!("Is {CANARY} right?")})),
+        FakeAnswer::with_call("ask_human", &json!({"question": format!("Is {CANARY} right?")})),
     );
     let mut stage = Stage::new(script).await;
     stage.asked().await;
@@ -91,8 +91,10 @@ async fn an_action_is_declared_and_runs_after_the_checks() {
     let command = |line: &str| json!({"kind": "command", "command": line});
     let wish = json!({"key": "release", "action": command("./release"), "probe": "./released"});
     let other = json!({"key": "release", "action": command("./other")});
-    let script =
-        Script::new([Answer::call("mutate", &wish), Answer::call("mutate", &other)], done());
+    let script = FakeScript::new(
+        [FakeAnswer::with_call("mutate", &wish), FakeAnswer::with_call("mutate", &other)],
+        done(),
+    );
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     let asked = stage.asked_of("a");
@@ -115,15 +117,15 @@ async fn an_action_is_declared_and_runs_after_the_checks() {
 
 #[tokio::test]
 async fn being_done_is_not_taken_from_a_turn_in_which_something_failed() {
-    let both = Answer::Turn(Speech {
+    let both = FakeAnswer::Turn(FakeTurn {
         text: "Both at once.".to_owned(),
         calls: vec![
-            Call::new("run_command", &json!({"command": "exit 1"})),
-            Call::new("task_done", &json!({"summary": "x"})),
+            FakeToolCall::new("run_command", &json!({"command": "exit 1"})),
+            FakeToolCall::new("task_done", &json!({"summary": "x"})),
         ],
-        ..Speech::default()
+        ..FakeTurn::default()
     });
-    let mut stage = Stage::new(Script::new([both], done())).await;
+    let mut stage = Stage::new(FakeScript::new([both], done())).await;
     stage.completed().await;
     let asked = stage.asked_of("a");
     // Once more, because it changed nothing.
@@ -133,8 +135,10 @@ async fn being_done_is_not_taken_from_a_turn_in_which_something_failed() {
 
 #[tokio::test]
 async fn a_turn_that_was_paused_is_asked_for_again_as_it_is() {
-    let script =
-        Script::new([Answer::stopped(Stop::Paused), write("src/greeting", "Hi\n")], done());
+    let script = FakeScript::new(
+        [FakeAnswer::with_stop(FakeStopReason::Paused), write("src/greeting", "Hi\n")],
+        done(),
+    );
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     let asked = stage.asked_of("a");
@@ -152,7 +156,10 @@ async fn a_turn_that_was_paused_is_asked_for_again_as_it_is() {
 
 #[tokio::test]
 async fn work_that_ends_in_words_is_checked() {
-    let script = Script::new([write("src/greeting", "Hi\n")], Answer::text("It is friendly now."));
+    let script = FakeScript::new(
+        [write("src/greeting", "Hi\n")],
+        FakeAnswer::with_text("It is friendly now."),
+    );
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     assert_eq!(stage.faults(), []);
@@ -166,7 +173,8 @@ async fn work_that_ends_in_words_is_checked() {
 
 #[tokio::test]
 async fn words_alone_are_answered_and_a_few_of_them_end_the_attempt() {
-    let script = Script::new([Answer::text("I think."), write("src/greeting", "Hi\n")], done());
+    let script =
+        FakeScript::new([FakeAnswer::with_text("I think."), write("src/greeting", "Hi\n")], done());
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     assert_eq!(stage.faults(), []);

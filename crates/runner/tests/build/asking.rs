@@ -1,11 +1,11 @@
 //! Changes and commands that only a person can allow.
 
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::engine::{Left, TaskState};
+use unstuck_core::engine::{SkipReason, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_world::agent::Denial;
-use unstuck_world::fake::server::Script;
+use unstuck_world::fake::server::FakeScript;
 
 use crate::repo::Repo;
 use crate::scripts::{Job, Mind, run, write};
@@ -44,7 +44,7 @@ async fn what_a_person_denies_is_taken_back_and_the_task_is_left_out() {
     let stage = asked().await;
     stage.answer(Decision::Deny).await;
     let tasks = stage.ended().await;
-    assert_eq!(tasks["a"], TaskState::Skipped { left: Left::Denied });
+    assert_eq!(tasks["a"], TaskState::Skipped { left: SkipReason::Denied });
     let there = std::fs::read_to_string(stage.worktree("a").join("Cargo.toml")).unwrap();
     assert_eq!(there, "old\n");
     let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
@@ -143,7 +143,7 @@ async fn a_command_that_a_person_allows_may_be_run_by_the_next_attempt() {
 #[tokio::test]
 async fn a_command_that_a_person_allows_a_model_runs() {
     let touch = wire::run("touch deployed && echo done");
-    let mind = Mind::anthropic(Script::new([touch.clone(), touch], wire::done())).await;
+    let mind = Mind::anthropic(FakeScript::new([touch.clone(), touch], wire::done())).await;
     let set = Set { blocked: vec!["touch".to_owned()], ..Set::default() };
     let stage = Stage::with(set, Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
     stage.answer(Decision::AllowOnce).await;

@@ -1,6 +1,6 @@
 //! Actions outside of git: each happens once, whatever becomes of its answer.
 
-use unstuck_core::engine::{Event, Outcome, Recorded};
+use unstuck_core::engine::{EffectOutcome, Event, RecordedEvent};
 use unstuck_core::fault::{Category, Code};
 use unstuck_core::plan::{
     Call, CommandCall, HttpCall, MutationSpec, ProbeCommand, PullRequest, SecretHeader,
@@ -33,12 +33,12 @@ fn order(service: &Service) -> MutationSpec {
         look_up_url: Some(service.url("/orders/1")),
         ..HttpCall::default()
     };
-    MutationSpec::calling("order", Call::Http(call))
+    MutationSpec::from_call("order", Call::Http(call))
 }
 
 /// What came back, as the ledger has it.
 async fn result(stage: &Stage) -> String {
-    let result = |recorded: &Recorded| match &recorded.event {
+    let result = |recorded: &RecordedEvent| match &recorded.event {
         Event::MutationApplied { result, .. } | Event::MutationReconciled { result, .. } => {
             Some(result.to_string())
         }
@@ -130,7 +130,7 @@ fn pull_request(service: &Service) -> MutationSpec {
         token_variable: "TOKEN".to_owned(),
         ..PullRequest::default()
     };
-    MutationSpec::calling("pull request", Call::PullRequest(wanted))
+    MutationSpec::from_call("pull request", Call::PullRequest(wanted))
 }
 
 const PULLS: &str = r#"[{"html_url": "https://git.example/ada/shop/pull/7", "more": 1}]"#;
@@ -177,7 +177,7 @@ fn command(line: &str) -> MutationSpec {
         variables: vec!["TOKEN".to_owned()],
         ..CommandCall::default()
     };
-    MutationSpec::calling("deploy", Call::Command(call))
+    MutationSpec::from_call("deploy", Call::Command(call))
 }
 
 #[tokio::test]
@@ -199,7 +199,7 @@ async fn a_command_that_died_is_looked_up_and_not_run_again() {
         arguments: vec![done.to_string_lossy().into_owned()],
         ..ProbeCommand::default()
     };
-    let action = command(&line).looked_up_by(probe);
+    let action = command(&line).with_probe_command(probe);
     let job = Job::new("a", [&[write("a", "a\n")]]).then(action);
     let stage = Stage::build(repo, vec![job]).await;
     stage.done().await;
@@ -224,7 +224,7 @@ async fn a_command_that_ends_with_a_status_is_asked_about_with_all_that_it_wrote
 }
 
 /// What performing and looking up come to at an address, for every connector that is a service.
-async fn outcomes(url: &str) -> [Outcome; 4] {
+async fn outcomes(url: &str) -> [EffectOutcome; 4] {
     let token = Credential::new(TOKEN).unwrap();
     let connector = Connector::new([("TOKEN".to_owned(), token)].into()).unwrap();
     let timeout_ms = Span::from_millis(500);
@@ -242,10 +242,10 @@ async fn outcomes(url: &str) -> [Outcome; 4] {
         ..PullRequest::default()
     };
     [
-        connector.request(&request, "key").await,
-        connector.open_pull_request(&pull, "head").await,
-        connector.look_up_request(&request).await,
-        connector.look_up_pull_request(&pull, "head").await,
+        connector.perform_request(&request, "key").await,
+        connector.perform_pull_request(&pull, "head").await,
+        connector.probe_request(&request).await,
+        connector.probe_pull_request(&pull, "head").await,
     ]
 }
 
@@ -268,17 +268,18 @@ async fn every_way_in_which_a_service_fails_is_classified() {
     for (of, outcomes) in seen {
         for outcome in &outcomes {
             match outcome {
-                Outcome::Failed { fault, .. } | Outcome::Unknown { fault } => {
+                EffectOutcome::Failed { fault, .. } | EffectOutcome::Unknown { fault } => {
                     assert_ne!(fault.category(), Category::Internal, "{of}: {fault:?}");
                     assert!(!fault.source.is_empty() && !fault.message.is_empty(), "{of}");
                 }
-                Outcome::NotApplied | Outcome::CannotTell { .. } => {}
+                EffectOutcome::NotApplied | EffectOutcome::CannotTell { .. } => {}
                 other => panic!("{of}: {other:?}"),
             }
         }
         let sent = &outcomes[..2];
-        let faulted =
-            |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. } | Outcome::Unknown { .. });
+        let faulted = |outcome: &EffectOutcome| {
+            matches!(outcome, EffectOutcome::Failed { .. } | EffectOutcome::Unknown { .. })
+        };
         assert!(sent.iter().all(faulted), "{of}: {sent:?}");
     }
 }

@@ -6,7 +6,7 @@ use unstuck_core::engine::{Event, MutationState};
 use unstuck_core::fault::{Code, Kind};
 use unstuck_core::plan::PullRequest;
 use unstuck_core::question::Decision;
-use unstuck_world::fake::server::{Answer, Script};
+use unstuck_world::fake::server::{FakeAnswer, FakeScript};
 
 use crate::repo::{Repo, git_in};
 use crate::scripts::{Job, Mind};
@@ -14,8 +14,8 @@ use crate::service::{Reply, Seen, Service};
 use crate::stage::{Stage, TOKEN};
 use crate::wire::{done, results, write};
 
-fn declare(key: &str, action: &Value) -> Answer {
-    Answer::call("mutate", &json!({"key": key, "action": action}))
+fn declare(key: &str, action: &Value) -> FakeAnswer {
+    FakeAnswer::with_call("mutate", &json!({"key": key, "action": action}))
 }
 
 fn order(service: &Service) -> Value {
@@ -29,9 +29,9 @@ fn order(service: &Service) -> Value {
     })
 }
 
-async fn thinking(script: impl IntoIterator<Item = Answer>) -> Mind {
+async fn thinking(script: impl IntoIterator<Item = FakeAnswer>) -> Mind {
     let script = [write("a", "a\n")].into_iter().chain(script);
-    Mind::anthropic(Script::new(script, done())).await
+    Mind::anthropic(FakeScript::new(script, done())).await
 }
 
 /// The states of the actions of the build in the ledger, by key.
@@ -124,7 +124,7 @@ async fn commands_pushes_and_pull_requests_are_performed_in_their_order() {
     let line = "echo ${#TOKEN} letters";
     let mind = thinking([
         declare("out", &json!({"kind": "git.push"})),
-        Answer::call(
+        FakeAnswer::with_call(
             "mutate",
             &json!({"key": "pr", "after": "out",
             "action": {"kind": "github.pr", "title": "Shop"}}),

@@ -26,7 +26,7 @@ async fn an_agent_that_hangs_in_a_session_of_its_own_is_ended_with_its_build() {
     let job = hangs(&repo, &fifo);
     let stage = Stage::build(repo, vec![job]).await;
     let alive = fifo.listen().await;
-    stage.handle.command(Command::Cancel { build: BuildId(0) }).await.unwrap();
+    stage.handle.submit_command(Command::Cancel { build: BuildId(0) }).await.unwrap();
     alive.until_none_left().await;
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use unstuck_core::fault::{Code, Kind};
-use unstuck_world::process::{Hold, Wall};
+use unstuck_world::process::{EnforcementLevel, Wall};
 
 use crate::repo::Repo;
 use crate::scripts::{Job, run, say, write};
@@ -50,10 +50,10 @@ async fn what_the_machine_keeps_agents_from_is_said_once() {
     stage.done().await;
     let wall = Wall { writable: Some(Vec::new()), ..Wall::default() };
     let words = match wall.try_out().files {
-        Hold::NotPossible | Hold::NotWanted => {
+        EnforcementLevel::NotPossible | EnforcementLevel::NotWanted => {
             "This machine cannot keep agents from writing outside"
         }
-        Hold::Fully | Hold::Partly => "Agents cannot write outside",
+        EnforcementLevel::Fully | EnforcementLevel::Partly => "Agents cannot write outside",
     };
     let said = stage.narrated().await;
     let about = said.iter().filter(|text| text.starts_with(words));

@@ -31,7 +31,7 @@ async fn one_limit_holds_both_tasks_of_an_account_and_both_go_on_where_they_were
     stage.until(|state| waiting(state) == 1).await;
     gate.let_go().await;
     stage.until(|state| waiting(state) == 2).await;
-    stage.handle.command(Command::KickGate { gate: GateKey(1) }).await.unwrap();
+    stage.handle.submit_command(Command::KickGate { gate: GateKey(1) }).await.unwrap();
     stage.done().await;
     let events = stage.events().await;
     let closed = events.iter().filter(|e| matches!(e.event, Event::GateWaiting { .. })).count();

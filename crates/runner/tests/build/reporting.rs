@@ -1,20 +1,20 @@
 //! A report of a real build says what really happened in it.
 
 use unstuck_core::engine::CheckVerdict;
-use unstuck_core::fault::Gate;
+use unstuck_core::fault::CheckStage;
 use unstuck_core::question::Decision;
-use unstuck_runner::report::{Landed, Report, Shipped};
+use unstuck_runner::report::{BuildReport, ShippedTask, TaskLanding};
 
 use crate::repo::Repo;
 use crate::scripts::{Job, push, run, write};
 use crate::stage::{CANARY, Set, Stage};
 
-fn shipped<'a>(report: &'a Report, title: &str) -> &'a Shipped {
+fn shipped<'a>(report: &'a BuildReport, title: &str) -> &'a ShippedTask {
     report.shipped.iter().find(|done| done.title == title).unwrap()
 }
 
 /// Each check with its gate and verdict.
-fn checks(done: &Shipped) -> Vec<(Gate, &str, CheckVerdict)> {
+fn checks(done: &ShippedTask) -> Vec<(CheckStage, &str, CheckVerdict)> {
     let of = |gate: &'_ unstuck_core::engine::Checked| gate.gate;
     let gates = done.checked.gates.iter();
     gates
@@ -22,10 +22,10 @@ fn checks(done: &Shipped) -> Vec<(Gate, &str, CheckVerdict)> {
         .collect()
 }
 
-fn commits(done: &Shipped) -> Vec<String> {
+fn commits(done: &ShippedTask) -> Vec<String> {
     let ids = match &done.landed {
-        Landed::Commits { ids } => Some(ids.clone()),
-        Landed::Unchanged | Landed::Elsewhere | Landed::Unknown => None,
+        TaskLanding::Commits { ids } => Some(ids.clone()),
+        TaskLanding::Unchanged | TaskLanding::Elsewhere | TaskLanding::Unknown => None,
     };
     ids.unwrap()
 }
@@ -53,8 +53,8 @@ async fn a_report_names_the_commits_and_the_checks_that_really_ran() {
     assert_eq!(
         checks(a),
         [
-            (Gate::PreCommit, "test -s a -o ! -e a", CheckVerdict::Passed),
-            (Gate::PreCommit, old, CheckVerdict::RedBefore),
+            (CheckStage::PreCommit, "test -s a -o ! -e a", CheckVerdict::Passed),
+            (CheckStage::PreCommit, old, CheckVerdict::RedBefore),
         ]
     );
     let said = format!(
@@ -90,7 +90,7 @@ async fn a_task_that_landed_twice_names_both_commits_and_its_last_checks() {
     let report = stage.report().await;
     let done = shipped(&report, "Do a");
     assert_eq!(commits(done).len(), 2);
-    assert_eq!(checks(done), [(Gate::PrePush, check, CheckVerdict::Passed)]);
+    assert_eq!(checks(done), [(CheckStage::PrePush, check, CheckVerdict::Passed)]);
     assert_eq!(done.actions.said, ["It was pushed."]);
     assert_eq!(report.healed.len(), 1, "{:?}", report.healed);
 }
@@ -109,7 +109,7 @@ async fn what_healed_is_for_operators_and_what_waits_is_for_all() {
     assert_eq!(report.headline, "So far, 1 of 2 tasks shipped. 1 waits for you.");
     let codes: Vec<String> = report.healed.iter().map(|healed| healed.code.to_string()).collect();
     assert_eq!(codes, ["VALIDATION_PRE_COMMIT"]);
-    let public = serde_json::to_string(&report.public()).unwrap();
+    let public = serde_json::to_string(&report.into_public()).unwrap();
     assert!(!public.contains("VALIDATION"), "{public}");
     assert!(public.contains("needs your yes first"), "{public}");
     stage.answer(Decision::Deny).await;

@@ -4,58 +4,58 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, PullRequest};
-use unstuck_world::fake::server::{self, Server};
+use unstuck_world::fake::server::{self, FakeServer};
 use unstuck_world::model::Model;
 use unstuck_world::provider::anthropic_api::AnthropicApi;
-use unstuck_world::provider::openai_api::{Dialect, OpenAiApi};
-use unstuck_world::provider::{self, Credential, Deadlines, prices};
-use unstuck_world::scope::Rules;
+use unstuck_world::provider::openai_api::{OpenAiApi, OpenAiDialect};
+use unstuck_world::provider::{self, Credential, TurnDeadlines, prices};
+use unstuck_world::scope::ScopeRules;
 use unstuck_world::validate::BaselineMode;
 
 /// A model behind a service that answers by a script.
 #[derive(Clone)]
 pub(crate) struct Mind {
-    pub(crate) server: Arc<Server>,
-    pub(crate) model: fn(provider::Settings) -> Arc<dyn Model>,
+    pub(crate) server: Arc<FakeServer>,
+    pub(crate) model: fn(provider::ModelSettings) -> Arc<dyn Model>,
 }
 
 impl Mind {
     /// One that speaks as Anthropic's do.
-    pub(crate) async fn anthropic(script: server::Script) -> Self {
+    pub(crate) async fn anthropic(script: server::FakeScript) -> Self {
         Self::speaking(script, |settings| Arc::new(AnthropicApi::new(settings))).await
     }
 
     /// One that speaks as those of `OpenAI` do.
-    pub(crate) async fn openai(script: server::Script) -> Self {
+    pub(crate) async fn openai(script: server::FakeScript) -> Self {
         Self::speaking(script, |settings| {
-            Arc::new(OpenAiApi::new(settings, Dialect::Responses, None))
+            Arc::new(OpenAiApi::new(settings, OpenAiDialect::Responses, None))
         })
         .await
     }
 
     async fn speaking(
-        script: server::Script,
-        model: fn(provider::Settings) -> Arc<dyn Model>,
+        script: server::FakeScript,
+        model: fn(provider::ModelSettings) -> Arc<dyn Model>,
     ) -> Self {
-        Self { server: Arc::new(Server::start(script).await.unwrap()), model }
+        Self { server: Arc::new(FakeServer::start(script).await.unwrap()), model }
     }
 
     /// The client that talks to it.
     pub(crate) fn client(&self) -> Arc<dyn Model> {
-        (self.model)(provider::Settings {
+        (self.model)(provider::ModelSettings {
             model: "model-1".to_owned(),
             base_url: Some(self.server.url()),
             credential: Credential::new("key-of-the-test"),
             variable: None,
             proxies: provider::Proxies::default(),
-            deadlines: Deadlines::default(),
+            deadlines: TurnDeadlines::default(),
             prices: prices::Prices::default(),
         })
     }
 
     /// The conversations that it was asked to go on with, in order, as Anthropic's are written.
     pub(crate) fn asked(&self) -> Vec<Value> {
-        self.server.calls().iter().map(|call| call.json()["messages"].clone()).collect()
+        self.server.model_calls().iter().map(|call| call.json()["messages"].clone()).collect()
     }
 }
 
@@ -64,7 +64,7 @@ impl Mind {
 pub(crate) struct Job {
     pub(crate) name: &'static str,
     pub(crate) attempts: Vec<Vec<String>>,
-    pub(crate) rules: Rules,
+    pub(crate) rules: ScopeRules,
     pub(crate) pre_commit: Vec<String>,
     pub(crate) pre_push: Vec<String>,
     pub(crate) protect: Vec<String>,
@@ -84,7 +84,7 @@ impl Job {
         Self {
             name,
             attempts: attempts.iter().map(|steps| steps.to_vec()).collect(),
-            rules: Rules::default(),
+            rules: ScopeRules::default(),
             pre_commit: Vec::new(),
             pre_push: Vec::new(),
             protect: Vec::new(),

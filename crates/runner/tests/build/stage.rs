@@ -9,29 +9,36 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{BuildId, Command, Event, Question, Recorded, State, Task, TaskState};
-use unstuck_core::fault::{Fault, Gate};
+use unstuck_core::engine::{
+    BuildId, Command, Event, Question, RecordedEvent, State, Task, TaskState,
+};
+use unstuck_core::fault::{CheckStage, Fault};
 use unstuck_core::plan::{Plan, TaskSpec};
-use unstuck_core::policy::{Budget, Policy};
+use unstuck_core::policy::{BudgetLimits, Policy};
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, ModelWorker, TaskSettings, Worker};
-use unstuck_runner::report::{Facts, Report};
-use unstuck_runner::{Clock as _, Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
-use unstuck_store::{Holder, MemoryStore, Page, Store as _};
-use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits, Usage};
-use unstuck_world::commands::{Network, Rules};
+use unstuck_runner::build::{
+    BuildPerformer, BuildSettings, ModelWorker, TaskGates, TaskSettings, TaskWorker,
+};
+use unstuck_runner::report::{BuildFacts, BuildReport};
+use unstuck_runner::{
+    Clock as _, PerformScope, ResultFiles, Runner, RunnerHandle, RunnerResult, RunnerSetup,
+    SystemClock,
+};
+use unstuck_store::{EventPage, Holder, MemoryStore, Store as _};
+use unstuck_world::agent::{self, Activity, Agent, AgentAssignment, AttemptLimits, Usage};
+use unstuck_world::commands::{CommandRules, NetworkIsolation};
 use unstuck_world::egress::{EgressPolicy, HostPattern};
-use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::{Guard, Wall};
+use unstuck_world::git::{CommitAuthor, Oid};
+use unstuck_world::process::{GuardCommand, Wall};
 use unstuck_world::provider::prices::Price;
-use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::provider::script::{AgentScript, ScriptedAgent};
 use unstuck_world::provider::{Credential, Proxies};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope;
-use unstuck_world::tool::{ActionRule, Declarable};
-use unstuck_world::validate::{Checks, Secrets};
-use unstuck_world::workspace::Project;
+use unstuck_world::tool::{ActionRule, DeclarationPolicy};
+use unstuck_world::validate::{GateChecks, SecretScanner};
+use unstuck_world::workspace::ProjectRepository;
 
 use crate::repo::Repo;
 use crate::scripts::Job;
@@ -52,27 +59,27 @@ struct Overheard {
     usage: Option<Usage>,
 }
 
-type Heard = Arc<Mutex<Vec<(&'static str, Assignment)>>>;
+type Heard = Arc<Mutex<Vec<(&'static str, AgentAssignment)>>>;
 
 #[async_trait]
 impl Agent for Overheard {
-    async fn check(&self) -> Result<(), Fault> {
-        self.agent.check().await
+    async fn check_ready(&self) -> Result<(), Fault> {
+        self.agent.check_ready().await
     }
 
-    async fn work(
+    async fn work_on(
         &self,
-        assignment: Assignment,
+        assignment: AgentAssignment,
         tell: mpsc::Sender<Activity>,
         stop: CancellationToken,
-    ) -> agent::Ended {
+    ) -> agent::AgentResult {
         self.heard.lock().unwrap().push((self.name, assignment.clone()));
         if let Some(usage) = self.usage {
             tell.send(Activity::Used { usage }).await.unwrap();
         }
         let allowed = assignment.allowed_commands.clone();
-        let mut ended = self.agent.work(assignment, tell, stop).await;
-        if let agent::End::Finished { denials, .. } = &mut ended.end {
+        let mut ended = self.agent.work_on(assignment, tell, stop).await;
+        if let agent::AgentEnd::Finished { denials, .. } = &mut ended.end {
             let denied = self.denials.iter().filter(|denial| !allowed.contains(&denial.what));
             denials.extend(denied.cloned());
         }
@@ -83,10 +90,10 @@ impl Agent for Overheard {
 /// A build under way.
 pub(crate) struct Stage {
     pub(crate) repo: Repo,
-    pub(crate) handle: Handle,
+    pub(crate) handle: RunnerHandle,
     jobs: Vec<Job>,
     pub(crate) store: MemoryStore,
-    running: JoinHandle<Ended>,
+    running: JoinHandle<RunnerResult>,
     heard: Heard,
     start: Oid,
     set: Set,
@@ -123,13 +130,13 @@ impl Stage {
         let tasks = stage.jobs.iter().map(spec).collect();
         let plan = Arc::new(Plan::new(tasks).unwrap());
         let start = Command::StartBuild { plan, slots: 2, in_place };
-        stage.handle.command(start).await.unwrap();
+        stage.handle.submit_command(start).await.unwrap();
         stage
     }
 
     async fn open(repo: Repo, jobs: Vec<Job>, store: MemoryStore, heard: Heard, set: Set) -> Self {
-        let start = Oid::read(repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap();
-        let setup = Setup {
+        let start = Oid::parse(repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap();
+        let setup = RunnerSetup {
             store: Arc::new(store.clone()),
             project: PROJECT.into(),
             holder: Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) },
@@ -142,14 +149,14 @@ impl Stage {
         let handle = runner.handle();
         let running = tokio::spawn(runner.run());
         let stage = Self { repo, handle, jobs, store, running, heard, start, set };
-        let world = BuildWorld::new(
+        let world = BuildPerformer::new(
             stage.settings().await,
             Arc::new(stage.handle.clone()),
             Arc::new(stage.store.clone()),
             PROJECT,
             Arc::new(SystemClock),
         );
-        stage.handle.attach(Scope::Project, Arc::new(world)).await.unwrap();
+        stage.handle.attach_performer(PerformScope::Project, Arc::new(world)).await.unwrap();
         stage
     }
 
@@ -157,7 +164,7 @@ impl Stage {
     pub(crate) async fn crash(self) -> Self {
         self.running.abort();
         let _ = self.running.await;
-        Self::open(self.repo, self.jobs, self.store.crash(), self.heard, self.set).await
+        Self::open(self.repo, self.jobs, self.store.clone_after_crash(), self.heard, self.set).await
     }
 
     async fn settings(&self) -> BuildSettings {
@@ -166,7 +173,7 @@ impl Stage {
         let environment = ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name)));
         let environment = environment.into_iter().filter_map(|(name, value)| Some((name, value?)));
         BuildSettings {
-            project: Project::open(&self.repo.program, &self.repo.root).await.unwrap(),
+            project: ProjectRepository::open(&self.repo.program, &self.repo.root).await.unwrap(),
             start: self.start.clone(),
             guard: guard(),
             runs,
@@ -176,22 +183,22 @@ impl Stage {
             proxies: Proxies::default(),
             share: Vec::new(),
             in_place: self.set.in_place,
-            budget: Budget::default(),
+            budget: BudgetLimits::default(),
             disk_free_bytes_min: self.set.disk_free_bytes_min,
             // Agents and checks leave marks beside the repository.
             wall: Wall { writable: Some(vec![self.repo.beside(".")]), ..Wall::default() },
             says_walls: self.set.says_walls,
             allowed: Vec::new(),
             unlisted: Vec::new(),
-            person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
+            person: CommitAuthor { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             check_timeout: Duration::from_mins(1),
             withheld: Vec::new(),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
             redactor: Arc::new(Redactor::new([CANARY, TOKEN])),
-            secrets: Arc::new(Secrets::new([CANARY])),
+            secrets: Arc::new(SecretScanner::new([CANARY])),
             credentials: [("TOKEN".to_owned(), Credential::new(TOKEN).unwrap())].into(),
-            results: Results::new(self.repo.beside("results")),
+            results: ResultFiles::new(self.repo.beside("results")),
             remote: Some("origin".to_owned()),
             pull_request: false,
             control: None,
@@ -199,19 +206,22 @@ impl Stage {
         }
     }
 
-    fn worker(&self, job: &Job) -> Worker {
+    fn worker(&self, job: &Job) -> TaskWorker {
         if let Some(mind) = &job.mind {
-            return Worker::Model(Arc::new(ModelWorker {
+            return TaskWorker::Model(Arc::new(ModelWorker {
                 model: mind.client(),
-                settings: unstuck_runner::agent::Settings {
+                settings: unstuck_runner::agent::ModelCallLimits {
                     output_tokens_max: 1_000,
                     price: None,
                     call_time_max: Span::ZERO,
                 },
-                commands: Rules { blocked: self.set.blocked.clone(), ..Rules::default() },
-                network: Network::Open,
+                commands: CommandRules {
+                    blocked: self.set.blocked.clone(),
+                    ..CommandRules::default()
+                },
+                network: NetworkIsolation::Open,
                 egress: EgressPolicy::Open,
-                declarable: Declarable {
+                declarable: DeclarationPolicy {
                     secrets: ["TOKEN".to_owned()].into(),
                     pull_request: job.pull_request.clone(),
                     allowed: vec![rule(None), rule(Some("echo ${#TOKEN} *"))],
@@ -219,32 +229,33 @@ impl Stage {
                 policy: Arc::new(policy()),
             }));
         }
-        let script = Script::read(&job.script(), "script").unwrap();
+        let script = AgentScript::parse(&job.script(), "script").unwrap();
         let agent = ScriptedAgent::new(script, guard());
         let (heard, denials) = (Arc::clone(&self.heard), self.set.denials.clone());
         let (name, usage) = (job.name, self.set.usage);
-        Worker::Agent(Arc::new(Overheard { agent, name, heard, denials, usage }))
+        TaskWorker::Agent(Arc::new(Overheard { agent, name, heard, denials, usage }))
     }
 
     fn task(&self, job: &Job) -> TaskSettings {
-        let checks = |gate, commands: &[String]| Checks::new(gate, commands, &job.protect).unwrap();
+        let checks =
+            |gate, commands: &[String]| GateChecks::new(gate, commands, &job.protect).unwrap();
         TaskSettings {
             worker: self.worker(job),
             egress: EgressPolicy::Open,
             model: None,
             price: self.set.price,
-            limits: Limits {
+            limits: AttemptLimits {
                 turns_max: None,
                 money_micros_max: None,
                 first_byte: Duration::from_mins(1),
                 idle: Duration::from_mins(1),
                 total: Duration::from_mins(1),
             },
-            scope: scope::Scope::new(&job.rules).unwrap(),
-            gates: Gates {
-                pre_commit: checks(Gate::PreCommit, &job.pre_commit),
-                pre_push: checks(Gate::PrePush, &job.pre_push),
-                pre_pr: checks(Gate::PrePr, &[]),
+            scope: scope::PathScope::new(&job.rules).unwrap(),
+            gates: TaskGates {
+                pre_commit: checks(CheckStage::PreCommit, &job.pre_commit),
+                pre_push: checks(CheckStage::PrePush, &job.pre_push),
+                pre_pr: checks(CheckStage::PrePr, &[]),
                 baseline: job.baseline,
             },
             brief: String::new(),
@@ -255,12 +266,12 @@ impl Stage {
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> T {
-        self.handle.look(look).await.unwrap()
+        self.handle.read_state(look).await.unwrap()
     }
 
     /// Waits until the state is as wanted; it moves only when something is told.
     pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        let mut notices = self.handle.watch();
+        let mut notices = self.handle.subscribe_notices();
         while !self.look(wanted.clone()).await {
             notices.recv().await.ok();
         }
@@ -298,18 +309,18 @@ impl Stage {
     pub(crate) async fn answer(&self, decision: Decision) {
         let question = self.question().await.id;
         let answer = Command::Answer { question, decision, guidance: None, by: "ada".into() };
-        self.handle.command(answer).await.unwrap();
+        self.handle.submit_command(answer).await.unwrap();
     }
 
     /// The assignments of an agent, attempt by attempt.
-    pub(crate) fn assignments(&self, name: &str) -> Vec<Assignment> {
+    pub(crate) fn assignments(&self, name: &str) -> Vec<AgentAssignment> {
         let heard = self.heard.lock().unwrap();
         heard.iter().filter(|(task, _)| *task == name).map(|(_, told)| told.clone()).collect()
     }
 
     /// Waits until an agent has begun on a task so many times.
     pub(crate) async fn assigned(&self, name: &str, times: usize) {
-        let mut notices = self.handle.watch();
+        let mut notices = self.handle.subscribe_notices();
         while self.assignments(name).len() < times {
             notices.recv().await.ok();
         }
@@ -317,8 +328,8 @@ impl Stage {
 
     /// Waits until so many calls of tools were noted.
     pub(crate) async fn calls(&self, wanted: usize) {
-        let mut notices = self.handle.watch();
-        let called = |recorded: &Recorded| matches!(recorded.event, Event::ToolCalled { .. });
+        let mut notices = self.handle.subscribe_notices();
+        let called = |recorded: &RecordedEvent| matches!(recorded.event, Event::ToolCalled { .. });
         while self.events().await.iter().filter(|event| called(event)).count() < wanted {
             notices.recv().await.ok();
         }
@@ -330,14 +341,14 @@ impl Stage {
     }
 
     /// Everything that happened.
-    pub(crate) async fn events(&self) -> Vec<Recorded> {
-        let page = Page { after: 0, limit: 100_000 };
-        self.store.events(PROJECT, page).await.unwrap()
+    pub(crate) async fn events(&self) -> Vec<RecordedEvent> {
+        let page = EventPage { after: 0, limit: 100_000 };
+        self.store.load_events(PROJECT, page).await.unwrap()
     }
 
     /// The faults that were met, in order.
     pub(crate) async fn faults(&self) -> Vec<Arc<Fault>> {
-        let met = |recorded: Recorded| match recorded.event {
+        let met = |recorded: RecordedEvent| match recorded.event {
             Event::FaultMet { fault, .. } => Some(fault),
             _ => None,
         };
@@ -346,7 +357,7 @@ impl Stage {
 
     /// The narration to people, in order.
     pub(crate) async fn narrated(&self) -> Vec<String> {
-        let told = |recorded: Recorded| match recorded.event {
+        let told = |recorded: RecordedEvent| match recorded.event {
             Event::Narrated { text, .. } | Event::Remarked { text, .. } => Some(text.to_string()),
             _ => None,
         };
@@ -354,15 +365,15 @@ impl Stage {
     }
 
     /// The report of the build.
-    pub(crate) async fn report(&self) -> Report {
+    pub(crate) async fn report(&self) -> BuildReport {
         let seen = (true, SystemClock.now());
-        let facts = Facts::read(&self.store, PROJECT, None, seen).await.unwrap();
-        Report::of(&facts.unwrap())
+        let facts = BuildFacts::load(&self.store, PROJECT, None, seen).await.unwrap();
+        BuildReport::from_facts(&facts.unwrap())
     }
 
     /// The name of the build's branch.
     pub(crate) fn branch() -> String {
-        Project::branch(BuildId(0))
+        ProjectRepository::build_branch(BuildId(0))
     }
 }
 
@@ -387,8 +398,11 @@ fn spec(job: &Job) -> TaskSpec {
     }
 }
 
-fn guard() -> Guard {
-    Guard { executable: env!("CARGO_BIN_EXE_runner-test-guard").into(), arguments: Vec::new() }
+fn guard() -> GuardCommand {
+    GuardCommand {
+        executable: env!("CARGO_BIN_EXE_runner-test-guard").into(),
+        arguments: Vec::new(),
+    }
 }
 
 /// The actions that are performed without asking, here: requests to this machine, or this command.

@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde_json::json;
 use unstuck_core::engine::{Event, TaskState};
 use unstuck_runner::SystemClock;
-use unstuck_runner::notify::{Outgoing, Sender};
+use unstuck_runner::notify::{NotificationSender, NotifySetup};
 use unstuck_store::tables::QuestionStatus;
 use unstuck_store::{Outbox, Store};
-use unstuck_world::fake::receiver::Receiver;
-use unstuck_world::fake::server::{Answer, HttpError, Script};
-use unstuck_world::notify::{Channel, Means, TimeZone};
-use unstuck_world::process::Guard;
+use unstuck_world::fake::receiver::FakeReceiver;
+use unstuck_world::fake::server::{FakeAnswer, FakeHttpError, FakeScript};
+use unstuck_world::notify::{ChannelContext, NotifyChannel, TimeZone};
+use unstuck_world::process::GuardCommand;
 use unstuck_world::redact::Redactor;
 
 use crate::repo::Repo;
@@ -23,8 +23,9 @@ use crate::stage::{CANARY, PROJECT, Stage};
 // T4.27: the provider's error, the fault, the question and the message are of one category.
 #[tokio::test]
 async fn the_category_is_the_same_from_the_provider_to_the_message() {
-    let receiver = Receiver::start([]).await.unwrap();
-    let mind = Mind::anthropic(Script::from(Answer::Error(HttpError::NoSuchModel))).await;
+    let receiver = FakeReceiver::start([]).await.unwrap();
+    let mind =
+        Mind::anthropic(FakeScript::from(FakeAnswer::Error(FakeHttpError::NoSuchModel))).await;
     let stage = Stage::build(Repo::with(&[("a", "1\n")]), vec![Job::thought_out("a", &mind)]).await;
     let waits =
         |state: &TaskState| matches!(state, TaskState::Parked { .. } | TaskState::Failed { .. });
@@ -32,8 +33,8 @@ async fn the_category_is_the_same_from_the_provider_to_the_message() {
     let met = stage.faults().await.remove(0);
     let store = Arc::new(stage.store.clone());
     // As if the channel had been there from the beginning, and the process had died since.
-    store.told(PROJECT, "phone", Outbox::told(0)).await.unwrap();
-    let sender = Sender::start(Outgoing {
+    store.save_outbox(PROJECT, "phone", Outbox::delivered_up_to(0)).await.unwrap();
+    let sender = NotificationSender::start(NotifySetup {
         store: Arc::clone(&store) as Arc<dyn Store>,
         project: PROJECT.into(),
         clock: Arc::new(SystemClock),
@@ -41,13 +42,13 @@ async fn the_category_is_the_same_from_the_provider_to_the_message() {
         links: None,
     });
     sender.await.unwrap().finish(Duration::from_mins(1)).await;
-    let sent = receiver.seen().remove(0);
+    let sent = receiver.recorded_requests().remove(0);
     let body = sent.json();
     assert_eq!(body["category"], json!(met.category()));
     assert_eq!(body["code"], json!(met.code()));
     let mark = format!("[{}] ", met.category().as_str().to_uppercase());
     assert!(body["title"].as_str().unwrap().starts_with(&mark), "{body}");
-    let asked = store.questions(PROJECT, Some(QuestionStatus::Pending)).await.unwrap();
+    let asked = store.load_questions(PROJECT, Some(QuestionStatus::Pending)).await.unwrap();
     assert!(asked.iter().all(|question| question.code == Some(met.code())));
     let failed = stage.events().await.iter().any(|r| matches!(r.event, Event::TaskFailed { .. }));
     assert_eq!(asked.is_empty(), failed);
@@ -55,15 +56,15 @@ async fn the_category_is_the_same_from_the_provider_to_the_message() {
     assert!(!String::from_utf8_lossy(&sent.body).contains(CANARY));
 }
 
-fn phone(receiver: &Receiver) -> Channel {
+fn phone(receiver: &FakeReceiver) -> NotifyChannel {
     let toml = format!("kind='webhook'\nurl='{}'\nlevel='failures'", receiver.url("/"));
-    let means = Means {
+    let means = ChannelContext {
         redactor: Arc::new(Redactor::new([CANARY])),
         zone: TimeZone::UTC,
-        guard: Guard { executable: "/bin/false".into(), arguments: Vec::new() },
+        guard: GuardCommand { executable: "/bin/false".into(), arguments: Vec::new() },
         locks: Path::new("/").into(),
         directory: Path::new("/").into(),
         path: None,
     };
-    Channel::new("phone", toml::from_str(&toml).unwrap(), &means).unwrap()
+    NotifyChannel::new("phone", toml::from_str(&toml).unwrap(), &means).unwrap()
 }

@@ -1,10 +1,10 @@
 //! Models behind an API work on the tasks of a build, with the real loop and the real tools.
 
 use serde_json::json;
-use unstuck_core::engine::{Command, Event, Recorded};
+use unstuck_core::engine::{Command, Event, RecordedEvent};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::GateKey;
-use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script};
+use unstuck_world::fake::server::{FakeAnswer, FakeHttpError, FakeRetryAfter, FakeScript};
 
 use crate::fifo::Fifo;
 use crate::going_on::waiting;
@@ -27,16 +27,16 @@ async fn codes(stage: &Stage) -> Vec<Code> {
 #[tokio::test]
 async fn two_models_edit_run_narrate_and_what_they_did_is_merged() {
     let edit = json!({"path": "greeting", "old": "Go away.", "new": "Welcome!"});
-    let first = Mind::anthropic(Script::new(
+    let first = Mind::anthropic(FakeScript::new(
         [
-            Answer::call("narrate", &json!({"text": "I make it friendly."})),
-            Answer::call("edit_file", &edit),
+            FakeAnswer::with_call("narrate", &json!({"text": "I make it friendly."})),
+            FakeAnswer::with_call("edit_file", &edit),
             run("cat greeting; echo token=$CANARY."),
         ],
         done(),
     ));
     let second =
-        Mind::openai(Script::new([read("greeting"), write("ask", "How are you?\n")], done()));
+        Mind::openai(FakeScript::new([read("greeting"), write("ask", "How are you?\n")], done()));
     let (first, second) = (first.await, second.await);
     let jobs = vec![
         Job::thought_out("a", &first).checked(GREETS),
@@ -55,7 +55,7 @@ async fn two_models_edit_run_narrate_and_what_they_did_is_merged() {
     assert!(text(&asked[0]).contains("the goal of a"));
     // B9: what agents may know is not what their commands get.
     assert_eq!(results(&asked[3])[0].1, "Welcome!\ntoken=.");
-    let spoken = second.server.calls();
+    let spoken = second.server.model_calls();
     assert_eq!(spoken.len(), 3);
     assert!(spoken[1].json().to_string().contains("Welcome!"), "it starts from what was merged");
     let spent = stage.look(|state| state.tasks().map(|task| task.spent.tokens).min()).await;
@@ -66,7 +66,7 @@ async fn two_models_edit_run_narrate_and_what_they_did_is_merged() {
 #[tokio::test]
 async fn a_red_check_begins_another_conversation_that_knows_why() {
     let script = [write("greeting", "Hello.\n"), done(), write("greeting", "Welcome!\n")];
-    let mind = Mind::anthropic(Script::new(script, done())).await;
+    let mind = Mind::anthropic(FakeScript::new(script, done())).await;
     let stage = Stage::build(repo(), vec![Job::thought_out("a", &mind).checked(GREETS)]).await;
     stage.done().await;
     assert_eq!(codes(&stage).await, [Code::ValidationPreCommit]);
@@ -79,24 +79,24 @@ async fn a_red_check_begins_another_conversation_that_knows_why() {
 // T1.1, T4.9: in the middle of the work, the same conversation goes on after the wait.
 #[tokio::test]
 async fn an_overloaded_service_is_waited_for_and_costs_nothing() {
-    let script = [write("greeting", "Welcome!\n"), Answer::Error(HttpError::Overloaded)];
-    let mind = Mind::anthropic(Script::new(script, done())).await;
+    let script = [write("greeting", "Welcome!\n"), FakeAnswer::Error(FakeHttpError::Overloaded)];
+    let mind = Mind::anthropic(FakeScript::new(script, done())).await;
     let stage = Stage::build(repo(), vec![Job::thought_out("a", &mind).checked(GREETS)]).await;
     stage.done().await;
     assert_eq!(codes(&stage).await, [Code::ProviderOverloaded]);
     let asked = mind.asked();
     assert_eq!(asked.len(), 3);
     assert_eq!(asked[1], asked[2], "nothing is said about it, and nothing is done again");
-    let retrying = |recorded: &Recorded| matches!(recorded.event, Event::Retrying { .. });
+    let retrying = |recorded: &RecordedEvent| matches!(recorded.event, Event::Retrying { .. });
     assert!(!stage.events().await.iter().any(retrying), "it is charged to no task");
 }
 
 #[tokio::test]
 async fn a_conversation_that_does_not_fit_goes_on_shorter() {
-    let mut script: Vec<Answer> = vec![write("greeting", "Welcome!\n")];
+    let mut script: Vec<FakeAnswer> = vec![write("greeting", "Welcome!\n")];
     script.extend((0..5).map(|n| run(&format!("echo look {n}"))));
-    script.push(Answer::Error(HttpError::ContextTooLong));
-    let mind = Mind::anthropic(Script::new(script, done())).await;
+    script.push(FakeAnswer::Error(FakeHttpError::ContextTooLong));
+    let mind = Mind::anthropic(FakeScript::new(script, done())).await;
     let stage = Stage::build(repo(), vec![Job::thought_out("a", &mind).checked(GREETS)]).await;
     stage.done().await;
     assert_eq!(codes(&stage).await, [Code::ProviderContextTooLong]);
@@ -116,7 +116,7 @@ async fn after_a_kill_a_model_goes_on_from_its_conversation() {
     let repo = repo();
     let once = format!("echo once >> {}", repo.beside("count").display());
     let script = [write("greeting", "Welcome!\n"), run(&once), run("sleep 600")];
-    let mind = Mind::anthropic(Script::new(script, done())).await;
+    let mind = Mind::anthropic(FakeScript::new(script, done())).await;
     let stage = Stage::build(repo, vec![Job::thought_out("a", &mind).checked(GREETS)]).await;
     stage.calls(3).await;
     let stage = stage.crash().await;
@@ -140,25 +140,25 @@ async fn after_a_kill_a_model_goes_on_from_its_conversation() {
 async fn two_models_on_one_account_wait_for_one_limit() {
     let repo = repo();
     let gate = Fifo::new(&repo, "gate");
-    let limited = |after| Answer::Error(HttpError::RateLimit(after));
-    let first = [write("one", "1\n"), limited(RetryAfter::Seconds(3_600))];
+    let limited = |after| FakeAnswer::Error(FakeHttpError::RateLimit(after));
+    let first = [write("one", "1\n"), limited(FakeRetryAfter::Seconds(3_600))];
     let second = [
         run(&format!("cat {}", gate.path().display())),
-        limited(RetryAfter::Unsaid),
+        limited(FakeRetryAfter::Unsaid),
         write("two", "2\n"),
     ];
-    let first = Mind::anthropic(Script::new(first, done())).await;
-    let second = Mind::openai(Script::new(second, done())).await;
+    let first = Mind::anthropic(FakeScript::new(first, done())).await;
+    let second = Mind::openai(FakeScript::new(second, done())).await;
     let jobs = vec![Job::thought_out("a", &first), Job::thought_out("b", &second)];
     let stage = Stage::build(repo, jobs).await;
     stage.until(|state| waiting(state) == 1).await;
     gate.let_go().await;
     stage.until(|state| waiting(state) == 2).await;
-    assert_eq!((first.server.calls().len(), second.server.calls().len()), (2, 2));
-    stage.handle.command(Command::KickGate { gate: GateKey(1) }).await.unwrap();
+    assert_eq!((first.server.model_calls().len(), second.server.model_calls().len()), (2, 2));
+    stage.handle.submit_command(Command::KickGate { gate: GateKey(1) }).await.unwrap();
     stage.done().await;
-    let told = |recorded: &&Recorded| matches!(recorded.event, Event::GateWaiting { .. });
+    let told = |recorded: &&RecordedEvent| matches!(recorded.event, Event::GateWaiting { .. });
     assert_eq!(stage.events().await.iter().filter(told).count(), 1);
-    assert_eq!((first.server.calls().len(), second.server.calls().len()), (3, 4));
+    assert_eq!((first.server.model_calls().len(), second.server.model_calls().len()), (3, 4));
     assert_eq!(stage.repo.subjects(&format!("main..{}", Stage::branch())).len(), 2);
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Work};
+use unstuck_core::engine::{Command, EffectKind};
 use unstuck_core::plan::{Plan, TaskSpec};
-use unstuck_runner::Scope;
+use unstuck_runner::PerformScope;
 
 use crate::stage::{Stage, define, hand};
 
@@ -12,13 +12,13 @@ use crate::stage::{Stage, define, hand};
 async fn what_is_its_own_is_handed_over_and_its_result_counts() {
     let stage = Stage::new().await;
     let (holder, client) = (hand(), stage.client().await);
-    stage.handle.attach(Scope::Project, holder.0).await.unwrap();
+    stage.handle.attach_performer(PerformScope::Project, holder.0).await.unwrap();
     let task = define(&client, "nightly").await;
     let (world, mut told) = hand();
-    client.attach(Scope::Task(task), Arc::clone(&world) as _).await.unwrap();
-    client.command(Command::FireJob { task }).await.unwrap();
+    client.attach_performer(PerformScope::Task(task), Arc::clone(&world) as _).await.unwrap();
+    client.submit_command(Command::FireJob { task }).await.unwrap();
     let order = told.begun.recv().await.unwrap();
-    assert!(matches!(order.effect.what, Work::Execute { retry: 0 }));
+    assert!(matches!(order.effect.what, EffectKind::Execute { retry: 0 }));
     assert_eq!((order.effect.task, order.firing, order.task.name.as_str()), (task, 1, "nightly"));
     world.go.add_permits(9);
     stage.done(task).await;
@@ -29,12 +29,12 @@ async fn what_is_no_longer_wanted_is_stopped_there() {
     let stage = Stage::new().await;
     let client = stage.client().await;
     let (world, mut told) = hand();
-    client.attach(Scope::Project, world).await.unwrap();
+    client.attach_performer(PerformScope::Project, world).await.unwrap();
     let task = TaskSpec { name: "a".into(), ..TaskSpec::default() };
     let plan = Arc::new(Plan::new(vec![task]).unwrap());
-    client.command(Command::StartBuild { plan, slots: 1, in_place: false }).await.unwrap();
+    client.submit_command(Command::StartBuild { plan, slots: 1, in_place: false }).await.unwrap();
     let order = told.begun.recv().await.unwrap();
-    client.command(Command::Cancel { build: order.build }).await.unwrap();
+    client.submit_command(Command::Cancel { build: order.build }).await.unwrap();
     assert_eq!(told.stopped.recv().await.unwrap(), order.effect.id);
 }
 
@@ -43,13 +43,13 @@ async fn one_at_a_time_and_the_others_in_line() {
     let stage = Stage::new().await;
     let (first, second, third) = (stage.client().await, stage.client().await, stage.client().await);
     let task = define(&first, "nightly").await;
-    let scope = move || Scope::Task(task);
+    let scope = move || PerformScope::Task(task);
     let (world, mut told) = hand();
-    assert!(first.try_attach(scope(), world).await.unwrap());
-    first.command(Command::FireJob { task }).await.unwrap();
+    assert!(first.try_attach_performer(scope(), world).await.unwrap());
+    first.submit_command(Command::FireJob { task }).await.unwrap();
     told.begun.recv().await.unwrap();
     let (other, mut others) = hand();
-    assert!(!second.try_attach(scope(), Arc::clone(&other) as _).await.unwrap());
+    assert!(!second.try_attach_performer(scope(), Arc::clone(&other) as _).await.unwrap());
     // One that gave up waiting is passed over.
     let mut gave_up = stage.line().await;
     let attach = format!(
@@ -59,14 +59,14 @@ async fn one_at_a_time_and_the_others_in_line() {
     gave_up.send(attach.as_bytes()).await;
     drop(gave_up);
     let waiting = tokio::spawn(async move {
-        second.attach(scope(), other).await.unwrap();
+        second.attach_performer(scope(), other).await.unwrap();
         second
     });
-    first.leave().await.unwrap();
+    first.detach_all().await.unwrap();
     let second = waiting.await.unwrap();
     let order = others.begun.recv().await.unwrap();
-    assert!(matches!(order.effect.what, Work::Execute { .. }));
-    assert!(!third.try_attach(scope(), hand().0).await.unwrap());
-    second.leave().await.unwrap();
-    assert!(third.try_attach(scope(), hand().0).await.unwrap());
+    assert!(matches!(order.effect.what, EffectKind::Execute { .. }));
+    assert!(!third.try_attach_performer(scope(), hand().0).await.unwrap());
+    second.detach_all().await.unwrap();
+    assert!(third.try_attach_performer(scope(), hand().0).await.unwrap());
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
-use unstuck_runner::control::Client;
+use unstuck_runner::control::ControlClient;
 use unstuck_store::MemoryStore;
 
 use crate::stage::{Stage, define};
@@ -31,7 +31,7 @@ async fn a_dead_holders_socket_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("control.sock");
     drop(UnixListener::bind(&socket).unwrap());
-    assert!(Client::connect(&socket, None).await.is_err());
+    assert!(ControlClient::connect(&socket, None).await.is_err());
     let stage = Stage::at(MemoryStore::new(), Arc::new(folder), socket).await;
     define(&stage.client().await, "nightly").await;
 }
@@ -49,6 +49,6 @@ async fn a_holder_that_says_nothing_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("control.sock");
     let _silent = UnixListener::bind(&socket).unwrap();
-    let refused = Client::connect(&socket, None).await.map(drop).unwrap_err();
+    let refused = ControlClient::connect(&socket, None).await.map(drop).unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::TimedOut);
 }

@@ -11,21 +11,24 @@ use tokio::net::UnixStream;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, Event, Outcome, State, TaskId, TaskState};
+use unstuck_core::engine::{Command, EffectId, EffectOutcome, Event, State, TaskId, TaskState};
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
-use unstuck_runner::control::{Client, Server, TokenKey};
-use unstuck_runner::{Ended, Handle, Order, Report, Runner, Setup, SystemClock, World};
+use unstuck_runner::control::{ControlClient, ControlServer, TokenKey};
+use unstuck_runner::{
+    EffectRequest, EffectResult, Performer, Runner, RunnerHandle, RunnerResult, RunnerSetup,
+    SystemClock,
+};
 use unstuck_store::{Holder, MemoryStore};
 
 pub(crate) struct Stage {
     pub(crate) store: MemoryStore,
-    pub(crate) handle: Handle,
-    pub(crate) running: JoinHandle<Ended>,
+    pub(crate) handle: RunnerHandle,
+    pub(crate) running: JoinHandle<RunnerResult>,
     pub(crate) socket: PathBuf,
     pub(crate) key: TokenKey,
-    _server: Server,
+    _server: ControlServer,
     folder: Arc<TempDir>,
 }
 
@@ -44,7 +47,7 @@ impl Stage {
     }
 
     pub(crate) async fn at(store: MemoryStore, folder: Arc<TempDir>, socket: PathBuf) -> Self {
-        let setup = Setup {
+        let setup = RunnerSetup {
             store: Arc::new(store.clone()),
             project: "shop".into(),
             holder: holder(),
@@ -56,7 +59,7 @@ impl Stage {
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();
         let key = TokenKey::open(&folder.path().join("token-key")).unwrap();
-        let server = Server::start(&socket, handle.clone(), key.clone(), holder()).unwrap();
+        let server = ControlServer::start(&socket, handle.clone(), key.clone(), holder()).unwrap();
         let running = tokio::spawn(runner.run());
         Self { store, handle, running, socket, key, _server: server, folder }
     }
@@ -72,17 +75,17 @@ impl Stage {
     pub(crate) async fn crashed(self) -> Self {
         self.running.abort();
         let _ = self.running.await;
-        Self::on(self.store.crash(), self.folder).await
+        Self::on(self.store.clone_after_crash(), self.folder).await
     }
 
-    pub(crate) async fn client(&self) -> Client {
-        Client::connect(&self.socket, None).await.unwrap().0
+    pub(crate) async fn client(&self) -> ControlClient {
+        ControlClient::connect(&self.socket, None).await.unwrap().0
     }
 
     /// A client with the token of a run.
-    pub(crate) async fn child(&self, effect: EffectId) -> Client {
-        let token = self.key.token(effect).as_str().to_owned();
-        Client::connect(&self.socket, Some(token)).await.unwrap().0
+    pub(crate) async fn child(&self, effect: EffectId) -> ControlClient {
+        let token = self.key.issue_token(effect).as_str().to_owned();
+        ControlClient::connect(&self.socket, Some(token)).await.unwrap().0
     }
 
     pub(crate) async fn line(&self) -> Line {
@@ -93,7 +96,7 @@ impl Stage {
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> T {
-        self.handle.look(look).await.unwrap()
+        self.handle.read_state(look).await.unwrap()
     }
 
     /// Waits until a task is done.
@@ -103,7 +106,7 @@ impl Stage {
 
     /// Waits until the state is as wanted; it moves only when something is told.
     pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        let mut notices = self.handle.watch();
+        let mut notices = self.handle.subscribe_notices();
         while !self.look(wanted.clone()).await {
             notices.recv().await.ok();
         }
@@ -116,8 +119,8 @@ impl Stage {
 }
 
 /// A new job.
-pub(crate) async fn define(client: &Client, name: &str) -> TaskId {
-    let defined = client.command(job(name)).await.unwrap();
+pub(crate) async fn define(client: &ControlClient, name: &str) -> TaskId {
+    let defined = client.submit_command(job(name)).await.unwrap();
     match &defined[0].event {
         Event::JobDefined { task, .. } => *task,
         event => panic!("{event:?}"),
@@ -162,12 +165,12 @@ pub(crate) struct Hand {
     pub(crate) go: Semaphore,
     pub(crate) cleared: Mutex<Vec<TaskId>>,
     pub(crate) performing: Mutex<Vec<EffectId>>,
-    begun: mpsc::UnboundedSender<Order>,
+    begun: mpsc::UnboundedSender<EffectRequest>,
     stopped: mpsc::UnboundedSender<EffectId>,
 }
 
 pub(crate) struct Told {
-    pub(crate) begun: mpsc::UnboundedReceiver<Order>,
+    pub(crate) begun: mpsc::UnboundedReceiver<EffectRequest>,
     pub(crate) stopped: mpsc::UnboundedReceiver<EffectId>,
 }
 
@@ -185,14 +188,18 @@ pub(crate) fn hand() -> (Arc<Hand>, Told) {
 }
 
 #[async_trait]
-impl World for Hand {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for Hand {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         let effect = order.effect.id;
         self.begun.send(order).ok();
         tokio::select! {
             permit = self.go.acquire() => {
                 permit.unwrap().forget();
-                Some(Outcome::Done.into())
+                Some(EffectOutcome::Done.into())
             }
             () = stop.cancelled() => {
                 self.stopped.send(effect).ok();
@@ -201,11 +208,11 @@ impl World for Hand {
         }
     }
 
-    fn performing(&self) -> Vec<EffectId> {
+    fn running_effects(&self) -> Vec<EffectId> {
         self.performing.lock().unwrap().clone()
     }
 
-    async fn clear(&self, tasks: &[TaskId]) {
+    async fn reap_leftovers(&self, tasks: &[TaskId]) {
         self.cleared.lock().unwrap().extend(tasks);
     }
 }

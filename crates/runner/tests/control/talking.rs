@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use unstuck_core::engine::{Command, EffectId, Outcome, QuestionId, TaskId};
+use unstuck_core::engine::{Command, EffectId, EffectOutcome, QuestionId, TaskId};
 use unstuck_core::policy::Amount;
 use unstuck_core::question::Decision;
-use unstuck_runner::Notice;
-use unstuck_runner::control::{Client, ClientError, Refusal};
-use unstuck_store::{CHECKPOINT_BYTES_MAX, Page, Store as _};
+use unstuck_runner::RunnerNotice;
+use unstuck_runner::control::{ClientError, ControlClient, ControlRefusal};
+use unstuck_store::{CHECKPOINT_BYTES_MAX, EventPage, Store as _};
 
 use crate::stage::{Stage, define, holder, job};
 
-pub(crate) fn why(error: &ClientError) -> Refusal {
+pub(crate) fn why(error: &ClientError) -> ControlRefusal {
     match error {
         ClientError::Refused { why, .. } => *why,
         ClientError::Gone => panic!("it is gone"),
@@ -22,17 +22,17 @@ pub(crate) fn why(error: &ClientError) -> Refusal {
 #[tokio::test]
 async fn the_holder_says_who_it_is() {
     let stage = Stage::new().await;
-    let (_, said) = Client::connect(&stage.socket, None).await.unwrap();
+    let (_, said) = ControlClient::connect(&stage.socket, None).await.unwrap();
     assert_eq!(said, holder());
 }
 
 #[tokio::test]
 async fn what_is_acknowledged_is_on_disk() {
     let stage = Stage::new().await;
-    let events = stage.client().await.command(job("nightly")).await.unwrap();
-    let page = Page { after: 0, limit: 100 };
+    let events = stage.client().await.submit_command(job("nightly")).await.unwrap();
+    let page = EventPage { after: 0, limit: 100 };
     // What a process that comes after a crash would read.
-    let kept = stage.store.crash().events("shop", page).await.unwrap();
+    let kept = stage.store.clone_after_crash().load_events("shop", page).await.unwrap();
     assert!(!events.is_empty() && kept.ends_with(&events), "{kept:?}");
 }
 
@@ -42,9 +42,9 @@ async fn what_does_not_fit_is_refused_and_leaves_no_trace() {
     let client = stage.client().await;
     define(&client, "nightly").await;
     let before = stage.look(unstuck_core::engine::State::seq).await;
-    let twice = client.command(job("nightly")).await.unwrap_err();
-    let nowhere = client.command(Command::FireJob { task: TaskId(99) }).await.unwrap_err();
-    assert_eq!((why(&twice), why(&nowhere)), (Refusal::Rejected, Refusal::Rejected));
+    let twice = client.submit_command(job("nightly")).await.unwrap_err();
+    let nowhere = client.submit_command(Command::FireJob { task: TaskId(99) }).await.unwrap_err();
+    assert_eq!((why(&twice), why(&nowhere)), (ControlRefusal::Rejected, ControlRefusal::Rejected));
     assert_eq!(stage.look(unstuck_core::engine::State::seq).await, before);
 }
 
@@ -57,12 +57,12 @@ async fn what_only_the_loop_may_say_is_denied() {
     let (decision, by) = (Decision::SkipFeature, Arc::from("me"));
     let denied = [
         Command::Answer { question, decision, guidance: None, by },
-        Command::Settle { effect: EffectId(0), outcome: Outcome::Done, spent: Amount::ZERO },
+        Command::Settle { effect: EffectId(0), outcome: EffectOutcome::Done, spent: Amount::ZERO },
         Command::Recover { task: None, clean: true },
         Command::Wake,
     ];
     for command in denied {
-        assert_eq!(why(&client.command(command).await.unwrap_err()), Refusal::Denied);
+        assert_eq!(why(&client.submit_command(command).await.unwrap_err()), ControlRefusal::Denied);
     }
 }
 
@@ -102,20 +102,20 @@ async fn a_line_without_an_end_is_not_listened_to() {
 async fn a_watcher_is_told_everything_once() {
     let stage = Stage::new().await;
     let (client, watcher) = (stage.client().await, stage.client().await);
-    let mut first = watcher.watch().await.unwrap();
+    let mut first = watcher.subscribe_notices().await.unwrap();
     // Asking twice tells nothing twice.
-    watcher.watch().await.unwrap();
-    let mut events = client.command(job("a")).await.unwrap();
-    events.extend(client.command(job("b")).await.unwrap());
+    watcher.subscribe_notices().await.unwrap();
+    let mut events = client.submit_command(job("a")).await.unwrap();
+    events.extend(client.submit_command(job("b")).await.unwrap());
     for event in events {
         match first.recv().await.unwrap() {
-            Notice::Event { recorded, .. } => assert_eq!(*recorded, event),
+            RunnerNotice::Event { recorded, .. } => assert_eq!(*recorded, event),
             notice => panic!("{notice:?}"),
         }
     }
     // Everything that was said before an answer is heard before it.
-    client.command(job("c")).await.unwrap();
-    assert!(matches!(first.recv().await.unwrap(), Notice::Event { .. }));
+    client.submit_command(job("c")).await.unwrap();
+    assert!(matches!(first.recv().await.unwrap(), RunnerNotice::Event { .. }));
 }
 
 // B50: an unused connection is closed: a server that asks who holds a project would run out of
@@ -138,7 +138,7 @@ async fn a_client_that_is_dropped_hangs_up() {
         line.clear();
         stream.read_line(&mut line).await.unwrap()
     });
-    let (client, said) = Client::connect(&socket, None).await.unwrap();
+    let (client, said) = ControlClient::connect(&socket, None).await.unwrap();
     assert_eq!(said, holder());
     drop(client);
     assert_eq!(holds.await.unwrap(), 0);

@@ -3,35 +3,35 @@
 use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
-use unstuck_core::engine::{BuildState, Event, Outcome, PauseCause, Subject, Work};
+use unstuck_core::engine::{BuildState, EffectKind, EffectOutcome, Event, PauseCause, Subject};
 use unstuck_core::fault::{Auth, Fault, Validation};
 use unstuck_core::policy::Policy;
-use unstuck_runner::Order;
+use unstuck_runner::EffectRequest;
 use unstuck_store::tables::BuildRow;
-use unstuck_store::{Page, Store as _};
+use unstuck_store::{EventPage, Store as _};
 
 use crate::stage::{Reaction, Shared, Stage, goes_well};
 
 /// The agent tries something else each time, and the tests are red in the same way so often; after
 /// that it does not come back.
-fn red_for(limit: u32) -> impl Fn(&Order, u32) -> Reaction {
+fn red_for(limit: u32) -> impl Fn(&EffectRequest, u32) -> Reaction {
     move |order, times| match order.effect.what {
-        Work::Attempt { .. } if times > limit => Reaction::Hangs,
-        Work::Attempt { .. } => {
+        EffectKind::Attempt { .. } if times > limit => Reaction::Hangs,
+        EffectKind::Attempt { .. } => {
             let digest = Some(Digest(u64::from(times)));
             let approach = Arc::new(Approach { digest, files_changed: 1, ..Approach::default() });
-            Reaction::Ends(Outcome::Attempted { approach })
+            Reaction::Ends(EffectOutcome::Attempted { approach })
         }
-        Work::Check => {
+        EffectKind::Check => {
             let fault = Fault::validation_pre_commit("tests", "boom", Validation::default());
-            Reaction::Ends(Outcome::Failed { fault: Arc::new(fault), approach: None })
+            Reaction::Ends(EffectOutcome::Failed { fault: Arc::new(fault), approach: None })
         }
         _ => Reaction::Ends(goes_well(order)),
     }
 }
 
 async fn next_attempt(stage: &mut Stage) {
-    while !matches!(stage.started.recv().await.unwrap().effect.what, Work::Attempt { .. }) {}
+    while !matches!(stage.started.recv().await.unwrap().effect.what, EffectKind::Attempt { .. }) {}
 }
 
 /// A loop of `project` on what the store of another one holds.
@@ -78,12 +78,12 @@ async fn another_project_begins_at_zero() {
 #[tokio::test(start_paused = true)]
 async fn a_build_stands_still_only_after_what_it_waits_for_is_stored() {
     let stage = Stage::new(|order, _| match order.effect.what {
-        Work::Attempt { .. } => {
+        EffectKind::Attempt { .. } => {
             // Each of them another error: numbers alone make no difference.
             let account = ["red", "blue", "green", "black", "white", "grey"]
                 [usize::try_from(order.effect.task.0).unwrap()];
             let fault = Fault::auth_invalid("agent", account, Auth::default());
-            Reaction::Ends(Outcome::Failed { fault: Arc::new(fault), approach: None })
+            Reaction::Ends(EffectOutcome::Failed { fault: Arc::new(fault), approach: None })
         }
         _ => Reaction::Ends(goes_well(order)),
     })
@@ -92,13 +92,13 @@ async fn a_build_stands_still_only_after_what_it_waits_for_is_stored() {
     let paused = BuildState::Paused { cause: PauseCause::Questions };
     stage.until(move |state| state.builds().all(|build| build.state == paused)).await;
     let (store, _) = stage.crash().await;
-    let events = store.events("shop", Page { after: 0, limit: 1_000 }).await.unwrap();
+    let events = store.load_events("shop", EventPage { after: 0, limit: 1_000 }).await.unwrap();
     let stands = events.iter().position(|event| matches!(event.event, Event::BuildPaused { .. }));
     let asked = events[..stands.unwrap()].iter().filter(|event| match &event.event {
         Event::QuestionAsked { question } => matches!(question.subject, Subject::Error(_)),
         _ => false,
     });
     assert_eq!(asked.count(), 5);
-    let builds: Vec<BuildRow> = store.builds("shop").await.unwrap();
+    let builds: Vec<BuildRow> = store.load_builds("shop").await.unwrap();
     assert_eq!(builds[0].state, paused);
 }

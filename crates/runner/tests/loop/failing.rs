@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use unstuck_core::engine::{BuildId, Command, Outcome, State, Work};
+use unstuck_core::engine::{BuildId, Command, EffectKind, EffectOutcome, State};
 use unstuck_core::fault::{Auth, Fault};
-use unstuck_runner::{CommandError, Notice};
+use unstuck_runner::{CommandError, RunnerNotice};
 use unstuck_store::{Store as _, StoreError};
 
 use crate::stage::{Reaction, Stage, goes_well};
@@ -19,11 +19,11 @@ async fn a_command_that_cannot_be_written_did_not_happen() {
         ..Default::default()
     }]);
     let start = Command::StartBuild { plan: Arc::new(plan.unwrap()), slots: 1, in_place: false };
-    let failed = stage.handle.command(start.clone()).await.unwrap_err();
+    let failed = stage.handle.submit_command(start.clone()).await.unwrap_err();
     assert!(matches!(failed, CommandError::Store(StoreError::NotWritten { .. })), "{failed}");
     assert_eq!(stage.look(State::seq).await, 0);
     assert_eq!(stage.performed(|_| true), 0);
-    stage.handle.command(start).await.unwrap();
+    stage.handle.submit_command(start).await.unwrap();
     stage.completed().await;
 }
 
@@ -34,25 +34,25 @@ async fn a_question_that_cannot_be_stored_is_stored_once_when_it_can_be() {
     let told = Arc::clone(&permit);
     let mut stage = Stage::new(move |order, _| {
         let fault = Fault::auth_invalid("agent", "401", Auth::default());
-        let refused = Outcome::Failed { fault: Arc::new(fault), approach: None };
+        let refused = EffectOutcome::Failed { fault: Arc::new(fault), approach: None };
         match order.effect.what {
-            Work::Attempt { .. } => Reaction::Waits(Arc::clone(&told), refused),
+            EffectKind::Attempt { .. } => Reaction::Waits(Arc::clone(&told), refused),
             _ => Reaction::Ends(goes_well(order)),
         }
     })
     .await;
     stage.build(1, 1).await;
     stage.started.recv().await.unwrap();
-    let mut notices = stage.handle.watch();
-    stage.store.fill(true);
+    let mut notices = stage.handle.subscribe_notices();
+    stage.store.set_full(true);
     permit.add_permits(1);
     let waiting = notices.recv().await.unwrap();
-    assert!(matches!(waiting, Notice::StoreWaiting { .. }), "{waiting:?}");
-    assert!(stage.store.questions("shop", None).await.unwrap().is_empty());
-    stage.store.fill(false);
+    assert!(matches!(waiting, RunnerNotice::StoreWaiting { .. }), "{waiting:?}");
+    assert!(stage.store.load_questions("shop", None).await.unwrap().is_empty());
+    stage.store.set_full(false);
     stage.until(|state| state.questions().count() == 1).await;
     let (store, _) = stage.crash().await;
-    let questions = store.questions("shop", None).await.unwrap();
+    let questions = store.load_questions("shop", None).await.unwrap();
     assert_eq!(questions.len(), 1, "{questions:?}");
 }
 
@@ -61,21 +61,21 @@ async fn the_result_of_an_effect_is_kept_and_written_when_that_is_possible_again
     let permit = Arc::new(Semaphore::new(0));
     let told = Arc::clone(&permit);
     let mut stage = Stage::new(move |order, _| match order.effect.what {
-        Work::Attempt { .. } => Reaction::Waits(Arc::clone(&told), goes_well(order)),
+        EffectKind::Attempt { .. } => Reaction::Waits(Arc::clone(&told), goes_well(order)),
         _ => Reaction::Ends(goes_well(order)),
     })
     .await;
     stage.build(1, 1).await;
     stage.started.recv().await.unwrap();
-    let mut notices = stage.handle.watch();
-    stage.store.fill(true);
+    let mut notices = stage.handle.subscribe_notices();
+    stage.store.set_full(true);
     permit.add_permits(1);
     let waiting = notices.recv().await.unwrap();
-    assert!(matches!(waiting, Notice::StoreWaiting { .. }), "{waiting:?}");
-    stage.store.fill(false);
+    assert!(matches!(waiting, RunnerNotice::StoreWaiting { .. }), "{waiting:?}");
+    stage.store.set_full(false);
     stage.completed().await;
-    assert_eq!(stage.performed(|what| matches!(what, Work::Attempt { .. })), 1);
-    assert_eq!(stage.performed(|what| *what == Work::Commit), 1);
+    assert_eq!(stage.performed(|what| matches!(what, EffectKind::Attempt { .. })), 1);
+    assert_eq!(stage.performed(|what| *what == EffectKind::Commit), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,10 +85,10 @@ async fn what_comes_after_a_failed_write_is_decided_on_what_is_on_disk() {
     let build = BuildId(0);
     stage.store.fail_next(1);
     let (one, two) = tokio::join!(
-        stage.handle.command(Command::Pause { build }),
-        stage.handle.command(Command::Resume { build }),
+        stage.handle.submit_command(Command::Pause { build }),
+        stage.handle.submit_command(Command::Resume { build }),
     );
     assert!(matches!(one, Err(CommandError::Store(_))), "{one:?}");
     assert!(matches!(two, Err(CommandError::Rejected(_))), "the pause never was: {two:?}");
-    stage.handle.command(Command::Pause { build }).await.unwrap();
+    stage.handle.submit_command(Command::Pause { build }).await.unwrap();
 }

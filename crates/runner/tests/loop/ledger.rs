@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
-use unstuck_core::engine::{Command, EffectId, Outcome, QuestionId, TaskId, TaskState, Work};
+use unstuck_core::engine::{
+    Command, EffectId, EffectKind, EffectOutcome, QuestionId, TaskId, TaskState,
+};
 use unstuck_core::fault::{Fault, Http};
 use unstuck_core::plan::{JobSpec, MutationSpec, TaskSpec};
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::time::Time;
-use unstuck_runner::{Action, CommandError, Order, Settled};
+use unstuck_runner::{ActionResult, CommandError, EffectRequest, LedgerAction};
 use unstuck_store::{Answer, Store as _};
 
 use crate::stage::{Reaction, Stage, goes_well};
@@ -30,8 +32,8 @@ const LOST_ON_THE_WAY_OUT: u32 = 3;
 const NOT_KNOWABLE: u32 = 4;
 
 #[async_trait]
-impl Action for Payment {
-    async fn call(&self, idempotency_key: &str) -> Outcome {
+impl LedgerAction for Payment {
+    async fn perform_call(&self, idempotency_key: &str) -> EffectOutcome {
         self.keys.lock().unwrap().push(idempotency_key.to_owned());
         let trouble = self.trouble.load(Ordering::SeqCst);
         if trouble != NOT_KNOWABLE {
@@ -39,26 +41,26 @@ impl Action for Payment {
         }
         let fault = || Arc::new(Fault::network_timeout("bank", "no answer", Http::default()));
         match trouble {
-            FAILS => Outcome::Failed { fault: fault(), approach: None },
-            LOST_ON_THE_WAY_OUT => Outcome::Unknown { fault: fault() },
+            FAILS => EffectOutcome::Failed { fault: fault(), approach: None },
+            LOST_ON_THE_WAY_OUT => EffectOutcome::Unknown { fault: fault() },
             LOST_ON_THE_WAY_BACK | NOT_KNOWABLE => {
                 self.paid.fetch_add(1, Ordering::SeqCst);
-                Outcome::Unknown { fault: fault() }
+                EffectOutcome::Unknown { fault: fault() }
             }
             _ => {
                 self.paid.fetch_add(1, Ordering::SeqCst);
-                Outcome::Applied { result: Arc::from("receipt 1") }
+                EffectOutcome::Applied { result: Arc::from("receipt 1") }
             }
         }
     }
 
-    async fn probe(&self, _idempotency_key: &str) -> Outcome {
+    async fn probe_outcome(&self, _idempotency_key: &str) -> EffectOutcome {
         match self.paid.load(Ordering::SeqCst) {
             _ if self.trouble.load(Ordering::SeqCst) == NOT_KNOWABLE => {
-                Outcome::CannotTell { said: None }
+                EffectOutcome::CannotTell { said: None }
             }
-            0 => Outcome::NotApplied,
-            _ => Outcome::Applied { result: Arc::from("receipt 1") },
+            0 => EffectOutcome::NotApplied,
+            _ => EffectOutcome::Applied { result: Arc::from("receipt 1") },
         }
     }
 }
@@ -75,15 +77,15 @@ async fn job() -> (Stage, EffectId, Arc<Semaphore>) {
 async fn job_of(project: &str) -> (Stage, EffectId, Arc<Semaphore>) {
     let ends = Arc::new(Semaphore::new(0));
     let told = Arc::clone(&ends);
-    let mut stage = Stage::of(project, move |order: &Order, _| match order.effect.what {
-        Work::Execute { .. } => Reaction::Waits(Arc::clone(&told), Outcome::Done),
+    let mut stage = Stage::of(project, move |order: &EffectRequest, _| match order.effect.what {
+        EffectKind::Execute { .. } => Reaction::Waits(Arc::clone(&told), EffectOutcome::Done),
         _ => Reaction::Ends(goes_well(order)),
     })
     .await;
     let spec =
         TaskSpec { name: "invoice".into(), job: Some(JobSpec::default()), ..TaskSpec::default() };
-    stage.handle.command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
-    stage.handle.command(Command::FireJob { task: TaskId(0) }).await.unwrap();
+    stage.handle.submit_command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
+    stage.handle.submit_command(Command::FireJob { task: TaskId(0) }).await.unwrap();
     let effect = stage.started.recv().await.unwrap().effect.id;
     (stage, effect, ends)
 }
@@ -94,11 +96,13 @@ async fn the_same_key_again_gets_the_recorded_result() {
     let (stage, effect, _ends) = job().await;
     let bank = Arc::new(Payment::default());
     for _ in 0..3 {
-        let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
-        assert_eq!(settled, Settled::Applied(Arc::from("receipt 1")));
+        let settled =
+            stage.handle.perform_action(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+        assert_eq!(settled, ActionResult::Applied(Arc::from("receipt 1")));
     }
     assert_eq!(bank.paid.load(Ordering::SeqCst), 1);
-    let other = stage.handle.mutate(effect, pay(8), Arc::clone(&bank) as _).await.unwrap_err();
+    let other =
+        stage.handle.perform_action(effect, pay(8), Arc::clone(&bank) as _).await.unwrap_err();
     assert!(matches!(other, CommandError::Rejected(_)), "{other}");
     assert_eq!(bank.paid.load(Ordering::SeqCst), 1);
 }
@@ -108,10 +112,12 @@ async fn what_certainly_failed_may_be_sent_again_under_the_same_idempotency_key(
     let (stage, effect, _ends) = job().await;
     let bank = Arc::new(Payment::default());
     bank.trouble.store(FAILS, Ordering::SeqCst);
-    let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
-    assert!(matches!(settled, Settled::Failed(_)), "{settled:?}");
-    let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
-    assert!(matches!(settled, Settled::Applied(_)), "{settled:?}");
+    let settled =
+        stage.handle.perform_action(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+    assert!(matches!(settled, ActionResult::Failed(_)), "{settled:?}");
+    let settled =
+        stage.handle.perform_action(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+    assert!(matches!(settled, ActionResult::Applied(_)), "{settled:?}");
     let keys = bank.keys.lock().unwrap().clone();
     assert_eq!(keys.len(), 2);
     assert_eq!(keys[0], keys[1]);
@@ -123,8 +129,9 @@ async fn two_projects_do_not_share_an_idempotency_key() {
     let bank = Arc::new(Payment::default());
     for project in ["shop", "other shop"] {
         let (stage, effect, _ends) = job_of(project).await;
-        let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
-        assert!(matches!(settled, Settled::Applied(_)), "{settled:?}");
+        let settled =
+            stage.handle.perform_action(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+        assert!(matches!(settled, ActionResult::Applied(_)), "{settled:?}");
     }
     let keys = bank.keys.lock().unwrap().clone();
     assert_eq!(keys.len(), 2);
@@ -138,8 +145,9 @@ async fn what_was_lost_is_looked_up_and_sent_again_only_if_it_is_not_there() {
         let (stage, effect, _ends) = job().await;
         let bank = Arc::new(Payment::default());
         bank.trouble.store(trouble, Ordering::SeqCst);
-        let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
-        assert_eq!(settled, Settled::Applied(Arc::from("receipt 1")));
+        let settled =
+            stage.handle.perform_action(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+        assert_eq!(settled, ActionResult::Applied(Arc::from("receipt 1")));
         assert_eq!(bank.paid.load(Ordering::SeqCst), 1);
         assert_eq!(bank.keys.lock().unwrap().len(), calls);
     }
@@ -152,8 +160,9 @@ async fn where_no_probe_can_tell_a_person_does_and_it_is_never_repeated() {
     let bank = Arc::new(Payment::default());
     bank.trouble.store(NOT_KNOWABLE, Ordering::SeqCst);
     for _ in 0..2 {
-        let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
-        assert_eq!(settled, Settled::NeedsPerson);
+        let settled =
+            stage.handle.perform_action(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+        assert_eq!(settled, ActionResult::NeedsPerson);
     }
     ends.add_permits(1);
     stage.until(|state| state.questions().count() == 1).await;
@@ -166,10 +175,10 @@ async fn where_no_probe_can_tell_a_person_does_and_it_is_never_repeated() {
         by: Arc::from("ada"),
         at: Time::from_millis(1),
     };
-    stage.store.answer("shop", answer).await.unwrap();
+    stage.store.record_answer("shop", answer).await.unwrap();
     stage.handle.take_answers().await.unwrap();
     stage.until(|state| state.tasks().all(|task| task.state == TaskState::Done)).await;
-    let known = stage.store.mutations("shop", TaskId(0)).await.unwrap();
+    let known = stage.store.load_task_mutations("shop", TaskId(0)).await.unwrap();
     assert_eq!(&*known[0].result, "receipt from the bank's page");
     assert_eq!(bank.paid.load(Ordering::SeqCst), 1);
 }

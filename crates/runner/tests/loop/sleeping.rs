@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Outcome, State, TaskState, Work};
+use unstuck_core::engine::{EffectKind, EffectOutcome, State, TaskState};
 use unstuck_core::fault::{Fault, RateLimit};
-use unstuck_core::policy::{Amount, Budget, Policy};
+use unstuck_core::policy::{Amount, BudgetLimits, Policy};
 use unstuck_core::time::Span;
-use unstuck_runner::{Clock as _, GateMirror, Order};
+use unstuck_runner::{Clock as _, EffectRequest, GateMirror};
 use unstuck_store::MemoryStore;
 
 use crate::stage::{Reaction, Shared, Stage, goes_well};
 
-fn limited_once(order: &Order, times: u32) -> Reaction {
+fn limited_once(order: &EffectRequest, times: u32) -> Reaction {
     match order.effect.what {
-        Work::Attempt { .. } if times == 1 => {
+        EffectKind::Attempt { .. } if times == 1 => {
             let limit = RateLimit { status: Some(429), limited: None };
             let fault = Fault::provider_rate_limit("agent", "slow down", limit);
-            let fault = Arc::new(fault.retry_after(Span::from_mins(10)));
-            Reaction::Ends(Outcome::Failed { fault, approach: None })
+            let fault = Arc::new(fault.with_retry_after(Span::from_mins(10)));
+            Reaction::Ends(EffectOutcome::Failed { fault, approach: None })
         }
         _ => Reaction::Ends(goes_well(order)),
     }
@@ -70,10 +70,12 @@ async fn another_project_on_the_same_account_waits_without_a_call() {
 #[tokio::test(start_paused = true)]
 async fn a_build_sleeps_from_day_to_day_through_crashes() {
     let cost = Amount { money_micros: 100, ..Amount::ZERO };
-    let policy =
-        || Policy { budget: Budget { per_day: cost, ..Budget::default() }, ..Policy::default() };
-    let rule = move |order: &Order, _| match order.effect.what {
-        Work::Attempt { .. } => Reaction::Costs(cost, goes_well(order)),
+    let policy = || Policy {
+        budget: BudgetLimits { per_day: cost, ..BudgetLimits::default() },
+        ..Policy::default()
+    };
+    let rule = move |order: &EffectRequest, _| match order.effect.what {
+        EffectKind::Attempt { .. } => Reaction::Costs(cost, goes_well(order)),
         _ => Reaction::Ends(goes_well(order)),
     };
     let mut clock = Stage::new(|_, _| Reaction::Hangs).await.clock;

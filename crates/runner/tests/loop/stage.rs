@@ -10,12 +10,13 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{BuildState, Command, Outcome, State, TaskId, Work};
+use unstuck_core::engine::{BuildState, Command, EffectKind, EffectOutcome, State, TaskId};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::{
-    Clock, Ended, GateMirror, Handle, Order, Report, Runner, Scope, Setup, Turns, World,
+    Clock, EffectRequest, EffectResult, GateMirror, PerformScope, Performer, Runner, RunnerHandle,
+    RunnerResult, RunnerSetup, TaskLocks,
 };
 use unstuck_store::{Holder, MemoryStore};
 
@@ -46,38 +47,42 @@ impl Clock for VirtualClock {
         Self::START + Span::from_millis(u64::try_from(passed).unwrap()) - Span::from_millis(back)
     }
 
-    async fn until(&self, at: Time) {
+    async fn wait_until(&self, at: Time) {
         tokio::time::sleep(at.since(self.now()).into()).await;
     }
 }
 
-type Rule = dyn Fn(&Order, u32) -> Reaction + Send + Sync;
+type Rule = dyn Fn(&EffectRequest, u32) -> Reaction + Send + Sync;
 
 /// The reaction of the world to an effect.
 pub(crate) enum Reaction {
     /// The effect ends like this.
-    Ends(Outcome),
+    Ends(EffectOutcome),
     /// The effect asks for permission to cost this much, and ends like this with it.
-    Costs(Amount, Outcome),
+    Costs(Amount, EffectOutcome),
     /// The effect goes on until it is stopped.
     Hangs,
     /// The effect goes on until the test lets it, then ends like this.
-    Waits(Arc<Semaphore>, Outcome),
+    Waits(Arc<Semaphore>, EffectOutcome),
 }
 
 /// A world that follows a rule and remembers what it was asked to do.
 pub(crate) struct Told {
     rule: Box<Rule>,
-    handle: OnceLock<Handle>,
-    pub(crate) done: Mutex<Vec<Order>>,
+    handle: OnceLock<RunnerHandle>,
+    pub(crate) done: Mutex<Vec<EffectRequest>>,
     times: Mutex<BTreeMap<(TaskId, String), u32>>,
-    pub(crate) started: mpsc::UnboundedSender<Order>,
+    pub(crate) started: mpsc::UnboundedSender<EffectRequest>,
     pub(crate) cleared: Mutex<Vec<TaskId>>,
 }
 
 #[async_trait]
-impl World for Told {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for Told {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         let times = {
             let mut times = self.times.lock().unwrap();
             let what = serde_json::to_value(order.effect.what).unwrap()["do"].to_string();
@@ -93,8 +98,8 @@ impl World for Told {
             Reaction::Ends(outcome) => Some(outcome.into()),
             Reaction::Costs(amount, outcome) => {
                 let handle = self.handle.get().unwrap();
-                handle.command(Command::Reserve { effect, amount }).await.ok();
-                (!stop.is_cancelled()).then_some(Report { outcome, spent: amount })
+                handle.submit_command(Command::Reserve { effect, amount }).await.ok();
+                (!stop.is_cancelled()).then_some(EffectResult { outcome, spent: amount })
             }
             Reaction::Hangs => {
                 stop.cancelled().await;
@@ -107,20 +112,20 @@ impl World for Told {
         }
     }
 
-    async fn clear(&self, tasks: &[TaskId]) {
+    async fn reap_leftovers(&self, tasks: &[TaskId]) {
         self.cleared.lock().unwrap().extend(tasks);
     }
 }
 
 /// The outcome of an effect that goes well.
-pub(crate) fn goes_well(order: &Order) -> Outcome {
+pub(crate) fn goes_well(order: &EffectRequest) -> EffectOutcome {
     match order.effect.what {
-        Work::Attempt { .. } => Outcome::Attempted {
+        EffectKind::Attempt { .. } => EffectOutcome::Attempted {
             approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
         },
-        Work::Perform { .. } => Outcome::Applied { result: Arc::from("ok") },
-        Work::Probe { .. } => Outcome::NotApplied,
-        _ => Outcome::Done,
+        EffectKind::Perform { .. } => EffectOutcome::Applied { result: Arc::from("ok") },
+        EffectKind::Probe { .. } => EffectOutcome::NotApplied,
+        _ => EffectOutcome::Done,
     }
 }
 
@@ -128,7 +133,7 @@ pub(crate) fn goes_well(order: &Order) -> Outcome {
 pub(crate) struct Shared {
     pub(crate) project: Arc<str>,
     pub(crate) gates: Option<GateMirror>,
-    pub(crate) turns: Option<Turns>,
+    pub(crate) turns: Option<TaskLocks>,
 }
 
 impl Default for Shared {
@@ -140,16 +145,16 @@ impl Default for Shared {
 /// A loop that runs, and what it works with.
 pub(crate) struct Stage {
     pub(crate) store: MemoryStore,
-    pub(crate) handle: Handle,
+    pub(crate) handle: RunnerHandle,
     pub(crate) world: Arc<Told>,
-    pub(crate) started: mpsc::UnboundedReceiver<Order>,
-    pub(crate) running: JoinHandle<Ended>,
+    pub(crate) started: mpsc::UnboundedReceiver<EffectRequest>,
+    pub(crate) running: JoinHandle<RunnerResult>,
     pub(crate) clock: Arc<VirtualClock>,
 }
 
 impl Stage {
     pub(crate) async fn new(
-        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+        rule: impl Fn(&EffectRequest, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         Self::on(MemoryStore::new(), Arc::new(VirtualClock::new()), rule).await
     }
@@ -157,7 +162,7 @@ impl Stage {
     /// A loop of a project with this name.
     pub(crate) async fn of(
         project: &str,
-        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+        rule: impl Fn(&EffectRequest, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         let shared = Shared { project: project.into(), ..Shared::default() };
         let clock = Arc::new(VirtualClock::new());
@@ -170,7 +175,7 @@ impl Stage {
     pub(crate) async fn on(
         store: MemoryStore,
         clock: Arc<VirtualClock>,
-        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+        rule: impl Fn(&EffectRequest, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         let stage = Self::alone(store, clock, rule).await;
         stage.attach().await;
@@ -181,7 +186,7 @@ impl Stage {
     pub(crate) async fn alone(
         store: MemoryStore,
         clock: Arc<VirtualClock>,
-        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+        rule: impl Fn(&EffectRequest, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         Self::with(store, clock, Policy::default(), Shared::default(), rule).await
     }
@@ -192,10 +197,10 @@ impl Stage {
         clock: Arc<VirtualClock>,
         policy: Policy,
         shared: Shared,
-        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+        rule: impl Fn(&EffectRequest, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         let holder = Holder { pid: 1, verb: "test".into(), since: VirtualClock::START };
-        let setup = Setup {
+        let setup = RunnerSetup {
             store: Arc::new(store.clone()),
             project: shared.project,
             holder,
@@ -221,14 +226,17 @@ impl Stage {
 
     /// Performs everything from now on.
     pub(crate) async fn attach(&self) {
-        self.handle.attach(Scope::Project, Arc::clone(&self.world) as _).await.unwrap();
+        self.handle
+            .attach_performer(PerformScope::Project, Arc::clone(&self.world) as _)
+            .await
+            .unwrap();
     }
 
     /// The process dies here: what another one finds.
     pub(crate) async fn crash(self) -> (MemoryStore, Arc<VirtualClock>) {
         self.running.abort();
         let _ = self.running.await;
-        (self.store.crash(), self.clock)
+        (self.store.clone_after_crash(), self.clock)
     }
 
     pub(crate) async fn build(&self, tasks: u32, slots: u32) {
@@ -237,19 +245,19 @@ impl Stage {
             .collect();
         let plan = Arc::new(Plan::new(tasks).unwrap());
         let start = Command::StartBuild { plan, slots, in_place: false };
-        self.handle.command(start).await.unwrap();
+        self.handle.submit_command(start).await.unwrap();
     }
 
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> T {
-        self.handle.look(look).await.unwrap()
+        self.handle.read_state(look).await.unwrap()
     }
 
     /// Waits until the state is as wanted; it moves only when something is told.
     pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        let mut notices = self.handle.watch();
+        let mut notices = self.handle.subscribe_notices();
         while !self.look(wanted.clone()).await {
             notices.recv().await.ok();
         }
@@ -266,7 +274,7 @@ impl Stage {
         assert!(self.look(all).await);
     }
 
-    pub(crate) fn performed(&self, what: impl Fn(&Work) -> bool) -> usize {
+    pub(crate) fn performed(&self, what: impl Fn(&EffectKind) -> bool) -> usize {
         self.world.done.lock().unwrap().iter().filter(|order| what(&order.effect.what)).count()
     }
 }

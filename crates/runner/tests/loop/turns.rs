@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, Outcome, TaskId, TaskState, Work};
+use unstuck_core::engine::{Command, EffectId, EffectKind, EffectOutcome, TaskId, TaskState};
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Policy;
-use unstuck_runner::{Order, Report, Scope, Turns, World};
+use unstuck_runner::{EffectRequest, EffectResult, PerformScope, Performer, TaskLocks};
 
 use crate::stage::{Reaction, Shared, Stage, goes_well};
 
@@ -20,14 +20,14 @@ const JOB: TaskId = TaskId(0);
 async fn taken_over(folder: &TempDir) -> (Stage, EffectId, File) {
     let mut first = Stage::new(|_, _| Reaction::Hangs).await;
     let spec = TaskSpec { job: Some(JobSpec::default()), ..TaskSpec::default() };
-    first.handle.command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
-    first.handle.command(Command::FireJob { task: JOB }).await.unwrap();
+    first.handle.submit_command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
+    first.handle.submit_command(Command::FireJob { task: JOB }).await.unwrap();
     let effect = first.started.recv().await.unwrap().effect.id;
     let (store, clock) = first.crash().await;
     let turn = File::create(folder.path().join(format!("{JOB}.turn"))).unwrap();
     turn.lock().unwrap();
-    let shared = Shared { turns: Some(Turns::new(folder.path())), ..Shared::default() };
-    let well = |order: &Order, _| Reaction::Ends(goes_well(order));
+    let shared = Shared { turns: Some(TaskLocks::new(folder.path())), ..Shared::default() };
+    let well = |order: &EffectRequest, _| Reaction::Ends(goes_well(order));
     let stage = Stage::with(store, clock, Policy::default(), shared, well).await;
     stage.attach().await;
     (stage, effect, turn)
@@ -46,19 +46,23 @@ fn cleared(stage: &Stage) -> Vec<TaskId> {
 struct Comes(EffectId);
 
 #[async_trait]
-impl World for Comes {
-    async fn perform(&self, order: Order, _stop: CancellationToken) -> Option<Report> {
-        if let Work::Execute { .. } = order.effect.what {
+impl Performer for Comes {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        _stop: CancellationToken,
+    ) -> Option<EffectResult> {
+        if let EffectKind::Execute { .. } = order.effect.what {
             assert_eq!(order.effect.id, self.0);
         }
-        Some(Outcome::Done.into())
+        Some(EffectOutcome::Done.into())
     }
 
-    fn performing(&self) -> Vec<EffectId> {
+    fn running_effects(&self) -> Vec<EffectId> {
         vec![self.0]
     }
 
-    async fn clear(&self, tasks: &[TaskId]) {
+    async fn reap_leftovers(&self, tasks: &[TaskId]) {
         assert!(tasks.is_empty(), "{tasks:?} are its own");
     }
 }
@@ -70,7 +74,7 @@ async fn a_task_whose_performer_lives_is_left_to_it() {
     let (stage, effect, turn) = taken_over(&folder).await;
     stage.handle.take_answers().await.unwrap();
     assert_eq!(cleared(&stage), []);
-    stage.handle.attach(Scope::Task(JOB), Arc::new(Comes(effect))).await.unwrap();
+    stage.handle.attach_performer(PerformScope::Task(JOB), Arc::new(Comes(effect))).await.unwrap();
     is_done(&stage).await;
     drop(turn);
     stage.handle.take_answers().await.unwrap();
@@ -88,5 +92,5 @@ async fn a_task_whose_performer_dies_before_it_comes_is_taken_up() {
     drop(turn);
     is_done(&stage).await;
     assert_eq!(cleared(&stage), [JOB]);
-    assert_eq!(stage.performed(|work| matches!(work, Work::Execute { .. })), 1);
+    assert_eq!(stage.performed(|work| matches!(work, EffectKind::Execute { .. })), 1);
 }

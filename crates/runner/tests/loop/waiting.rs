@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Counters, Outcome, State, TaskState, Work};
+use unstuck_core::engine::{Counters, EffectKind, EffectOutcome, State, TaskState};
 use unstuck_core::fault::{Crash, Fault};
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::{Clock as _, Order};
+use unstuck_runner::{Clock as _, EffectRequest};
 
 use crate::stage::{Reaction, Stage, goes_well};
 
-fn crashes_once(order: &Order, times: u32) -> Reaction {
+fn crashes_once(order: &EffectRequest, times: u32) -> Reaction {
     match order.effect.what {
-        Work::Attempt { .. } if times == 1 => {
+        EffectKind::Attempt { .. } if times == 1 => {
             let fault = Fault::provider_crash("agent", "gone", Crash::default());
-            Reaction::Ends(Outcome::Failed { fault: Arc::new(fault), approach: None })
+            Reaction::Ends(EffectOutcome::Failed { fault: Arc::new(fault), approach: None })
         }
         _ => Reaction::Ends(goes_well(order)),
     }
@@ -78,5 +78,5 @@ async fn a_clock_that_is_set_back_moves_no_counter_and_loses_nothing() {
     assert_eq!(stage.look(next_try).await, before);
     stage.completed().await;
     assert!(stage.clock.now() >= before.0.unwrap(), "not before its time, whatever the clock says");
-    assert_eq!(stage.performed(|what| *what == Work::Commit), 1);
+    assert_eq!(stage.performed(|what| *what == EffectKind::Commit), 1);
 }

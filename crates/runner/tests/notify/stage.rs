@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::watch;
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Command, Outcome, Rng, State, decide};
+use unstuck_core::engine::{Command, EffectOutcome, Rng, State, decide};
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::{JobSpec, Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
@@ -17,11 +17,11 @@ use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::Clock;
-use unstuck_runner::notify::{Outgoing, Sender};
+use unstuck_runner::notify::{NotificationSender, NotifySetup};
 use unstuck_store::{Batch, Claim, Holder, Journal, MemoryStore, Store as _};
-use unstuck_world::fake::receiver::Receiver;
-use unstuck_world::notify::{Channel, Means, TimeZone};
-use unstuck_world::process::Guard;
+use unstuck_world::fake::receiver::FakeReceiver;
+use unstuck_world::notify::{ChannelContext, NotifyChannel, TimeZone};
+use unstuck_world::process::GuardCommand;
 use unstuck_world::redact::Redactor;
 
 pub(crate) const PROJECT: &str = "shop";
@@ -55,7 +55,7 @@ impl Clock for HandClock {
         *self.0.borrow()
     }
 
-    async fn until(&self, at: Time) {
+    async fn wait_until(&self, at: Time) {
         self.0.subscribe().wait_for(|now| *now >= at).await.unwrap();
     }
 }
@@ -75,34 +75,34 @@ impl Stage {
 
     async fn on(store: MemoryStore, clock: Arc<HandClock>) -> Self {
         let holder = Holder { pid: 1, verb: "test".into(), since: START };
-        let Claim { state, journal, .. } = store.claim(PROJECT, &holder).await.unwrap();
+        let Claim { state, journal, .. } = store.claim_project(PROJECT, &holder).await.unwrap();
         Self { store, clock, state, journal }
     }
 
     /// The process dies, and another one goes on.
     pub(crate) async fn die(self) -> Self {
-        Self::on(self.store.crash(), self.clock).await
+        Self::on(self.store.clone_after_crash(), self.clock).await
     }
 
     /// Tells what happens to these channels.
-    pub(crate) async fn sender(&self, channels: Vec<Channel>) -> Sender {
-        let outgoing = Outgoing {
+    pub(crate) async fn sender(&self, channels: Vec<NotifyChannel>) -> NotificationSender {
+        let outgoing = NotifySetup {
             store: Arc::new(self.store.clone()),
             project: PROJECT.into(),
             clock: Arc::clone(&self.clock) as _,
             channels,
             links: None,
         };
-        Sender::start(outgoing).await.unwrap()
+        NotificationSender::start(outgoing).await.unwrap()
     }
 
     pub(crate) async fn command(&mut self, command: Command) {
-        let mut rng = Rng::at(PROJECT, self.state.seq());
+        let mut rng = Rng::for_decision(PROJECT, self.state.seq());
         let now = self.clock.now();
         let policy = Policy::default();
         let events = decide(&mut self.state, command, &policy, now, &mut rng).unwrap();
         let batch = Batch::new(&self.state, events);
-        self.journal.append(batch).durable().await.unwrap();
+        self.journal.append_batch(batch).wait_until_durable().await.unwrap();
     }
 
     pub(crate) async fn build(&mut self, names: &[&str]) {
@@ -124,9 +124,9 @@ impl Stage {
         self.state.tasks().find(|task| task.spec.name == name).unwrap().id
     }
 
-    async fn settle(&mut self, name: &str, outcome: Outcome) {
+    async fn settle(&mut self, name: &str, outcome: EffectOutcome) {
         let task = self.id(name);
-        let owed = self.state.outstanding().into_iter().rfind(|effect| effect.task == task);
+        let owed = self.state.outstanding_effects().into_iter().rfind(|effect| effect.task == task);
         let effect = owed.unwrap().id;
         self.command(Command::Settle { effect, outcome, spent: Amount::ZERO }).await;
     }
@@ -134,21 +134,21 @@ impl Stage {
     /// The work of a task fails.
     pub(crate) async fn fails(&mut self, name: &str, code: Code, error: &str) {
         let mut fault = Fault::new(Kind::bare(code), "test", error);
-        fault.signature = Signature::of_parts(code, "test", &[error]);
-        self.settle(name, Outcome::Failed { fault: fault.into(), approach: None }).await;
+        fault.signature = Signature::from_parts(code, "test", &[error]);
+        self.settle(name, EffectOutcome::Failed { fault: fault.into(), approach: None }).await;
     }
 
     /// A task does all it has to.
     pub(crate) async fn succeeds(&mut self, name: &str) {
         self.settle(
             name,
-            Outcome::Attempted {
+            EffectOutcome::Attempted {
                 approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
             },
         )
         .await;
         for _ in ["check", "commit", "emit"] {
-            self.settle(name, Outcome::Done).await;
+            self.settle(name, EffectOutcome::Done).await;
         }
     }
 
@@ -160,32 +160,32 @@ impl Stage {
 }
 
 /// Tells all that can be told.
-pub(crate) async fn finish(sender: Sender) {
+pub(crate) async fn finish(sender: NotificationSender) {
     sender.finish(GRACE).await;
 }
 
 /// A channel to a receiver.
-pub(crate) fn hook(name: &str, receiver: &Receiver, more: &str) -> Channel {
+pub(crate) fn hook(name: &str, receiver: &FakeReceiver, more: &str) -> NotifyChannel {
     let toml = format!("kind='webhook'\nurl='{}'\n{more}", receiver.url(&format!("/{name}")));
     channel(name, &toml)
 }
 
-pub(crate) fn channel(name: &str, toml: &str) -> Channel {
-    let means = Means {
+pub(crate) fn channel(name: &str, toml: &str) -> NotifyChannel {
+    let means = ChannelContext {
         redactor: Arc::new(Redactor::default()),
         zone: TimeZone::UTC,
-        guard: Guard { executable: "/bin/false".into(), arguments: Vec::new() },
+        guard: GuardCommand { executable: "/bin/false".into(), arguments: Vec::new() },
         locks: Path::new("/").into(),
         directory: Path::new("/").into(),
         path: None,
     };
-    Channel::new(name, toml::from_str(toml).unwrap(), &means).unwrap()
+    NotifyChannel::new(name, toml::from_str(toml).unwrap(), &means).unwrap()
 }
 
 /// The values of a field in the bodies that a receiver got.
-pub(crate) fn got(receiver: &Receiver, field: &str) -> Vec<String> {
+pub(crate) fn got(receiver: &FakeReceiver, field: &str) -> Vec<String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    receiver.seen().iter().map(|seen| text(&seen.json()[field])).collect()
+    receiver.recorded_requests().iter().map(|seen| text(&seen.json()[field])).collect()
 }
 
 fn task(name: &str) -> TaskSpec {

@@ -6,14 +6,14 @@ use unstuck_core::time::Span;
 use unstuck_runner::Clock as _;
 use unstuck_runner::notify::WAITING_MAX;
 use unstuck_store::{Outbox, Store as _};
-use unstuck_world::fake::receiver::Receiver;
+use unstuck_world::fake::receiver::FakeReceiver;
 
 use crate::stage::{PROJECT, Stage, finish, got, hook};
 
 // T4.26
 #[tokio::test]
 async fn each_channel_hears_as_much_as_it_wants() {
-    let receiver = async || Receiver::start([]).await.unwrap();
+    let receiver = async || FakeReceiver::start([]).await.unwrap();
     let (few, some, all) = (receiver().await, receiver().await, receiver().await);
     let mut stage = Stage::new().await;
     let channels = vec![
@@ -24,11 +24,11 @@ async fn each_channel_hears_as_much_as_it_wants() {
     let sender = stage.sender(channels).await;
     stage.build(&["a", "b", "c"]).await;
     stage.fails("a", Code::AuthInvalid, "refused").await;
-    few.arrived(1).await;
+    few.wait_for_requests(1).await;
     stage.fails("b", Code::ConfigInvalid, "no such model").await;
     stage.clock.pass(Span::from_mins(1));
     stage.succeeds("c").await;
-    some.arrived(3).await;
+    some.wait_for_requests(3).await;
     stage.answer(Decision::SkipFeature).await;
     finish(sender).await;
     assert_eq!(got(&few, "title"), ["[PERMISSION] Your answer is needed in “shop”"]);
@@ -44,7 +44,7 @@ async fn each_channel_hears_as_much_as_it_wants() {
 
 #[tokio::test]
 async fn a_new_channel_hears_nothing_of_what_is_past() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let mut stage = Stage::new().await;
     stage.build(&["a", "b"]).await;
     stage.fails("a", Code::AuthInvalid, "refused").await;
@@ -57,7 +57,7 @@ async fn a_new_channel_hears_nothing_of_what_is_past() {
 // B2: a wait that passes by itself wakes no person.
 #[tokio::test]
 async fn one_cause_is_one_message() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let mut stage = Stage::new().await;
     let sender = stage.sender(vec![hook("all", &receiver, "level='all'")]).await;
     stage.build(&["a", "b", "c", "d"]).await;
@@ -71,7 +71,7 @@ async fn one_cause_is_one_message() {
 
 #[tokio::test]
 async fn the_question_that_makes_a_build_wait_is_enough() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let mut stage = Stage::new().await;
     let sender = stage.sender(vec![hook("all", &receiver, "level='all'")]).await;
     stage.build(&["a"]).await;
@@ -82,21 +82,21 @@ async fn the_question_that_makes_a_build_wait_is_enough() {
 
 #[tokio::test]
 async fn a_question_that_is_answered_first_is_not_told() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let mut stage = Stage::new().await;
-    stage.store.outbox(PROJECT, "hook").await.unwrap();
+    stage.store.open_outbox(PROJECT, "hook").await.unwrap();
     stage.build(&["a", "b"]).await;
     stage.fails("a", Code::AuthInvalid, "refused").await;
     stage.answer(Decision::ProvideCredentials).await;
     finish(stage.sender(vec![hook("hook", &receiver, "")]).await).await;
     assert_eq!(got(&receiver, "code"), Vec::<String>::new());
-    let outbox = stage.store.outbox(PROJECT, "hook").await.unwrap();
+    let outbox = stage.store.open_outbox(PROJECT, "hook").await.unwrap();
     assert!(outbox.upto > 0, "and not looked at again: {outbox:?}");
 }
 
 #[tokio::test]
 async fn a_job_that_fails_the_same_way_again_is_told_once() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let mut stage = Stage::new().await;
     let sender = stage.sender(vec![hook("hook", &receiver, "level='failures'")]).await;
     for code in [Code::ConfigInvalid, Code::ConfigInvalid, Code::ConfigMissing] {
@@ -110,9 +110,9 @@ async fn a_job_that_fails_the_same_way_again_is_told_once() {
 
 #[tokio::test]
 async fn what_is_too_much_comes_as_a_number() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let mut stage = Stage::new().await;
-    stage.store.told(PROJECT, "hook", Outbox::told(0)).await.unwrap();
+    stage.store.save_outbox(PROJECT, "hook", Outbox::delivered_up_to(0)).await.unwrap();
     let names: Vec<String> = (0..WAITING_MAX + 12).map(|number| format!("t{number}")).collect();
     stage.build(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
     for name in &names {

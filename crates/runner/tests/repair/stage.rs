@@ -7,30 +7,30 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{
-    BuildId, Command, Effect, Event, Question, RunId, State, TaskId, TaskState, Work,
+    BuildId, Command, Effect, EffectKind, Event, Question, RunId, State, TaskId, TaskState,
 };
-use unstuck_core::fault::{Code, Fault, Gate, Logic};
+use unstuck_core::fault::{CheckStage, Code, Fault, Logic};
 use unstuck_core::plan::{JobSpec, TaskSpec};
-use unstuck_core::policy::{Budget, Overrides, Policy};
+use unstuck_core::policy::{BudgetLimits, Overrides, Policy};
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::build::{BuildSettings, Gates, TaskSettings, Worker};
+use unstuck_runner::build::{BuildSettings, TaskGates, TaskSettings, TaskWorker};
 use unstuck_runner::control::TokenKey;
-use unstuck_runner::repair::{RepairSettings, Repairer};
+use unstuck_runner::repair::{RepairSettings, ScriptRepairer};
 use unstuck_runner::{
-    Ended, Handle, Order, Report, Results, Runner, Scope, Script, ScriptWorld, Setup, SystemClock,
-    World as _,
+    EffectRequest, EffectResult, PerformScope, Performer as _, ResultFiles, Runner, RunnerHandle,
+    RunnerResult, RunnerSetup, ScriptCommand, ScriptPerformer, SystemClock,
 };
-use unstuck_store::{Holder, MemoryStore, Page, Store as _};
-use unstuck_world::agent::Limits;
+use unstuck_store::{EventPage, Holder, MemoryStore, Store as _};
+use unstuck_world::agent::AttemptLimits;
 use unstuck_world::egress::EgressPolicy;
-use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::{Guard, OwnInput, Wall};
+use unstuck_world::git::{CommitAuthor, Oid};
+use unstuck_world::process::{GuardCommand, OwnInput, Wall};
 use unstuck_world::provider::Proxies;
 use unstuck_world::provider::script::{self, ScriptedAgent};
 use unstuck_world::redact::Redactor;
-use unstuck_world::scope::{self, Rules};
-use unstuck_world::validate::{BaselineMode, Checks, Secrets};
-use unstuck_world::workspace::Project;
+use unstuck_world::scope::{self, ScopeRules};
+use unstuck_world::validate::{BaselineMode, GateChecks, SecretScanner};
+use unstuck_world::workspace::ProjectRepository;
 
 use crate::repo::Repo;
 
@@ -55,9 +55,9 @@ pub(crate) struct Job {
 
 pub(crate) struct Stage {
     pub(crate) repo: Repo,
-    pub(crate) handle: Handle,
+    pub(crate) handle: RunnerHandle,
     store: MemoryStore,
-    _running: JoinHandle<Ended>,
+    _running: JoinHandle<RunnerResult>,
     job: Job,
 }
 
@@ -74,7 +74,7 @@ impl Stage {
         let mut policy = Policy::default();
         policy.backoff.base_ms = Span::from_millis(10);
         policy.backoff.cap_ms = Span::from_millis(20);
-        let setup = Setup {
+        let setup = RunnerSetup {
             store: Arc::new(store.clone()),
             project: PROJECT.into(),
             holder: Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) },
@@ -90,11 +90,17 @@ impl Stage {
     }
 
     /// A world that runs the script and lets it be repaired.
-    pub(crate) async fn world(&self) -> ScriptWorld {
-        let world = ScriptWorld::new(self.script(), None);
+    pub(crate) async fn world(&self) -> ScriptPerformer {
+        let world = ScriptPerformer::new(self.script(), None);
         let settings = RepairSettings { work: self.work().await, command: "sh run.sh".to_owned() };
         let (decider, store) = (Arc::new(self.handle.clone()), Arc::new(self.store.clone()));
-        world.repair_with(Repairer::new(settings, decider, store, PROJECT, Arc::new(SystemClock)));
+        world.repair_with(ScriptRepairer::new(
+            settings,
+            decider,
+            store,
+            PROJECT,
+            Arc::new(SystemClock),
+        ));
         world
     }
 
@@ -108,23 +114,23 @@ impl Stage {
             overrides: Overrides { repairs: Some(3), ..Overrides::default() },
             ..TaskSpec::default()
         };
-        self.handle.command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
-        let task = self.handle.look(|state| state.job(JOB).unwrap().id).await.unwrap();
+        self.handle.submit_command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
+        let task = self.handle.read_state(|state| state.job(JOB).unwrap().id).await.unwrap();
         let world = Arc::new(self.world().await);
-        self.handle.attach(Scope::Task(task), world).await.unwrap();
-        self.handle.command(Command::FireJob { task }).await.unwrap();
+        self.handle.attach_performer(PerformScope::Task(task), world).await.unwrap();
+        self.handle.submit_command(Command::FireJob { task }).await.unwrap();
     }
 
     /// Waits until the job is over or asks.
     pub(crate) async fn over(&self) -> Result<(), Question> {
-        let mut notices = self.handle.watch();
+        let mut notices = self.handle.subscribe_notices();
         let seen = |state: &State| {
             let asked = state.questions().next().cloned();
             let done = matches!(state.job(JOB).unwrap().state, TaskState::Done);
             asked.map(Err).or_else(|| done.then_some(Ok(())))
         };
         loop {
-            if let Some(over) = self.handle.look(seen).await.unwrap() {
+            if let Some(over) = self.handle.read_state(seen).await.unwrap() {
                 return over;
             }
             notices.recv().await.ok();
@@ -132,14 +138,14 @@ impl Stage {
     }
 
     /// Performs a repair as if it were ordered by itself.
-    pub(crate) async fn perform(&self, world: &ScriptWorld, run: u64) -> Report {
-        let order = Order {
+    pub(crate) async fn perform(&self, world: &ScriptPerformer, run: u64) -> EffectResult {
+        let order = EffectRequest {
             project: PROJECT.into(),
             effect: Effect {
                 id: unstuck_core::engine::EffectId(run),
                 task: TaskId(7),
                 run: RunId(run),
-                what: Work::Repair { propose: false },
+                what: EffectKind::Repair { propose: false },
             },
             build: BuildId(0),
             task: Arc::new(TaskSpec { name: JOB.to_owned(), ..TaskSpec::default() }),
@@ -153,13 +159,13 @@ impl Stage {
             mended: None,
             broke: Some(Arc::new(Fault::logic_error("exec", "not good", Logic::default()))),
         };
-        world.perform(order, CancellationToken::new()).await.unwrap()
+        world.perform_effect(order, CancellationToken::new()).await.unwrap()
     }
 
     /// The codes of the faults that were met.
     pub(crate) async fn faults(&self) -> Vec<Code> {
-        let page = Page { after: 0, limit: 10_000 };
-        let events = self.store.events(PROJECT, page).await.unwrap();
+        let page = EventPage { after: 0, limit: 10_000 };
+        let events = self.store.load_events(PROJECT, page).await.unwrap();
         let met = |event: Event| match event {
             Event::FaultMet { fault, .. } => Some(fault.code()),
             _ => None,
@@ -167,9 +173,9 @@ impl Stage {
         events.into_iter().filter_map(|recorded| met(recorded.event)).collect()
     }
 
-    fn script(&self) -> Script {
+    fn script(&self) -> ScriptCommand {
         let key = TokenKey::open(&self.repo.beside("key")).unwrap();
-        Script {
+        ScriptCommand {
             guard: guard(),
             runs: self.repo.beside("runs"),
             program: "sh".into(),
@@ -179,7 +185,7 @@ impl Stage {
             timeout: None,
             socket: PathBuf::from("nowhere"),
             key,
-            results: Results::new(self.repo.beside("results")),
+            results: ResultFiles::new(self.repo.beside("results")),
             redactor: Arc::new(Redactor::new([CANARY])),
         }
     }
@@ -187,8 +193,8 @@ impl Stage {
     async fn work(&self) -> BuildSettings {
         let path = std::env::var_os("PATH").unwrap();
         BuildSettings {
-            project: Project::open(&self.repo.program, &self.repo.root).await.unwrap(),
-            start: Oid::read(self.repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap(),
+            project: ProjectRepository::open(&self.repo.program, &self.repo.root).await.unwrap(),
+            start: Oid::parse(self.repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap(),
             guard: guard(),
             runs: self.repo.beside("runs"),
             setup: Vec::new(),
@@ -197,22 +203,22 @@ impl Stage {
             proxies: Proxies::default(),
             share: Vec::new(),
             in_place: false,
-            budget: Budget::default(),
+            budget: BudgetLimits::default(),
             disk_free_bytes_min: 0,
             // Agents and checks leave marks beside the repository.
             wall: Wall { writable: Some(vec![self.repo.beside(".")]), ..Wall::default() },
             says_walls: false,
             allowed: Vec::new(),
             unlisted: Vec::new(),
-            person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
+            person: CommitAuthor { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             check_timeout: Duration::from_mins(1),
             withheld: Vec::new(),
             environment: vec![("PATH".into(), path), ("UNSTUCK_DRY_RUN".into(), "1".into())],
             redactor: Arc::new(Redactor::new([CANARY])),
-            secrets: Arc::new(Secrets::new([CANARY])),
+            secrets: Arc::new(SecretScanner::new([CANARY])),
             credentials: [].into(),
-            results: Results::new(self.repo.beside("results")),
+            results: ResultFiles::new(self.repo.beside("results")),
             remote: None,
             pull_request: false,
             control: None,
@@ -223,30 +229,32 @@ impl Stage {
     fn task(&self) -> TaskSettings {
         let steps = self.job.repairs.iter();
         let steps: Vec<String> = steps.map(|s| format!("[[attempt]]\nsteps = [{s}]\n")).collect();
-        let script = script::Script::read(&steps.concat(), "script").unwrap();
+        let script = script::AgentScript::parse(&steps.concat(), "script").unwrap();
         let agent = ScriptedAgent::new(script, guard());
         let list = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-        let rules = Rules { allowed: list(&self.job.scope), ..Rules::default() };
+        let rules = ScopeRules { allowed: list(&self.job.scope), ..ScopeRules::default() };
         let checks = |gate, commands: &[&str]| {
-            Checks::new(gate, &list(commands), &list(&self.job.protect)).unwrap().firm()
+            GateChecks::new(gate, &list(commands), &list(&self.job.protect))
+                .unwrap()
+                .with_firm_protection()
         };
         TaskSettings {
-            worker: Worker::Agent(Arc::new(agent)),
+            worker: TaskWorker::Agent(Arc::new(agent)),
             egress: EgressPolicy::Open,
             model: None,
             price: None,
-            limits: Limits {
+            limits: AttemptLimits {
                 turns_max: None,
                 money_micros_max: None,
                 first_byte: Duration::from_mins(1),
                 idle: Duration::from_mins(1),
                 total: Duration::from_mins(1),
             },
-            scope: scope::Scope::new(&rules).unwrap(),
-            gates: Gates {
-                pre_commit: checks(Gate::PreCommit, &self.job.proof),
-                pre_push: checks(Gate::PrePush, &[]),
-                pre_pr: checks(Gate::PrePr, &[]),
+            scope: scope::PathScope::new(&rules).unwrap(),
+            gates: TaskGates {
+                pre_commit: checks(CheckStage::PreCommit, &self.job.proof),
+                pre_push: checks(CheckStage::PrePush, &[]),
+                pre_pr: checks(CheckStage::PrePr, &[]),
                 baseline: BaselineMode::Green,
             },
             brief: String::new(),
@@ -254,6 +262,9 @@ impl Stage {
     }
 }
 
-fn guard() -> Guard {
-    Guard { executable: env!("CARGO_BIN_EXE_runner-test-guard").into(), arguments: Vec::new() }
+fn guard() -> GuardCommand {
+    GuardCommand {
+        executable: env!("CARGO_BIN_EXE_runner-test-guard").into(),
+        arguments: Vec::new(),
+    }
 }

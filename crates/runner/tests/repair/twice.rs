@@ -1,6 +1,6 @@
 //! A repair that is ordered once more: its result was lost with the process that had it.
 
-use unstuck_core::engine::Outcome;
+use unstuck_core::engine::EffectOutcome;
 
 use crate::stage::{Job, Stage};
 
@@ -22,7 +22,7 @@ async fn a_repair_that_is_in_use_is_neither_made_nor_committed_again() {
         // Another process each time.
         let world = stage.world().await;
         let outcome = stage.perform(&world, run).await.outcome;
-        assert!(matches!(outcome, Outcome::Repaired { branch: None, .. }), "{outcome:?}");
+        assert!(matches!(outcome, EffectOutcome::Repaired { branch: None, .. }), "{outcome:?}");
         heads.push(stage.repo.git(["rev-parse", "HEAD"]));
     }
     assert_eq!(heads[0], heads[1]);
@@ -38,7 +38,9 @@ async fn a_repair_that_is_proposed_stays_on_its_one_branch() {
     for run in [1, 2] {
         let world = stage.world().await;
         let outcome = stage.perform(&world, run).await.outcome;
-        let Outcome::Repaired { branch: Some(branch), .. } = outcome else { panic!("{outcome:?}") };
+        let EffectOutcome::Repaired { branch: Some(branch), .. } = outcome else {
+            panic!("{outcome:?}")
+        };
         assert_eq!(&*branch, "unstuck/repair/nightly");
     }
     let refs = stage.repo.git(["for-each-ref", "--format=%(refname:short)", "refs/heads"]);

@@ -8,14 +8,20 @@ use std::time::Instant;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, Effect, EffectId, Event, Note, Outcome, Recorded, State};
+use unstuck_core::engine::{
+    Command, Effect, EffectId, EffectOutcome, Event, RecordedEvent, RunNote, State,
+};
 use unstuck_core::fault::{Auth, Fault};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::Decision;
-use unstuck_runner::{Clock as _, Handle, Runner, Setup, SystemClock};
-use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
-use unstuck_server::{Hosted, Reach, Role, Site, app, serve};
+use unstuck_runner::{Clock as _, Runner, RunnerHandle, RunnerSetup, SystemClock};
+use unstuck_server::auth::{
+    AccessTokenStore, AllowedHosts, Authenticator, NewToken, ServerSigningKey,
+};
+use unstuck_server::{
+    AccessRole, ProjectRegistration, ProjectVisibility, ServerState, build_app, serve_http,
+};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 use crate::desk::LoopDesk;
@@ -28,7 +34,7 @@ const OPEN: u64 = 200;
 pub(crate) struct House {
     folder: TempDir,
     store: Arc<dyn Store>,
-    handle: Handle,
+    handle: RunnerHandle,
     address: String,
     token: String,
 }
@@ -38,7 +44,7 @@ impl House {
         let folder = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> =
             Arc::new(SqliteStore::open(folder.path().join("state.db")).unwrap());
-        let setup = Setup {
+        let setup = RunnerSetup {
             store: Arc::clone(&store),
             project: PROJECT.into(),
             holder: Holder { pid: 1, verb: "bench".into(), since: SystemClock.now() },
@@ -53,26 +59,26 @@ impl House {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let hosted = Hosted {
+        let hosted = ProjectRegistration {
             name: PROJECT.into(),
             store: Arc::clone(&store),
-            desk: Arc::new(LoopDesk(handle.clone())),
-            audience: unstuck_server::Audience::Developer,
+            host: Arc::new(LoopDesk(handle.clone())),
+            audience: unstuck_server::QuestionAudience::Developer,
         };
-        let site = Site::open([hosted], Arc::new(SystemClock), stop.clone()).await.unwrap();
-        let tokens = Tokens::at(folder.path().join("server"));
-        tokens.begin("bench", SystemClock.now()).unwrap();
+        let site = ServerState::open([hosted], Arc::new(SystemClock), stop.clone()).await.unwrap();
+        let tokens = AccessTokenStore::in_folder(folder.path().join("server"));
+        tokens.ensure_first_token("bench", SystemClock.now()).unwrap();
         let wish = NewToken {
             name: "bench".into(),
-            role: Role::Operator,
-            reach: Reach::All,
+            role: AccessRole::Operator,
+            reach: ProjectVisibility::All,
             expires_at: None,
         };
-        let (_, token) = tokens.make(wish, SystemClock.now()).unwrap();
-        let key = Key::open(&folder.path().join("server")).unwrap();
-        let names = Names::new(address, []).unwrap();
-        let door = Door::new(tokens, key, names, Arc::new(SystemClock));
-        tokio::spawn(serve(listener, app(site, &Arc::new(door)), stop));
+        let (_, token) = tokens.create_token(wish, SystemClock.now()).unwrap();
+        let key = ServerSigningKey::open(&folder.path().join("server")).unwrap();
+        let names = AllowedHosts::new(address, []).unwrap();
+        let door = Authenticator::new(tokens, key, names, Arc::new(SystemClock));
+        tokio::spawn(serve_http(listener, build_app(site, &Arc::new(door)), stop));
         let token = token.as_str().to_owned();
         Self { folder, store, handle, address: address.to_string(), token }
     }
@@ -85,8 +91,8 @@ impl House {
         self.token.clone()
     }
 
-    async fn command(&self, command: Command) -> Vec<Arc<Recorded>> {
-        self.handle.command(command).await.unwrap().events.to_vec()
+    async fn command(&self, command: Command) -> Vec<Arc<RecordedEvent>> {
+        self.handle.submit_command(command).await.unwrap().events.to_vec()
     }
 
     /// A build whose tasks are all at work.
@@ -102,14 +108,14 @@ impl House {
     }
 
     async fn owed(&self) -> EffectId {
-        let owed: Vec<Effect> = self.handle.look(State::outstanding).await.unwrap();
+        let owed: Vec<Effect> = self.handle.read_state(State::outstanding_effects).await.unwrap();
         owed[0].id
     }
 
     /// One event more.
     pub(crate) async fn note(&self) {
         let effect = self.owed().await;
-        let note = Note::Narrated { text: "Looking at the next file.".into() };
+        let note = RunNote::Narrated { text: "Looking at the next file.".into() };
         self.command(Command::Note { effect, note }).await;
     }
 
@@ -123,7 +129,7 @@ impl House {
                 "403 refused",
                 Auth::default(),
             );
-            let outcome = Outcome::Failed { fault: Arc::new(fault), approach: None };
+            let outcome = EffectOutcome::Failed { fault: Arc::new(fault), approach: None };
             let effect = self.owed().await;
             let events =
                 self.command(Command::Settle { effect, outcome, spent: Amount::ZERO }).await;
@@ -139,7 +145,7 @@ impl House {
                 at: SystemClock.now(),
             };
             if number + OPEN < count {
-                self.store.answer(PROJECT, answer).await.unwrap();
+                self.store.record_answer(PROJECT, answer).await.unwrap();
                 self.handle.take_answers().await.unwrap();
             }
         }

@@ -19,7 +19,7 @@ pub struct Asked {
 
 impl Asked {
     /// Joins a question with its answer among these.
-    pub fn of(row: QuestionRow, answers: &[Answer]) -> Self {
+    pub fn from_row(row: QuestionRow, answers: &[Answer]) -> Self {
         let answer = answers.iter().find(|answer| answer.question == row.id).cloned();
         Self { row, answer }
     }
@@ -31,7 +31,7 @@ impl Asked {
 
     /// Removes the raw error text, which only viewers may read.
     #[must_use]
-    pub fn public(mut self) -> Self {
+    pub fn into_public(mut self) -> Self {
         self.row.raw_error.clear();
         self.row.operator_text.clear();
         self
@@ -39,16 +39,18 @@ impl Asked {
 }
 
 /// Reads a question of a project.
-pub(crate) async fn read(
+pub(crate) async fn load_question(
     store: &dyn Store,
     project: &str,
     id: QuestionId,
 ) -> Result<Option<Asked>, StoreError> {
-    let Some(row) = store.question(project, id).await? else { return Ok(None) };
+    let Some(row) = store.load_question(project, id).await? else { return Ok(None) };
     let answer = match row.status {
-        QuestionStatus::Pending => {
-            store.answers(project).await?.into_iter().find(|answer| answer.question == id)
-        }
+        QuestionStatus::Pending => store
+            .load_pending_answers(project)
+            .await?
+            .into_iter()
+            .find(|answer| answer.question == id),
         QuestionStatus::Resolved | QuestionStatus::Skipped | QuestionStatus::Withdrawn => None,
     };
     Ok(Some(Asked { row, answer }))

@@ -13,15 +13,15 @@ use serde::de::DeserializeOwned;
 use crate::problem::Problem;
 
 /// A JSON body.
-pub(crate) struct Body<T>(pub(crate) T);
+pub(crate) struct ApiJsonBody<T>(pub(crate) T);
 
 /// An optional JSON body.
-pub(crate) struct MaybeBody<T>(pub(crate) T);
+pub(crate) struct ApiOptionalBody<T>(pub(crate) T);
 
 /// The query parameters.
-pub(crate) struct Asks<T>(pub(crate) T);
+pub(crate) struct ApiQueryParams<T>(pub(crate) T);
 
-impl<T, S> FromRequest<S> for Body<T>
+impl<T, S> FromRequest<S> for ApiJsonBody<T>
 where
     T: DeserializeOwned,
     S: Send + Sync,
@@ -31,12 +31,12 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         match Json::<T>::from_request(request, state).await {
             Ok(Json(body)) => Ok(Self(body)),
-            Err(rejected) => Err(refused(&rejected)),
+            Err(rejected) => Err(json_body_error(&rejected)),
         }
     }
 }
 
-impl<T, S> FromRequest<S> for MaybeBody<T>
+impl<T, S> FromRequest<S> for ApiOptionalBody<T>
 where
     T: DeserializeOwned + Default,
     S: Send + Sync,
@@ -52,12 +52,12 @@ where
         }
         match Json::from_bytes(&bytes) {
             Ok(Json(body)) => Ok(Self(body)),
-            Err(rejected) => Err(refused(&rejected)),
+            Err(rejected) => Err(json_body_error(&rejected)),
         }
     }
 }
 
-impl<T, S> FromRequestParts<S> for Asks<T>
+impl<T, S> FromRequestParts<S> for ApiQueryParams<T>
 where
     T: DeserializeOwned,
     S: Send + Sync,
@@ -67,21 +67,21 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(query)) => Ok(Self(query)),
-            Err(rejected) => Err(not_asked(&rejected)),
+            Err(rejected) => Err(query_error(&rejected)),
         }
     }
 }
 
-fn refused(rejected: &JsonRejection) -> Problem {
+fn json_body_error(rejected: &JsonRejection) -> Problem {
     let said = rejected.body_text();
     match rejected {
         JsonRejection::MissingJsonContentType(_) => {
             Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body has to be JSON, and say so")
-                .hint("send `Content-Type: application/json`")
+                .with_hint("send `Content-Type: application/json`")
         }
         JsonRejection::JsonSyntaxError(_) => Problem::new(StatusCode::BAD_REQUEST, said),
         JsonRejection::JsonDataError(_) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, said)
-            .hint("`GET /api/openapi.json` says what each request takes"),
+            .with_hint("`GET /api/openapi.json` says what each request takes"),
         _ if rejected.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long")
         }
@@ -89,19 +89,19 @@ fn refused(rejected: &JsonRejection) -> Problem {
     }
 }
 
-fn not_asked(rejected: &QueryRejection) -> Problem {
+fn query_error(rejected: &QueryRejection) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, rejected.body_text())
-        .hint("`GET /api/openapi.json` says what each request takes")
+        .with_hint("`GET /api/openapi.json` says what each request takes")
 }
 
 /// JSON with an entity tag, which is a hash of the JSON.
 #[derive(Debug)]
-pub(crate) struct Tagged {
+pub(crate) struct TaggedJson {
     json: Bytes,
     tag: HeaderValue,
 }
 
-impl Tagged {
+impl TaggedJson {
     pub(crate) fn new(value: &impl Serialize) -> Result<Self, Problem> {
         let unwritable = || {
             let detail = "what was found cannot be written as JSON";
@@ -118,7 +118,7 @@ impl Tagged {
     }
 
     /// Responds with the JSON, or with 304 if the client has it already.
-    pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
+    pub(crate) fn to_response(&self, headers: &HeaderMap) -> Response {
         let known = headers.get(header::IF_NONE_MATCH).map_or(&[][..], HeaderValue::as_bytes);
         let same = known.split(|byte| *byte == b',').any(|known| self.tag == known.trim_ascii());
         let mut response = if same {

@@ -10,100 +10,118 @@ use axum::routing::{get, post};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{BuildId, Command, Envelope};
-use unstuck_runner::kicks;
-use unstuck_runner::report::{Facts, Report};
+use unstuck_core::engine::{BuildId, Command, EventEnvelope};
+use unstuck_runner::collect_kick_commands;
+use unstuck_runner::report::{BuildFacts, BuildReport};
 use unstuck_store::tables::{BuildRow, RunRow, TaskRow};
 
-use super::body::{Asks, Body};
-use super::docs::{Api, Op};
-use super::problems::{Met, met};
-use super::which::{self, At, InProject, Listed, Part};
-use super::{Shared, cached, request_key};
-use crate::auth::{Caller, Role};
-use crate::desk::{Refused, Wanted};
+use super::body::{ApiJsonBody, ApiQueryParams};
+use super::docs::{ApiOperation, ApiRouter};
+use super::problems::{Met, load_problems};
+use super::which::{self, ApiListQuery, ApiProjectQuery, ApiProjectRequest, Listed};
+use super::{SharedServerState, request_key, respond_with_etag};
+use crate::auth::{AccessRole, Caller};
+use crate::desk::{BuildStartRequest, ProjectHostError};
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
-pub(super) fn routes(api: Api) -> Api {
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     let gone = (StatusCode::NOT_FOUND, "There is no such build.");
     let order = |path, id, summary| {
-        Op::post(path, id, summary)
-            .query::<InProject>()
-            .header(request_key::NAME, false, request_key::SAYS)
-            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
-            .problem(gone.0, gone.1)
-            .problem(StatusCode::CONFLICT, "It does not fit the state the build is in.")
+        ApiOperation::post(path, id, summary)
+            .with_query::<ApiProjectQuery>()
+            .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+            .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+            .with_problem(gone.0, gone.1)
+            .with_problem(StatusCode::CONFLICT, "It does not fit the state the build is in.")
     };
-    api.op(
-        Op::get("/api/v1/builds", "listBuilds", "Builds, newest first")
-            .takes(Role::Answerer)
-            .query::<Part>()
-            .gives::<Listed<InRoom<BuildRow>>>(200, "Some of the builds."),
-        get(list),
+    api.add_operation(
+        ApiOperation::get("/api/v1/builds", "listBuilds", "Builds, newest first")
+            .with_role(AccessRole::Answerer)
+            .with_query::<ApiListQuery>()
+            .with_response::<Listed<InRoom<BuildRow>>>(200, "Some of the builds."),
+        get(list_builds),
     )
-    .op(
-        Op::post("/api/v1/builds", "startBuild", "Start a build")
-            .query::<InProject>()
-            .header(request_key::NAME, false, request_key::SAYS)
-            .body::<NewBuild>()
-            .gives::<InRoom<BuildRow>>(201, "It was started.")
-            .problem(StatusCode::CONFLICT, "It cannot begin as things are.")
-            .problem(
+    .add_operation(
+        ApiOperation::post("/api/v1/builds", "startBuild", "Start a build")
+            .with_query::<ApiProjectQuery>()
+            .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+            .with_body::<NewBuild>()
+            .with_response::<InRoom<BuildRow>>(201, "It was started.")
+            .with_problem(StatusCode::CONFLICT, "It cannot begin as things are.")
+            .with_problem(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "What is to be done cannot be read, or the key was sent with something else.",
             ),
-        post(start),
+        post(start_build),
     )
-    .op(
-        Op::get("/api/v1/builds/{build}", "getBuild", "One build")
-            .takes(Role::Answerer)
-            .query::<InProject>()
-            .gives::<InRoom<BuildRow>>(200, "The build.")
-            .problem(gone.0, gone.1),
-        get(one),
+    .add_operation(
+        ApiOperation::get("/api/v1/builds/{build}", "getBuild", "One build")
+            .with_role(AccessRole::Answerer)
+            .with_query::<ApiProjectQuery>()
+            .with_response::<InRoom<BuildRow>>(200, "The build.")
+            .with_problem(gone.0, gone.1),
+        get(get_build),
     )
-    .op(
-        Op::get("/api/v1/builds/{build}/tasks", "listTasks", "The tasks of a build")
-            .query::<Part>()
-            .gives::<Listed<TaskRow>>(200, "Some of them, in their order.")
-            .problem(gone.0, gone.1),
-        get(tasks),
+    .add_operation(
+        ApiOperation::get("/api/v1/builds/{build}/tasks", "listTasks", "The tasks of a build")
+            .with_query::<ApiListQuery>()
+            .with_response::<Listed<TaskRow>>(200, "Some of them, in their order.")
+            .with_problem(gone.0, gone.1),
+        get(list_tasks),
     )
-    .op(
-        Op::get("/api/v1/builds/{build}/runs", "listRuns", "The runs of a build, by task")
-            .query::<Part>()
-            .gives::<Listed<RunRow>>(200, "Some of them.")
-            .problem(gone.0, gone.1),
-        get(runs),
+    .add_operation(
+        ApiOperation::get(
+            "/api/v1/builds/{build}/runs",
+            "listRuns",
+            "The runs of a build, by task",
+        )
+        .with_query::<ApiListQuery>()
+        .with_response::<Listed<RunRow>>(200, "Some of them.")
+        .with_problem(gone.0, gone.1),
+        get(list_runs),
     )
-    .op(
-        Op::get("/api/v1/builds/{build}/problems", "listBuildProblems", "The errors a build met")
-            .query::<Part>()
-            .gives::<Listed<Met>>(200, "Some of them, the latest first.")
-            .problem(gone.0, gone.1),
-        get(problems),
+    .add_operation(
+        ApiOperation::get(
+            "/api/v1/builds/{build}/problems",
+            "listBuildProblems",
+            "The errors a build met",
+        )
+        .with_query::<ApiListQuery>()
+        .with_response::<Listed<Met>>(200, "Some of them, the latest first.")
+        .with_problem(gone.0, gone.1),
+        get(list_build_problems),
     )
-    .op(
-        Op::get("/api/v1/builds/{build}/report", "getReport", "What a build came to")
-            .takes(Role::Answerer)
-            .query::<InProject>()
-            .gives::<serde_json::Value>(200, "The report.")
-            .problem(gone.0, gone.1),
-        get(report),
+    .add_operation(
+        ApiOperation::get("/api/v1/builds/{build}/report", "getReport", "What a build came to")
+            .with_role(AccessRole::Answerer)
+            .with_query::<ApiProjectQuery>()
+            .with_response::<serde_json::Value>(200, "The report.")
+            .with_problem(gone.0, gone.1),
+        get(get_report),
     )
-    .op(order("/api/v1/builds/{build}/pause", "pauseBuild", "Hold a build"), post(pause))
-    .op(
+    .add_operation(
+        order("/api/v1/builds/{build}/pause", "pauseBuild", "Hold a build"),
+        post(pause_build),
+    )
+    .add_operation(
         order("/api/v1/builds/{build}/resume", "resumeBuild", "Let a held build go on"),
-        post(resume),
+        post(resume_build),
     )
-    .op(order("/api/v1/builds/{build}/cancel", "cancelBuild", "End a build"), post(cancel))
-    .op(
-        Op::post("/api/v1/builds/{build}/kick", "kickBuild", "End the waits of a build early")
-            .query::<InProject>()
-            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
-            .problem(gone.0, gone.1),
-        post(kick),
+    .add_operation(
+        order("/api/v1/builds/{build}/cancel", "cancelBuild", "End a build"),
+        post(cancel_build),
+    )
+    .add_operation(
+        ApiOperation::post(
+            "/api/v1/builds/{build}/kick",
+            "kickBuild",
+            "End the waits of a build early",
+        )
+        .with_query::<ApiProjectQuery>()
+        .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+        .with_problem(gone.0, gone.1),
+        post(kick_build),
     )
 }
 
@@ -116,20 +134,20 @@ pub(crate) struct InRoom<T> {
     pub(crate) row: T,
 }
 
-async fn list(
-    State(site): State<Shared>,
+async fn list_builds(
+    State(site): State<SharedServerState>,
     caller: Caller,
     headers: HeaderMap,
-    Asks(part): Asks<Part>,
+    ApiQueryParams(part): ApiQueryParams<ApiListQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in which::rooms(&site, &caller, part.project.as_deref())? {
-        let rows = room.store.builds(&room.name).await?;
+    for room in which::find_projects(&site, &caller, part.project.as_deref())? {
+        let rows = room.store.load_builds(&room.name).await?;
         items.extend(rows.into_iter().map(|row| InRoom { project: room.name.to_string(), row }));
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.row.started_at));
-    let listed = part.of(items, |item| format!("{}/{}", item.project, item.row.id.0))?;
-    Ok(cached(&headers, &listed))
+    let listed = part.take_page(items, |item| format!("{}/{}", item.project, item.row.id.0))?;
+    Ok(respond_with_etag(&headers, &listed))
 }
 
 /// The work of a new build: a goal or files, and without either the files in the usual folder.
@@ -142,118 +160,141 @@ struct NewBuild {
     tasks: Option<Vec<String>>,
 }
 
-async fn start(at: At, Body(new): Body<NewBuild>) -> Result<Response, Problem> {
-    let request = request_key::of(&at.headers, "build", &new)?;
+async fn start_build(
+    at: ApiProjectRequest,
+    ApiJsonBody(new): ApiJsonBody<NewBuild>,
+) -> Result<Response, Problem> {
+    let request = request_key::parse_request_key(&at.headers, "build", &new)?;
     let wanted = match (new.goal, new.tasks) {
-        (Some(goal), None) => Wanted::Goal(goal),
-        (None, tasks) => Wanted::Files(tasks.unwrap_or_default()),
+        (Some(goal), None) => BuildStartRequest::Goal(goal),
+        (None, tasks) => BuildStartRequest::Files(tasks.unwrap_or_default()),
         (Some(_), Some(_)) => {
             let detail = "there is a goal and there are tasks";
             return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-                .hint("give one of them; a goal is a build with a single task"));
+                .with_hint("give one of them; a goal is a build with a single task"));
         }
     };
-    let build = at.room.desk.start(wanted, at.caller.order(request)).await?;
-    let row = build_of(&at.room, build).await?;
-    let project = utf8_percent_encode(&at.room.name, NON_ALPHANUMERIC);
+    let build = at.project.host.start_build(wanted, at.caller.make_order(request)).await?;
+    let row = load_build(&at.project, build).await?;
+    let project = utf8_percent_encode(&at.project.name, NON_ALPHANUMERIC);
     let place = format!("/api/v1/builds/{build}?project={project}");
-    let body = Json(InRoom { project: at.room.name.to_string(), row });
+    let body = Json(InRoom { project: at.project.name.to_string(), row });
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], body).into_response())
 }
 
 /// Returns the build that a path names.
-async fn found(room: &Room, build: &str) -> Result<BuildRow, Problem> {
-    build_of(room, BuildId(which::number("build", 'b', build)?)).await
+async fn find_build(room: &HostedProject, build: &str) -> Result<BuildRow, Problem> {
+    load_build(room, BuildId(which::parse_number("build", 'b', build)?)).await
 }
 
 /// Returns a build of a project.
-pub(crate) async fn build_of(room: &Room, id: BuildId) -> Result<BuildRow, Problem> {
-    let rows = room.store.builds(&room.name).await?;
+pub(crate) async fn load_build(room: &HostedProject, id: BuildId) -> Result<BuildRow, Problem> {
+    let rows = room.store.load_builds(&room.name).await?;
     let row = rows.into_iter().find(|row| row.id == id);
-    row.ok_or_else(|| Problem::unknown("build", id))
+    row.ok_or_else(|| Problem::not_found("build", id))
 }
 
-async fn one(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at.room, &build).await?;
-    Ok(cached(&at.headers, &InRoom { project: at.room.name.to_string(), row }))
+async fn get_build(at: ApiProjectRequest, Path(build): Path<String>) -> Result<Response, Problem> {
+    let row = find_build(&at.project, &build).await?;
+    Ok(respond_with_etag(&at.headers, &InRoom { project: at.project.name.to_string(), row }))
 }
 
-async fn tasks(at: At<Part>, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at.room, &build).await?;
-    let items = at.room.store.tasks(&at.room.name, row.id).await?;
-    Ok(cached(&at.headers, &at.asks.of(items, |task| task.id.to_string())?))
+async fn list_tasks(
+    at: ApiProjectRequest<ApiListQuery>,
+    Path(build): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find_build(&at.project, &build).await?;
+    let items = at.project.store.load_build_tasks(&at.project.name, row.id).await?;
+    Ok(respond_with_etag(&at.headers, &at.query.take_page(items, |task| task.id.to_string())?))
 }
 
-async fn runs(at: At<Part>, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at.room, &build).await?;
-    let store = &at.room.store;
-    let name = &at.room.name;
+async fn list_runs(
+    at: ApiProjectRequest<ApiListQuery>,
+    Path(build): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find_build(&at.project, &build).await?;
+    let store = &at.project.store;
+    let name = &at.project.name;
     let mut items = Vec::new();
-    for task in store.tasks(name, row.id).await? {
-        items.extend(store.runs(name, task.id).await?);
+    for task in store.load_build_tasks(name, row.id).await? {
+        items.extend(store.load_task_runs(name, task.id).await?);
     }
-    Ok(cached(&at.headers, &at.asks.of(items, |run| run.id.to_string())?))
+    Ok(respond_with_etag(&at.headers, &at.query.take_page(items, |run| run.id.to_string())?))
 }
 
-async fn problems(at: At<Part>, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at.room, &build).await?;
-    let store = &at.room.store;
-    let name = &at.room.name;
+async fn list_build_problems(
+    at: ApiProjectRequest<ApiListQuery>,
+    Path(build): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find_build(&at.project, &build).await?;
+    let store = &at.project.store;
+    let name = &at.project.name;
     let mut known = HashSet::new();
-    for task in store.tasks(name, row.id).await? {
-        let runs = store.runs(name, task.id).await?;
+    for task in store.load_build_tasks(name, row.id).await? {
+        let runs = store.load_task_runs(name, task.id).await?;
         known.extend(runs.iter().filter_map(|run| Some(run.fault.as_ref()?.signature)));
     }
-    let mut items = met(&at.room).await?;
+    let mut items = load_problems(&at.project).await?;
     items.retain(|met| known.contains(&met.signature));
-    Ok(cached(&at.headers, &at.asks.of(items, |met| met.signature.to_string())?))
+    Ok(respond_with_etag(&at.headers, &at.query.take_page(items, |met| met.signature.to_string())?))
 }
 
-async fn report(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at.room, &build).await?;
-    let report = report_of(&at.site, &at.room, row.id).await?;
-    let report = if at.caller.may(Role::Viewer) { report } else { report.public() };
-    Ok(cached(&at.headers, &report))
+async fn get_report(at: ApiProjectRequest, Path(build): Path<String>) -> Result<Response, Problem> {
+    let row = find_build(&at.project, &build).await?;
+    let report = load_report(&at.site, &at.project, row.id).await?;
+    let report = if at.caller.has_role(AccessRole::Viewer) { report } else { report.into_public() };
+    Ok(respond_with_etag(&at.headers, &report))
 }
 
 /// Returns the report of a build.
-pub(crate) async fn report_of(
-    site: &Shared,
-    room: &Room,
+pub(crate) async fn load_report(
+    site: &SharedServerState,
+    room: &HostedProject,
     build: BuildId,
-) -> Result<Report, Problem> {
+) -> Result<BuildReport, Problem> {
     // The report counts this server as a process that works on the build.
     let seen = (true, site.clock.now());
-    let facts = Facts::read(room.store.as_ref(), &room.name, Some(build), seen).await?;
-    facts.map(|facts| Report::of(&facts)).ok_or_else(|| Problem::unknown("build", build))
+    let facts = BuildFacts::load(room.store.as_ref(), &room.name, Some(build), seen).await?;
+    facts
+        .map(|facts| BuildReport::from_facts(&facts))
+        .ok_or_else(|| Problem::not_found("build", build))
 }
 
-async fn pause(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let build = found(&at.room, &build).await?.id;
-    super::ordered(&at, Command::Pause { build }).await
+async fn pause_build(
+    at: ApiProjectRequest,
+    Path(build): Path<String>,
+) -> Result<Response, Problem> {
+    let build = find_build(&at.project, &build).await?.id;
+    super::submit_order(&at, Command::Pause { build }).await
 }
 
-async fn resume(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let build = found(&at.room, &build).await?.id;
-    super::ordered(&at, Command::Resume { build }).await
+async fn resume_build(
+    at: ApiProjectRequest,
+    Path(build): Path<String>,
+) -> Result<Response, Problem> {
+    let build = find_build(&at.project, &build).await?.id;
+    super::submit_order(&at, Command::Resume { build }).await
 }
 
-async fn cancel(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let build = found(&at.room, &build).await?.id;
-    super::ordered(&at, Command::Cancel { build }).await
+async fn cancel_build(
+    at: ApiProjectRequest,
+    Path(build): Path<String>,
+) -> Result<Response, Problem> {
+    let build = find_build(&at.project, &build).await?.id;
+    super::submit_order(&at, Command::Cancel { build }).await
 }
 
-async fn kick(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let build = found(&at.room, &build).await?.id;
-    let rows = at.room.store.tasks(&at.room.name, build).await?;
+async fn kick_build(at: ApiProjectRequest, Path(build): Path<String>) -> Result<Response, Problem> {
+    let build = find_build(&at.project, &build).await?.id;
+    let rows = at.project.store.load_build_tasks(&at.project.name, build).await?;
     let mut events = Vec::new();
-    for command in kicks(&rows) {
-        match at.room.desk.command(at.caller.wants(command)).await {
+    for command in collect_kick_commands(&rows) {
+        match at.project.host.submit_command(at.caller.attribute_command(command)).await {
             Ok(more) => events.extend(more),
             // Another caller, or the end of the wait, was quicker.
-            Err(Refused::NotNow(_)) => {}
+            Err(ProjectHostError::NotNow(_)) => {}
             Err(refused) => return Err(refused.into()),
         }
     }
-    Ok(super::told(&at.room, &events))
+    Ok(super::respond_with_events(&at.project, &events))
 }

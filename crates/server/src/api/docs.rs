@@ -11,42 +11,42 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use super::Shared;
-use crate::auth::{Caller, Role};
+use super::SharedServerState;
+use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
 
 /// The location of the types in the description.
 const TYPES: &str = "/components/schemas";
 
 /// Routes, and the description that grows with them.
-pub(crate) struct Api {
-    router: Router<Shared>,
+pub(crate) struct ApiRouter {
+    router: Router<SharedServerState>,
     paths: Map<String, Value>,
     given: SchemaGenerator,
     taken: SchemaGenerator,
 }
 
 /// An operation of the API.
-pub(crate) struct Op {
+pub(crate) struct ApiOperation {
     method: Method,
     path: &'static str,
-    role: Role,
+    role: AccessRole,
     described: Map<String, Value>,
     parameters: Vec<Value>,
     /// Types that are described with it.
     query: Option<fn(&mut SchemaGenerator) -> Schema>,
     body: Option<fn(&mut SchemaGenerator) -> Schema>,
-    response: Answer,
+    response: ApiOperationResponse,
     problems: Vec<(u16, &'static str)>,
 }
 
 /// The response of an operation.
-enum Answer {
+enum ApiOperationResponse {
     Json(u16, &'static str, fn(&mut SchemaGenerator) -> Schema),
     Stream(&'static str),
 }
 
-impl Op {
+impl ApiOperation {
     pub(crate) fn get(path: &'static str, id: &'static str, summary: &'static str) -> Self {
         Self::new(Method::GET, path, id, summary)
     }
@@ -63,7 +63,7 @@ impl Op {
         let mut described = Map::new();
         described.insert("operationId".to_owned(), id.into());
         described.insert("summary".to_owned(), summary.into());
-        let role = if method == Method::GET { Role::Viewer } else { Role::Operator };
+        let role = if method == Method::GET { AccessRole::Viewer } else { AccessRole::Operator };
         Self {
             method,
             path,
@@ -72,23 +72,27 @@ impl Op {
             parameters: path_parameters(path),
             query: None,
             body: None,
-            response: Answer::Json(200, "done", SchemaGenerator::subschema_for::<Value>),
+            response: ApiOperationResponse::Json(
+                200,
+                "done",
+                SchemaGenerator::subschema_for::<Value>,
+            ),
             problems: Vec::new(),
         }
     }
 
     /// Sets the required role; by default a viewer for GET and an operator for the rest.
-    pub(crate) fn takes(self, role: Role) -> Self {
+    pub(crate) fn with_role(self, role: AccessRole) -> Self {
         Self { role, ..self }
     }
 
     /// Sets the type of the query parameters.
-    pub(crate) fn query<T: JsonSchema>(self) -> Self {
+    pub(crate) fn with_query<T: JsonSchema>(self) -> Self {
         Self { query: Some(SchemaGenerator::root_schema_for::<T>), ..self }
     }
 
     /// Adds a header parameter.
-    pub(crate) fn header(mut self, name: &str, required: bool, description: &str) -> Self {
+    pub(crate) fn with_header(mut self, name: &str, required: bool, description: &str) -> Self {
         self.parameters.push(json!({
             "name": name, "in": "header", "required": required,
             "description": description, "schema": { "type": "string" },
@@ -97,29 +101,33 @@ impl Op {
     }
 
     /// Sets the type of the body.
-    pub(crate) fn body<T: JsonSchema>(self) -> Self {
+    pub(crate) fn with_body<T: JsonSchema>(self) -> Self {
         Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
     /// Sets the status and the type of the response.
-    pub(crate) fn gives<T: JsonSchema>(self, status: u16, description: &'static str) -> Self {
+    pub(crate) fn with_response<T: JsonSchema>(
+        self,
+        status: u16,
+        description: &'static str,
+    ) -> Self {
         let schema = SchemaGenerator::subschema_for::<T>;
-        Self { response: Answer::Json(status, description, schema), ..self }
+        Self { response: ApiOperationResponse::Json(status, description, schema), ..self }
     }
 
     /// Declares a response of server-sent events.
-    pub(crate) fn streams(self, description: &'static str) -> Self {
-        Self { response: Answer::Stream(description), ..self }
+    pub(crate) fn with_event_stream(self, description: &'static str) -> Self {
+        Self { response: ApiOperationResponse::Stream(description), ..self }
     }
 
     /// Adds an error response.
-    pub(crate) fn problem(mut self, status: StatusCode, when: &'static str) -> Self {
+    pub(crate) fn with_problem(mut self, status: StatusCode, when: &'static str) -> Self {
         self.problems.push((status.as_u16(), when));
         self
     }
 }
 
-impl Api {
+impl ApiRouter {
     pub(crate) fn new() -> Self {
         let settings = || {
             let mut settings = SchemaSettings::draft2020_12();
@@ -136,23 +144,27 @@ impl Api {
     }
 
     /// Adds an operation.
-    pub(crate) fn op(mut self, op: Op, handler: MethodRouter<Shared>) -> Self {
+    pub(crate) fn add_operation(
+        mut self,
+        op: ApiOperation,
+        handler: MethodRouter<SharedServerState>,
+    ) -> Self {
         let role = op.role;
-        let asks = move |caller, request, next| require(role, caller, request, next);
+        let asks = move |caller, request, next| require_role(role, caller, request, next);
         self.router = self.router.route(op.path, handler.route_layer(middleware::from_fn(asks)));
-        self.describe(op);
+        self.describe_operation(op);
         self
     }
 
-    fn describe(&mut self, op: Op) {
-        let Op { method, path, role, mut described, mut parameters, .. } = op;
+    fn describe_operation(&mut self, op: ApiOperation) {
+        let ApiOperation { method, path, role, mut described, mut parameters, .. } = op;
         if let Some(query) = op.query {
             parameters.extend(query_parameters(&query(&mut self.taken)));
         }
         if !parameters.is_empty() {
             described.insert("parameters".to_owned(), parameters.into());
         }
-        let mut problems = general();
+        let mut problems = general_problems();
         if let Some(body) = op.body {
             problems.extend([
                 (413, "The body is too long."),
@@ -165,11 +177,11 @@ impl Api {
         }
         let mut responses = Map::new();
         let (status, answer) = match op.response {
-            Answer::Json(status, description, schema) => {
+            ApiOperationResponse::Json(status, description, schema) => {
                 let content = json!({ "application/json": { "schema": schema(&mut self.given) } });
                 (status, json!({ "description": description, "content": content }))
             }
-            Answer::Stream(description) => {
+            ApiOperationResponse::Stream(description) => {
                 let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
                 (200, json!({ "description": description, "content": content }))
             }
@@ -189,7 +201,7 @@ impl Api {
     }
 
     /// Returns the routes, and the description of all of them.
-    pub(crate) fn finish(mut self) -> (Router<Shared>, Value) {
+    pub(crate) fn into_parts(mut self) -> (Router<SharedServerState>, Value) {
         let mut types = self.taken.take_definitions(true);
         types.extend(self.given.take_definitions(true));
         let description = json!({
@@ -213,7 +225,7 @@ impl Api {
 }
 
 /// Returns the error responses of every operation.
-fn general() -> Vec<(u16, &'static str)> {
+fn general_problems() -> Vec<(u16, &'static str)> {
     vec![
         (400, "The request cannot be understood."),
         (401, "The request carries no valid token."),
@@ -226,8 +238,8 @@ fn general() -> Vec<(u16, &'static str)> {
 }
 
 /// Refuses callers that lack the role.
-async fn require(role: Role, caller: Caller, request: Request, next: Next) -> Response {
-    match caller.needs(role) {
+async fn require_role(role: AccessRole, caller: Caller, request: Request, next: Next) -> Response {
+    match caller.require_role(role) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }

@@ -9,52 +9,64 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use unstuck_core::engine::BuildId;
 
-use super::Shared;
-use super::body::Asks;
-use super::builds::build_of;
-use super::docs::{Api, Op};
+use super::SharedServerState;
+use super::body::ApiQueryParams;
+use super::builds::load_build;
+use super::docs::{ApiOperation, ApiRouter};
 use super::which;
-use crate::auth::{Caller, Role};
-use crate::events::{Cursor, Follow, Lane, Shown};
+use crate::auth::{AccessRole, Caller};
+use crate::events::{EventStreamCursor, EventStreamFilter, EventStreamReader, FollowedProject};
 use crate::problem::Problem;
 
-pub(super) fn routes(api: Api) -> Api {
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     let what = "Events of the journal as they happen; `Last-Event-ID` or `after` resumes without a \
                 gap. `gap` says that the reader was too slow and from where to go on, `restart` \
                 that the server ends.";
-    api.op(
-        Op::get("/api/v1/events", "followAll", "What happens in all projects")
-            .query::<From>()
-            .streams(what),
-        get(everything),
+    api.add_operation(
+        ApiOperation::get("/api/v1/events", "followAll", "What happens in all projects")
+            .with_query::<ApiEventsQuery>()
+            .with_event_stream(what),
+        get(follow_all),
     )
-    .op(
-        Op::get("/api/v1/projects/{project}/events", "followProject", "What happens in a project")
-            .query::<From>()
-            .streams(what)
-            .problem(StatusCode::NOT_FOUND, "There is no such project."),
-        get(of_project),
+    .add_operation(
+        ApiOperation::get(
+            "/api/v1/projects/{project}/events",
+            "followProject",
+            "What happens in a project",
+        )
+        .with_query::<ApiEventsQuery>()
+        .with_event_stream(what)
+        .with_problem(StatusCode::NOT_FOUND, "There is no such project."),
+        get(follow_project),
     )
-    .op(
-        Op::get("/api/v1/builds/{build}/events", "followBuild", "What happens in a build")
-            .query::<FromIn>()
-            .streams(what)
-            .problem(StatusCode::NOT_FOUND, "There is no such build."),
-        get(of_build),
+    .add_operation(
+        ApiOperation::get(
+            "/api/v1/builds/{build}/events",
+            "followBuild",
+            "What happens in a build",
+        )
+        .with_query::<ApiBuildEventsQuery>()
+        .with_event_stream(what)
+        .with_problem(StatusCode::NOT_FOUND, "There is no such build."),
+        get(follow_build),
     )
-    .op(
-        Op::get("/api/v1/news", "followNews", "That something happened, and nothing else")
-            .takes(Role::Answerer)
-            .query::<From>()
-            .streams("`news` whenever there is something to read again."),
-        get(news),
+    .add_operation(
+        ApiOperation::get(
+            "/api/v1/news",
+            "followNews",
+            "That something happened, and nothing else",
+        )
+        .with_role(AccessRole::Answerer)
+        .with_query::<ApiEventsQuery>()
+        .with_event_stream("`news` whenever there is something to read again."),
+        get(follow_news),
     )
 }
 
 /// The position to start from.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct From {
+struct ApiEventsQuery {
     /// The id of the last event that was read, for clients that cannot send `Last-Event-ID`.
     after: Option<String>,
 }
@@ -62,104 +74,117 @@ struct From {
 /// The position to start from, and the project.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct FromIn {
+struct ApiBuildEventsQuery {
     /// The project. Not needed if there is only one.
     project: Option<String>,
     /// The id of the last event that was read, for clients that cannot send `Last-Event-ID`.
     after: Option<String>,
 }
 
-async fn everything(
-    State(site): State<Shared>,
+async fn follow_all(
+    State(site): State<SharedServerState>,
     caller: Caller,
     headers: HeaderMap,
-    Asks(from): Asks<From>,
+    ApiQueryParams(from): ApiQueryParams<ApiEventsQuery>,
 ) -> Result<Response, Problem> {
-    all(&site, &caller, &headers, from.after, Shown::All)
+    stream_all_projects(&site, &caller, &headers, from.after, EventStreamFilter::All)
 }
 
-async fn news(
-    State(site): State<Shared>,
+async fn follow_news(
+    State(site): State<SharedServerState>,
     caller: Caller,
     headers: HeaderMap,
-    Asks(from): Asks<From>,
+    ApiQueryParams(from): ApiQueryParams<ApiEventsQuery>,
 ) -> Result<Response, Problem> {
-    all(&site, &caller, &headers, from.after, Shown::Hints)
+    stream_all_projects(&site, &caller, &headers, from.after, EventStreamFilter::Hints)
 }
 
-fn all(
-    site: &Shared,
+fn stream_all_projects(
+    site: &SharedServerState,
     caller: &Caller,
     headers: &HeaderMap,
     after: Option<String>,
-    shown: Shown,
+    shown: EventStreamFilter,
 ) -> Result<Response, Problem> {
-    let cursor = match last(headers, after) {
-        Some(text) => Some(Cursor::of_all(&text).ok_or_else(no_position)?),
+    let cursor = match last_event_id(headers, after) {
+        Some(text) => {
+            Some(EventStreamCursor::parse_opaque(&text).ok_or_else(invalid_position_error)?)
+        }
         None => None,
     };
-    let lanes = site.seen_by(caller).map(|room| Lane::new(room.hub.clone(), cursor.as_ref()));
+    let lanes = site
+        .visible_projects(caller)
+        .map(|room| FollowedProject::new(room.hub.clone(), cursor.as_ref()));
     let lanes = lanes.collect();
     let news = site.tick.subscribe();
     let stop = site.stop.clone();
-    Ok(stream(Follow { lanes, shown, news, stop, plain: false }))
+    Ok(stream_response(EventStreamReader { lanes, filter: shown, news, stop, plain: false }))
 }
 
-async fn of_project(
-    State(site): State<Shared>,
+async fn follow_project(
+    State(site): State<SharedServerState>,
     caller: Caller,
     Path(project): Path<String>,
     headers: HeaderMap,
-    Asks(from): Asks<From>,
+    ApiQueryParams(from): ApiQueryParams<ApiEventsQuery>,
 ) -> Result<Response, Problem> {
-    one(&site, &caller, Some(&project), last(&headers, from.after), Shown::All)
+    stream_one_project(
+        &site,
+        &caller,
+        Some(&project),
+        last_event_id(&headers, from.after),
+        EventStreamFilter::All,
+    )
 }
 
-async fn of_build(
-    State(site): State<Shared>,
+async fn follow_build(
+    State(site): State<SharedServerState>,
     caller: Caller,
     Path(build): Path<String>,
     headers: HeaderMap,
-    Asks(from): Asks<FromIn>,
+    ApiQueryParams(from): ApiQueryParams<ApiBuildEventsQuery>,
 ) -> Result<Response, Problem> {
-    let room = which::room(&site, &caller, from.project.as_deref())?;
-    let build = build_of(&room, BuildId(which::number("build", 'b', &build)?)).await?.id;
-    let after = last(&headers, from.after);
-    one(&site, &caller, Some(&room.name), after, Shown::Build(build))
+    let room = which::find_project(&site, &caller, from.project.as_deref())?;
+    let build = load_build(&room, BuildId(which::parse_number("build", 'b', &build)?)).await?.id;
+    let after = last_event_id(&headers, from.after);
+    stream_one_project(&site, &caller, Some(&room.name), after, EventStreamFilter::Build(build))
 }
 
-fn one(
-    site: &Shared,
+fn stream_one_project(
+    site: &SharedServerState,
     caller: &Caller,
     project: Option<&str>,
     after: Option<String>,
-    shown: Shown,
+    shown: EventStreamFilter,
 ) -> Result<Response, Problem> {
-    let room = which::room(site, caller, project)?;
+    let room = which::find_project(site, caller, project)?;
     let cursor = match after {
-        Some(text) => Some(Cursor::of_one(&room.name, &text).ok_or_else(no_position)?),
+        Some(text) => Some(
+            EventStreamCursor::parse_number(&room.name, &text)
+                .ok_or_else(invalid_position_error)?,
+        ),
         None => None,
     };
-    let lanes = vec![Lane::new(room.hub.clone(), cursor.as_ref())];
-    let news = room.hub.head();
+    let lanes = vec![FollowedProject::new(room.hub.clone(), cursor.as_ref())];
+    let news = room.hub.subscribe_head();
     let stop = site.stop.clone();
-    Ok(stream(Follow { lanes, shown, news, stop, plain: true }))
+    Ok(stream_response(EventStreamReader { lanes, filter: shown, news, stop, plain: true }))
 }
 
 /// Returns the position that the client has read last.
-fn last(headers: &HeaderMap, after: Option<String>) -> Option<String> {
+fn last_event_id(headers: &HeaderMap, after: Option<String>) -> Option<String> {
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     header.filter(|text| !text.is_empty()).map(str::to_owned).or(after)
 }
 
-fn no_position() -> Problem {
+fn invalid_position_error() -> Problem {
     let detail = "this is no position in a stream of events";
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-        .hint("give the `id` of the last event you have read, or none to begin now")
+        .with_hint("give the `id` of the last event you have read, or none to begin now")
 }
 
-fn stream(follow: Follow) -> Response {
-    let mut response = Response::new(Body::from_stream(follow.stream()));
+fn stream_response(follow: EventStreamReader) -> Response {
+    let mut response = Response::new(Body::from_stream(follow.into_stream()));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -4,80 +4,78 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
-use unstuck_core::engine::{Command, Envelope, TaskId};
+use unstuck_core::engine::{Command, EventEnvelope, TaskId};
 
-use super::body::Asks;
+use super::body::ApiQueryParams;
 use super::builds::InRoom;
-use super::docs::{Api, Op};
-use super::which::{self, At, InProject, Listed};
-use super::{Shared, cached, request_key};
+use super::docs::{ApiOperation, ApiRouter};
+use super::which::{self, ApiProjectQuery, ApiProjectRequest, Listed};
+use super::{SharedServerState, request_key, respond_with_etag};
 use crate::auth::Caller;
-use crate::desk::JobStanding;
+use crate::desk::JobOverview;
 use crate::problem::Problem;
 
-pub(super) fn routes(api: Api) -> Api {
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     let operation = |path, id, summary| {
-        Op::post(path, id, summary)
-            .query::<InProject>()
-            .header(request_key::NAME, false, request_key::SAYS)
-            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
-            .problem(StatusCode::NOT_FOUND, "There is no such job.")
-            .problem(StatusCode::CONFLICT, "It does not fit the state the job is in.")
+        ApiOperation::post(path, id, summary)
+            .with_query::<ApiProjectQuery>()
+            .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+            .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+            .with_problem(StatusCode::NOT_FOUND, "There is no such job.")
+            .with_problem(StatusCode::CONFLICT, "It does not fit the state the job is in.")
     };
-    api.op(
-        Op::get("/api/v1/jobs", "listJobs", "Jobs, by name").query::<InProject>().gives::<Listed<
-            InRoom<JobStanding>,
-        >>(
-            200,
-            "All of them.",
-        ),
-        get(list),
+    api.add_operation(
+        ApiOperation::get("/api/v1/jobs", "listJobs", "Jobs, by name")
+            .with_query::<ApiProjectQuery>()
+            .with_response::<Listed<InRoom<JobOverview>>>(200, "All of them."),
+        get(list_jobs),
     )
-    .op(operation("/api/v1/jobs/{job}/run", "runJob", "Run a job now"), post(run))
-    .op(
+    .add_operation(operation("/api/v1/jobs/{job}/run", "runJob", "Run a job now"), post(run_job))
+    .add_operation(
         operation("/api/v1/jobs/{job}/pause", "pauseJob", "Leave a job alone when its time comes"),
-        post(pause),
+        post(pause_job),
     )
-    .op(
+    .add_operation(
         operation("/api/v1/jobs/{job}/resume", "resumeJob", "Run a job at its times again"),
-        post(resume),
+        post(resume_job),
     )
 }
 
-async fn list(
-    State(site): State<Shared>,
+async fn list_jobs(
+    State(site): State<SharedServerState>,
     caller: Caller,
     headers: HeaderMap,
-    Asks(which): Asks<InProject>,
+    ApiQueryParams(which): ApiQueryParams<ApiProjectQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in which::rooms(&site, &caller, which.project.as_deref())? {
-        let jobs = room.desk.jobs().await?;
+    for room in which::find_projects(&site, &caller, which.project.as_deref())? {
+        let jobs = room.host.list_jobs().await?;
         items.extend(jobs.into_iter().map(|row| InRoom { project: room.name.to_string(), row }));
     }
-    Ok(cached(&headers, &Listed { items, next: None }))
+    Ok(respond_with_etag(&headers, &Listed { items, next: None }))
 }
 
-async fn run(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
-    let task = found(&at, &job).await?;
-    super::ordered(&at, Command::FireJob { task }).await
+async fn run_job(at: ApiProjectRequest, Path(job): Path<String>) -> Result<Response, Problem> {
+    let task = find_job(&at, &job).await?;
+    super::submit_order(&at, Command::FireJob { task }).await
 }
 
-async fn pause(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
-    let task = found(&at, &job).await?;
-    super::ordered(&at, Command::HoldJob { task }).await
+async fn pause_job(at: ApiProjectRequest, Path(job): Path<String>) -> Result<Response, Problem> {
+    let task = find_job(&at, &job).await?;
+    super::submit_order(&at, Command::HoldJob { task }).await
 }
 
-async fn resume(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
-    let task = found(&at, &job).await?;
-    super::ordered(&at, Command::ReleaseJob { task }).await
+async fn resume_job(at: ApiProjectRequest, Path(job): Path<String>) -> Result<Response, Problem> {
+    let task = find_job(&at, &job).await?;
+    super::submit_order(&at, Command::ReleaseJob { task }).await
 }
 
 /// Returns the task of the named job.
-async fn found(at: &At, name: &str) -> Result<TaskId, Problem> {
-    let jobs = at.room.desk.jobs().await?;
-    let task = jobs.iter().find(|job| job.name == name).and_then(JobStanding::task);
+async fn find_job(at: &ApiProjectRequest, name: &str) -> Result<TaskId, Problem> {
+    let jobs = at.project.host.list_jobs().await?;
+    let task = jobs.iter().find(|job| job.name == name).and_then(JobOverview::task_id);
     task.ok_or_else(|| {
-        Problem::unknown("job", name).hint("`GET /api/v1/jobs` lists those that are taken care of")
+        Problem::not_found("job", name)
+            .with_hint("`GET /api/v1/jobs` lists those that are taken care of")
     })
 }

@@ -10,10 +10,10 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde::Serialize;
 
-use super::body::Tagged;
-use crate::auth::{Caller, Reach, Role};
+use super::body::TaggedJson;
+use crate::auth::{AccessRole, Caller, ProjectVisibility};
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 /// Maximum number of cached responses.
 const KEPT_MAX: usize = 128;
@@ -22,58 +22,66 @@ const BYTES_MAX: usize = 256 * 1_024;
 
 /// The cached responses.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<HashMap<Asked, Known>>);
+pub(crate) struct ResponseCache(Mutex<HashMap<ResponseCacheKey, CachedResponse>>);
 
 /// The cache key: the URL and the caller's permissions, because other callers may see other data.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Asked {
+struct ResponseCacheKey {
     address: Uri,
-    role: Role,
-    reach: Reach,
+    role: AccessRole,
+    reach: ProjectVisibility,
 }
 
 /// A response, and the revisions of the stores when it was made.
 #[derive(Debug)]
-struct Known {
+struct CachedResponse {
     revisions: Vec<u64>,
-    answer: Arc<Tagged>,
+    answer: Arc<TaggedJson>,
 }
 
-impl Kept {
+impl ResponseCache {
     /// Returns the cached response to a request about `rooms`, or makes it with `make`. The
     /// response must depend only on the URL, the caller's permissions, and these stores.
-    pub(crate) async fn answer<T: Serialize>(
+    pub(crate) async fn get_or_make<T: Serialize>(
         &self,
         (address, headers, caller): (&Uri, &HeaderMap, &Caller),
-        rooms: &[Arc<Room>],
+        rooms: &[Arc<HostedProject>],
         make: impl Future<Output = Result<T, Problem>>,
     ) -> Result<Response, Problem> {
         // The revisions come first: a later write makes the response outdated.
-        let revisions = rooms.iter().map(|room| room.store.revision()).collect::<Result<_, _>>()?;
-        let asked =
-            Asked { address: address.clone(), role: caller.role, reach: caller.reach.clone() };
-        if let Some(known) = self.known(&asked, &revisions) {
-            return Ok(known.answer(headers));
+        let revisions =
+            rooms.iter().map(|room| room.store.read_revision()).collect::<Result<_, _>>()?;
+        let asked = ResponseCacheKey {
+            address: address.clone(),
+            role: caller.role,
+            reach: caller.reach.clone(),
+        };
+        if let Some(known) = self.find_current(&asked, &revisions) {
+            return Ok(known.to_response(headers));
         }
-        let answer = Arc::new(Tagged::new(&make.await?)?);
-        let response = answer.answer(headers);
+        let answer = Arc::new(TaggedJson::new(&make.await?)?);
+        let response = answer.to_response(headers);
         if answer.len() <= BYTES_MAX {
-            let mut kept = self.lock();
+            let mut kept = self.lock_entries();
             if kept.len() >= KEPT_MAX {
                 kept.clear();
             }
-            kept.insert(asked, Known { revisions, answer });
+            kept.insert(asked, CachedResponse { revisions, answer });
         }
         Ok(response)
     }
 
-    fn known(&self, asked: &Asked, revisions: &Vec<u64>) -> Option<Arc<Tagged>> {
-        let kept = self.lock();
+    fn find_current(
+        &self,
+        asked: &ResponseCacheKey,
+        revisions: &Vec<u64>,
+    ) -> Option<Arc<TaggedJson>> {
+        let kept = self.lock_entries();
         let known = kept.get(asked).filter(|known| known.revisions == *revisions)?;
         Some(Arc::clone(&known.answer))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Asked, Known>> {
+    fn lock_entries(&self) -> MutexGuard<'_, HashMap<ResponseCacheKey, CachedResponse>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

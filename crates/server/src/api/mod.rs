@@ -22,53 +22,54 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use serde_json::Value;
-use unstuck_core::engine::{Command, Envelope, Recorded};
+use unstuck_core::engine::{Command, EventEnvelope, RecordedEvent};
 
 use crate::problem::Problem;
-use crate::site::{Room, Site};
-use which::At;
+use crate::site::{HostedProject, ServerState};
+use which::ApiProjectRequest;
 
 pub use asked::Asked;
-pub(crate) use asked::read as read_asked;
-use body::Tagged;
-pub(crate) use builds::{build_of, report_of};
-pub(crate) use docs::Api;
-pub(crate) use kept::Kept;
-pub(crate) use problems::{Stands, met};
-pub(crate) use questions::{Choice, give};
+pub(crate) use asked::load_question as read_asked;
+use body::TaggedJson;
+pub(crate) use builds::{load_build, load_report};
+pub(crate) use docs::ApiRouter;
+pub(crate) use kept::ResponseCache;
+pub(crate) use problems::{Stands, load_problems};
+pub(crate) use questions::{Choice, record_answer};
 
 /// The state that every handler shares.
-pub(crate) type Shared = Arc<Site>;
+pub(crate) type SharedServerState = Arc<ServerState>;
 
 /// Returns all routes of the API, and their description.
-pub(crate) fn routes() -> (Router<Shared>, Value) {
-    let api = questions::routes(Api::new());
-    let api = builds::routes(api);
-    let api = tasks::routes(api);
-    let api = jobs::routes(api);
-    let api = problems::routes(api);
-    let api = sessions::routes(api);
-    events::routes(api).finish()
+pub(crate) fn api_routes() -> (Router<SharedServerState>, Value) {
+    let api = questions::add_routes(ApiRouter::new());
+    let api = builds::add_routes(api);
+    let api = tasks::add_routes(api);
+    let api = jobs::add_routes(api);
+    let api = problems::add_routes(api);
+    let api = sessions::add_routes(api);
+    events::add_routes(api).into_parts()
 }
 
 /// Returns JSON with an entity tag: a client that has it already gets 304.
-fn cached(headers: &HeaderMap, value: &impl Serialize) -> Response {
-    match Tagged::new(value) {
-        Ok(tagged) => tagged.answer(headers),
+fn respond_with_etag(headers: &HeaderMap, value: &impl Serialize) -> Response {
+    match TaggedJson::new(value) {
+        Ok(tagged) => tagged.to_response(headers),
         Err(problem) => problem.into_response(),
     }
 }
 
 /// Submits a command, and returns its events: none if the same request came before.
-async fn ordered(at: &At, command: Command) -> Result<Response, Problem> {
-    let request = request_key::of(&at.headers, "order", &command)?;
-    let events = at.room.desk.command(at.caller.order(request).wants(command)).await?;
-    Ok(told(&at.room, &events))
+async fn submit_order(at: &ApiProjectRequest, command: Command) -> Result<Response, Problem> {
+    let request = request_key::parse_request_key(&at.headers, "order", &command)?;
+    let events =
+        at.project.host.submit_command(at.caller.make_order(request).wrap_command(command)).await?;
+    Ok(respond_with_events(&at.project, &events))
 }
 
 /// Returns events in the format that every client gets.
-fn told(room: &Room, events: &[Recorded]) -> Response {
-    let events: Vec<Envelope<'_>> =
-        events.iter().map(|recorded| recorded.envelope(&room.name)).collect();
+fn respond_with_events(room: &HostedProject, events: &[RecordedEvent]) -> Response {
+    let events: Vec<EventEnvelope<'_>> =
+        events.iter().map(|recorded| recorded.to_envelope(&room.name)).collect();
     axum::Json(events).into_response()
 }

@@ -13,21 +13,25 @@ use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 use unstuck_store::tables::QuestionStatus;
 
-use super::body::Asks;
+use super::body::ApiQueryParams;
 use super::builds::InRoom;
-use super::docs::{Api, Op};
-use super::which::{self, Listed, Part};
-use super::{Shared, cached};
+use super::docs::{ApiOperation, ApiRouter};
+use super::which::{self, ApiListQuery, Listed};
+use super::{SharedServerState, respond_with_etag};
 use crate::auth::Caller;
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
-pub(super) fn routes(api: Api) -> Api {
-    api.op(
-        Op::get("/api/v1/problems", "listProblems", "Errors that were met, the latest first")
-            .query::<Part>()
-            .gives::<Listed<InRoom<Met>>>(200, "Some of them."),
-        get(list),
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
+    api.add_operation(
+        ApiOperation::get(
+            "/api/v1/problems",
+            "listProblems",
+            "Errors that were met, the latest first",
+        )
+        .with_query::<ApiListQuery>()
+        .with_response::<Listed<InRoom<Met>>>(200, "Some of them."),
+        get(list_problems),
     )
 }
 
@@ -63,10 +67,10 @@ pub(crate) enum Stands {
 }
 
 /// Returns the errors of a project, the latest first.
-pub(crate) async fn met(room: &Room) -> Result<Vec<Met>, Problem> {
-    let asked = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;
+pub(crate) async fn load_problems(room: &HostedProject) -> Result<Vec<Met>, Problem> {
+    let asked = room.store.load_questions(&room.name, Some(QuestionStatus::Pending)).await?;
     let asked: HashSet<&str> = asked.iter().map(|row| row.signature.as_str()).collect();
-    let rows = room.store.signatures(&room.name).await?;
+    let rows = room.store.load_signatures(&room.name).await?;
     Ok(rows
         .into_iter()
         .map(|row| Met {
@@ -85,18 +89,19 @@ pub(crate) async fn met(room: &Room) -> Result<Vec<Met>, Problem> {
         .collect())
 }
 
-async fn list(
-    State(site): State<Shared>,
+async fn list_problems(
+    State(site): State<SharedServerState>,
     caller: Caller,
     headers: HeaderMap,
-    Asks(part): Asks<Part>,
+    ApiQueryParams(part): ApiQueryParams<ApiListQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in which::rooms(&site, &caller, part.project.as_deref())? {
-        let met = met(&room).await?.into_iter();
+    for room in which::find_projects(&site, &caller, part.project.as_deref())? {
+        let met = load_problems(&room).await?.into_iter();
         items.extend(met.map(|row| InRoom { project: room.name.to_string(), row }));
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.row.last_seen));
-    let listed = part.of(items, |item| format!("{}/{}", item.project, item.row.signature))?;
-    Ok(cached(&headers, &listed))
+    let listed =
+        part.take_page(items, |item| format!("{}/{}", item.project, item.row.signature))?;
+    Ok(respond_with_etag(&headers, &listed))
 }

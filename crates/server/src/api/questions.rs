@@ -10,76 +10,80 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Command, Envelope, QuestionId};
+use unstuck_core::engine::{Command, EventEnvelope, QuestionId};
 use unstuck_core::question::Decision;
 use unstuck_store::tables::QuestionStatus;
 use unstuck_store::{Answer, AnswerError, QuestionPage};
 
 use super::asked::{self, Asked};
-use super::body::{Asks, Body};
-use super::docs::{Api, Op};
-use super::patience::Patience;
-use super::which::{self, At, InProject, Listed};
-use super::{Shared, cached, request_key};
-use crate::auth::{Caller, Role};
+use super::body::{ApiJsonBody, ApiQueryParams};
+use super::docs::{ApiOperation, ApiRouter};
+use super::patience::LongPoll;
+use super::which::{self, ApiProjectQuery, ApiProjectRequest, Listed};
+use super::{SharedServerState, request_key, respond_with_etag};
+use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 /// Maximum length of guidance, in characters.
 const GUIDANCE_CHARS_MAX: usize = 10_000;
 
-pub(super) fn routes(api: Api) -> Api {
-    api.op(
-        Op::get("/api/v1/questions", "listQuestions", "Questions, oldest first")
-            .takes(Role::Answerer)
-            .query::<Which>()
-            .gives::<Listed<Asked>>(200, "Some of the questions."),
-        get(list),
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
+    api.add_operation(
+        ApiOperation::get("/api/v1/questions", "listQuestions", "Questions, oldest first")
+            .with_role(AccessRole::Answerer)
+            .with_query::<ApiQuestionListQuery>()
+            .with_response::<Listed<Asked>>(200, "Some of the questions."),
+        get(list_questions),
     )
-    .op(
-        Op::get(
+    .add_operation(
+        ApiOperation::get(
             "/api/v1/questions/{question}",
             "getQuestion",
             "One question; may wait for its answer",
         )
-        .takes(Role::Answerer)
-        .query::<One>()
-        .gives::<Asked>(200, "The question.")
-        .problem(StatusCode::NOT_FOUND, "There is no such question."),
-        get(one),
+        .with_role(AccessRole::Answerer)
+        .with_query::<ApiQuestionQuery>()
+        .with_response::<Asked>(200, "The question.")
+        .with_problem(StatusCode::NOT_FOUND, "There is no such question."),
+        get(get_question),
     )
-    .op(
-        Op::post("/api/v1/questions/{question}/answer", "answerQuestion", "A person's answer")
-            .takes(Role::Answerer)
-            .query::<InProject>()
-            .body::<Choice>()
-            .gives::<Answered>(200, "It is taken down.")
-            .problem(StatusCode::NOT_FOUND, "There is no such question.")
-            .problem(StatusCode::CONFLICT, "It was answered before.")
-            .problem(StatusCode::GONE, "It was withdrawn: the answer is no longer needed.")
-            .problem(StatusCode::UNPROCESSABLE_ENTITY, "It does not offer this choice."),
-        post(answer),
+    .add_operation(
+        ApiOperation::post(
+            "/api/v1/questions/{question}/answer",
+            "answerQuestion",
+            "A person's answer",
+        )
+        .with_role(AccessRole::Answerer)
+        .with_query::<ApiProjectQuery>()
+        .with_body::<Choice>()
+        .with_response::<Answered>(200, "It is taken down.")
+        .with_problem(StatusCode::NOT_FOUND, "There is no such question.")
+        .with_problem(StatusCode::CONFLICT, "It was answered before.")
+        .with_problem(StatusCode::GONE, "It was withdrawn: the answer is no longer needed.")
+        .with_problem(StatusCode::UNPROCESSABLE_ENTITY, "It does not offer this choice."),
+        post(answer_question),
     )
-    .op(
-        Op::post(
+    .add_operation(
+        ApiOperation::post(
             "/api/v1/questions/{question}/check",
             "checkQuestion",
             "Look again whether an action happened",
         )
-        .takes(Role::Answerer)
-        .query::<InProject>()
-        .header(request_key::NAME, false, request_key::SAYS)
-        .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
-        .problem(StatusCode::NOT_FOUND, "There is no such question.")
-        .problem(StatusCode::CONFLICT, "It is not about an action, or answered already."),
-        post(check),
+        .with_role(AccessRole::Answerer)
+        .with_query::<ApiProjectQuery>()
+        .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+        .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+        .with_problem(StatusCode::NOT_FOUND, "There is no such question.")
+        .with_problem(StatusCode::CONFLICT, "It is not about an action, or answered already."),
+        post(check_question),
     )
 }
 
 /// The questions that are wanted.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct Which {
+struct ApiQuestionListQuery {
     /// Only questions of this project.
     project: Option<String>,
     /// Only questions with this status.
@@ -93,7 +97,7 @@ struct Which {
 /// The parameters of a request for one question.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct One {
+struct ApiQuestionQuery {
     /// The project. Not needed if there is only one.
     project: Option<String>,
     /// Seconds to wait until the question is no longer open, at most 55.
@@ -120,25 +124,25 @@ pub(crate) struct Answered {
     pub(crate) taken_up: bool,
 }
 
-async fn list(
-    State(site): State<Shared>,
+async fn list_questions(
+    State(site): State<SharedServerState>,
     caller: Caller,
     address: Uri,
     headers: HeaderMap,
-    Asks(which): Asks<Which>,
+    ApiQueryParams(which): ApiQueryParams<ApiQuestionListQuery>,
 ) -> Result<Response, Problem> {
-    let rooms = which::rooms(&site, &caller, which.project.as_deref())?;
-    let listed = listed(&rooms, &caller, &which);
-    site.kept.answer((&address, &headers, &caller), &rooms, listed).await
+    let rooms = which::find_projects(&site, &caller, which.project.as_deref())?;
+    let listed = load_question_list(&rooms, &caller, &which);
+    site.response_cache.get_or_make((&address, &headers, &caller), &rooms, listed).await
 }
 
-async fn listed(
-    rooms: &[Arc<Room>],
+async fn load_question_list(
+    rooms: &[Arc<HostedProject>],
     caller: &Caller,
-    which: &Which,
+    which: &ApiQuestionListQuery,
 ) -> Result<Listed<Asked>, Problem> {
-    let limit = which::limit(which.limit)?;
-    let mut start = which.after.as_deref().map(Start::read).transpose()?;
+    let limit = which::check_limit(which.limit)?;
+    let mut start = which.after.as_deref().map(QuestionListCursor::parse).transpose()?;
     let mut items: Vec<Asked> = Vec::new();
     let mut next = None;
     for room in rooms {
@@ -153,16 +157,21 @@ async fn listed(
         let one_more = left.saturating_add(1);
         let page =
             QuestionPage { status: which.status, after, newest_first: false, limit: one_more };
-        let rows = room.store.questions_page(&room.name, page).await?;
-        let mut waiting: HashMap<QuestionId, Answer> =
-            room.store.answers(&room.name).await?.into_iter().map(|a| (a.question, a)).collect();
+        let rows = room.store.load_question_page(&room.name, page).await?;
+        let mut waiting: HashMap<QuestionId, Answer> = room
+            .store
+            .load_pending_answers(&room.name)
+            .await?
+            .into_iter()
+            .map(|a| (a.question, a))
+            .collect();
         for row in rows {
             if items.len() == limit as usize {
-                next = items.last().map(Start::after);
+                next = items.last().map(QuestionListCursor::after_question);
                 break;
             }
             let answer = waiting.remove(&row.id);
-            items.push(seen(Asked { row, answer }, caller));
+            items.push(visible_question(Asked { row, answer }, caller));
         }
         if next.is_some() {
             break;
@@ -172,66 +181,68 @@ async fn listed(
 }
 
 /// The position at which a list continues: `shop/3`.
-struct Start {
+struct QuestionListCursor {
     project: String,
     question: QuestionId,
 }
 
-impl Start {
-    fn read(text: &str) -> Result<Self, Problem> {
-        let (project, question) = text.rsplit_once('/').ok_or_else(which::no_such_start)?;
-        let question = QuestionId(which::number("question", 'q', question)?);
+impl QuestionListCursor {
+    fn parse(text: &str) -> Result<Self, Problem> {
+        let (project, question) = text.rsplit_once('/').ok_or_else(which::invalid_start_error)?;
+        let question = QuestionId(which::parse_number("question", 'q', question)?);
         Ok(Self { project: project.to_owned(), question })
     }
 
-    fn after(asked: &Asked) -> String {
+    fn after_question(asked: &Asked) -> String {
         format!("{}/{}", asked.row.project, asked.row.id.0)
     }
 }
 
 /// Returns a question as the caller may see it.
-fn seen(asked: Asked, caller: &Caller) -> Asked {
-    if caller.may(Role::Viewer) { asked } else { asked.public() }
+fn visible_question(asked: Asked, caller: &Caller) -> Asked {
+    if caller.has_role(AccessRole::Viewer) { asked } else { asked.into_public() }
 }
 
-async fn one(
-    State(site): State<Shared>,
+async fn get_question(
+    State(site): State<SharedServerState>,
     caller: Caller,
     Path(question): Path<String>,
     headers: HeaderMap,
-    Asks(how): Asks<One>,
+    ApiQueryParams(how): ApiQueryParams<ApiQuestionQuery>,
 ) -> Result<Response, Problem> {
-    let patience = Patience::of(how.wait)?;
-    let room = which::room(&site, &caller, how.project.as_deref())?;
-    let id = QuestionId(which::number("question", 'q', &question)?);
-    let asked = patience.read(&site, &room, || read(&room, id), |asked| !asked.is_open()).await?;
-    Ok(cached(&headers, &seen(asked, &caller)))
+    let patience = LongPoll::from_wait(how.wait)?;
+    let room = which::find_project(&site, &caller, how.project.as_deref())?;
+    let id = QuestionId(which::parse_number("question", 'q', &question)?);
+    let asked = patience
+        .read_until(&site, &room, || require_question(&room, id), |asked| !asked.is_open())
+        .await?;
+    Ok(respond_with_etag(&headers, &visible_question(asked, &caller)))
 }
 
-async fn read(room: &Room, id: QuestionId) -> Result<Asked, Problem> {
-    let asked = asked::read(room.store.as_ref(), &room.name, id).await?;
-    asked.ok_or_else(|| Problem::unknown("question", id))
+async fn require_question(room: &HostedProject, id: QuestionId) -> Result<Asked, Problem> {
+    let asked = asked::load_question(room.store.as_ref(), &room.name, id).await?;
+    asked.ok_or_else(|| Problem::not_found("question", id))
 }
 
-async fn answer(
-    at: At,
+async fn answer_question(
+    at: ApiProjectRequest,
     Path(question): Path<String>,
-    Body(choice): Body<Choice>,
+    ApiJsonBody(choice): ApiJsonBody<Choice>,
 ) -> Result<Json<Answered>, Problem> {
-    let id = QuestionId(which::number("question", 'q', &question)?);
-    let given = give(&at.site, &at.room, &at.caller, id, &choice).await?;
+    let id = QuestionId(which::parse_number("question", 'q', &question)?);
+    let given = record_answer(&at.site, &at.project, &at.caller, id, &choice).await?;
     Ok(Json(given))
 }
 
 /// Records a person's answer, and tells the holder about it.
-pub(crate) async fn give(
-    site: &Shared,
-    room: &Room,
+pub(crate) async fn record_answer(
+    site: &SharedServerState,
+    room: &HostedProject,
     caller: &Caller,
     question: QuestionId,
     choice: &Choice,
 ) -> Result<Answered, Problem> {
-    let asked = read(room, question).await?;
+    let asked = require_question(room, question).await?;
     let offered = || {
         let names: Vec<&str> =
             asked.row.text.options.iter().map(|option| option.value.as_str()).collect();
@@ -239,7 +250,7 @@ pub(crate) async fn give(
     };
     let decision: Decision = choice.decision.trim().parse().map_err(|_| {
         let detail = format!("question {question} does not offer this choice");
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).hint(offered())
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).with_hint(offered())
     })?;
     let guidance = choice.guidance.as_deref().map(str::trim).filter(|text| !text.is_empty());
     if guidance.is_some_and(|text| text.chars().count() > GUIDANCE_CHARS_MAX) {
@@ -249,31 +260,33 @@ pub(crate) async fn give(
     if decision == Decision::ProvideGuidance && guidance.is_none() && asked.is_open() {
         let detail = "this choice is your own words, and there are none";
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-            .hint("say in `guidance` what to do"));
+            .with_hint("say in `guidance` what to do"));
     }
     // The guidance is stored, and sent to an agent: a key belongs into the environment.
-    let guidance = guidance.map(|words| room.desk.redacted(words));
+    let guidance = guidance.map(|words| room.host.redact_text(words));
     let by = Arc::clone(&caller.name);
     let at = site.clock.now();
     let answer = Answer { question, decision, guidance, by, at };
-    room.store.answer(&room.name, answer.clone()).await.map_err(|error| match error {
-        AnswerError::NoQuestion(id) => Problem::unknown("question", id),
-        AnswerError::Answered(_) => {
-            Problem::new(StatusCode::CONFLICT, error.to_string()).hint("the first answer counts")
-        }
+    room.store.record_answer(&room.name, answer.clone()).await.map_err(|error| match error {
+        AnswerError::NoQuestion(id) => Problem::not_found("question", id),
+        AnswerError::Answered(_) => Problem::new(StatusCode::CONFLICT, error.to_string())
+            .with_hint("the first answer counts"),
         AnswerError::Withdrawn(_) => Problem::new(StatusCode::GONE, error.to_string()),
         AnswerError::NotAnOption { .. } => {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()).hint(offered())
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()).with_hint(offered())
         }
         AnswerError::Store(error) => error.into(),
     })?;
     // From here on the answer is recorded: it will be processed, whatever happens now.
-    let taken_up = room.desk.take_answers().await.unwrap_or(false);
+    let taken_up = room.host.take_answers().await.unwrap_or(false);
     Ok(Answered { answer, taken_up })
 }
 
-async fn check(at: At, Path(question): Path<String>) -> Result<Response, Problem> {
-    let question = QuestionId(which::number("question", 'q', &question)?);
-    read(&at.room, question).await?;
-    super::ordered(&at, Command::CheckAgain { question }).await
+async fn check_question(
+    at: ApiProjectRequest,
+    Path(question): Path<String>,
+) -> Result<Response, Problem> {
+    let question = QuestionId(which::parse_number("question", 'q', &question)?);
+    require_question(&at.project, question).await?;
+    super::submit_order(&at, Command::CheckAgain { question }).await
 }

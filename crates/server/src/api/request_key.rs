@@ -9,43 +9,43 @@ use unstuck_core::plan::Request;
 use crate::problem::Problem;
 
 /// The name of the header.
-pub(super) const NAME: &str = "Idempotency-Key";
+pub(super) const HEADER_NAME: &str = "Idempotency-Key";
 /// The description of the header.
-pub(super) const SAYS: &str = "A new random text for each thing that is told. The same once more, after \
+pub(super) const HEADER_DESCRIPTION: &str = "A new random text for each thing that is told. The same once more, after \
     an answer that was lost, is taken once.";
 /// Maximum length of a key, in characters.
 const CHARS_MAX: usize = 200;
 
 /// Returns the idempotency key of a request, if it has one, with a digest of the whole request that
 /// tells it from another one.
-pub(super) fn of(
+pub(super) fn parse_request_key(
     headers: &HeaderMap,
     about: &str,
     said: &impl Serialize,
 ) -> Result<Option<Request>, Problem> {
-    let Some(key) = headers.get(NAME) else { return Ok(None) };
+    let Some(key) = headers.get(HEADER_NAME) else { return Ok(None) };
     let key = key.to_str().map(str::trim).unwrap_or_default();
     if key.is_empty() || key.len() > CHARS_MAX {
-        let detail = format!("`{NAME}` is a text of 1 to {CHARS_MAX} plain characters");
-        return Err(Problem::new(StatusCode::BAD_REQUEST, detail).hint("send a random UUID"));
+        let detail = format!("`{HEADER_NAME}` is a text of 1 to {CHARS_MAX} plain characters");
+        return Err(Problem::new(StatusCode::BAD_REQUEST, detail).with_hint("send a random UUID"));
     }
-    Ok(Some(Request { key: Arc::from(key), said: digest(about, said) }))
+    Ok(Some(Request { key: Arc::from(key), said: digest_content(about, said) }))
 }
 
 /// Returns the idempotency key of a request that requires one.
-pub(super) fn required(
+pub(super) fn require_request_key(
     headers: &HeaderMap,
     about: &str,
     said: &impl Serialize,
 ) -> Result<Request, Problem> {
-    of(headers, about, said)?.ok_or_else(|| {
-        Problem::new(StatusCode::BAD_REQUEST, format!("this request needs an `{NAME}`"))
-            .hint("send a random UUID, and the same one when you send this request once more")
+    parse_request_key(headers, about, said)?.ok_or_else(|| {
+        Problem::new(StatusCode::BAD_REQUEST, format!("this request needs an `{HEADER_NAME}`"))
+            .with_hint("send a random UUID, and the same one when you send this request once more")
     })
 }
 
 /// Returns a digest of a request.
-pub(super) fn digest(about: &str, said: &impl Serialize) -> u64 {
+pub(super) fn digest_content(about: &str, said: &impl Serialize) -> u64 {
     // Fields are serialized in their order, so that equal requests have equal digests.
     let said = serde_json::to_vec(&(about, said)).unwrap_or_default();
     let mut first = [0; 8];

@@ -10,63 +10,72 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Shared;
-use super::body::Asks;
+use super::SharedServerState;
+use super::body::ApiQueryParams;
 use crate::auth::Caller;
 use crate::problem::Problem;
-use crate::site::{Room, Site};
+use crate::site::{HostedProject, ServerState};
 
 /// Maximum number of rows of a page.
 pub(crate) const LIMIT_MAX: u32 = 200;
 /// Default number of rows of a page.
-const LIMIT: u32 = 50;
+const LIMIT_DEFAULT: u32 = 50;
 /// Maximum number of project names in a hint.
 const NAMES_MAX: usize = 5;
 
 /// The project of a request.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct InProject {
+pub(crate) struct ApiProjectQuery {
     /// The project. Not needed if there is only one.
     #[serde(default)]
     pub(crate) project: Option<String>,
 }
 
 /// A request about one project, which is named or the only one.
-pub(crate) struct At<Q = InProject> {
-    pub(crate) site: Shared,
+pub(crate) struct ApiProjectRequest<Q = ApiProjectQuery> {
+    pub(crate) site: SharedServerState,
     pub(crate) caller: Caller,
-    pub(crate) room: Arc<Room>,
+    pub(crate) project: Arc<HostedProject>,
     pub(crate) headers: HeaderMap,
     /// The query parameters.
-    pub(crate) asks: Q,
+    pub(crate) query: Q,
 }
 
 /// Query parameters that may name a project.
 pub(crate) trait NamesProject: DeserializeOwned {
-    fn project(&self) -> Option<&str>;
+    fn project_name(&self) -> Option<&str>;
 }
 
-impl NamesProject for InProject {
-    fn project(&self) -> Option<&str> {
+impl NamesProject for ApiProjectQuery {
+    fn project_name(&self) -> Option<&str> {
         self.project.as_deref()
     }
 }
 
-impl NamesProject for Part {
-    fn project(&self) -> Option<&str> {
+impl NamesProject for ApiListQuery {
+    fn project_name(&self) -> Option<&str> {
         self.project.as_deref()
     }
 }
 
-impl<Q: NamesProject> FromRequestParts<Shared> for At<Q> {
+impl<Q: NamesProject> FromRequestParts<SharedServerState> for ApiProjectRequest<Q> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, site: &Shared) -> Result<Self, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        site: &SharedServerState,
+    ) -> Result<Self, Problem> {
         let caller = Caller::from_request_parts(parts, site).await?;
-        let Asks(asks) = Asks::<Q>::from_request_parts(parts, site).await?;
-        let room = room(site, &caller, asks.project())?;
-        Ok(Self { site: Arc::clone(site), caller, room, headers: parts.headers.clone(), asks })
+        let ApiQueryParams(asks) = ApiQueryParams::<Q>::from_request_parts(parts, site).await?;
+        let room = find_project(site, &caller, asks.project_name())?;
+        Ok(Self {
+            site: Arc::clone(site),
+            caller,
+            project: room,
+            headers: parts.headers.clone(),
+            query: asks,
+        })
     }
 }
 
@@ -83,7 +92,7 @@ pub(crate) struct Listed<T> {
 /// The page of a list that is wanted.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Part {
+pub(crate) struct ApiListQuery {
     /// The project. Not needed if there is only one; without it, a list covers all projects.
     pub(crate) project: Option<String>,
     /// The `next` of the previous page.
@@ -92,19 +101,19 @@ pub(crate) struct Part {
     pub(crate) limit: Option<u32>,
 }
 
-impl Part {
+impl ApiListQuery {
     /// Returns the page of all `items`, each of which has a unique name.
-    pub(crate) fn of<T>(
+    pub(crate) fn take_page<T>(
         &self,
         items: Vec<T>,
         name: impl Fn(&T) -> String,
     ) -> Result<Listed<T>, Problem> {
-        let limit = limit(self.limit)? as usize;
+        let limit = check_limit(self.limit)? as usize;
         let start = match &self.after {
             None => 0,
             Some(after) => match items.iter().position(|item| name(item) == *after) {
                 Some(last) => last + 1,
-                None => return Err(no_such_start()),
+                None => return Err(invalid_start_error()),
             },
         };
         let more = items.len() - start > limit;
@@ -115,15 +124,15 @@ impl Part {
 }
 
 /// Returns the problem for an `after` that no page gave as `next`.
-pub(crate) fn no_such_start() -> Problem {
+pub(crate) fn invalid_start_error() -> Problem {
     let detail = "`after` is what the list before gave as `next`";
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
 }
 
 /// Returns the number of rows of a page.
-pub(crate) fn limit(wanted: Option<u32>) -> Result<u32, Problem> {
+pub(crate) fn check_limit(wanted: Option<u32>) -> Result<u32, Problem> {
     match wanted {
-        None => Ok(LIMIT),
+        None => Ok(LIMIT_DEFAULT),
         Some(wanted @ 1..=LIMIT_MAX) => Ok(wanted),
         Some(_) => Err(Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -133,50 +142,50 @@ pub(crate) fn limit(wanted: Option<u32>) -> Result<u32, Problem> {
 }
 
 /// Returns the one project that a request means.
-pub(crate) fn room(
-    site: &Site,
+pub(crate) fn find_project(
+    site: &ServerState,
     caller: &Caller,
     named: Option<&str>,
-) -> Result<Arc<Room>, Problem> {
+) -> Result<Arc<HostedProject>, Problem> {
     if let Some(name) = named {
-        let room = site.room(caller, name);
-        return room.cloned().ok_or_else(|| Problem::unknown("project", name));
+        let room = site.find_project(caller, name);
+        return room.cloned().ok_or_else(|| Problem::not_found("project", name));
     }
-    let mut seen = site.seen_by(caller);
+    let mut seen = site.visible_projects(caller);
     match (seen.next(), seen.next()) {
         (Some(only), None) => Ok(Arc::clone(only)),
         (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there is no project here")),
         (Some(_), Some(_)) => {
             let known: Vec<&str> =
-                site.seen_by(caller).take(NAMES_MAX).map(|room| &*room.name).collect();
+                site.visible_projects(caller).take(NAMES_MAX).map(|room| &*room.name).collect();
             let detail = "there are several projects here, and the request does not say which";
             Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-                .hint(format!("add `?project=NAME`: {}", known.join(", "))))
+                .with_hint(format!("add `?project=NAME`: {}", known.join(", "))))
         }
     }
 }
 
 /// Returns the named project, or all that the caller may see.
-pub(crate) fn rooms(
-    site: &Site,
+pub(crate) fn find_projects(
+    site: &ServerState,
     caller: &Caller,
     named: Option<&str>,
-) -> Result<Vec<Arc<Room>>, Problem> {
+) -> Result<Vec<Arc<HostedProject>>, Problem> {
     match named {
-        Some(name) => Ok(vec![room(site, caller, Some(name))?]),
-        None => Ok(site.seen_by(caller).cloned().collect()),
+        Some(name) => Ok(vec![find_project(site, caller, Some(name))?]),
+        None => Ok(site.visible_projects(caller).cloned().collect()),
     }
 }
 
 /// Parses the number of a resource: `q3` or `3`.
-pub(crate) fn number<T: FromStr>(what: &str, letter: char, text: &str) -> Result<T, Problem> {
+pub(crate) fn parse_number<T: FromStr>(what: &str, letter: char, text: &str) -> Result<T, Problem> {
     let digits = text.strip_prefix(letter).unwrap_or(text);
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     let number = digits.parse().ok().filter(|_| plain);
-    number.ok_or_else(|| Problem::unknown(what, shortened(text)))
+    number.ok_or_else(|| Problem::not_found(what, shorten_text(text)))
 }
 
 /// Shortens a name from a request, for a message.
-fn shortened(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     text.chars().take(60).filter(|char| !char.is_control()).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Command, Order};
+use unstuck_core::engine::{Command, CommandIssuer};
 use unstuck_core::plan::Request;
 
 /// The permissions of a caller. Each role includes those before it.
@@ -14,7 +14,7 @@ use unstuck_core::plan::Request;
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum AccessRole {
     /// Reads and answers questions, sees the state of the work and the report.
     Answerer,
     /// Sees everything, including technical detail.
@@ -26,7 +26,7 @@ pub enum Role {
 /// The projects that a caller may see.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum ProjectVisibility {
     /// All projects of the server.
     All,
     /// Only these projects.
@@ -39,38 +39,38 @@ pub struct Caller {
     /// The name, as answers record it.
     pub name: Arc<str>,
     /// The role, which decides what the caller may do.
-    pub role: Role,
+    pub role: AccessRole,
     /// The projects that the caller may see.
-    pub reach: Reach,
+    pub reach: ProjectVisibility,
 }
 
 impl Caller {
     /// Returns an order of this caller, with the request that it came with.
-    pub fn order(&self, request: Option<Request>) -> Order {
-        Order { by: Arc::clone(&self.name), request }
+    pub fn make_order(&self, request: Option<Request>) -> CommandIssuer {
+        CommandIssuer { by: Arc::clone(&self.name), request }
     }
 
     /// Adds this caller's name to a command.
-    pub fn wants(&self, command: Command) -> Command {
-        self.order(None).wants(command)
+    pub fn attribute_command(&self, command: Command) -> Command {
+        self.make_order(None).wrap_command(command)
     }
 
     /// Returns whether the caller may see a project. To a caller who may not see it, it does not
     /// exist.
-    pub fn sees(&self, project: &str) -> bool {
+    pub fn can_see(&self, project: &str) -> bool {
         match &self.reach {
-            Reach::All => true,
-            Reach::Only(names) => names.contains(project),
+            ProjectVisibility::All => true,
+            ProjectVisibility::Only(names) => names.contains(project),
         }
     }
 
     /// Returns whether the caller has this role or a higher one.
-    pub fn may(&self, role: Role) -> bool {
+    pub fn has_role(&self, role: AccessRole) -> bool {
         self.role >= role
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for AccessRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Answerer => "answerer",

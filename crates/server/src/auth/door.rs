@@ -23,16 +23,16 @@ use unstuck_runner::Clock;
 use super::caller::Caller;
 use super::cookie;
 use super::error::AccessError;
-use super::failures::Failures;
-use super::key::Key;
+use super::failures::AuthFailureLimiter;
+use super::key::ServerSigningKey;
 use super::link;
 use super::local_path::LocalPath;
-use super::names::Names;
-use super::session::{Opened, Session};
-use super::spent::Spent;
-use super::token::Token;
-use super::tokens::Tokens;
-use super::visit::{Csrf, Visit};
+use super::names::AllowedHosts;
+use super::session::{LoginSession, LoginSessionOrigin};
+use super::spent::UsedIds;
+use super::token::AccessToken;
+use super::tokens::AccessTokenStore;
+use super::visit::{AuthRequestContext, CsrfToken};
 use crate::pages;
 use crate::problem::Problem;
 
@@ -40,33 +40,38 @@ use crate::problem::Problem;
 const FORM_BYTES_MAX: usize = 256 * 1024;
 
 /// The access check of a server, with its tokens, key and names.
-pub struct Door {
-    pub(super) tokens: Tokens,
-    pub(super) key: Key,
-    names: Names,
+pub struct Authenticator {
+    pub(super) tokens: AccessTokenStore,
+    pub(super) key: ServerSigningKey,
+    allowed_hosts: AllowedHosts,
     behind_proxy: bool,
     clock: Arc<dyn Clock>,
-    failures: Mutex<Failures>,
-    spent: Mutex<Spent>,
+    failures: Mutex<AuthFailureLimiter>,
+    used_ids: Mutex<UsedIds>,
 }
 
 /// The audience of a group of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum For {
+enum RouteAccess {
     Public,
     People,
     Programs,
 }
 
 /// An authenticated caller, and its session, if it came with one.
-type Known = (Caller, Option<Session>);
+type AuthenticatedCaller = (Caller, Option<LoginSession>);
 
-impl Door {
+impl Authenticator {
     /// Makes the access check of a server that is known under these names.
-    pub fn new(tokens: Tokens, key: Key, names: Names, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        tokens: AccessTokenStore,
+        key: ServerSigningKey,
+        allowed_hosts: AllowedHosts,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let failures = Mutex::default();
-        let spent = Mutex::new(Spent::at(tokens.folder()));
-        Self { tokens, key, names, behind_proxy: false, clock, failures, spent }
+        let used_ids = Mutex::new(UsedIds::in_folder(tokens.folder()));
+        Self { tokens, key, allowed_hosts, behind_proxy: false, clock, failures, used_ids }
     }
 
     /// Trusts the headers of a proxy that all requests come through.
@@ -76,12 +81,12 @@ impl Door {
     }
 
     /// Returns the key that signs links.
-    pub const fn key(&self) -> &Key {
+    pub const fn key(&self) -> &ServerSigningKey {
         &self.key
     }
 
     /// Returns the access tokens.
-    pub const fn tokens(&self) -> &Tokens {
+    pub const fn tokens(&self) -> &AccessTokenStore {
         &self.tokens
     }
 
@@ -89,56 +94,72 @@ impl Door {
         self.clock.now()
     }
 
-    pub(super) fn spent(&self) -> MutexGuard<'_, Spent> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock_used_ids(&self) -> MutexGuard<'_, UsedIds> {
+        self.used_ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a failed attempt, and returns `problem`, or 429 after too many.
-    pub(super) fn failed(&self, visit: &Visit, problem: Problem) -> Problem {
+    pub(super) fn record_failure(&self, visit: &AuthRequestContext, problem: Problem) -> Problem {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(wait) = failures.note(visit.from, Instant::now()) else { return problem };
+        let Some(wait) = failures.record_failure(visit.from, Instant::now()) else {
+            return problem;
+        };
         let detail = "too many tries from this address were not let in";
         Problem::new(StatusCode::TOO_MANY_REQUESTS, detail)
-            .hint("wait a minute; a good token is let in all the same")
-            .retry_after(wait.as_secs().max(1))
+            .with_hint("wait a minute; a good token is let in all the same")
+            .with_retry_after(wait.as_secs().max(1))
     }
 
     /// Authenticates a request. A request without credentials has no caller; an invalid token is a
     /// failure; an invalid cookie is ignored, because it may belong to another server.
-    fn who(&self, headers: &HeaderMap, visit: &Visit) -> Result<Option<Known>, Problem> {
-        match bearer(headers) {
-            Some(shown) => match self.shown(shown)? {
+    fn identify_caller(
+        &self,
+        headers: &HeaderMap,
+        visit: &AuthRequestContext,
+    ) -> Result<Option<AuthenticatedCaller>, Problem> {
+        match bearer_token(headers) {
+            Some(shown) => match self.find_token_caller(shown)? {
                 Some(caller) => Ok(Some((caller, None))),
-                None => Err(self.failed(visit, not_let_in())),
+                None => Err(self.record_failure(visit, unknown_token_error())),
             },
-            None => self.in_session(headers),
+            None => self.find_session_caller(headers),
         }
     }
 
     /// Returns the caller that a token authenticates, if it is valid.
-    fn shown(&self, text: &str) -> Result<Option<Caller>, Problem> {
-        let Some(token) = Token::read(text) else { return Ok(None) };
-        let entry = self.tokens.shown(&token, self.now()).map_err(|error| unusable(&error))?;
-        Ok(entry.map(|entry| entry.caller()))
+    fn find_token_caller(&self, text: &str) -> Result<Option<Caller>, Problem> {
+        let Some(token) = AccessToken::parse(text) else { return Ok(None) };
+        let entry = self
+            .tokens
+            .find_by_token(&token, self.now())
+            .map_err(|error| access_unavailable_error(&error))?;
+        Ok(entry.map(|entry| entry.to_caller()))
     }
 
     /// Returns whether the credentials of a request still authenticate the same caller.
-    fn still_lets_in(&self, shown: &HeaderMap, caller: &Caller) -> bool {
-        let found = match bearer(shown) {
-            Some(text) => self.shown(text),
-            None => self.in_session(shown).map(|known| known.map(|(caller, _)| caller)),
+    fn is_still_allowed(&self, shown: &HeaderMap, caller: &Caller) -> bool {
+        let found = match bearer_token(shown) {
+            Some(text) => self.find_token_caller(text),
+            None => self.find_session_caller(shown).map(|known| known.map(|(caller, _)| caller)),
         };
         found.is_ok_and(|found| found.as_ref() == Some(caller))
     }
 
-    fn in_session(&self, headers: &HeaderMap) -> Result<Option<Known>, Problem> {
+    fn find_session_caller(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Option<AuthenticatedCaller>, Problem> {
         let now = self.now();
-        for cookie in cookie::carried(headers) {
-            let Some(session) = Session::read(&self.key, cookie, now) else { continue };
-            if self.spent().is_spent(session.id()).map_err(|error| unusable(&error))? {
+        for cookie in cookie::read_session_cookies(headers) {
+            let Some(session) = LoginSession::unseal(&self.key, cookie, now) else { continue };
+            if self
+                .lock_used_ids()
+                .is_used(session.id())
+                .map_err(|error| access_unavailable_error(&error))?
+            {
                 continue;
             }
-            if let Some(caller) = self.opened(&session.opened, now)? {
+            if let Some(caller) = self.resolve_session_origin(&session.opened, now)? {
                 return Ok(Some((caller, Some(session))));
             }
         }
@@ -146,44 +167,57 @@ impl Door {
     }
 
     /// Returns the caller of a session, as long as the token or link that opened it is valid.
-    fn opened(&self, opened: &Opened, now: Time) -> Result<Option<Caller>, Problem> {
+    fn resolve_session_origin(
+        &self,
+        opened: &LoginSessionOrigin,
+        now: Time,
+    ) -> Result<Option<Caller>, Problem> {
         match opened {
-            Opened::Token { id, print } => {
-                let entry = self.tokens.same(*id, print, now).map_err(|error| unusable(&error))?;
-                Ok(entry.map(|entry| entry.caller()))
+            LoginSessionOrigin::Token { id, print } => {
+                let entry = self
+                    .tokens
+                    .find_unchanged(*id, print, now)
+                    .map_err(|error| access_unavailable_error(&error))?;
+                Ok(entry.map(|entry| entry.to_caller()))
             }
-            Opened::Link { name, project, .. } => Ok(Some(link::answerer(name, project))),
+            LoginSessionOrigin::Link { name, project, .. } => {
+                Ok(Some(link::make_answerer(name, project)))
+            }
         }
     }
 
     /// Checks a request before it is handled.
-    async fn admit(&self, request: Request, to: For) -> Result<(Request, Visit), Response> {
+    async fn admit_request(
+        &self,
+        request: Request,
+        to: RouteAccess,
+    ) -> Result<(Request, AuthRequestContext), Response> {
         let (mut parts, body) = request.into_parts();
-        let reads_pages = to != For::Programs && accepts_pages(&parts.headers);
-        let told = |problem| told(problem, reads_pages);
+        let reads_pages = to != RouteAccess::Programs && accepts_html(&parts.headers);
+        let told = |problem| refusal_response(problem, reads_pages);
         let changes = !parts.method.is_safe();
-        let mut visit = Visit::of(&parts, self.behind_proxy);
-        self.names.meant(&parts).map_err(told)?;
+        let mut visit = AuthRequestContext::from_parts(&parts, self.behind_proxy);
+        self.allowed_hosts.check_host(&parts).map_err(told)?;
         if changes {
-            self.names.sent_from_here(&parts, visit.secure).map_err(told)?;
+            self.allowed_hosts.check_origin(&parts, visit.secure).map_err(told)?;
         }
-        let known = match self.who(&parts.headers, &visit) {
+        let known = match self.identify_caller(&parts.headers, &visit) {
             // A client that wants to log in may still send an invalid credential.
-            Err(_) if to == For::Public => None,
+            Err(_) if to == RouteAccess::Public => None,
             known => known.map_err(told)?,
         };
         let mut request = match (known, to) {
-            (None, For::Public) => Request::from_parts(parts, body),
-            (None, For::Programs) => return Err(told(shows_nothing())),
-            (None, For::People) => return Err(to_login(&parts.uri, changes)),
+            (None, RouteAccess::Public) => Request::from_parts(parts, body),
+            (None, RouteAccess::Programs) => return Err(told(missing_token_error())),
+            (None, RouteAccess::People) => return Err(redirect_to_login(&parts.uri, changes)),
             (Some((caller, session)), _) => {
                 parts.extensions.insert(caller);
                 visit.session = session;
                 let mut request = Request::from_parts(parts, body);
                 if let Some(session) = &visit.session {
-                    request.extensions_mut().insert(Csrf(session.csrf(&self.key)));
-                    if changes && to != For::Public {
-                        request = self.by_own_form(request, session).await.map_err(told)?;
+                    request.extensions_mut().insert(CsrfToken(session.csrf_token(&self.key)));
+                    if changes && to != RouteAccess::Public {
+                        request = self.require_own_form(request, session).await.map_err(told)?;
                     }
                 }
                 request
@@ -195,63 +229,86 @@ impl Door {
 
     /// Checks that a request which changes state comes from a form of this session: another site
     /// cannot know the CSRF token.
-    async fn by_own_form(&self, request: Request, session: &Session) -> Result<Request, Problem> {
+    async fn require_own_form(
+        &self,
+        request: Request,
+        session: &LoginSession,
+    ) -> Result<Request, Problem> {
         let (request, csrf) = match request.headers().get("x-csrf") {
             Some(value) => {
                 let csrf = value.to_str().ok().map(str::to_owned);
                 (request, csrf)
             }
-            None => field_of_form(request).await?,
+            None => read_csrf_field(request).await?,
         };
-        if csrf.is_some_and(|csrf| session.sent(&self.key, &csrf)) {
+        if csrf.is_some_and(|csrf| session.matches_csrf(&self.key, &csrf)) {
             return Ok(request);
         }
         let detail = "this form belongs to a session that is over";
         let hint = "go back, load the page again and send it once more";
-        Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint))
+        Err(Problem::new(StatusCode::FORBIDDEN, detail).with_hint(hint))
     }
 
     /// Renews the session of a returning client.
-    fn renew(&self, visit: &Visit, response: &mut Response) {
+    fn renew_session(&self, visit: &AuthRequestContext, response: &mut Response) {
         let now = self.now();
-        let renewed = visit.session.as_ref().and_then(|session| session.renewed(now));
+        let renewed = visit.session.as_ref().and_then(|session| session.renew_if_due(now));
         let Some(renewed) = renewed else { return };
         // A session that was ended or opened meanwhile is not brought back.
         if response.headers().contains_key(SET_COOKIE) {
             return;
         }
         let sealed = renewed.seal(&self.key);
-        if let Some(cookie) = cookie::set(&sealed, renewed.until(), now, visit.secure) {
+        if let Some(cookie) =
+            cookie::set_session_cookie(&sealed, renewed.expires_at(), now, visit.secure)
+        {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
     }
 }
 
 /// Checks requests to public routes: login, links, health.
-pub async fn open(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    through(&door, request, next, For::Public).await
+pub async fn guard_public(
+    State(door): State<Arc<Authenticator>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    guard_request(&door, request, next, RouteAccess::Public).await
 }
 
 /// Checks requests to pages: unauthenticated ones are redirected to the login.
-pub async fn page(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    through(&door, request, next, For::People).await
+pub async fn guard_pages(
+    State(door): State<Arc<Authenticator>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    guard_request(&door, request, next, RouteAccess::People).await
 }
 
 /// Checks requests of programs: unauthenticated ones get an error.
-pub async fn api(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    through(&door, request, next, For::Programs).await
+pub async fn guard_api(
+    State(door): State<Arc<Authenticator>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    guard_request(&door, request, next, RouteAccess::Programs).await
 }
 
-async fn through(door: &Arc<Door>, request: Request, next: Next, to: For) -> Response {
-    match door.admit(request, to).await {
+async fn guard_request(
+    door: &Arc<Authenticator>,
+    request: Request,
+    next: Next,
+    to: RouteAccess,
+) -> Response {
+    match door.admit_request(request, to).await {
         Ok((request, visit)) => {
             let shown = request.headers().clone();
             let caller = request.extensions().get::<Caller>().cloned();
             let mut response = next.run(request).await;
-            door.renew(&visit, &mut response);
+            door.renew_session(&visit, &mut response);
             match caller {
                 Some(caller) if is_stream(&response) => {
-                    while_let_in(Arc::clone(door), shown, caller, response)
+                    end_stream_on_revocation(Arc::clone(door), shown, caller, response)
                 }
                 _ => response,
             }
@@ -266,30 +323,35 @@ fn is_stream(response: &Response) -> bool {
 }
 
 /// Ends a stream before its next chunk if the caller has lost access.
-fn while_let_in(door: Arc<Door>, shown: HeaderMap, caller: Caller, response: Response) -> Response {
+fn end_stream_on_revocation(
+    door: Arc<Authenticator>,
+    shown: HeaderMap,
+    caller: Caller,
+    response: Response,
+) -> Response {
     response.map(|body| {
         let pieces = body.into_data_stream();
         Body::from_stream(
-            pieces.take_while(move |_| future::ready(door.still_lets_in(&shown, &caller))),
+            pieces.take_while(move |_| future::ready(door.is_still_allowed(&shown, &caller))),
         )
     })
 }
 
 /// Returns the bearer token of a request. Other schemes are for a proxy in front.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
     let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
     scheme.eq_ignore_ascii_case("bearer").then_some(rest)
 }
 
-fn accepts_pages(headers: &HeaderMap) -> bool {
+fn accepts_html(headers: &HeaderMap) -> bool {
     let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
     accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
 /// Returns the CSRF field of a form, and the request unchanged. The value is hexadecimal, so it
 /// needs no decoding.
-async fn field_of_form(request: Request) -> Result<(Request, Option<String>), Problem> {
+async fn read_csrf_field(request: Request) -> Result<(Request, Option<String>), Problem> {
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
         return Ok((request, None));
@@ -297,7 +359,7 @@ async fn field_of_form(request: Request) -> Result<(Request, Option<String>), Pr
     let (parts, body) = request.into_parts();
     let form = to_bytes(body, FORM_BYTES_MAX).await.map_err(|_| {
         let detail = format!("this form broke off, or is larger than {FORM_BYTES_MAX} bytes");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).hint("say it in fewer words")
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).with_hint("say it in fewer words")
     })?;
     let mut fields = form.split(|byte| *byte == b'&');
     let csrf = fields.find_map(|field| field.strip_prefix(b"csrf="));
@@ -305,31 +367,32 @@ async fn field_of_form(request: Request) -> Result<(Request, Option<String>), Pr
     Ok((Request::from_parts(parts, Body::from(form)), csrf))
 }
 
-pub(super) fn not_let_in() -> Problem {
+pub(super) fn unknown_token_error() -> Problem {
     let detail = "this token is not known here: it is mistyped, has expired or was taken back";
     Problem::new(StatusCode::UNAUTHORIZED, detail)
-        .hint("the operator of this server can make one: `unstuck token make --name NAME`")
+        .with_hint("the operator of this server can make one: `unstuck token make --name NAME`")
 }
 
-fn shows_nothing() -> Problem {
+fn missing_token_error() -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "this takes a token")
-        .hint("send the header `Authorization: Bearer TOKEN`; `unstuck token make` makes one")
+        .with_hint("send the header `Authorization: Bearer TOKEN`; `unstuck token make` makes one")
 }
 
 /// Returns the problem for unusable access files: all requests are refused, and the log has the
 /// cause for the operator.
-pub(super) fn unusable(error: &AccessError) -> Problem {
+pub(super) fn access_unavailable_error(error: &AccessError) -> Problem {
     tracing::error!(%error, hint = error.hint(), "all requests are refused");
     let detail = "it cannot be told just now who is let in here";
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-        .hint("the operator of this server finds out more with `unstuck token list`")
-        .retry_after(30)
+        .with_hint("the operator of this server finds out more with `unstuck token list`")
+        .with_retry_after(30)
 }
 
 /// Formats a refusal: as a page for a browser, else as a problem for a program.
-fn told(problem: Problem, reads_pages: bool) -> Response {
+fn refusal_response(problem: Problem, reads_pages: bool) -> Response {
     let asks = problem.status() == StatusCode::UNAUTHORIZED.as_u16();
-    let mut response = if reads_pages { pages::fail(&problem) } else { problem.into_response() };
+    let mut response =
+        if reads_pages { pages::render_error(&problem) } else { problem.into_response() };
     if asks {
         let scheme = HeaderValue::from_static("Bearer realm=\"unstuck\"");
         response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
@@ -338,9 +401,9 @@ fn told(problem: Problem, reads_pages: bool) -> Response {
 }
 
 /// Redirects to the login, and back to the requested page afterwards. A form is not sent again.
-fn to_login(uri: &Uri, changes: bool) -> Response {
+fn redirect_to_login(uri: &Uri, changes: bool) -> Response {
     let wanted = uri.path_and_query().filter(|_| !changes).map(PathAndQuery::as_str);
-    see_other(&LocalPath::or_first(wanted).login())
+    see_other(&LocalPath::parse_or_home(wanted).login_url())
 }
 
 /// Redirects to another page of this server.
@@ -351,9 +414,9 @@ pub(super) fn see_other(path: &str) -> Response {
     response
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Door").field("names", &self.names).finish_non_exhaustive()
+        f.debug_struct("Door").field("names", &self.allowed_hosts).finish_non_exhaustive()
     }
 }
 

@@ -19,15 +19,19 @@ const ADDRESSES_MAX: usize = 4_096;
 
 /// The recent failures.
 #[derive(Debug, Default)]
-pub(super) struct Failures {
+pub(super) struct AuthFailureLimiter {
     /// Number of failures and the time of the first, by address.
     by_address: HashMap<Option<IpAddr>, (u32, Instant)>,
 }
 
-impl Failures {
+impl AuthFailureLimiter {
     /// Counts a failure. After too many, returns the time until a retry is useful.
-    pub(super) fn note(&mut self, address: Option<IpAddr>, now: Instant) -> Option<Duration> {
-        let address = address.map(block);
+    pub(super) fn record_failure(
+        &mut self,
+        address: Option<IpAddr>,
+        now: Instant,
+    ) -> Option<Duration> {
+        let address = address.map(network_block);
         if !self.by_address.contains_key(&address) {
             self.make_room(now);
         }
@@ -56,7 +60,7 @@ impl Failures {
 }
 
 /// Returns an IPv4 address, or the /64 block of an IPv6 address, which one customer has.
-fn block(address: IpAddr) -> IpAddr {
+fn network_block(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();
@@ -76,45 +80,51 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn after_ten_failures_a_minute_has_to_pass() {
-        let mut failures = Failures::default();
+        let mut failures = AuthFailureLimiter::default();
         let begin = Instant::now();
         for _ in 0..10 {
-            assert_eq!(failures.note(address("10.0.0.1"), begin), None);
+            assert_eq!(failures.record_failure(address("10.0.0.1"), begin), None);
         }
         let later = begin + Duration::from_secs(15);
-        assert_eq!(failures.note(address("10.0.0.1"), later), Some(Duration::from_secs(45)));
-        assert_eq!(failures.note(address("10.0.0.2"), later), None);
-        assert_eq!(failures.note(None, later), None);
-        assert_eq!(failures.note(address("10.0.0.1"), begin + WITHIN), None);
+        assert_eq!(
+            failures.record_failure(address("10.0.0.1"), later),
+            Some(Duration::from_secs(45))
+        );
+        assert_eq!(failures.record_failure(address("10.0.0.2"), later), None);
+        assert_eq!(failures.record_failure(None, later), None);
+        assert_eq!(failures.record_failure(address("10.0.0.1"), begin + WITHIN), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_customer_is_one_address() {
-        let mut failures = Failures::default();
+        let mut failures = AuthFailureLimiter::default();
         let now = Instant::now();
         for last in 0..10 {
-            assert_eq!(failures.note(address(&format!("2001:db8:1:2::{last}")), now), None);
+            assert_eq!(
+                failures.record_failure(address(&format!("2001:db8:1:2::{last}")), now),
+                None
+            );
         }
-        assert!(failures.note(address("2001:db8:1:2:ffff::1"), now).is_some());
-        assert_eq!(failures.note(address("2001:db8:1:3::1"), now), None);
+        assert!(failures.record_failure(address("2001:db8:1:2:ffff::1"), now).is_some());
+        assert_eq!(failures.record_failure(address("2001:db8:1:3::1"), now), None);
         for _ in 0..10 {
-            assert_eq!(failures.note(address("::ffff:10.0.0.1"), now), None);
+            assert_eq!(failures.record_failure(address("::ffff:10.0.0.1"), now), None);
         }
-        assert!(failures.note(address("10.0.0.1"), now).is_some());
+        assert!(failures.record_failure(address("10.0.0.1"), now).is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn there_is_an_end_to_what_is_remembered() {
-        let mut failures = Failures::default();
+        let mut failures = AuthFailureLimiter::default();
         let now = Instant::now();
         for number in 0..10_000_u32 {
             let at = now + Duration::from_millis(number.into());
-            failures.note(Some(IpAddr::V4(number.into())), at);
+            failures.record_failure(Some(IpAddr::V4(number.into())), at);
         }
         assert_eq!(failures.by_address.len(), ADDRESSES_MAX);
         // The newest entries are left.
         assert!(failures.by_address.contains_key(&Some(IpAddr::V4(9_999.into()))));
-        failures.note(None, now + Duration::from_mins(10));
+        failures.record_failure(None, now + Duration::from_mins(10));
         assert_eq!(failures.by_address.len(), 1);
     }
 }

@@ -23,13 +23,13 @@ const HEADERS: [(HeaderName, &str); 5] = [
 ];
 
 /// Adds the headers to every response.
-pub async fn guarded(request: Request, next: Next) -> Response {
+pub async fn add_security_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    guard(response.headers_mut());
+    set_security_headers(response.headers_mut());
     response
 }
 
-fn guard(headers: &mut HeaderMap) {
+fn set_security_headers(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -55,7 +55,7 @@ mod tests {
         let router = Router::new()
             .route("/asset", get(move || async move { asset }))
             .route("/stream", get(move || async move { stream }))
-            .layer(axum::middleware::from_fn(guarded));
+            .layer(axum::middleware::from_fn(add_security_headers));
         let request = Request::get(path).body(Body::empty()).unwrap();
         router.oneshot(request).await.unwrap().headers().clone()
     }

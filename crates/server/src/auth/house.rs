@@ -17,15 +17,15 @@ use tower::ServiceExt as _;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::Clock;
 
-use super::caller::{Caller, Reach, Role};
-use super::door::{Door, api, open, page};
-use super::key::Key;
+use super::caller::{AccessRole, Caller, ProjectVisibility};
+use super::door::{Authenticator, guard_api, guard_pages, guard_public};
+use super::key::ServerSigningKey;
 use super::local_path::LocalPath;
-use super::login::{Followed, Login, LoginForm, LoginPage};
-use super::names::Names;
-use super::token::{Token, TokenId};
-use super::tokens::{NewToken, Tokens};
-use super::visit::{Csrf, Peer, Visit};
+use super::login::{LoginForm, LoginOutcome, LoginPage, SignedLinkTarget};
+use super::names::AllowedHosts;
+use super::token::{AccessToken, TokenId};
+use super::tokens::{AccessTokenStore, NewToken};
+use super::visit::{AuthRequestContext, CsrfToken, RequestPeer};
 use crate::problem::Problem;
 
 /// A clock that stands still until it is moved.
@@ -38,14 +38,14 @@ impl Clock for Still {
         Time::from_millis(self.0.load(Ordering::Relaxed))
     }
 
-    async fn until(&self, _: Time) {}
+    async fn wait_until(&self, _: Time) {}
 }
 
 /// A server with access checks, and the first token.
 pub(super) struct House {
-    pub(super) door: Arc<Door>,
+    pub(super) door: Arc<Authenticator>,
     pub(super) clock: Arc<Still>,
-    pub(super) token: Token,
+    pub(super) token: AccessToken,
     pub(super) folder: tempfile::TempDir,
 }
 
@@ -75,14 +75,15 @@ impl House {
         Self::with(|door| door)
     }
 
-    pub(super) fn with(built: impl FnOnce(Door) -> Door) -> Self {
+    pub(super) fn with(built: impl FnOnce(Authenticator) -> Authenticator) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(Still(AtomicU64::new(1_000_000_000)));
-        let tokens = Tokens::at(folder.path().join("server"));
-        let token = tokens.begin("ada", clock.now()).unwrap().unwrap();
-        let key = Key::open(tokens.folder()).unwrap();
-        let names = Names::new("127.0.0.1:7077".parse().unwrap(), ["inbox.example.org"]).unwrap();
-        let door = Door::new(tokens, key, names, Arc::clone(&clock) as Arc<dyn Clock>);
+        let tokens = AccessTokenStore::in_folder(folder.path().join("server"));
+        let token = tokens.ensure_first_token("ada", clock.now()).unwrap().unwrap();
+        let key = ServerSigningKey::open(tokens.folder()).unwrap();
+        let names =
+            AllowedHosts::new("127.0.0.1:7077".parse().unwrap(), ["inbox.example.org"]).unwrap();
+        let door = Authenticator::new(tokens, key, names, Arc::clone(&clock) as Arc<dyn Clock>);
         Self { door: Arc::new(built(door)), clock, token, folder }
     }
 
@@ -90,9 +91,10 @@ impl House {
         self.clock.0.fetch_add(span.as_millis(), Ordering::Relaxed);
     }
 
-    pub(super) fn make(&self, role: Role) -> (TokenId, Token) {
-        let wish = NewToken { name: "bob".into(), role, reach: Reach::All, expires_at: None };
-        let (entry, token) = self.door.tokens.make(wish, self.clock.now()).unwrap();
+    pub(super) fn make(&self, role: AccessRole) -> (TokenId, AccessToken) {
+        let wish =
+            NewToken { name: "bob".into(), role, reach: ProjectVisibility::All, expires_at: None };
+        let (entry, token) = self.door.tokens.create_token(wish, self.clock.now()).unwrap();
         (entry.id, token)
     }
 
@@ -125,62 +127,70 @@ impl House {
         let door = || Arc::clone(&self.door);
         let programs = Router::new()
             .route("/api/it", get(who).post(who))
-            .layer(from_fn_with_state(door(), api));
+            .layer(from_fn_with_state(door(), guard_api));
         let pages = Router::new()
             .route("/it", get(who).post(who))
             .route("/logout", get(logout).post(logout))
-            .layer(from_fn_with_state(door(), page));
+            .layer(from_fn_with_state(door(), guard_pages));
         let public = Router::new()
             .route("/login", get(login_page).post(login))
             .route("/enter/{code}", get(enter))
             .route("/link/{code}", get(follow))
             .route("/health", get(who).post(who))
-            .layer(from_fn_with_state(door(), open));
+            .layer(from_fn_with_state(door(), guard_public));
         programs.merge(pages).merge(public).with_state(door())
     }
 }
 
-type Shared = State<Arc<Door>>;
+type Shared = State<Arc<Authenticator>>;
 
-async fn who(caller: Option<Caller>, csrf: Csrf, body: String) -> String {
+async fn who(caller: Option<Caller>, csrf: CsrfToken, body: String) -> String {
     let name =
         caller.map_or("public".to_owned(), |caller| format!("{} {}", caller.name, caller.role));
     format!("{name}|{}|{body}", csrf.as_str())
 }
 
-async fn logout(State(door): Shared, visit: Visit) -> Result<Response, Problem> {
+async fn logout(State(door): Shared, visit: AuthRequestContext) -> Result<Response, Problem> {
     door.log_out(&visit)
 }
 
 async fn login_page(State(door): Shared, caller: Option<Caller>) -> Response {
     match door.login_page(caller.as_ref(), Some("/it")) {
-        Login::Page(LoginPage { next, .. }) => next.to_string().into_response(),
-        Login::In(response) => response,
+        LoginOutcome::Page(LoginPage { next, .. }) => next.to_string().into_response(),
+        LoginOutcome::In(response) => response,
     }
 }
 
-async fn login(State(door): Shared, visit: Visit, Form(form): Form<LoginForm>) -> Response {
+async fn login(
+    State(door): Shared,
+    visit: AuthRequestContext,
+    Form(form): Form<LoginForm>,
+) -> Response {
     match door.log_in(&visit, &form) {
-        Login::In(response) => response,
-        Login::Page(LoginPage { problem, .. }) => problem.unwrap().into_response(),
+        LoginOutcome::In(response) => response,
+        LoginOutcome::Page(LoginPage { problem, .. }) => problem.unwrap().into_response(),
     }
 }
 
-async fn enter(State(door): Shared, visit: Visit, Path(code): Path<String>) -> Response {
-    door.enter(&visit, &code).unwrap_or_else(Problem::into_response)
+async fn enter(
+    State(door): Shared,
+    visit: AuthRequestContext,
+    Path(code): Path<String>,
+) -> Response {
+    door.enter_by_link(&visit, &code).unwrap_or_else(Problem::into_response)
 }
 
 async fn follow(
     State(door): Shared,
-    visit: Visit,
+    visit: AuthRequestContext,
     caller: Option<Caller>,
     Path(code): Path<String>,
 ) -> Response {
-    match door.follow(&visit, caller.as_ref(), &code) {
-        Ok(Followed::Questions(link, entered)) => {
-            entered.to(&LocalPath::or_first(Some(&format!("/p/{}", link.project))))
+    match door.follow_link(&visit, caller.as_ref(), &code) {
+        Ok(SignedLinkTarget::Questions(link, entered)) => {
+            entered.redirect_to(&LocalPath::parse_or_home(Some(&format!("/p/{}", link.project))))
         }
-        Ok(Followed::Confirm(link)) => {
+        Ok(SignedLinkTarget::Confirm(link)) => {
             format!("{} {:?}", link.question, link.decision).into_response()
         }
         Err(problem) => problem.into_response(),
@@ -194,7 +204,7 @@ pub(super) fn request(
     body: &str,
 ) -> Request<Body> {
     let mut request = Request::builder().method(method).uri(path);
-    request = request.extension(Peer([10, 0, 0, 1].into()));
+    request = request.extension(RequestPeer([10, 0, 0, 1].into()));
     if !headers.iter().any(|(name, _)| *name == HOST.as_str()) {
         request = request.header(HOST, "localhost:7077");
     }

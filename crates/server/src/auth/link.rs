@@ -7,9 +7,9 @@ use unstuck_core::time::{Span, Time};
 
 use axum::http::StatusCode;
 
-use super::caller::{Caller, Reach, Role};
+use super::caller::{AccessRole, Caller, ProjectVisibility};
 use super::error::AccessError;
-use super::key::{Key, Purpose};
+use super::key::{ServerSigningKey, SigningPurpose};
 use super::private;
 use super::token::TokenId;
 use crate::problem::Problem;
@@ -59,7 +59,7 @@ pub struct EntryLink {
 /// A link that this server signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Link {
+pub enum SignedLink {
     /// A link to the questions of one project.
     Answerer(AnswererLink),
     /// A link to one answer of one question.
@@ -82,16 +82,16 @@ pub enum LinkError {
     Used,
 }
 
-impl Link {
+impl SignedLink {
     /// Makes a link to the questions of a project.
-    pub fn answerer(name: &str, project: &str, lasts: Span, now: Time) -> Self {
+    pub fn for_answerer(name: &str, project: &str, lasts: Span, now: Time) -> Self {
         let name = name.to_owned();
         let project = project.to_owned();
-        Self::Answerer(AnswererLink { name, project, expires_at: end(lasts, now) })
+        Self::Answerer(AnswererLink { name, project, expires_at: compute_expiry(lasts, now) })
     }
 
     /// Makes a link to one answer of a question.
-    pub fn choice(
+    pub fn for_choice(
         name: &str,
         project: &str,
         question: QuestionId,
@@ -101,24 +101,24 @@ impl Link {
     ) -> Self {
         let name = name.to_owned();
         let project = project.to_owned();
-        let expires_at = end(lasts, now);
+        let expires_at = compute_expiry(lasts, now);
         Self::Choice(ChoiceLink { name, project, question, decision, expires_at })
     }
 
     /// Makes a single-use link into a session of a token, which expires soon.
-    pub fn entry(token: TokenId, now: Time) -> Result<Self, AccessError> {
+    pub fn for_entry(token: TokenId, now: Time) -> Result<Self, AccessError> {
         let id = private::random_name()?;
         Ok(Self::Entry(EntryLink { token, id, expires_at: now + ENTRY_LASTS }))
     }
 
     /// Returns the signed text, for the last part of a URL.
-    pub fn seal(&self, key: &Key) -> String {
-        key.seal(Purpose::Link, self)
+    pub fn seal(&self, key: &ServerSigningKey) -> String {
+        key.seal(SigningPurpose::Link, self)
     }
 
     /// Parses a link, if its signature is valid and it has not expired.
-    pub fn read(key: &Key, text: &str, now: Time) -> Result<Self, LinkError> {
-        let link: Self = key.unseal(Purpose::Link, text).ok_or(LinkError::Unreadable)?;
+    pub fn unseal(key: &ServerSigningKey, text: &str, now: Time) -> Result<Self, LinkError> {
+        let link: Self = key.unseal(SigningPurpose::Link, text).ok_or(LinkError::Unreadable)?;
         if now < link.expires_at() { Ok(link) } else { Err(LinkError::Expired) }
     }
 
@@ -133,22 +133,22 @@ impl Link {
 
 impl AnswererLink {
     /// Returns the caller that the link authenticates.
-    pub fn caller(&self) -> Caller {
-        answerer(&self.name, &self.project)
+    pub fn to_caller(&self) -> Caller {
+        make_answerer(&self.name, &self.project)
     }
 }
 
 impl ChoiceLink {
     /// Returns the caller that the link authenticates.
-    pub fn caller(&self) -> Caller {
-        answerer(&self.name, &self.project)
+    pub fn to_caller(&self) -> Caller {
+        make_answerer(&self.name, &self.project)
     }
 }
 
 /// Returns a caller who may answer the questions of one project.
-pub(super) fn answerer(name: &str, project: &str) -> Caller {
-    let reach = Reach::Only([project.into()].into());
-    Caller { name: name.into(), role: Role::Answerer, reach }
+pub(super) fn make_answerer(name: &str, project: &str) -> Caller {
+    let reach = ProjectVisibility::Only([project.into()].into());
+    Caller { name: name.into(), role: AccessRole::Answerer, reach }
 }
 
 impl From<LinkError> for Problem {
@@ -161,11 +161,11 @@ impl From<LinkError> for Problem {
                 (StatusCode::GONE, "log in with a token, or wait for the next message")
             }
         };
-        Self::new(status, error.to_string()).hint(hint)
+        Self::new(status, error.to_string()).with_hint(hint)
     }
 }
 
-fn end(lasts: Span, now: Time) -> Time {
+fn compute_expiry(lasts: Span, now: Time) -> Time {
     now + lasts.min(LINK_LASTS_MAX)
 }
 
@@ -178,23 +178,23 @@ mod tests {
     const NOW: Time = Time::from_millis(1_000_000);
     const HOUR: Span = Span::from_hours(1);
 
-    fn links() -> [Link; 3] {
+    fn links() -> [SignedLink; 3] {
         [
-            Link::answerer("phone", "shop", HOUR, NOW),
-            Link::choice("phone", "shop", QuestionId(3), Decision::AllowOnce, HOUR, NOW),
-            Link::entry(TokenId(1), NOW).unwrap(),
+            SignedLink::for_answerer("phone", "shop", HOUR, NOW),
+            SignedLink::for_choice("phone", "shop", QuestionId(3), Decision::AllowOnce, HOUR, NOW),
+            SignedLink::for_entry(TokenId(1), NOW).unwrap(),
         ]
     }
 
     #[test]
     fn a_link_reads_as_it_was_made_until_it_ends() {
-        let key = Key::of_tests();
+        let key = ServerSigningKey::of_tests();
         for link in links() {
             let text = link.seal(&key);
             let end = link.expires_at();
-            assert_eq!(Link::read(&key, &text, NOW), Ok(link.clone()));
-            assert_eq!(Link::read(&key, &text, end - Span::from_millis(1)), Ok(link));
-            assert_eq!(Link::read(&key, &text, end), Err(LinkError::Expired));
+            assert_eq!(SignedLink::unseal(&key, &text, NOW), Ok(link.clone()));
+            assert_eq!(SignedLink::unseal(&key, &text, end - Span::from_millis(1)), Ok(link));
+            assert_eq!(SignedLink::unseal(&key, &text, end), Err(LinkError::Expired));
         }
     }
 
@@ -202,40 +202,40 @@ mod tests {
     fn no_link_lasts_longer_than_a_week_and_an_entry_only_minutes() {
         let long = Span::from_hours(10_000);
         let end = NOW + Span::from_hours(168);
-        assert_eq!(Link::answerer("a", "b", long, NOW).expires_at(), end);
-        let choice = Link::choice("a", "b", QuestionId(1), Decision::Deny, long, NOW);
+        assert_eq!(SignedLink::for_answerer("a", "b", long, NOW).expires_at(), end);
+        let choice = SignedLink::for_choice("a", "b", QuestionId(1), Decision::Deny, long, NOW);
         assert_eq!(choice.expires_at(), end);
-        let entry = Link::entry(TokenId(1), NOW).unwrap();
+        let entry = SignedLink::for_entry(TokenId(1), NOW).unwrap();
         assert_eq!(entry.expires_at(), NOW + Span::from_mins(5));
     }
 
     #[test]
     fn a_part_another_key_and_another_purpose_are_nothing() {
-        let key = Key::of_tests();
+        let key = ServerSigningKey::of_tests();
         for link in links() {
             let text = link.seal(&key);
             for end in 0..text.len() {
-                assert_eq!(Link::read(&key, &text[..end], NOW), Err(LinkError::Unreadable));
+                assert_eq!(SignedLink::unseal(&key, &text[..end], NOW), Err(LinkError::Unreadable));
             }
             let folder = tempfile::tempdir().unwrap();
-            let other = Key::open(folder.path()).unwrap();
-            assert_eq!(Link::read(&other, &text, NOW), Err(LinkError::Unreadable));
-            let session = key.seal(Purpose::Session, &link);
-            assert_eq!(Link::read(&key, &session, NOW), Err(LinkError::Unreadable));
+            let other = ServerSigningKey::open(folder.path()).unwrap();
+            assert_eq!(SignedLink::unseal(&other, &text, NOW), Err(LinkError::Unreadable));
+            let session = key.seal(SigningPurpose::Session, &link);
+            assert_eq!(SignedLink::unseal(&key, &session, NOW), Err(LinkError::Unreadable));
         }
     }
 
     #[test]
     fn a_link_reaches_one_project_as_an_answerer() {
-        let caller =
-            AnswererLink { name: "phone".into(), project: "shop".into(), expires_at: NOW }.caller();
-        assert_eq!((&*caller.name, caller.role), ("phone", Role::Answerer));
-        assert!(caller.sees("shop") && !caller.sees("bank"));
+        let caller = AnswererLink { name: "phone".into(), project: "shop".into(), expires_at: NOW }
+            .to_caller();
+        assert_eq!((&*caller.name, caller.role), ("phone", AccessRole::Answerer));
+        assert!(caller.can_see("shop") && !caller.can_see("bank"));
     }
 
     #[test]
     fn a_link_fits_into_a_message() {
-        let key = Key::of_tests();
+        let key = ServerSigningKey::of_tests();
         for link in links() {
             let text = link.seal(&key);
             assert!(text.len() < 300, "{} letters", text.len());
@@ -249,19 +249,19 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_changed_it_leads_nowhere(at in 0_usize..400, to in any::<char>()) {
-            let key = Key::of_tests();
-            let text = Link::answerer("phone", "shop", HOUR, NOW).seal(&key);
+            let key = ServerSigningKey::of_tests();
+            let text = SignedLink::for_answerer("phone", "shop", HOUR, NOW).seal(&key);
             let mut letters: Vec<char> = text.chars().collect();
             let at = at % letters.len();
             prop_assume!(letters[at] != to);
             letters[at] = to;
             let changed: String = letters.into_iter().collect();
-            prop_assert_eq!(Link::read(&key, &changed, NOW), Err(LinkError::Unreadable));
+            prop_assert_eq!(SignedLink::unseal(&key, &changed, NOW), Err(LinkError::Unreadable));
         }
 
         #[test]
         fn no_text_is_a_link_or_a_panic(text in ".*") {
-            prop_assert_eq!(Link::read(&Key::of_tests(), &text, NOW), Err(LinkError::Unreadable));
+            prop_assert_eq!(SignedLink::unseal(&ServerSigningKey::of_tests(), &text, NOW), Err(LinkError::Unreadable));
         }
     }
 }

@@ -17,18 +17,18 @@ pub struct LocalPath(String);
 
 impl LocalPath {
     /// Returns the first page.
-    pub fn first() -> Self {
+    pub fn home_page() -> Self {
         Self("/".to_owned())
     }
 
     /// Parses a path; returns the first page if it is no path of this server.
-    pub fn or_first(text: Option<&str>) -> Self {
-        text.and_then(Self::read).unwrap_or_else(Self::first)
+    pub fn parse_or_home(text: Option<&str>) -> Self {
+        text.and_then(Self::parse_local).unwrap_or_else(Self::home_page)
     }
 
     /// Parses a path, if it cannot lead to another server. Browsers take `\` for `/`, drop control
     /// characters, and take a path that begins with two slashes for another server.
-    fn read(text: &str) -> Option<Self> {
+    fn parse_local(text: &str) -> Option<Self> {
         let mut letters = text.bytes();
         let local = letters.next() == Some(b'/') && letters.next() != Some(b'/');
         let plain = text.bytes().all(|letter| letter.is_ascii_graphic() && letter != b'\\');
@@ -44,7 +44,7 @@ impl LocalPath {
     }
 
     /// Returns the path of the login page that redirects here afterwards.
-    pub(super) fn login(&self) -> String {
+    pub(super) fn login_url(&self) -> String {
         match self.as_str() {
             "/" => "/login".to_owned(),
             path => format!("/login?next={}", utf8_percent_encode(path, IN_QUERY)),
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn only_paths_of_this_server_are_gone_on_to() {
         for local in ["/", "/projects/shop", "/q/3?all=1&x=%2F", "/a//b", "/a:b@c"] {
-            assert_eq!(LocalPath::or_first(Some(local)).as_str(), local);
+            assert_eq!(LocalPath::parse_or_home(Some(local)).as_str(), local);
         }
         let long = format!("/{}", "x".repeat(BYTES_MAX));
         let elsewhere = [
@@ -90,22 +90,22 @@ mod tests {
             &long,
         ];
         for text in elsewhere {
-            assert_eq!(LocalPath::or_first(Some(text)), LocalPath::first(), "{text:?}");
+            assert_eq!(LocalPath::parse_or_home(Some(text)), LocalPath::home_page(), "{text:?}");
         }
-        assert_eq!(LocalPath::or_first(None), LocalPath::first());
+        assert_eq!(LocalPath::parse_or_home(None), LocalPath::home_page());
     }
 
     #[test]
     fn the_way_to_log_in_says_where_to_go_on() {
-        assert_eq!(LocalPath::first().login(), "/login");
-        let path = LocalPath::or_first(Some("/q/3?all=1&b=2#x"));
-        assert_eq!(path.login(), "/login?next=/q/3%3Fall%3D1%26b%3D2%23x");
+        assert_eq!(LocalPath::home_page().login_url(), "/login");
+        let path = LocalPath::parse_or_home(Some("/q/3?all=1&b=2#x"));
+        assert_eq!(path.login_url(), "/login?next=/q/3%3Fall%3D1%26b%3D2%23x");
     }
 
     proptest! {
         #[test]
         fn whatever_is_asked_for_it_stays_here(text in ".*") {
-            let path = LocalPath::or_first(Some(&text));
+            let path = LocalPath::parse_or_home(Some(&text));
             prop_assert!(path.as_str().starts_with('/'));
             prop_assert!(!path.as_str().starts_with("//"));
             prop_assert!(!path.as_str().contains('\\'));

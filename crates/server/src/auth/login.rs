@@ -5,15 +5,15 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::caller::{Caller, Role};
+use super::caller::{AccessRole, Caller};
 use super::cookie;
-use super::door::{Door, not_let_in, see_other, unusable};
+use super::door::{Authenticator, access_unavailable_error, see_other, unknown_token_error};
 use super::error::AccessError;
-use super::link::{AnswererLink, ChoiceLink, EntryLink, Link, LinkError};
+use super::link::{AnswererLink, ChoiceLink, EntryLink, LinkError, SignedLink};
 use super::local_path::LocalPath;
-use super::session::{Opened, Session};
-use super::token::{Token, TokenId};
-use super::visit::Visit;
+use super::session::{LoginSession, LoginSessionOrigin};
+use super::token::{AccessToken, TokenId};
+use super::visit::AuthRequestContext;
 use crate::problem::Problem;
 
 /// The fields of the login form.
@@ -29,7 +29,7 @@ pub struct LoginForm {
 /// The outcome of a login.
 #[derive(Debug)]
 #[must_use]
-pub enum Login {
+pub enum LoginOutcome {
     /// The client is logged in and redirected.
     In(Response),
     /// The login page is to be shown, with the status of its problem if it has one.
@@ -48,7 +48,7 @@ pub struct LoginPage {
 /// A session that was opened.
 #[derive(Debug)]
 #[must_use]
-pub struct Entered {
+pub struct OpenedLoginSession {
     /// The session cookie; `None` if the client was already logged in with at least the same
     /// permissions.
     cookie: Option<HeaderValue>,
@@ -57,16 +57,16 @@ pub struct Entered {
 /// The target of a link.
 #[derive(Debug)]
 #[must_use]
-pub enum Followed {
+pub enum SignedLinkTarget {
     /// The questions of a project.
-    Questions(AnswererLink, Entered),
+    Questions(AnswererLink, OpenedLoginSession),
     /// A page that asks for confirmation of an answer.
     Confirm(ChoiceLink),
 }
 
-impl Entered {
+impl OpenedLoginSession {
     /// Redirects to a page of this server, and sets the session cookie.
-    pub fn to(self, path: &LocalPath) -> Response {
+    pub fn redirect_to(self, path: &LocalPath) -> Response {
         let mut response = see_other(path.as_str());
         if let Some(cookie) = self.cookie {
             response.headers_mut().append(SET_COOKIE, cookie);
@@ -75,37 +75,40 @@ impl Entered {
     }
 }
 
-impl Door {
+impl Authenticator {
     /// Handles `GET /login`: the page, or a redirect for a client that is logged in.
-    pub fn login_page(&self, caller: Option<&Caller>, next: Option<&str>) -> Login {
-        let next = LocalPath::or_first(next);
+    pub fn login_page(&self, caller: Option<&Caller>, next: Option<&str>) -> LoginOutcome {
+        let next = LocalPath::parse_or_home(next);
         match caller {
-            Some(_) => Login::In(see_other(next.as_str())),
-            None => Login::Page(LoginPage { next, problem: None }),
+            Some(_) => LoginOutcome::In(see_other(next.as_str())),
+            None => LoginOutcome::Page(LoginPage { next, problem: None }),
         }
     }
 
     /// Handles `POST /login`: a session, or the page again with the error.
-    pub fn log_in(&self, visit: &Visit, form: &LoginForm) -> Login {
-        let next = LocalPath::or_first(form.next.as_deref());
-        let opened = Token::read(&form.token).map(|token| self.open_for(visit, &token)).transpose();
+    pub fn log_in(&self, visit: &AuthRequestContext, form: &LoginForm) -> LoginOutcome {
+        let next = LocalPath::parse_or_home(form.next.as_deref());
+        let opened = AccessToken::parse(&form.token)
+            .map(|token| self.open_session_by_token(visit, &token))
+            .transpose();
         let problem = match opened {
-            Ok(Some(Some(entered))) => return Login::In(entered.to(&next)),
-            Ok(_) => self.failed(visit, not_let_in()),
-            Err(error) => unusable(&error),
+            Ok(Some(Some(entered))) => return LoginOutcome::In(entered.redirect_to(&next)),
+            Ok(_) => self.record_failure(visit, unknown_token_error()),
+            Err(error) => access_unavailable_error(&error),
         };
-        Login::Page(LoginPage { next, problem: Some(problem) })
+        LoginOutcome::Page(LoginPage { next, problem: Some(problem) })
     }
 
     /// Handles `POST /logout`: ends the session, also for other holders of its cookie.
-    pub fn log_out(&self, visit: &Visit) -> Result<Response, Problem> {
+    pub fn log_out(&self, visit: &AuthRequestContext) -> Result<Response, Problem> {
         if let Some(session) = &visit.session {
             let now = self.now();
-            let spent = self.spent().spend(session.id(), Session::over_at_last(now), now);
-            spent.map_err(|error| unusable(&error))?;
+            let spent =
+                self.lock_used_ids().use_once(session.id(), LoginSession::latest_expiry(now), now);
+            spent.map_err(|error| access_unavailable_error(&error))?;
         }
-        let mut response = see_other(&LocalPath::first().login());
-        if let Some(cookie) = cookie::clear(visit.secure) {
+        let mut response = see_other(&LocalPath::home_page().login_url());
+        if let Some(cookie) = cookie::clear_session_cookie(visit.secure) {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
         Ok(response)
@@ -115,80 +118,104 @@ impl Door {
     /// minutes; `None` if that token was revoked.
     pub fn entry_path(&self) -> Result<Option<String>, AccessError> {
         let now = self.now();
-        let Some(id) = self.tokens.here_id(now)? else { return Ok(None) };
-        Ok(Some(format!("/enter/{}", Link::entry(id, now)?.seal(&self.key))))
+        let Some(id) = self.tokens.local_token_id(now)? else { return Ok(None) };
+        Ok(Some(format!("/enter/{}", SignedLink::for_entry(id, now)?.seal(&self.key))))
     }
 
     /// Handles `GET /enter/{code}`: opens a session with such a link.
-    pub fn enter(&self, visit: &Visit, code: &str) -> Result<Response, Problem> {
-        let Link::Entry(link) = self.link(visit, code)? else {
+    pub fn enter_by_link(
+        &self,
+        visit: &AuthRequestContext,
+        code: &str,
+    ) -> Result<Response, Problem> {
+        let SignedLink::Entry(link) = self.unseal_link(visit, code)? else {
             return Err(LinkError::Unreadable.into());
         };
-        if visit.looks_ahead {
+        if visit.is_prefetch {
             let detail = "this link works once, and it has not been used yet";
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
         }
         let EntryLink { token, id, expires_at } = link;
         let now = self.now();
-        let spent = self.spent().spend(&id, expires_at, now).map_err(|error| unusable(&error))?;
+        let spent = self
+            .lock_used_ids()
+            .use_once(&id, expires_at, now)
+            .map_err(|error| access_unavailable_error(&error))?;
         if !spent {
             return Err(LinkError::Used.into());
         }
-        let entered = self.open_of(visit, token).map_err(|error| unusable(&error))?;
-        Ok(entered.ok_or_else(not_let_in)?.to(&LocalPath::first()))
+        let entered = self
+            .open_session_by_id(visit, token)
+            .map_err(|error| access_unavailable_error(&error))?;
+        Ok(entered.ok_or_else(unknown_token_error)?.redirect_to(&LocalPath::home_page()))
     }
 
     /// Handles `GET /link/{code}`: resolves a link of a message. Following it answers nothing,
     /// because programs that scan messages follow links too.
-    pub fn follow(
+    pub fn follow_link(
         &self,
-        visit: &Visit,
+        visit: &AuthRequestContext,
         caller: Option<&Caller>,
         code: &str,
-    ) -> Result<Followed, Problem> {
-        match self.link(visit, code)? {
-            Link::Entry(_) => Err(LinkError::Unreadable.into()),
-            Link::Choice(link) => Ok(Followed::Confirm(link)),
-            Link::Answerer(link) => {
-                let enough =
-                    |caller: &Caller| caller.may(Role::Answerer) && caller.sees(&link.project);
+    ) -> Result<SignedLinkTarget, Problem> {
+        match self.unseal_link(visit, code)? {
+            SignedLink::Entry(_) => Err(LinkError::Unreadable.into()),
+            SignedLink::Choice(link) => Ok(SignedLinkTarget::Confirm(link)),
+            SignedLink::Answerer(link) => {
+                let enough = |caller: &Caller| {
+                    caller.has_role(AccessRole::Answerer) && caller.can_see(&link.project)
+                };
                 let entered = if caller.is_some_and(enough) {
-                    Entered { cookie: None }
+                    OpenedLoginSession { cookie: None }
                 } else {
                     let AnswererLink { name, project, expires_at: ends_at } = link.clone();
-                    self.entered(visit, Opened::Link { name, project, ends_at })
-                        .map_err(|error| unusable(&error))?
+                    self.open_session(visit, LoginSessionOrigin::Link { name, project, ends_at })
+                        .map_err(|error| access_unavailable_error(&error))?
                 };
-                Ok(Followed::Questions(link, entered))
+                Ok(SignedLinkTarget::Questions(link, entered))
             }
         }
     }
 
     /// Parses a link of this server, and counts an unreadable one as a failed attempt.
-    fn link(&self, visit: &Visit, code: &str) -> Result<Link, Problem> {
-        Link::read(&self.key, code, self.now()).map_err(|error| match error {
-            LinkError::Unreadable => self.failed(visit, error.into()),
+    fn unseal_link(&self, visit: &AuthRequestContext, code: &str) -> Result<SignedLink, Problem> {
+        SignedLink::unseal(&self.key, code, self.now()).map_err(|error| match error {
+            LinkError::Unreadable => self.record_failure(visit, error.into()),
             LinkError::Expired | LinkError::Used => error.into(),
         })
     }
 
-    fn open_for(&self, visit: &Visit, token: &Token) -> Result<Option<Entered>, AccessError> {
-        match self.tokens.shown(token, self.now())? {
-            Some(entry) => self.open_of(visit, entry.id),
+    fn open_session_by_token(
+        &self,
+        visit: &AuthRequestContext,
+        token: &AccessToken,
+    ) -> Result<Option<OpenedLoginSession>, AccessError> {
+        match self.tokens.find_by_token(token, self.now())? {
+            Some(entry) => self.open_session_by_id(visit, entry.id),
             None => Ok(None),
         }
     }
 
-    fn open_of(&self, visit: &Visit, id: TokenId) -> Result<Option<Entered>, AccessError> {
-        let Some(print) = self.tokens.print(id, self.now())? else { return Ok(None) };
-        self.entered(visit, Opened::Token { id, print }).map(Some)
+    fn open_session_by_id(
+        &self,
+        visit: &AuthRequestContext,
+        id: TokenId,
+    ) -> Result<Option<OpenedLoginSession>, AccessError> {
+        let Some(print) = self.tokens.find_fingerprint(id, self.now())? else { return Ok(None) };
+        self.open_session(visit, LoginSessionOrigin::Token { id, print }).map(Some)
     }
 
-    fn entered(&self, visit: &Visit, opened: Opened) -> Result<Entered, AccessError> {
+    fn open_session(
+        &self,
+        visit: &AuthRequestContext,
+        opened: LoginSessionOrigin,
+    ) -> Result<OpenedLoginSession, AccessError> {
         let now = self.now();
-        let session = Session::open(opened, now)?;
+        let session = LoginSession::open(opened, now)?;
         let sealed = session.seal(&self.key);
-        Ok(Entered { cookie: cookie::set(&sealed, session.until(), now, visit.secure) })
+        Ok(OpenedLoginSession {
+            cookie: cookie::set_session_cookie(&sealed, session.expires_at(), now, visit.secure),
+        })
     }
 }
 

@@ -19,109 +19,115 @@ const FETCH_SITE: &str = "sec-fetch-site";
 
 /// The host names of a server.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct AllowedHosts {
     bind: IpAddr,
-    public: Vec<Place>,
+    public: Vec<RequestAuthority>,
 }
 
 /// The error for a text that is no host name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no name of a server: write a host such as inbox.example.org")]
-pub struct UnfitHost(pub String);
+pub struct InvalidPublicHost(pub String);
 
 /// A host, with its port if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
-    host: Host,
+struct RequestAuthority {
+    host: RequestHostName,
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Host {
+enum RequestHostName {
     Address(IpAddr),
     Name(String),
 }
 
 /// The origin of a page.
-struct Origin {
-    place: Place,
+struct PageOrigin {
+    place: RequestAuthority,
     https: bool,
 }
 
-impl Names {
+impl AllowedHosts {
     /// Returns the names of a server that listens at this address and has these public names. A
     /// public name may be a URL: `https://inbox.example.org`.
     pub fn new<'a>(
         bind: SocketAddr,
         public: impl IntoIterator<Item = &'a str>,
-    ) -> Result<Self, UnfitHost> {
+    ) -> Result<Self, InvalidPublicHost> {
         let place = |name: &'a str| {
             let bare = name.split_once("://").map_or(name, |(_, rest)| rest);
-            Place::read(bare.trim_end_matches('/')).ok_or_else(|| UnfitHost(name.to_owned()))
+            RequestAuthority::parse_authority(bare.trim_end_matches('/'))
+                .ok_or_else(|| InvalidPublicHost(name.to_owned()))
         };
         let public = public.into_iter().map(place).collect::<Result<_, _>>()?;
         Ok(Self { bind: bind.ip(), public })
     }
 
     /// Checks that a request names a host of this server.
-    pub(super) fn meant(&self, parts: &Parts) -> Result<(), Problem> {
-        let mut places = named(parts).peekable();
-        let ours = |place: Option<Place>| place.is_some_and(|place| self.is_ours(&place.host));
+    pub(super) fn check_host(&self, parts: &Parts) -> Result<(), Problem> {
+        let mut places = request_hosts(parts).peekable();
+        let ours = |place: Option<RequestAuthority>| {
+            place.is_some_and(|place| self.is_own_host(&place.host))
+        };
         if places.peek().is_some() && places.all(ours) {
             return Ok(());
         }
         let detail = "this server is not known under the name that it was called by";
         let hint = "call it by its address or by localhost; other names have to be set as the \
                     public address of the server";
-        Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).hint(hint))
+        Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).with_hint(hint))
     }
 
     /// Checks that a request which changes state comes from a page of this server or from no page.
-    pub(super) fn sent_from_here(&self, parts: &Parts, secure: bool) -> Result<(), Problem> {
-        let site = text(&parts.headers, FETCH_SITE);
+    pub(super) fn check_origin(&self, parts: &Parts, secure: bool) -> Result<(), Problem> {
+        let site = header_text(&parts.headers, FETCH_SITE);
         let origin = parts.headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
         let from_here = match (site, origin) {
             (Some(site), _) if site != "same-origin" && site != "none" => false,
             // The browser states the origin, and some hide the name of the page.
             (Some(_), Some("null")) | (_, None) => true,
-            (_, Some(origin)) => self.is_own(origin, parts, secure),
+            (_, Some(origin)) => self.is_own_origin(origin, parts, secure),
         };
         if from_here {
             return Ok(());
         }
         let detail = "this was sent from a page of another site";
         let hint = "open the page of this server and do it there; programs leave Origin out";
-        Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint))
+        Err(Problem::new(StatusCode::FORBIDDEN, detail).with_hint(hint))
     }
 
-    fn is_ours(&self, host: &Host) -> bool {
+    fn is_own_host(&self, host: &RequestHostName) -> bool {
         let public = self.public.iter().any(|place| place.host == *host);
         public
             || match host {
                 // An address cannot be pointed elsewhere.
-                Host::Address(address) => {
+                RequestHostName::Address(address) => {
                     address.is_loopback()
                         || *address == self.bind.to_canonical()
                         || self.bind.is_unspecified()
                 }
-                Host::Name(name) => name == "localhost",
+                RequestHostName::Name(name) => name == "localhost",
             }
     }
 
     /// Returns whether an origin is this very server: another port is another server.
-    fn is_own(&self, origin: &str, parts: &Parts, secure: bool) -> bool {
-        let Some(Origin { place, https }) = Origin::read(origin) else { return false };
+    fn is_own_origin(&self, origin: &str, parts: &Parts, secure: bool) -> bool {
+        let Some(PageOrigin { place, https }) = PageOrigin::parse_origin(origin) else {
+            return false;
+        };
         if secure && !https {
             return false;
         }
-        let port = |place: &Place| place.port.unwrap_or(if https { 443 } else { 80 });
-        let same = |other: &Place| other.host == place.host && port(other) == port(&place);
-        self.public.iter().any(same) || named(parts).flatten().any(|named| same(&named))
+        let port = |place: &RequestAuthority| place.port.unwrap_or(if https { 443 } else { 80 });
+        let same =
+            |other: &RequestAuthority| other.host == place.host && port(other) == port(&place);
+        self.public.iter().any(same) || request_hosts(parts).flatten().any(|named| same(&named))
     }
 }
 
-impl Place {
-    fn read(text: &str) -> Option<Self> {
+impl RequestAuthority {
+    fn parse_authority(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
         if authority.as_str().contains('@') {
             return None;
@@ -135,35 +141,37 @@ impl Place {
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let address = bare.unwrap_or(host).parse::<IpAddr>();
         let host = match address {
-            Ok(address) => Host::Address(address.to_canonical()),
-            Err(_) => Host::Name(host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()),
+            Ok(address) => RequestHostName::Address(address.to_canonical()),
+            Err(_) => {
+                RequestHostName::Name(host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase())
+            }
         };
-        (host != Host::Name(String::new())).then_some(Self { host, port })
+        (host != RequestHostName::Name(String::new())).then_some(Self { host, port })
     }
 }
 
-impl Origin {
-    fn read(text: &str) -> Option<Self> {
+impl PageOrigin {
+    fn parse_origin(text: &str) -> Option<Self> {
         let (scheme, place) = text.split_once("://")?;
         let https = match scheme {
             "http" => false,
             "https" => true,
             _ => return None,
         };
-        Some(Self { place: Place::read(place)?, https })
+        Some(Self { place: RequestAuthority::parse_authority(place)?, https })
     }
 }
 
 /// Returns every host that a request names; `None` for one that cannot be parsed, which is not this
 /// server's.
-fn named(parts: &Parts) -> impl Iterator<Item = Option<Place>> {
-    let read = |text: &str| Place::read(text);
+fn request_hosts(parts: &Parts) -> impl Iterator<Item = Option<RequestAuthority>> {
+    let read = |text: &str| RequestAuthority::parse_authority(text);
     let line = parts.uri.authority().map(|authority| read(authority.as_str()));
     let hosts = parts.headers.get_all(HOST).into_iter();
     line.into_iter().chain(hosts.map(move |host| host.to_str().ok().and_then(read)))
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }
 
@@ -174,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    fn names(bind: &str, public: &[&str]) -> Names {
-        Names::new(bind.parse().unwrap(), public.iter().copied()).unwrap()
+    fn names(bind: &str, public: &[&str]) -> AllowedHosts {
+        AllowedHosts::new(bind.parse().unwrap(), public.iter().copied()).unwrap()
     }
 
     fn parts(uri: &str, headers: &[(&str, &str)]) -> Parts {
@@ -214,7 +222,7 @@ mod tests {
         for (host, expected) in cases {
             let parts = parts("/", &[("host", host)]);
             for (names, expected) in [&local, &lan, &any].into_iter().zip(expected) {
-                assert_eq!(names.meant(&parts).is_ok(), expected, "{host} {names:?}");
+                assert_eq!(names.check_host(&parts).is_ok(), expected, "{host} {names:?}");
             }
         }
     }
@@ -222,11 +230,13 @@ mod tests {
     #[test]
     fn all_names_of_a_request_have_to_be_ours_and_there_has_to_be_one() {
         let local = names("127.0.0.1:7077", &[]);
-        let refused = local.meant(&parts("/", &[])).unwrap_err();
+        let refused = local.check_host(&parts("/", &[])).unwrap_err();
         assert_eq!(refused.status(), 421);
-        assert!(local.meant(&parts("http://localhost/", &[])).is_ok());
-        assert!(local.meant(&parts("http://evil.example/", &[("host", "localhost")])).is_err());
-        assert!(local.meant(&parts("/", &[("host", "localhost"), ("host", "evil")])).is_err());
+        assert!(local.check_host(&parts("http://localhost/", &[])).is_ok());
+        assert!(
+            local.check_host(&parts("http://evil.example/", &[("host", "localhost")])).is_err()
+        );
+        assert!(local.check_host(&parts("/", &[("host", "localhost"), ("host", "evil")])).is_err());
     }
 
     #[test]
@@ -264,7 +274,7 @@ mod tests {
             let mut headers = vec![("host", host)];
             headers.extend(origin.map(|origin| ("origin", origin)));
             headers.extend(site.map(|site| (FETCH_SITE, site)));
-            let sent = local.sent_from_here(&parts("/", &headers), false);
+            let sent = local.check_origin(&parts("/", &headers), false);
             assert_eq!(sent.is_ok(), expected, "{origin:?} {site:?}");
             assert!(sent.is_ok() || sent.unwrap_err().status() == 403);
         }
@@ -275,7 +285,7 @@ mod tests {
         let names = names("127.0.0.1:7077", &["inbox.example.org"]);
         let sent = |origin, secure| {
             let headers = [("host", "inbox.example.org"), ("origin", origin)];
-            names.sent_from_here(&parts("/", &headers), secure).is_ok()
+            names.check_origin(&parts("/", &headers), secure).is_ok()
         };
         assert!(sent("https://inbox.example.org", true));
         assert!(sent("http://inbox.example.org", false));
@@ -286,8 +296,8 @@ mod tests {
     fn a_public_name_that_is_none_is_refused() {
         let bind: SocketAddr = "127.0.0.1:1".parse().unwrap();
         for wrong in ["", "https://", "a b", "x@y", "host:port", "https://host/path"] {
-            let error = Names::new(bind, [wrong]).unwrap_err();
-            assert_eq!(error, UnfitHost(wrong.to_owned()));
+            let error = AllowedHosts::new(bind, [wrong]).unwrap_err();
+            assert_eq!(error, InvalidPublicHost(wrong.to_owned()));
         }
     }
 
@@ -299,8 +309,8 @@ mod tests {
             let ours = ["localhost", "127.", "[::1]", "[::ffff:"];
             let lower = text.to_ascii_lowercase();
             let known = ours.iter().any(|name| lower.trim().starts_with(name));
-            prop_assert!(known || local.meant(&parts).is_err());
-            let _ = local.sent_from_here(&parts, true);
+            prop_assert!(known || local.check_host(&parts).is_err());
+            let _ = local.check_origin(&parts, true);
         }
     }
 }

@@ -16,22 +16,22 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use super::error::AccessError;
 
 /// The permission bits of all users but the owner.
-const OTHERS: u32 = 0o077;
+const OTHERS_MODE: u32 = 0o077;
 /// All permission bits.
-const RIGHTS: u32 = 0o7777;
+const MODE_BITS: u32 = 0o7777;
 
 /// A fingerprint of a file's state, which changes with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct PrivateFileStamp {
     inode: u64,
     bytes: u64,
     written: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl PrivateFileStamp {
     /// Returns the state of a file; `None` if it does not exist.
-    pub(super) fn of(path: &Path) -> Result<Option<Self>, AccessError> {
+    pub(super) fn read_from(path: &Path) -> Result<Option<Self>, AccessError> {
         match fs::metadata(path) {
             Ok(found) => Ok(Some(Self {
                 inode: found.ino(),
@@ -49,17 +49,17 @@ impl Stamp {
 pub(super) fn make_folder(folder: &Path) -> Result<(), AccessError> {
     let closed = || {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        if fs::metadata(folder)?.mode() & OTHERS == 0 {
+        if fs::metadata(folder)?.mode() & OTHERS_MODE == 0 {
             return Ok(());
         }
         fs::set_permissions(folder, Permissions::from_mode(0o700))
     };
-    closed().map_err(|source| not_written(folder, source))
+    closed().map_err(|source| write_error(folder, source))
 }
 
 /// Locks a file for writing until the result is dropped. The lock file is never removed: a removed
 /// one could be locked twice.
-pub(super) fn lock(path: &Path) -> Result<File, AccessError> {
+pub(super) fn lock_file(path: &Path) -> Result<File, AccessError> {
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let locked = || {
@@ -67,20 +67,20 @@ pub(super) fn lock(path: &Path) -> Result<File, AccessError> {
         file.lock()?;
         Ok(file)
     };
-    locked().map_err(|source| not_written(path, source))
+    locked().map_err(|source| write_error(path, source))
 }
 
 /// Reads a file; returns `None` if it does not exist. A file that other users may read or change is
 /// refused.
-pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, AccessError> {
+pub(super) fn read_file(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, AccessError> {
     let not_read = |source| AccessError::NotRead { path: path.to_owned(), source };
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(not_read(source)),
     };
-    let mode = file.metadata().map_err(not_read)?.mode() & RIGHTS;
-    if mode & OTHERS != 0 {
+    let mode = file.metadata().map_err(not_read)?.mode() & MODE_BITS;
+    if mode & OTHERS_MODE != 0 {
         return Err(AccessError::Exposed { path: path.to_owned(), mode });
     }
     let mut bytes = Vec::new();
@@ -93,11 +93,11 @@ pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Acces
 }
 
 /// Writes a file atomically and durably. The caller holds the lock.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AccessError> {
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), AccessError> {
     let draft = path.with_extension("new");
     let written = || {
         // A killed writer may have left a draft.
-        remove(&draft)?;
+        remove_file(&draft)?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
@@ -107,23 +107,23 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AccessError> {
             None => Ok(()),
         }
     };
-    written().map_err(|source| not_written(path, source))
+    written().map_err(|source| write_error(path, source))
 }
 
 /// Removes a file, if it exists.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-pub(super) fn not_written(path: &Path, source: io::Error) -> AccessError {
+pub(super) fn write_error(path: &Path, source: io::Error) -> AccessError {
     AccessError::NotWritten { path: path.to_owned(), source }
 }
 
 /// Returns random bytes from the system.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], AccessError> {
+pub(super) fn random_bytes<const N: usize>() -> Result<[u8; N], AccessError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| AccessError::NoRandom(error.to_string()))?;
     Ok(bytes)
@@ -131,5 +131,5 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], AccessError> {
 
 /// Returns a random, unique name.
 pub(super) fn random_name() -> Result<String, AccessError> {
-    Ok(BASE64.encode(random::<16>()?))
+    Ok(BASE64.encode(random_bytes::<16>()?))
 }

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::time::{Span, Time};
 
 use super::error::AccessError;
-use super::key::{Key, Purpose};
+use super::key::{ServerSigningKey, SigningPurpose};
 use super::private;
 use super::token::TokenId;
 
 /// Lifetime of a session that is not used.
-const LASTS: Span = Span::from_hours(12);
+const SESSION_LASTS: Span = Span::from_hours(12);
 /// Remaining lifetime at which a used session is renewed.
 const RENEWED_AFTER: Span = Span::from_hours(6);
 
 /// The credential that opened a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Opened {
+pub(super) enum LoginSessionOrigin {
     /// A token. Role and projects are those of the token at each use.
     Token {
         /// The id of the token.
@@ -38,56 +38,56 @@ pub(super) enum Opened {
 
 /// A session of a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Session {
+pub(super) struct LoginSession {
     /// The id. It stays the same when the session is renewed, and so do its forms.
     id: String,
-    pub(super) opened: Opened,
+    pub(super) opened: LoginSessionOrigin,
     /// The time at which the session expires, unless it is renewed.
     until: Time,
 }
 
-impl Session {
+impl LoginSession {
     /// Opens a new session.
-    pub(super) fn open(opened: Opened, now: Time) -> Result<Self, AccessError> {
+    pub(super) fn open(opened: LoginSessionOrigin, now: Time) -> Result<Self, AccessError> {
         let id = private::random_name()?;
-        Ok(Self { id, until: until(&opened, now), opened })
+        Ok(Self { id, until: session_expiry(&opened, now), opened })
     }
 
     /// Parses a cookie, if its signature is valid and it has not expired.
-    pub(super) fn read(key: &Key, cookie: &str, now: Time) -> Option<Self> {
-        let session: Self = key.unseal(Purpose::Session, cookie)?;
+    pub(super) fn unseal(key: &ServerSigningKey, cookie: &str, now: Time) -> Option<Self> {
+        let session: Self = key.unseal(SigningPurpose::Session, cookie)?;
         (now < session.until).then_some(session)
     }
 
     /// Returns the signed value of the cookie.
-    pub(super) fn seal(&self, key: &Key) -> String {
-        key.seal(Purpose::Session, self)
+    pub(super) fn seal(&self, key: &ServerSigningKey) -> String {
+        key.seal(SigningPurpose::Session, self)
     }
 
     /// Returns the session with a later end, once half of its lifetime is over and if it can be
     /// extended.
-    pub(super) fn renewed(&self, now: Time) -> Option<Self> {
-        let later = until(&self.opened, now);
+    pub(super) fn renew_if_due(&self, now: Time) -> Option<Self> {
+        let later = session_expiry(&self.opened, now);
         let due = self.until.since(now) <= RENEWED_AFTER && later > self.until;
         due.then(|| Self { until: later, ..self.clone() })
     }
 
     /// Returns the CSRF token of the session's forms.
-    pub(super) fn csrf(&self, key: &Key) -> String {
-        key.proof(Purpose::Csrf, self.id.as_bytes()).to_hex().to_string()
+    pub(super) fn csrf_token(&self, key: &ServerSigningKey) -> String {
+        key.keyed_hash(SigningPurpose::Csrf, self.id.as_bytes()).to_hex().to_string()
     }
 
     /// Returns whether a CSRF token belongs to this session.
-    pub(super) fn sent(&self, key: &Key, csrf: &str) -> bool {
+    pub(super) fn matches_csrf(&self, key: &ServerSigningKey, csrf: &str) -> bool {
         let given = blake3::Hash::from_hex(csrf);
         // The hash compares in constant time.
-        given.is_ok_and(|given| given == key.proof(Purpose::Csrf, self.id.as_bytes()))
+        given.is_ok_and(|given| given == key.keyed_hash(SigningPurpose::Csrf, self.id.as_bytes()))
     }
 
     /// Returns the time at which every cookie of a session that ends now has expired, renewed ones
     /// included.
-    pub(super) fn over_at_last(now: Time) -> Time {
-        now + LASTS
+    pub(super) fn latest_expiry(now: Time) -> Time {
+        now + SESSION_LASTS
     }
 
     pub(super) fn id(&self) -> &str {
@@ -95,17 +95,17 @@ impl Session {
     }
 
     /// Returns the time at which the session expires, unless it is renewed.
-    pub(super) const fn until(&self) -> Time {
+    pub(super) const fn expires_at(&self) -> Time {
         self.until
     }
 }
 
 /// Returns the end of a session that is used now.
-fn until(opened: &Opened, now: Time) -> Time {
-    let end = now + LASTS;
+fn session_expiry(opened: &LoginSessionOrigin, now: Time) -> Time {
+    let end = now + SESSION_LASTS;
     match opened {
-        Opened::Token { .. } => end,
-        Opened::Link { ends_at, .. } => end.min(*ends_at),
+        LoginSessionOrigin::Token { .. } => end,
+        LoginSessionOrigin::Link { ends_at, .. } => end.min(*ends_at),
     }
 }
 
@@ -118,69 +118,73 @@ mod tests {
     const NOW: Time = Time::from_millis(1_000_000);
     const MOMENT: Span = Span::from_millis(1);
 
-    fn of_a_token() -> Session {
-        Session::open(Opened::Token { id: TokenId(1), print: "ab".to_owned() }, NOW).unwrap()
+    fn of_a_token() -> LoginSession {
+        LoginSession::open(
+            LoginSessionOrigin::Token { id: TokenId(1), print: "ab".to_owned() },
+            NOW,
+        )
+        .unwrap()
     }
 
-    fn of_a_link(ends_at: Time) -> Session {
+    fn of_a_link(ends_at: Time) -> LoginSession {
         let name = "phone".to_owned();
         let project = "shop".to_owned();
-        Session::open(Opened::Link { name, project, ends_at }, NOW).unwrap()
+        LoginSession::open(LoginSessionOrigin::Link { name, project, ends_at }, NOW).unwrap()
     }
 
     #[test]
     fn a_session_reads_as_it_was_until_it_is_over() {
-        let key = Key::of_tests();
+        let key = ServerSigningKey::of_tests();
         let session = of_a_token();
         let cookie = session.seal(&key);
-        let end = NOW + LASTS;
-        assert_eq!(Session::read(&key, &cookie, NOW), Some(session.clone()));
-        assert_eq!(Session::read(&key, &cookie, end - MOMENT), Some(session));
-        assert_eq!(Session::read(&key, &cookie, end), None);
+        let end = NOW + SESSION_LASTS;
+        assert_eq!(LoginSession::unseal(&key, &cookie, NOW), Some(session.clone()));
+        assert_eq!(LoginSession::unseal(&key, &cookie, end - MOMENT), Some(session));
+        assert_eq!(LoginSession::unseal(&key, &cookie, end), None);
     }
 
     #[test]
     fn it_is_renewed_when_half_is_over_and_its_forms_stay_good() {
-        let key = Key::of_tests();
+        let key = ServerSigningKey::of_tests();
         let session = of_a_token();
         let half = NOW + RENEWED_AFTER;
-        assert_eq!(session.renewed(half - MOMENT), None);
-        let renewed = session.renewed(half).unwrap();
-        assert_eq!(renewed.until(), half + LASTS);
-        assert!(renewed.sent(&key, &session.csrf(&key)));
+        assert_eq!(session.renew_if_due(half - MOMENT), None);
+        let renewed = session.renew_if_due(half).unwrap();
+        assert_eq!(renewed.expires_at(), half + SESSION_LASTS);
+        assert!(renewed.matches_csrf(&key, &session.csrf_token(&key)));
     }
 
     #[test]
     fn one_of_a_link_never_outlives_the_link() {
         let soon = of_a_link(NOW + Span::from_hours(1));
-        assert_eq!(soon.until(), NOW + Span::from_hours(1));
-        assert_eq!(soon.renewed(NOW + Span::from_mins(59)), None);
+        assert_eq!(soon.expires_at(), NOW + Span::from_hours(1));
+        assert_eq!(soon.renew_if_due(NOW + Span::from_mins(59)), None);
         let late = of_a_link(NOW + Span::from_hours(20));
-        assert_eq!(late.until(), NOW + LASTS);
-        let renewed = late.renewed(NOW + Span::from_hours(11)).unwrap();
-        assert_eq!(renewed.until(), NOW + Span::from_hours(20));
-        assert_eq!(renewed.renewed(NOW + Span::from_hours(19)), None);
+        assert_eq!(late.expires_at(), NOW + SESSION_LASTS);
+        let renewed = late.renew_if_due(NOW + Span::from_hours(11)).unwrap();
+        assert_eq!(renewed.expires_at(), NOW + Span::from_hours(20));
+        assert_eq!(renewed.renew_if_due(NOW + Span::from_hours(19)), None);
     }
 
     #[test]
     fn the_forms_of_one_session_are_nothing_to_another() {
-        let key = Key::of_tests();
+        let key = ServerSigningKey::of_tests();
         let one = of_a_token();
         let other = of_a_token();
-        assert!(one.sent(&key, &one.csrf(&key)));
-        assert!(!one.sent(&key, &other.csrf(&key)));
-        for wrong in ["", "00", &one.csrf(&key)[1..], one.id()] {
-            assert!(!one.sent(&key, wrong), "{wrong}");
+        assert!(one.matches_csrf(&key, &one.csrf_token(&key)));
+        assert!(!one.matches_csrf(&key, &other.csrf_token(&key)));
+        for wrong in ["", "00", &one.csrf_token(&key)[1..], one.id()] {
+            assert!(!one.matches_csrf(&key, wrong), "{wrong}");
         }
     }
 
     proptest! {
         #[test]
         fn no_text_makes_a_session_or_a_panic(text in ".*") {
-            let key = Key::of_tests();
+            let key = ServerSigningKey::of_tests();
             let session = of_a_token();
-            prop_assert_eq!(Session::read(&key, &text, NOW), None);
-            prop_assert!(!session.sent(&key, &text));
+            prop_assert_eq!(LoginSession::unseal(&key, &text, NOW), None);
+            prop_assert!(!session.matches_csrf(&key, &text));
         }
     }
 }

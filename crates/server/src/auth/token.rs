@@ -12,25 +12,25 @@ use super::error::AccessError;
 use super::private;
 
 /// Prefix of all tokens, by which secret scanners recognize them.
-const MARK: &str = "ust_";
+const TOKEN_PREFIX: &str = "ust_";
 /// Number of random bytes, too many to guess.
 const RANDOM_BYTES: usize = 32;
 
 /// A token in plain text, as it is given out once.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct AccessToken(String);
 
-impl Token {
+impl AccessToken {
     /// Makes a new token.
-    pub(super) fn make() -> Result<Self, AccessError> {
-        let random: [u8; RANDOM_BYTES] = private::random()?;
-        Ok(Self(format!("{MARK}{}", BASE64.encode(random))))
+    pub(super) fn generate() -> Result<Self, AccessError> {
+        let random: [u8; RANDOM_BYTES] = private::random_bytes()?;
+        Ok(Self(format!("{TOKEN_PREFIX}{}", BASE64.encode(random))))
     }
 
     /// Parses a text that has the form of a token.
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let random = BASE64.decode(text.strip_prefix(MARK)?).ok()?;
+        let random = BASE64.decode(text.strip_prefix(TOKEN_PREFIX)?).ok()?;
         (random.len() == RANDOM_BYTES).then(|| Self(text.to_owned()))
     }
 
@@ -45,7 +45,7 @@ impl Token {
 }
 
 /// Omits the token.
-impl fmt::Debug for Token {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")
     }
@@ -58,7 +58,7 @@ pub(super) struct TokenHash(blake3::Hash);
 impl TokenHash {
     /// Returns the first characters of the hash, by which a session knows that the token is still
     /// the same.
-    pub(super) fn print(self) -> String {
+    pub(super) fn fingerprint(self) -> String {
         self.0.to_hex()[..16].to_owned()
     }
 }
@@ -115,23 +115,23 @@ mod tests {
 
     #[test]
     fn a_token_reads_as_it_was_made() {
-        let token = Token::make().unwrap();
+        let token = AccessToken::generate().unwrap();
         assert!(token.as_str().starts_with("ust_"));
         assert_eq!(token.as_str().len(), 4 + 43);
-        let read = Token::read(&format!(" {}\n", token.as_str())).unwrap();
+        let read = AccessToken::parse(&format!(" {}\n", token.as_str())).unwrap();
         assert_eq!(read.hash(), token.hash());
-        assert_ne!(Token::make().unwrap().hash(), token.hash());
+        assert_ne!(AccessToken::generate().unwrap().hash(), token.hash());
         assert_eq!(format!("{token:?}"), "Token");
     }
 
     #[test]
     fn what_has_another_form_is_no_token() {
-        let whole = Token::make().unwrap();
+        let whole = AccessToken::generate().unwrap();
         let whole = whole.as_str();
         let long = format!("{whole}AAAA");
         let wrong = ["", "ust_", "ust_AAAA", &whole[4..], &whole[..46], &long, "usx_AAAA"];
         for text in wrong {
-            assert!(Token::read(text).is_none(), "{text}");
+            assert!(AccessToken::parse(text).is_none(), "{text}");
         }
     }
 
@@ -147,8 +147,8 @@ mod tests {
     proptest! {
         #[test]
         fn reading_never_panics(text in ".*", after in "ust_[A-Za-z0-9_=-]{0,60}") {
-            let _ = Token::read(&text);
-            let _ = Token::read(&after);
+            let _ = AccessToken::parse(&text);
+            let _ = AccessToken::parse(&after);
         }
     }
 }

@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use unstuck_core::time::Time;
 
-use super::book::{Book, TokenEntry};
-use super::caller::{Reach, Role};
+use super::book::{AccessTokenFile, TokenEntry};
+use super::caller::{AccessRole, ProjectVisibility};
 use super::error::AccessError;
-use super::private::{self, Stamp};
-use super::token::{Token, TokenHash, TokenId};
+use super::private::{self, PrivateFileStamp};
+use super::token::{AccessToken, TokenHash, TokenId};
 
 /// Name of the token file in its folder.
-const FILE: &str = "tokens.json";
+const TOKENS_FILE: &str = "tokens.json";
 /// Name of the file with the one token in plain text, for programs of the same user.
-const HERE: &str = "token";
+const LOCAL_TOKEN_FILE: &str = "token";
 /// Name of the lock file, which writers hold.
-pub(super) const LOCK: &str = "lock";
+pub(super) const LOCK_FILE: &str = "lock";
 /// Maximum size of the token file, in bytes.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// Maximum number of tokens.
@@ -28,9 +28,9 @@ const NAME_CHARS_MAX: usize = 64;
 
 /// The tokens in a folder.
 #[derive(Debug)]
-pub struct Tokens {
+pub struct AccessTokenStore {
     folder: PathBuf,
-    seen: Mutex<Option<(Stamp, Arc<Book>)>>,
+    seen: Mutex<Option<(PrivateFileStamp, Arc<AccessTokenFile>)>>,
 }
 
 /// The parameters of a new token.
@@ -39,183 +39,202 @@ pub struct NewToken {
     /// The name of its user, as answers record it.
     pub name: String,
     /// The role that it grants.
-    pub role: Role,
+    pub role: AccessRole,
     /// The projects that it gives access to.
-    pub reach: Reach,
+    pub reach: ProjectVisibility,
     /// The time at which it expires.
     pub expires_at: Option<Time>,
 }
 
-impl Tokens {
+impl AccessTokenStore {
     /// Returns the tokens in this folder, which is made with the first one.
-    pub fn at(folder: impl Into<PathBuf>) -> Self {
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), seen: Mutex::new(None) }
     }
 
     /// Makes the first token, with all permissions, at the first start. It is stored in plain text
     /// for programs of the same user, and returned here, once.
-    pub fn begin(&self, name: &str, now: Time) -> Result<Option<Token>, AccessError> {
+    pub fn ensure_first_token(
+        &self,
+        name: &str,
+        now: Time,
+    ) -> Result<Option<AccessToken>, AccessError> {
         // A later start need not write.
-        if Stamp::of(&self.file())?.is_some() {
-            return self.book().map(|_| None);
+        if PrivateFileStamp::read_from(&self.file_path())?.is_some() {
+            return self.load_current().map(|_| None);
         }
-        let _turn = self.turn()?;
-        match self.kept()? {
+        let _turn = self.lock_folder()?;
+        match self.read_file()? {
             Some(_) => Ok(None),
-            None => self.first(name, now).map(Some),
+            None => self.create_first_token(name, now).map(Some),
         }
     }
 
     /// Makes a new token.
-    pub fn make(&self, wish: NewToken, now: Time) -> Result<(TokenEntry, Token), AccessError> {
-        let name = fit(&wish.name)?;
-        let _turn = self.turn()?;
-        let mut book = self.kept()?.unwrap_or(Book::empty());
-        let made = add(&mut book, NewToken { name, ..wish }, now)?;
-        self.write(&book)?;
+    pub fn create_token(
+        &self,
+        wish: NewToken,
+        now: Time,
+    ) -> Result<(TokenEntry, AccessToken), AccessError> {
+        let name = validate_name(&wish.name)?;
+        let _turn = self.lock_folder()?;
+        let mut book = self.read_file()?.unwrap_or(AccessTokenFile::empty());
+        let made = add_entry(&mut book, NewToken { name, ..wish }, now)?;
+        self.write_file(&book)?;
         Ok(made)
     }
 
     /// Returns all tokens, the oldest first.
-    pub fn list(&self) -> Result<Vec<TokenEntry>, AccessError> {
-        Ok(self.book()?.tokens.clone())
+    pub fn list_entries(&self) -> Result<Vec<TokenEntry>, AccessError> {
+        Ok(self.load_current()?.tokens.clone())
     }
 
     /// Replaces a token: the previous value stops working.
-    pub fn rotate(&self, id: TokenId, now: Time) -> Result<(TokenEntry, Token), AccessError> {
-        let _turn = self.turn()?;
-        let mut book = self.kept()?.unwrap_or(Book::empty());
+    pub fn rotate_token(
+        &self,
+        id: TokenId,
+        now: Time,
+    ) -> Result<(TokenEntry, AccessToken), AccessError> {
+        let _turn = self.lock_folder()?;
+        let mut book = self.read_file()?.unwrap_or(AccessTokenFile::empty());
         let is_here = book.here == Some(id);
         let entry = book.tokens.iter_mut().find(|entry| entry.id == id);
         let entry = entry.ok_or(AccessError::UnknownToken(id))?;
-        let token = Token::make()?;
+        let token = AccessToken::generate()?;
         (entry.hash, entry.created_at) = (token.hash(), now);
         let entry = entry.clone();
-        self.write(&book)?;
+        self.write_file(&book)?;
         if is_here {
-            self.lay_here(&token)?;
+            self.write_local_token(&token)?;
         }
         Ok((entry, token))
     }
 
     /// Revokes a token.
-    pub fn revoke(&self, id: TokenId) -> Result<TokenEntry, AccessError> {
-        let _turn = self.turn()?;
-        let mut book = self.kept()?.unwrap_or(Book::empty());
+    pub fn revoke_token(&self, id: TokenId) -> Result<TokenEntry, AccessError> {
+        let _turn = self.lock_folder()?;
+        let mut book = self.read_file()?.unwrap_or(AccessTokenFile::empty());
         let at = book.tokens.iter().position(|entry| entry.id == id);
         let entry = book.tokens.remove(at.ok_or(AccessError::UnknownToken(id))?);
         let was_here = book.here.take_if(|here| *here == id).is_some();
-        self.write(&book)?;
+        self.write_file(&book)?;
         if was_here {
-            let file = self.folder.join(HERE);
-            private::remove(&file).map_err(|source| private::not_written(&file, source))?;
+            let file = self.folder.join(LOCAL_TOKEN_FILE);
+            private::remove_file(&file).map_err(|source| private::write_error(&file, source))?;
         }
         Ok(entry)
     }
 
     /// Returns the token that is stored in plain text for programs of the same user.
-    pub fn here(&self) -> Result<Option<Token>, AccessError> {
-        let file = self.folder.join(HERE);
-        let text = private::read(&file, 1024)?;
-        Ok(text.and_then(|text| Token::read(&String::from_utf8_lossy(&text))))
+    pub fn read_local_token(&self) -> Result<Option<AccessToken>, AccessError> {
+        let file = self.folder.join(LOCAL_TOKEN_FILE);
+        let text = private::read_file(&file, 1024)?;
+        Ok(text.and_then(|text| AccessToken::parse(&String::from_utf8_lossy(&text))))
     }
 
     /// Returns the id of that token, as long as it is valid.
-    pub fn here_id(&self, now: Time) -> Result<Option<TokenId>, AccessError> {
-        let book = self.book()?;
-        let here = book.here.and_then(|id| book.entry(id));
-        Ok(here.filter(|entry| entry.is_good(now)).map(|entry| entry.id))
+    pub fn local_token_id(&self, now: Time) -> Result<Option<TokenId>, AccessError> {
+        let book = self.load_current()?;
+        let here = book.here.and_then(|id| book.find_entry(id));
+        Ok(here.filter(|entry| entry.is_valid(now)).map(|entry| entry.id))
     }
 
     /// Returns the entry of a token that a client shows, if it is valid.
-    pub(super) fn shown(
+    pub(super) fn find_by_token(
         &self,
-        token: &Token,
+        token: &AccessToken,
         now: Time,
     ) -> Result<Option<TokenEntry>, AccessError> {
-        let book = self.book()?;
+        let book = self.load_current()?;
         let hash = token.hash();
         let found = book.tokens.iter().find(|entry| entry.hash == hash);
-        Ok(found.filter(|entry| entry.is_good(now)).cloned())
+        Ok(found.filter(|entry| entry.is_valid(now)).cloned())
     }
 
     /// Returns the entry of the token that opened a session, if it is unchanged and valid.
-    pub(super) fn same(
+    pub(super) fn find_unchanged(
         &self,
         id: TokenId,
         print: &str,
         now: Time,
     ) -> Result<Option<TokenEntry>, AccessError> {
-        let book = self.book()?;
-        let same = |entry: &&TokenEntry| entry.hash.print() == print && entry.is_good(now);
-        Ok(book.entry(id).filter(same).cloned())
+        let book = self.load_current()?;
+        let same = |entry: &&TokenEntry| entry.hash.fingerprint() == print && entry.is_valid(now);
+        Ok(book.find_entry(id).filter(same).cloned())
     }
 
     /// Returns the fingerprint by which a session knows a token.
-    pub(super) fn print(&self, id: TokenId, now: Time) -> Result<Option<String>, AccessError> {
-        let book = self.book()?;
-        let entry = book.entry(id).filter(|entry| entry.is_good(now));
-        Ok(entry.map(|entry| entry.hash).map(TokenHash::print))
+    pub(super) fn find_fingerprint(
+        &self,
+        id: TokenId,
+        now: Time,
+    ) -> Result<Option<String>, AccessError> {
+        let book = self.load_current()?;
+        let entry = book.find_entry(id).filter(|entry| entry.is_valid(now));
+        Ok(entry.map(|entry| entry.hash).map(TokenHash::fingerprint))
     }
 
     /// Returns the current tokens. Reads the file again only when it has changed.
-    fn book(&self) -> Result<Arc<Book>, AccessError> {
+    fn load_current(&self) -> Result<Arc<AccessTokenFile>, AccessError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // The stamp is taken before the file is read: at worst it is read twice, never an old state
         // kept.
-        let stamp = Stamp::of(&self.file())?;
+        let stamp = PrivateFileStamp::read_from(&self.file_path())?;
         match (stamp, &*seen) {
             (Some(stamp), Some((known, book))) if stamp == *known => Ok(Arc::clone(book)),
-            (None, _) => Ok(Arc::new(Book::empty())),
+            (None, _) => Ok(Arc::new(AccessTokenFile::empty())),
             (Some(stamp), _) => {
                 *seen = None;
-                let book = Arc::new(self.kept()?.unwrap_or(Book::empty()));
+                let book = Arc::new(self.read_file()?.unwrap_or(AccessTokenFile::empty()));
                 *seen = Some((stamp, Arc::clone(&book)));
                 Ok(book)
             }
         }
     }
 
-    fn kept(&self) -> Result<Option<Book>, AccessError> {
-        let file = self.file();
-        let bytes = private::read(&file, FILE_BYTES_MAX)?;
-        bytes.map(|bytes| Book::read(&file, &bytes)).transpose()
+    fn read_file(&self) -> Result<Option<AccessTokenFile>, AccessError> {
+        let file = self.file_path();
+        let bytes = private::read_file(&file, FILE_BYTES_MAX)?;
+        bytes.map(|bytes| AccessTokenFile::parse_file(&file, &bytes)).transpose()
     }
 
-    fn first(&self, name: &str, now: Time) -> Result<Token, AccessError> {
-        let mut book = Book::empty();
+    fn create_first_token(&self, name: &str, now: Time) -> Result<AccessToken, AccessError> {
+        let mut book = AccessTokenFile::empty();
         let wish = NewToken {
-            name: fit(name)?,
-            role: Role::Operator,
-            reach: Reach::All,
+            name: validate_name(name)?,
+            role: AccessRole::Operator,
+            reach: ProjectVisibility::All,
             expires_at: None,
         };
-        let (entry, token) = add(&mut book, wish, now)?;
+        let (entry, token) = add_entry(&mut book, wish, now)?;
         book.here = Some(entry.id);
         // In this order, a start that is killed between the two begins anew.
-        self.lay_here(&token)?;
-        self.write(&book)?;
+        self.write_local_token(&token)?;
+        self.write_file(&book)?;
         Ok(token)
     }
 
-    fn lay_here(&self, token: &Token) -> Result<(), AccessError> {
-        private::write(&self.folder.join(HERE), format!("{}\n", token.as_str()).as_bytes())
+    fn write_local_token(&self, token: &AccessToken) -> Result<(), AccessError> {
+        private::write_file(
+            &self.folder.join(LOCAL_TOKEN_FILE),
+            format!("{}\n", token.as_str()).as_bytes(),
+        )
     }
 
-    fn write(&self, book: &Book) -> Result<(), AccessError> {
-        let file = self.file();
+    fn write_file(&self, book: &AccessTokenFile) -> Result<(), AccessError> {
+        let file = self.file_path();
         let text = serde_json::to_vec_pretty(book)
-            .map_err(|error| private::not_written(&file, error.into()))?;
-        private::write(&file, &text)
+            .map_err(|error| private::write_error(&file, error.into()))?;
+        private::write_file(&file, &text)
     }
 
-    fn turn(&self) -> Result<fs::File, AccessError> {
+    fn lock_folder(&self) -> Result<fs::File, AccessError> {
         private::make_folder(&self.folder)?;
-        private::lock(&self.folder.join(LOCK))
+        private::lock_file(&self.folder.join(LOCK_FILE))
     }
 
-    fn file(&self) -> PathBuf {
-        self.folder.join(FILE)
+    fn file_path(&self) -> PathBuf {
+        self.folder.join(TOKENS_FILE)
     }
 
     /// Returns the folder of the token files.
@@ -224,13 +243,17 @@ impl Tokens {
     }
 }
 
-fn add(book: &mut Book, wish: NewToken, now: Time) -> Result<(TokenEntry, Token), AccessError> {
+fn add_entry(
+    book: &mut AccessTokenFile,
+    wish: NewToken,
+    now: Time,
+) -> Result<(TokenEntry, AccessToken), AccessError> {
     if book.tokens.len() >= TOKENS_MAX {
         return Err(AccessError::TooMany(book.tokens.len()));
     }
     let NewToken { name, role, reach, expires_at } = wish;
     let id = TokenId(book.next);
-    let token = Token::make()?;
+    let token = AccessToken::generate()?;
     let hash = token.hash();
     let entry = TokenEntry { id, name, role, reach, created_at: now, expires_at, hash };
     book.next = book.next.saturating_add(1);
@@ -239,7 +262,7 @@ fn add(book: &mut Book, wish: NewToken, now: Time) -> Result<(TokenEntry, Token)
 }
 
 /// Trims a name and checks that answers can record it.
-fn fit(name: &str) -> Result<String, AccessError> {
+fn validate_name(name: &str) -> Result<String, AccessError> {
     let name = name.trim();
     if name.is_empty() {
         Err(AccessError::UnfitName("it is empty"))

@@ -7,33 +7,33 @@ use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 
-use super::caller::{Caller, Role};
-use super::session::Session;
+use super::caller::{AccessRole, Caller};
+use super::session::LoginSession;
 use crate::problem::Problem;
 
 /// The remote address of a connection. The listener adds it to each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer(pub IpAddr);
+pub struct RequestPeer(pub IpAddr);
 
 /// A request that has passed the access check.
 #[derive(Clone, Debug)]
-pub struct Visit {
+pub struct AuthRequestContext {
     /// The address of the client, as far as it is known.
     pub(super) from: Option<IpAddr>,
     /// `true` if the request came by TLS, as a trusted proxy says.
     pub(super) secure: bool,
     /// `true` for a HEAD request or a prefetch, which must not use anything up.
-    pub(super) looks_ahead: bool,
+    pub(super) is_prefetch: bool,
     /// The session that the request belongs to.
-    pub(super) session: Option<Session>,
+    pub(super) session: Option<LoginSession>,
 }
 
-impl Visit {
+impl AuthRequestContext {
     /// Reads the data of a request. Headers of a proxy count only if there is one: any other client
     /// could write them too.
-    pub(super) fn of(parts: &Parts, behind_proxy: bool) -> Self {
+    pub(super) fn from_parts(parts: &Parts, behind_proxy: bool) -> Self {
         let headers = &parts.headers;
-        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let peer = parts.extensions.get::<RequestPeer>().map(|peer| peer.0);
         let from = if behind_proxy { forwarded_for(headers) } else { peer };
         let is = |name: &str, value: &str| {
             let found = headers.get(name).and_then(|found| found.to_str().ok());
@@ -42,7 +42,7 @@ impl Visit {
         Self {
             from,
             secure: behind_proxy && is("x-forwarded-proto", "https"),
-            looks_ahead: parts.method == Method::HEAD
+            is_prefetch: parts.method == Method::HEAD
                 || ["sec-purpose", "purpose", "x-moz"]
                     .iter()
                     .any(|name| headers.contains_key(*name)),
@@ -60,9 +60,9 @@ fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
 
 /// The CSRF token for the forms of a page; empty without a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Csrf(pub(super) String);
+pub struct CsrfToken(pub(super) String);
 
-impl Csrf {
+impl CsrfToken {
     /// Returns the value for the field `csrf` of a form, or for the header `x-csrf`.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -71,15 +71,15 @@ impl Csrf {
 
 impl Caller {
     /// Returns a problem for the caller if it does not have this role.
-    pub fn needs(&self, role: Role) -> Result<(), Problem> {
-        if self.may(role) {
+    pub fn require_role(&self, role: AccessRole) -> Result<(), Problem> {
+        if self.has_role(role) {
             return Ok(());
         }
         let detail = format!("this takes the role {role}, and {} has {}", self.name, self.role);
         let hint = format!(
             "the operator of this server can give it: `unstuck token make --role {role} --name NAME`"
         );
-        Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint))
+        Err(Problem::new(StatusCode::FORBIDDEN, detail).with_hint(hint))
     }
 }
 
@@ -102,7 +102,7 @@ impl<S: Sync> OptionalFromRequestParts<S> for Caller {
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Visit {
+impl<S: Sync> FromRequestParts<S> for AuthRequestContext {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
@@ -112,7 +112,7 @@ impl<S: Sync> FromRequestParts<S> for Visit {
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Csrf {
+impl<S: Sync> FromRequestParts<S> for CsrfToken {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -124,20 +124,22 @@ impl<S: Sync> FromRequestParts<S> for Csrf {
 mod tests {
     use axum::http::Request;
 
-    use super::super::caller::Reach;
+    use super::super::caller::ProjectVisibility;
     use super::*;
 
-    const ROLES: [Role; 3] = [Role::Answerer, Role::Viewer, Role::Operator];
+    const ROLES: [AccessRole; 3] = [AccessRole::Answerer, AccessRole::Viewer, AccessRole::Operator];
 
-    fn caller(role: Role, reach: Reach) -> Caller {
+    fn caller(role: AccessRole, reach: ProjectVisibility) -> Caller {
         Caller { name: "ada".into(), role, reach }
     }
 
     #[test]
     fn each_role_may_do_what_those_before_it_may_whatever_it_sees() {
-        let only = |names: &[&str]| Reach::Only(names.iter().map(|name| (*name).into()).collect());
+        let only = |names: &[&str]| {
+            ProjectVisibility::Only(names.iter().map(|name| (*name).into()).collect())
+        };
         let reaches = [
-            (Reach::All, [true, true]),
+            (ProjectVisibility::All, [true, true]),
             (only(&["shop"]), [true, false]),
             (only(&["shop", "bank"]), [true, true]),
             (only(&[]), [false, false]),
@@ -145,12 +147,12 @@ mod tests {
         for (has, role) in ROLES.into_iter().enumerate() {
             for (reach, sees) in &reaches {
                 let caller = caller(role, reach.clone());
-                assert_eq!([caller.sees("shop"), caller.sees("bank")], *sees, "{caller:?}");
-                assert!(!caller.sees("SHOP") || *reach == Reach::All);
+                assert_eq!([caller.can_see("shop"), caller.can_see("bank")], *sees, "{caller:?}");
+                assert!(!caller.can_see("SHOP") || *reach == ProjectVisibility::All);
                 for (needs, needed) in ROLES.into_iter().enumerate() {
                     let expected = has >= needs;
-                    assert_eq!(caller.may(needed), expected, "{role} {needed}");
-                    assert_eq!(caller.needs(needed).is_ok(), expected, "{role} {needed}");
+                    assert_eq!(caller.has_role(needed), expected, "{role} {needed}");
+                    assert_eq!(caller.require_role(needed).is_ok(), expected, "{role} {needed}");
                 }
             }
         }
@@ -158,20 +160,22 @@ mod tests {
 
     #[test]
     fn who_may_not_is_told_what_it_takes_and_who_can_give_it() {
-        let problem = caller(Role::Viewer, Reach::All).needs(Role::Operator).unwrap_err();
+        let problem = caller(AccessRole::Viewer, ProjectVisibility::All)
+            .require_role(AccessRole::Operator)
+            .unwrap_err();
         assert_eq!(problem.status(), 403);
         assert_eq!(problem.detail(), "this takes the role operator, and ada has viewer");
         let hint = problem.next_step().unwrap();
         assert!(hint.contains("`unstuck token make --role operator --name NAME`"), "{hint}");
     }
 
-    fn visit(headers: &[(&str, &str)], behind_proxy: bool) -> Visit {
+    fn visit(headers: &[(&str, &str)], behind_proxy: bool) -> AuthRequestContext {
         let mut request = Request::get("/");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.extension(Peer([10, 0, 0, 1].into())).body(()).unwrap();
-        Visit::of(&request.into_parts().0, behind_proxy)
+        let request = request.extension(RequestPeer([10, 0, 0, 1].into())).body(()).unwrap();
+        AuthRequestContext::from_parts(&request.into_parts().0, behind_proxy)
     }
 
     #[test]
@@ -187,10 +191,10 @@ mod tests {
 
     #[test]
     fn a_browser_that_only_looks_ahead_is_known() {
-        assert!(visit(&[("sec-purpose", "prefetch;prerender")], false).looks_ahead);
-        assert!(visit(&[("purpose", "prefetch")], false).looks_ahead);
-        assert!(!visit(&[], false).looks_ahead);
+        assert!(visit(&[("sec-purpose", "prefetch;prerender")], false).is_prefetch);
+        assert!(visit(&[("purpose", "prefetch")], false).is_prefetch);
+        assert!(!visit(&[], false).is_prefetch);
         let head = Request::head("/").body(()).unwrap().into_parts().0;
-        assert!(Visit::of(&head, false).looks_ahead);
+        assert!(AuthRequestContext::from_parts(&head, false).is_prefetch);
     }
 }

@@ -12,17 +12,17 @@ const CHARS_MAX: usize = 64 * 1_024;
 
 /// The position of the last event that was read, in each project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cursor(BTreeMap<Arc<str>, u64>);
+pub(crate) struct EventStreamCursor(BTreeMap<Arc<str>, u64>);
 
-impl Cursor {
+impl EventStreamCursor {
     /// Parses the position of a reader of one project: a plain number.
-    pub(crate) fn of_one(project: &Arc<str>, text: &str) -> Option<Self> {
+    pub(crate) fn parse_number(project: &Arc<str>, text: &str) -> Option<Self> {
         let seq = text.trim().parse().ok()?;
         Some(Self(BTreeMap::from([(Arc::clone(project), seq)])))
     }
 
     /// Parses the position of a reader of several projects, as [`text`](Self::text) wrote it.
-    pub(crate) fn of_all(text: &str) -> Option<Self> {
+    pub(crate) fn parse_opaque(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.len() > CHARS_MAX {
             return None;
@@ -32,12 +32,12 @@ impl Cursor {
     }
 
     /// Returns the position in a project.
-    pub(crate) fn at(&self, project: &str) -> Option<u64> {
+    pub(crate) fn position_in(&self, project: &str) -> Option<u64> {
         self.0.get(project).copied()
     }
 
     /// Sets the position in a project.
-    pub(crate) fn set(&mut self, project: &Arc<str>, seq: u64) {
+    pub(crate) fn set_position(&mut self, project: &Arc<str>, seq: u64) {
         match self.0.get_mut(project) {
             Some(at) => *at = seq,
             None => {
@@ -47,7 +47,7 @@ impl Cursor {
     }
 
     /// Returns the opaque text for a reader of several projects.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn to_opaque(&self) -> String {
         let mut json = String::from("{");
         for (at, (project, seq)) in self.0.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
@@ -72,16 +72,16 @@ mod tests {
             seqs in proptest::collection::btree_map(".{0,12}", any::<u64>(), 0..4),
         ) {
             let seqs = seqs.into_iter().map(|(name, seq)| (Arc::from(name), seq)).collect();
-            let cursor = Cursor(seqs);
-            prop_assert_eq!(Cursor::of_all(&cursor.text()), Some(cursor));
+            let cursor = EventStreamCursor(seqs);
+            prop_assert_eq!(EventStreamCursor::parse_opaque(&cursor.to_opaque()), Some(cursor));
         }
 
         #[test]
         fn nonsense_is_no_cursor_and_no_panic(text in ".{0,64}") {
             let project: Arc<str> = Arc::from("shop");
-            let _ = Cursor::of_all(&text);
+            let _ = EventStreamCursor::parse_opaque(&text);
             let number = text.trim().parse::<u64>().ok();
-            prop_assert_eq!(Cursor::of_one(&project, &text).and_then(|at| at.at("shop")), number);
+            prop_assert_eq!(EventStreamCursor::parse_number(&project, &text).and_then(|at| at.position_in("shop")), number);
         }
     }
 }

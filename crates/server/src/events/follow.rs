@@ -10,11 +10,11 @@ use tokio::sync::watch;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::BuildId;
-use unstuck_store::{Places, StoreError};
+use unstuck_store::{BuildLookup, StoreError};
 
-use super::cursor::Cursor;
-use super::frame::{Frame, named};
-use super::hub::{Found, HEARTBEAT, Hub};
+use super::cursor::EventStreamCursor;
+use super::frame::{SseFrame, format_named_event};
+use super::hub::{EventHub, HEARTBEAT, SseFrameLookup};
 
 /// Maximum size of one write, in bytes.
 const CHUNK_BYTES_MAX: usize = 64 * 1_024;
@@ -23,18 +23,18 @@ const COME_BACK_MS: u32 = 1_000;
 
 /// A project that is followed.
 #[derive(Debug)]
-pub(crate) struct Lane {
-    hub: Arc<Hub>,
+pub(crate) struct FollowedProject {
+    hub: Arc<EventHub>,
     /// The position of the last event that was written.
     at: u64,
     /// `true` once it has caught up: a reader that falls behind after that is too slow.
     live: bool,
-    places: Places,
+    places: BuildLookup,
 }
 
 /// The events that a reader gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum EventStreamFilter {
     /// Every event.
     All,
     /// The events of one build.
@@ -45,9 +45,9 @@ pub(crate) enum Shown {
 
 /// A reader of live events.
 #[derive(Debug)]
-pub(crate) struct Follow {
-    pub(crate) lanes: Vec<Lane>,
-    pub(crate) shown: Shown,
+pub(crate) struct EventStreamReader {
+    pub(crate) lanes: Vec<FollowedProject>,
+    pub(crate) filter: EventStreamFilter,
     /// A counter that changes when there are new events in one of the lanes.
     pub(crate) news: watch::Receiver<u64>,
     /// The token that is cancelled when the server stops.
@@ -57,30 +57,30 @@ pub(crate) struct Follow {
 }
 
 /// The next step of a stream.
-enum Step {
+enum EventStreamStep {
     Greet,
     Read,
     End,
 }
 
-impl Lane {
+impl FollowedProject {
     /// Follows a project from a position on, or from now on.
-    pub(crate) fn new(hub: Arc<Hub>, cursor: Option<&Cursor>) -> Self {
-        let head = *hub.head().borrow();
-        let at = cursor.and_then(|cursor| cursor.at(&hub.project)).unwrap_or(head);
+    pub(crate) fn new(hub: Arc<EventHub>, cursor: Option<&EventStreamCursor>) -> Self {
+        let head = *hub.subscribe_head().borrow();
+        let at = cursor.and_then(|cursor| cursor.position_in(&hub.project)).unwrap_or(head);
         // A position in the future belongs to an earlier store of the project.
-        Self { at: at.min(head), live: false, places: Places::default(), hub }
+        Self { at: at.min(head), live: false, places: BuildLookup::default(), hub }
     }
 
     /// Returns the next frames, if there are any; an error if the reader was too slow.
-    async fn next(&mut self) -> Result<Vec<Frame>, Behind> {
-        let frames = match self.hub.after(self.at, CHUNK_BYTES_MAX) {
-            Found::Frames(frames) => {
+    async fn next_frames(&mut self) -> Result<Vec<SseFrame>, EventStreamError> {
+        let frames = match self.hub.frames_after(self.at, CHUNK_BYTES_MAX) {
+            SseFrameLookup::Frames(frames) => {
                 self.live = true;
                 frames
             }
-            Found::TooLate if self.live => return Err(Behind::TooSlow),
-            Found::TooLate => self.hub.page(&mut self.places, self.at).await?,
+            SseFrameLookup::TooLate if self.live => return Err(EventStreamError::TooSlow),
+            SseFrameLookup::TooLate => self.hub.load_page(&mut self.places, self.at).await?,
         };
         if let Some(last) = frames.last() {
             self.at = last.seq;
@@ -90,51 +90,56 @@ impl Lane {
 }
 
 /// The reason why a stream ends.
-enum Behind {
+enum EventStreamError {
     TooSlow,
     Unreadable,
 }
 
-impl From<StoreError> for Behind {
+impl From<StoreError> for EventStreamError {
     fn from(error: StoreError) -> Self {
         tracing::warn!(%error, "events could not be read");
         Self::Unreadable
     }
 }
 
-impl Follow {
+impl EventStreamReader {
     /// Returns the stream, which ends when the reader leaves, is too slow, or the server stops.
-    pub(crate) fn stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
-        stream::unfold((self, Step::Greet), |(mut follow, step)| async move {
+    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
+        stream::unfold((self, EventStreamStep::Greet), |(mut follow, step)| async move {
             let (text, step) = match step {
-                Step::Greet => (format!("retry: {COME_BACK_MS}\n\n"), Step::Read),
-                Step::Read => follow.read().await,
-                Step::End => return None,
+                EventStreamStep::Greet => {
+                    (format!("retry: {COME_BACK_MS}\n\n"), EventStreamStep::Read)
+                }
+                EventStreamStep::Read => follow.read_chunk().await,
+                EventStreamStep::End => return None,
             };
             Some((Ok(Bytes::from(text)), (follow, step)))
         })
     }
 
-    async fn read(&mut self) -> (String, Step) {
+    async fn read_chunk(&mut self) -> (String, EventStreamStep) {
         loop {
             self.news.mark_unchanged();
             let mut text = String::new();
             let mut quiet = true;
             for lane in 0..self.lanes.len() {
-                match self.lanes[lane].next().await {
+                match self.lanes[lane].next_frames().await {
                     Ok(frames) => {
                         quiet &= frames.is_empty();
-                        self.write(&mut text, lane, &frames);
+                        self.write_frames(&mut text, lane, &frames);
                     }
-                    Err(Behind::TooSlow) => {
-                        text += &named("gap", &format!("{{\"after\":\"{}\"}}", self.position()));
-                        return (text, Step::End);
+                    Err(EventStreamError::TooSlow) => {
+                        text += &format_named_event(
+                            "gap",
+                            &format!("{{\"after\":\"{}\"}}", self.position_text()),
+                        );
+                        return (text, EventStreamStep::End);
                     }
-                    Err(Behind::Unreadable) => return (text, Step::End),
+                    Err(EventStreamError::Unreadable) => return (text, EventStreamStep::End),
                 }
             }
             if !text.is_empty() {
-                return (text, Step::Read);
+                return (text, EventStreamStep::Read);
             }
             if !quiet {
                 // None of them was for this reader; there may be more.
@@ -142,21 +147,21 @@ impl Follow {
             }
             tokio::select! {
                 () = self.stop.cancelled() => {
-                    return (named("restart", "{}"), Step::End);
+                    return (format_named_event("restart", "{}"), EventStreamStep::End);
                 }
                 changed = self.news.changed() => if changed.is_err() {
-                    return (String::new(), Step::End);
+                    return (String::new(), EventStreamStep::End);
                 },
-                () = time::sleep(HEARTBEAT) => return (":\n\n".to_owned(), Step::Read),
+                () = time::sleep(HEARTBEAT) => return (":\n\n".to_owned(), EventStreamStep::Read),
             }
         }
     }
 
-    fn write(&self, text: &mut String, lane: usize, frames: &[Frame]) {
-        let wanted = |frame: &&Frame| match self.shown {
-            Shown::All => true,
-            Shown::Build(build) => frame.build == Some(build),
-            Shown::Hints => false,
+    fn write_frames(&self, text: &mut String, lane: usize, frames: &[SseFrame]) {
+        let wanted = |frame: &&SseFrame| match self.filter {
+            EventStreamFilter::All => true,
+            EventStreamFilter::Build(build) => frame.build == Some(build),
+            EventStreamFilter::Hints => false,
         };
         for frame in frames.iter().filter(wanted) {
             // JSON is UTF-8.
@@ -167,29 +172,30 @@ impl Follow {
                 write!(text, "id: {}\n{data}", self.position_at(lane, frame.seq))
             };
         }
-        if self.shown == Shown::Hints && !frames.is_empty() {
-            let _ = write!(text, "id: {}\n{}", self.position(), named("news", "{}"));
+        if self.filter == EventStreamFilter::Hints && !frames.is_empty() {
+            let _ =
+                write!(text, "id: {}\n{}", self.position_text(), format_named_event("news", "{}"));
         }
     }
 
     /// Returns the position of the reader, as text.
-    fn position(&self) -> String {
+    fn position_text(&self) -> String {
         match self.lanes.first() {
             Some(lane) if self.plain => lane.at.to_string(),
-            _ => self.cursor().text(),
+            _ => self.current_cursor().to_opaque(),
         }
     }
 
     fn position_at(&self, lane: usize, seq: u64) -> String {
-        let mut cursor = self.cursor();
-        cursor.set(&self.lanes[lane].hub.project, seq);
-        cursor.text()
+        let mut cursor = self.current_cursor();
+        cursor.set_position(&self.lanes[lane].hub.project, seq);
+        cursor.to_opaque()
     }
 
-    fn cursor(&self) -> Cursor {
-        let mut cursor = Cursor::default();
+    fn current_cursor(&self) -> EventStreamCursor {
+        let mut cursor = EventStreamCursor::default();
         for lane in &self.lanes {
-            cursor.set(&lane.hub.project, lane.at);
+            cursor.set_position(&lane.hub.project, lane.at);
         }
         cursor
     }

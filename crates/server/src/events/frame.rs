@@ -1,11 +1,11 @@
 //! An event in its wire format, made once for all readers.
 
 use axum::body::Bytes;
-use unstuck_core::engine::{BuildId, Envelope};
+use unstuck_core::engine::{BuildId, EventEnvelope};
 
 /// An event, without the line of its position, which differs between streams.
 #[derive(Clone, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct SseFrame {
     /// The position in the project's journal.
     pub(crate) seq: u64,
     /// The build that the event belongs to, if any.
@@ -14,9 +14,9 @@ pub(crate) struct Frame {
     pub(crate) text: Bytes,
 }
 
-impl Frame {
+impl SseFrame {
     /// Serializes an event.
-    pub(crate) fn of(envelope: &Envelope<'_>) -> Self {
+    pub(crate) fn from_envelope(envelope: &EventEnvelope<'_>) -> Self {
         let mut text = b"data: ".to_vec();
         // The keys are strings and the numbers finite, so that serialization cannot fail.
         let _ = serde_json::to_writer(&mut text, envelope);
@@ -26,6 +26,6 @@ impl Frame {
 }
 
 /// Returns a named event that is not part of a journal.
-pub(crate) fn named(name: &str, data: &str) -> String {
+pub(crate) fn format_named_event(name: &str, data: &str) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{self, Instant};
 use tokio_util::sync::CancellationToken;
-use unstuck_store::{Page, Places, Store, StoreError};
+use unstuck_store::{BuildLookup, EventPage, Store, StoreError};
 
-use super::frame::Frame;
+use super::frame::SseFrame;
 
 /// Maximum number of frames that are kept for readers; a reader that is further behind reads from
 /// the store, or is told that it was too slow.
@@ -27,10 +27,10 @@ pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The live events of one project.
 #[derive(Debug)]
-pub(crate) struct Hub {
+pub(crate) struct EventHub {
     pub(super) project: Arc<str>,
     pub(super) store: Arc<dyn Store>,
-    ring: Mutex<Ring>,
+    ring: Mutex<SseFrameRing>,
     head: watch::Sender<u64>,
     /// The hint that there may be new events.
     nudged: Notify,
@@ -38,48 +38,48 @@ pub(crate) struct Hub {
 
 /// The latest frames, without gaps.
 #[derive(Debug, Default)]
-struct Ring {
-    frames: VecDeque<Frame>,
+struct SseFrameRing {
+    frames: VecDeque<SseFrame>,
     bytes: usize,
 }
 
 /// The frames after a position.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum SseFrameLookup {
     /// All frames up to now, or a part of them.
-    Frames(Vec<Frame>),
+    Frames(Vec<SseFrame>),
     /// The position is too old to be in the ring.
     TooLate,
 }
 
-impl Hub {
+impl EventHub {
     /// Makes the hub of a project, which begins with events from now on.
     pub(crate) async fn new(
         project: Arc<str>,
         store: Arc<dyn Store>,
     ) -> Result<Arc<Self>, StoreError> {
-        let head = watch::Sender::new(store.newest(&project).await?);
+        let head = watch::Sender::new(store.load_newest_seq(&project).await?);
         let ring = Mutex::default();
         let nudged = Notify::new();
         Ok(Arc::new(Self { project, store, ring, head, nudged }))
     }
 
     /// Wakes the reader, because there may be new events.
-    pub(crate) fn nudge(&self) {
+    pub(crate) fn wake_reader(&self) {
         self.nudged.notify_one();
     }
 
     /// Returns a receiver of the newest event's position.
-    pub(crate) fn head(&self) -> watch::Receiver<u64> {
+    pub(crate) fn subscribe_head(&self) -> watch::Receiver<u64> {
         self.head.subscribe()
     }
 
     /// Reads events until `stop`.
     pub(crate) async fn run(&self, tick: watch::Sender<u64>, stop: CancellationToken) {
-        let mut places = Places::default();
-        let mut written = self.store.subscribe(&self.project);
+        let mut places = BuildLookup::default();
+        let mut written = self.store.subscribe_to_project(&self.project);
         loop {
-            if let Err(error) = self.read_on(&mut places, &tick).await {
+            if let Err(error) = self.read_new_events(&mut places, &tick).await {
                 tracing::warn!(project = %self.project, %error, "events could not be read");
             }
             let read_at = Instant::now();
@@ -97,65 +97,66 @@ impl Hub {
         }
     }
 
-    async fn read_on(
+    async fn read_new_events(
         &self,
-        places: &mut Places,
+        places: &mut BuildLookup,
         tick: &watch::Sender<u64>,
     ) -> Result<(), StoreError> {
         loop {
             let after = *self.head.borrow();
-            let frames = self.page(places, after).await?;
+            let frames = self.load_page(places, after).await?;
             let Some(newest) = frames.last().map(|frame| frame.seq) else { return Ok(()) };
-            self.ring().push(frames);
+            self.lock_ring().push(frames);
             self.head.send_replace(newest);
             tick.send_modify(|count| *count = count.wrapping_add(1));
         }
     }
 
     /// Reads a page of frames from the store.
-    pub(super) async fn page(
+    pub(super) async fn load_page(
         &self,
-        places: &mut Places,
+        places: &mut BuildLookup,
         after: u64,
-    ) -> Result<Vec<Frame>, StoreError> {
-        let page = Page { after, limit: PAGE_EVENTS };
-        let events = self.store.events(&self.project, page).await?;
+    ) -> Result<Vec<SseFrame>, StoreError> {
+        let page = EventPage { after, limit: PAGE_EVENTS };
+        let events = self.store.load_events(&self.project, page).await?;
         let mut frames = Vec::with_capacity(events.len());
         for recorded in &events {
-            let about = places.of(self.store.as_ref(), &self.project, recorded).await?;
-            let mut envelope = recorded.envelope(&self.project);
+            let about =
+                places.resolve_subject(self.store.as_ref(), &self.project, recorded).await?;
+            let mut envelope = recorded.to_envelope(&self.project);
             (envelope.build, envelope.task) = (about.build, about.task);
-            frames.push(Frame::of(&envelope));
+            frames.push(SseFrame::from_envelope(&envelope));
         }
         Ok(frames)
     }
 
     /// Returns the frames after a position, up to `bytes_max` and at least one.
-    pub(super) fn after(&self, seq: u64, bytes_max: usize) -> Found {
-        let ring = self.ring();
+    pub(super) fn frames_after(&self, seq: u64, bytes_max: usize) -> SseFrameLookup {
+        let ring = self.lock_ring();
         if seq >= *self.head.borrow() {
-            return Found::Frames(Vec::new());
+            return SseFrameLookup::Frames(Vec::new());
         }
         let Some(first) = ring.frames.front().map(|frame| frame.seq) else {
-            return Found::TooLate;
+            return SseFrameLookup::TooLate;
         };
-        let Some(skip) = (seq + 1).checked_sub(first) else { return Found::TooLate };
+        let Some(skip) = (seq + 1).checked_sub(first) else { return SseFrameLookup::TooLate };
         let mut bytes = 0;
-        let within = |frame: &&Frame| {
+        let within = |frame: &&SseFrame| {
             bytes += frame.text.len();
             bytes <= bytes_max || bytes == frame.text.len()
         };
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-        Found::Frames(ring.frames.iter().skip(skip).take_while(within).cloned().collect())
+        SseFrameLookup::Frames(ring.frames.iter().skip(skip).take_while(within).cloned().collect())
     }
 
-    fn ring(&self) -> MutexGuard<'_, Ring> {
+    fn lock_ring(&self) -> MutexGuard<'_, SseFrameRing> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ring {
-    fn push(&mut self, frames: Vec<Frame>) {
+impl SseFrameRing {
+    fn push(&mut self, frames: Vec<SseFrame>) {
         for frame in frames {
             self.bytes += frame.text.len();
             self.frames.push_back(frame);

@@ -9,6 +9,6 @@ mod follow;
 mod frame;
 mod hub;
 
-pub(crate) use cursor::Cursor;
-pub(crate) use follow::{Follow, Lane, Shown};
-pub(crate) use hub::Hub;
+pub(crate) use cursor::EventStreamCursor;
+pub(crate) use follow::{EventStreamFilter, EventStreamReader, FollowedProject};
+pub(crate) use hub::EventHub;

@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 
-use unstuck_core::engine::{BuildId, Event, Left, PauseCause, Reconciled, Recorded, TaskId};
+use unstuck_core::engine::{
+    BuildId, Event, PauseCause, Reconciled, RecordedEvent, SkipReason, TaskId,
+};
 use unstuck_core::fault::{BudgetSpan, Work};
-use unstuck_core::tell::{Narration, brief, narrate};
+use unstuck_core::tell::{Narration, brief, render_narration};
 use unstuck_core::time::Time;
 use unstuck_store::tables::TaskRow;
-use unstuck_store::{Page, Places, StoreError};
+use unstuck_store::{BuildLookup, EventPage, StoreError};
 
-use super::words::When;
-use crate::site::Room;
+use super::words::TimeLabel;
+use crate::site::HostedProject;
 
 /// Number of events that are read at a time.
 const WINDOW: u64 = 500;
@@ -21,8 +23,8 @@ const WINDOWS_MAX: usize = 20;
 const LINES_MAX: usize = 60;
 
 /// A line of the feed.
-pub(super) struct Line {
-    pub(super) at: When,
+pub(super) struct ActivityLine {
+    pub(super) at: TimeLabel,
     /// The style: `good`, `bad`, `asks`, `plain`.
     pub(super) mood: &'static str,
     pub(super) says: String,
@@ -36,42 +38,42 @@ pub(super) struct Line {
 
 /// A part of the feed, the newest line first.
 #[derive(Default)]
-pub(super) struct Feed {
-    pub(super) lines: Vec<Line>,
+pub(super) struct ActivityFeed {
+    pub(super) lines: Vec<ActivityLine>,
     /// The position before which there are earlier events.
     pub(super) earlier: Option<u64>,
 }
 
 /// Returns the events of a build before a position, or the latest.
-pub(super) async fn feed(
-    room: &Room,
+pub(super) async fn load_feed(
+    room: &HostedProject,
     build: BuildId,
     tasks: &[TaskRow],
     before: Option<u64>,
     now: Time,
-) -> Result<Feed, StoreError> {
+) -> Result<ActivityFeed, StoreError> {
     let known: HashMap<TaskId, &TaskRow> = tasks.iter().map(|row| (row.id, row)).collect();
-    let newest = room.store.newest(&room.name).await?;
+    let newest = room.store.load_newest_seq(&room.name).await?;
     let mut upto = before.map_or(newest, |before| newest.min(before.saturating_sub(1)));
-    let mut places = Places::default();
-    let mut feed = Feed::default();
+    let mut places = BuildLookup::default();
+    let mut feed = ActivityFeed::default();
     for _ in 0..WINDOWS_MAX {
-        let events = window(room, upto).await?;
+        let events = load_window(room, upto).await?;
         // Journals have no gaps: a missing event was dropped, and so were all before it.
         if events.is_empty() {
             return Ok(feed);
         }
         for recorded in events.iter().rev() {
             upto = recorded.seq - 1;
-            let about = places.of(room.store.as_ref(), &room.name, recorded).await?;
+            let about = places.resolve_subject(room.store.as_ref(), &room.name, recorded).await?;
             if about.build.is_some_and(|of| of != build) {
                 continue;
             }
             let row = about.task.and_then(|task| known.get(&task).copied());
-            if let Some((mood, says)) = says(recorded, row, &known) {
-                let name = row.map(|row| brief::name(row.id, &row.spec));
+            if let Some((mood, says)) = describe_event(recorded, row, &known) {
+                let name = row.map(|row| brief::task_name(row.id, &row.spec));
                 let about = name.filter(|name| !says.contains(name.as_str()));
-                feed.lines.push(Line { about, ..line(recorded, mood, says, now) });
+                feed.lines.push(ActivityLine { about, ..make_line(recorded, mood, says, now) });
             }
             if about.build.is_some() && matches!(recorded.event, Event::BuildStarted { .. }) {
                 return Ok(feed);
@@ -87,27 +89,32 @@ pub(super) async fn feed(
 }
 
 /// Reads the last events up to a position, oldest first.
-async fn window(room: &Room, upto: u64) -> Result<Vec<Recorded>, StoreError> {
+async fn load_window(room: &HostedProject, upto: u64) -> Result<Vec<RecordedEvent>, StoreError> {
     let after = upto.saturating_sub(WINDOW);
     let limit = u32::try_from(upto - after).unwrap_or(u32::MAX);
     if limit == 0 {
         return Ok(Vec::new());
     }
-    room.store.events(&room.name, Page { after, limit }).await
+    room.store.load_events(&room.name, EventPage { after, limit }).await
 }
 
-fn line(recorded: &Recorded, mood: &'static str, says: String, now: Time) -> Line {
+fn make_line(
+    recorded: &RecordedEvent,
+    mood: &'static str,
+    says: String,
+    now: Time,
+) -> ActivityLine {
     let kind = serde_json::to_value(&recorded.event).ok();
     let kind = kind.as_ref().and_then(|event| event["type"].as_str()).unwrap_or("event").to_owned();
     let code = recorded.code().map(|code| format!(" · {code}")).unwrap_or_default();
     let why = recorded.why.as_ref().map(|why| {
-        let counts = brief::counts(why);
+        let counts = brief::render_counts(why);
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        format!("{}{counts}", brief::rule(why))
+        format!("{}{counts}", brief::render_rule(why))
     });
-    Line {
-        at: When::new(recorded.at, now),
+    ActivityLine {
+        at: TimeLabel::new(recorded.at, now),
         mood,
         says,
         about: None,
@@ -118,8 +125,8 @@ fn line(recorded: &Recorded, mood: &'static str, says: String, now: Time) -> Lin
 }
 
 /// Returns the sentence for an event, or `None` for one that only matters to machines.
-fn says(
-    recorded: &Recorded,
+fn describe_event(
+    recorded: &RecordedEvent,
     row: Option<&TaskRow>,
     known: &HashMap<TaskId, &TaskRow>,
 ) -> Option<(&'static str, String)> {
@@ -136,10 +143,10 @@ fn says(
     };
     let title = named(row);
     let title = title.as_str();
-    let tell = |narration: N<'_>| narrate(&narration, work);
+    let tell = |narration: N<'_>| render_narration(&narration, work);
     let told = match &recorded.event {
         Event::BuildStarted { plan, .. } => {
-            let tasks = unstuck_core::text::brief::number(plan.len(), "task", "tasks");
+            let tasks = unstuck_core::text::brief::render_count(plan.len(), "task", "tasks");
             ("plain", format!("The work began with {tasks}."))
         }
         Event::BuildWaiting { .. } => ("asks", "All that is left waits for you.".to_owned()),
@@ -202,7 +209,7 @@ fn says(
             ("good", tell(N::Done { title, attempts }))
         }
         Event::TaskFailed { code, .. } => ("bad", tell(N::Failed { title, code: *code })),
-        Event::TaskSkipped { left: Left::Needs { task }, .. } => {
+        Event::TaskSkipped { left: SkipReason::Needs { task }, .. } => {
             let needs = named(known.get(task).copied());
             ("plain", tell(N::Skipped { title, needs: &needs }))
         }

@@ -9,36 +9,36 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
-use crate::api::Shared;
+use crate::api::SharedServerState;
 
 const STYLE: &str = include_str!("../../assets/style.css");
 const SCRIPT: &str = include_str!("../../assets/live.js");
 const ICON: &str = include_str!("../../assets/icon.svg");
 
-pub(super) fn routes() -> Router<Shared> {
-    Router::new().route("/assets/{name}", get(asset))
+pub(super) fn asset_routes() -> Router<SharedServerState> {
+    Router::new().route("/assets/{name}", get(serve_asset))
 }
 
 /// Returns the file name of the style sheet.
-pub(super) fn style() -> &'static str {
+pub(super) fn style_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
-    NAME.get_or_init(|| named("style", STYLE, "css"))
+    NAME.get_or_init(|| hashed_name("style", STYLE, "css"))
 }
 
 /// Returns the file name of the script.
-pub(super) fn script() -> &'static str {
+pub(super) fn script_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
-    NAME.get_or_init(|| named("live", SCRIPT, "js"))
+    NAME.get_or_init(|| hashed_name("live", SCRIPT, "js"))
 }
 
-fn named(name: &str, content: &str, ending: &str) -> String {
+fn hashed_name(name: &str, content: &str, ending: &str) -> String {
     format!("{name}-{}.{ending}", &blake3::hash(content.as_bytes()).to_hex()[..10])
 }
 
-async fn asset(Path(name): Path<String>) -> Response {
+async fn serve_asset(Path(name): Path<String>) -> Response {
     let (content, kind, forever) = match name.as_str() {
-        known if known == style() => (STYLE, "text/css; charset=utf-8", true),
-        known if known == script() => (SCRIPT, "text/javascript; charset=utf-8", true),
+        known if known == style_name() => (STYLE, "text/css; charset=utf-8", true),
+        known if known == script_name() => (SCRIPT, "text/javascript; charset=utf-8", true),
         "icon.svg" => (ICON, "image/svg+xml", false),
         _ => return (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response(),
     };

@@ -8,13 +8,13 @@ use axum::response::{Html, IntoResponse as _, Response};
 use unstuck_core::time::Time;
 
 use super::assets;
-use crate::api::Shared;
-use crate::auth::{Caller, Csrf, Role};
+use crate::api::SharedServerState;
+use crate::auth::{AccessRole, Caller, CsrfToken};
 use crate::problem::Problem;
 
 /// The sections of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Here {
+pub(super) enum SiteSection {
     Inbox,
     Work,
     Jobs,
@@ -23,37 +23,37 @@ pub(super) enum Here {
 }
 
 /// The data that every page has.
-pub(super) struct Frame {
+pub(super) struct PageFrame {
     pub(super) title: String,
-    pub(super) here: Here,
+    pub(super) here: SiteSection,
     /// Number of questions that wait for an answer.
     pub(super) waiting: u64,
     /// The position of the journals before the page was made. The script follows from there, and
     /// fetches the page again when an event arrives. A page without a position is left alone.
     pub(super) position: Option<String>,
     pub(super) name: Arc<str>,
-    pub(super) role: Role,
+    pub(super) role: AccessRole,
     pub(super) csrf: String,
     pub(super) now: Time,
     /// `true` if there is more than one project to tell apart.
     pub(super) several: bool,
 }
 
-impl Frame {
+impl PageFrame {
     /// Makes the frame. It comes before any other read, so that no event is missed between reading
     /// and following.
     pub(super) async fn new(
-        site: &Shared,
+        site: &SharedServerState,
         caller: &Caller,
-        csrf: &Csrf,
-        here: Here,
+        csrf: &CsrfToken,
+        here: SiteSection,
         title: impl Into<String>,
     ) -> Result<Self, Problem> {
-        let position = site.position(caller).text();
+        let position = site.current_cursor(caller).to_opaque();
         let mut waiting = 0;
         let mut projects = 0;
-        for room in site.seen_by(caller) {
-            waiting += room.store.unanswered(&room.name).await?;
+        for room in site.visible_projects(caller) {
+            waiting += room.store.count_unanswered(&room.name).await?;
             projects += 1;
         }
         Ok(Self {
@@ -75,45 +75,45 @@ impl Frame {
         Self { position: None, ..self }
     }
 
-    pub(super) fn is(&self, here: &str) -> bool {
+    pub(super) fn is_section(&self, here: &str) -> bool {
         matches!(
             (self.here, here),
-            (Here::Inbox, "inbox")
-                | (Here::Work, "work")
-                | (Here::Jobs, "jobs")
-                | (Here::Problems, "problems")
-                | (Here::Settings, "settings")
+            (SiteSection::Inbox, "inbox")
+                | (SiteSection::Work, "work")
+                | (SiteSection::Jobs, "jobs")
+                | (SiteSection::Problems, "problems")
+                | (SiteSection::Settings, "settings")
         )
     }
 
     /// Returns whether the viewer may see technical details.
     pub(super) fn sees_detail(&self) -> bool {
-        self.role >= Role::Viewer
+        self.role >= AccessRole::Viewer
     }
 
     /// Returns whether the viewer may start, hold and end work.
-    pub(super) fn operates(&self) -> bool {
-        self.role >= Role::Operator
+    pub(super) fn can_operate(&self) -> bool {
+        self.role >= AccessRole::Operator
     }
 
     #[expect(clippy::unused_self, reason = "templates reach everything through it")]
     pub(super) fn style(&self) -> &'static str {
-        assets::style()
+        assets::style_name()
     }
 
     #[expect(clippy::unused_self, reason = "templates reach everything through it")]
     pub(super) fn script(&self) -> &'static str {
-        assets::script()
+        assets::script_name()
     }
 }
 
 /// Renders a page.
-pub(super) fn page(template: &impl Template) -> Response {
-    page_with(StatusCode::OK, template)
+pub(super) fn render_page(template: &impl Template) -> Response {
+    render_page_with_status(StatusCode::OK, template)
 }
 
 /// Renders a page with another status.
-pub(super) fn page_with(status: StatusCode, template: &impl Template) -> Response {
+pub(super) fn render_page_with_status(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
         Ok(html) => (status, Html(html)).into_response(),
         Err(error) => {

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, BuildState, PauseCause};
-use unstuck_core::text::brief::{money, number};
+use unstuck_core::text::brief::{render_count, render_money};
 use unstuck_core::time::Time;
 use unstuck_store::tables::BuildRow;
 
-use super::words::When;
-use crate::api::Shared;
+use super::words::TimeLabel;
+use crate::api::SharedServerState;
 use crate::auth::Caller;
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 /// The state of a build at a glance.
-pub(super) struct Glance {
+pub(super) struct BuildCard {
     pub(super) project: Arc<str>,
     /// The name, such as `shop, build 4`.
     pub(super) name: String,
@@ -24,27 +24,27 @@ pub(super) struct Glance {
     /// The title, such as `Working` or `Waiting for you`.
     pub(super) title: &'static str,
     pub(super) says: String,
-    pub(super) until: Option<When>,
+    pub(super) until: Option<TimeLabel>,
     pub(super) done: u32,
     pub(super) tasks: u32,
     /// The share of tasks that are done, in percent.
     pub(super) share: u32,
     pub(super) cost: Option<String>,
-    pub(super) began: When,
-    pub(super) ended: Option<When>,
+    pub(super) began: TimeLabel,
+    pub(super) ended: Option<TimeLabel>,
     pub(super) over: bool,
     pub(super) held: bool,
 }
 
-impl Glance {
-    pub(super) fn of(room: &Room, row: &BuildRow, now: Time) -> Self {
-        let (mood, title, says) = stands(row);
+impl BuildCard {
+    pub(super) fn from_row(room: &HostedProject, row: &BuildRow, now: Time) -> Self {
+        let (mood, title, says) = describe_build(row);
         let (what, says) = match &row.session {
             Some(session) => ("session", format!("For another runtime: “{session}”. {says}")),
             None => ("build", says),
         };
         let until = match row.state {
-            BuildState::Sleeping { until } => Some(When::new(until, now)),
+            BuildState::Sleeping { until } => Some(TimeLabel::new(until, now)),
             _ => None,
         };
         Self {
@@ -58,20 +58,20 @@ impl Glance {
             done: row.done,
             tasks: row.tasks,
             share: (row.done.saturating_mul(100)).checked_div(row.tasks).unwrap_or(0),
-            cost: money(row.spent),
-            began: When::new(row.started_at, now),
-            ended: row.ended_at.map(|at| When::new(at, now)),
+            cost: render_money(row.spent),
+            began: TimeLabel::new(row.started_at, now),
+            ended: row.ended_at.map(|at| TimeLabel::new(at, now)),
             over: row.state.has_ended(),
             held: matches!(row.state, BuildState::Paused { .. }),
         }
     }
 }
 
-fn stands(row: &BuildRow) -> (&'static str, &'static str, String) {
+fn describe_build(row: &BuildRow) -> (&'static str, &'static str, String) {
     let waits = row.parked as usize;
     let asks = match waits {
         0 => String::new(),
-        _ => format!(" {} for you.", number(waits, "task waits", "tasks wait")),
+        _ => format!(" {} for you.", render_count(waits, "task waits", "tasks wait")),
     };
     match row.state {
         BuildState::Running => ("working", "Working", format!("It goes on by itself.{asks}")),
@@ -94,7 +94,7 @@ fn stands(row: &BuildRow) -> (&'static str, &'static str, String) {
             ("paused", "Paused", says.to_owned())
         }
         BuildState::Completed if row.not_done > 0 => {
-            let left = number(row.not_done as usize, "task was", "tasks were");
+            let left = render_count(row.not_done as usize, "task was", "tasks were");
             ("done", "Done", format!("{left} not done."))
         }
         BuildState::Completed => ("done", "Done", "Everything is done.".to_owned()),
@@ -104,17 +104,17 @@ fn stands(row: &BuildRow) -> (&'static str, &'static str, String) {
 }
 
 /// Returns the builds that are not over, and the newest of each project.
-pub(super) async fn glances(
-    site: &Shared,
+pub(super) async fn load_build_cards(
+    site: &SharedServerState,
     caller: &Caller,
     now: Time,
-) -> Result<Vec<Glance>, Problem> {
+) -> Result<Vec<BuildCard>, Problem> {
     let mut glances = Vec::new();
-    for room in site.seen_by(caller) {
-        let rows = room.store.builds(&room.name).await?;
+    for room in site.visible_projects(caller) {
+        let rows = room.store.load_builds(&room.name).await?;
         let builds = rows.iter().filter(|row| !row.standing);
         let shown = builds.enumerate().filter(|(at, row)| *at == 0 || !row.state.has_ended());
-        glances.extend(shown.map(|(_, row)| Glance::of(room, row, now)));
+        glances.extend(shown.map(|(_, row)| BuildCard::from_row(room, row, now)));
     }
     Ok(glances)
 }

@@ -14,14 +14,14 @@ use unstuck_core::text::brief::plain_line;
 use unstuck_store::QuestionPage;
 use unstuck_store::tables::QuestionStatus;
 
-use super::frame::{Frame, Here, page, page_with};
-use super::glance::{Glance, glances};
-use super::words::When;
-use super::{Fail, room};
-use crate::api::{Asked, Choice, Shared, give, read_asked};
-use crate::auth::{Caller, Csrf};
+use super::frame::{PageFrame, SiteSection, render_page, render_page_with_status};
+use super::glance::{BuildCard, load_build_cards};
+use super::words::TimeLabel;
+use super::{PageError, find_project};
+use crate::api::{Asked, Choice, SharedServerState, read_asked, record_answer};
+use crate::auth::{Caller, CsrfToken};
 use crate::problem::Problem;
-use crate::site::{Audience, Room};
+use crate::site::{HostedProject, QuestionAudience};
 
 /// Maximum number of recent answers that are shown.
 const LATELY_MAX: usize = 5;
@@ -32,25 +32,25 @@ const NAMES_MAX: usize = 3;
 
 #[derive(Template)]
 #[template(path = "inbox.html")]
-struct Inbox {
-    frame: Frame,
-    cards: Vec<Card>,
-    lately: Vec<Card>,
-    glances: Vec<Glance>,
+struct InboxPage {
+    frame: PageFrame,
+    cards: Vec<QuestionCard>,
+    lately: Vec<QuestionCard>,
+    glances: Vec<BuildCard>,
 }
 
 #[derive(Template)]
 #[template(path = "question.html")]
-struct One {
-    frame: Frame,
-    card: Card,
+struct QuestionDetailPage {
+    frame: PageFrame,
+    card: QuestionCard,
     /// The reason why an answer was not recorded.
     refused: Option<Problem>,
-    operators: Option<Operators>,
+    operators: Option<QuestionOperatorDetails>,
 }
 
 /// A question as a card shows it.
-pub(super) struct Card {
+pub(super) struct QuestionCard {
     pub(super) project: Arc<str>,
     pub(super) id: QuestionId,
     pub(super) kind: &'static str,
@@ -59,38 +59,38 @@ pub(super) struct Card {
     pub(super) problem: String,
     pub(super) attempts: Vec<String>,
     /// The evidence for it.
-    pub(super) evidence: Vec<Rests>,
+    pub(super) evidence: Vec<QuestionCardEvidence>,
     /// `true` if the evidence is shown unfolded.
     pub(super) unfolded: bool,
     pub(super) advice: String,
-    pub(super) options: Vec<Choosable>,
+    pub(super) options: Vec<QuestionCardChoice>,
     /// The waiting tasks, as in `2 tasks wait: …`; absent if it is only the one it is about.
     pub(super) waits: Option<String>,
-    pub(super) asked: When,
+    pub(super) asked: TimeLabel,
     pub(super) open: bool,
     /// The answer or the end of the question.
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<QuestionCardOutcome>,
     /// `true` if the action can be checked once more.
     pub(super) checks: bool,
 }
 
 /// A piece of evidence for a question.
-pub(super) struct Rests {
+pub(super) struct QuestionCardEvidence {
     pub(super) label: &'static str,
     pub(super) lines: Vec<String>,
-    pub(super) at: Option<When>,
+    pub(super) at: Option<TimeLabel>,
     pub(super) verbatim: bool,
 }
 
-impl Rests {
-    fn on(entry: EvidenceEntry, frame: &Frame) -> Self {
-        let at = entry.at.map(|at| When::new(at, frame.now));
+impl QuestionCardEvidence {
+    fn from_entry(entry: EvidenceEntry, frame: &PageFrame) -> Self {
+        let at = entry.at.map(|at| TimeLabel::new(at, frame.now));
         Self { label: entry.label, lines: entry.lines, at, verbatim: entry.verbatim }
     }
 }
 
 /// An option of a question.
-pub(super) struct Choosable {
+pub(super) struct QuestionCardChoice {
     pub(super) value: Decision,
     pub(super) label: String,
     pub(super) description: String,
@@ -102,16 +102,16 @@ pub(super) struct Choosable {
 }
 
 /// The end of a question.
-pub(super) struct Ended {
+pub(super) struct QuestionCardOutcome {
     pub(super) said: String,
     /// `true` if the answer is not processed yet.
     pub(super) later: bool,
     pub(super) guidance: Option<String>,
-    pub(super) at: When,
+    pub(super) at: TimeLabel,
 }
 
 /// The details that viewers and operators read in addition.
-struct Operators {
+struct QuestionOperatorDetails {
     text: String,
     raw: String,
     why: String,
@@ -120,11 +120,11 @@ struct Operators {
     signature: String,
 }
 
-impl Card {
+impl QuestionCard {
     /// Makes the card of a question. `names` are those of the waiting tasks.
-    fn new(room: &Room, asked: &Asked, names: &[String], frame: &Frame) -> Self {
+    fn new(room: &HostedProject, asked: &Asked, names: &[String], frame: &PageFrame) -> Self {
         let (row, text) = (&asked.row, &asked.row.text);
-        let choosable = |(at, option): (usize, &QuestionOption)| Choosable {
+        let choosable = |(at, option): (usize, &QuestionOption)| QuestionCardChoice {
             value: option.value,
             label: option.label.clone(),
             description: option.description.clone(),
@@ -135,25 +135,30 @@ impl Card {
         Self {
             project: Arc::clone(&room.name),
             id: row.id,
-            kind: brief::kind(row.kind),
-            title: title(room, asked, names),
+            kind: brief::describe_kind(row.kind),
+            title: question_title(room, asked, names),
             problem: text.problem.clone(),
             attempts: text.attempts.clone(),
-            evidence: row.evidence.entries().into_iter().map(|one| Rests::on(one, frame)).collect(),
-            unfolded: room.audience == Audience::Developer,
+            evidence: row
+                .evidence
+                .entries()
+                .into_iter()
+                .map(|one| QuestionCardEvidence::from_entry(one, frame))
+                .collect(),
+            unfolded: room.audience == QuestionAudience::Developer,
             advice: text.recommended_text.clone(),
             options: text.options.iter().enumerate().map(choosable).collect(),
-            waits: waits(row.tasks.len(), names),
-            asked: When::new(row.created_at, frame.now),
+            waits: describe_waiting(row.tasks.len(), names),
+            asked: TimeLabel::new(row.created_at, frame.now),
             open: asked.is_open(),
-            ended: ended(asked, frame),
+            ended: describe_outcome(asked, frame),
             checks: row.can_check(),
         }
     }
 }
 
 /// Returns the name of the task that raised the question first, or of the whole build.
-fn title(room: &Room, asked: &Asked, names: &[String]) -> String {
+fn question_title(room: &HostedProject, asked: &Asked, names: &[String]) -> String {
     match (names.first(), asked.row.build) {
         (Some(name), _) => name.clone(),
         (None, Some(build)) => format!("{}, build {}", room.name, build.0),
@@ -162,7 +167,7 @@ fn title(room: &Room, asked: &Asked, names: &[String]) -> String {
 }
 
 /// Returns a sentence such as `2 tasks wait: one, two`.
-fn waits(count: usize, names: &[String]) -> Option<String> {
+fn describe_waiting(count: usize, names: &[String]) -> Option<String> {
     if count == 0 {
         return Some("Everything in this build waits.".to_owned());
     }
@@ -173,11 +178,11 @@ fn waits(count: usize, names: &[String]) -> Option<String> {
 }
 
 /// Returns how a question ended, or that its answer is not processed yet.
-fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
+fn describe_outcome(asked: &Asked, frame: &PageFrame) -> Option<QuestionCardOutcome> {
     let row = &asked.row;
     let guidance = asked.answer.as_ref().map_or(row.guidance.as_ref(), |a| a.guidance.as_ref());
     let label = |decision: Decision| {
-        let option = row.text.chosen(decision, guidance.map(|words| &**words));
+        let option = row.text.find_chosen(decision, guidance.map(|words| &**words));
         option.map_or_else(|| decision.to_string(), |option| option.label.clone())
     };
     let said = |by: Option<&str>, decision: Option<Decision>| {
@@ -187,48 +192,48 @@ fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
     };
     match (row.status, &asked.answer) {
         (QuestionStatus::Pending, None) => None,
-        (QuestionStatus::Pending, Some(answer)) => Some(Ended {
+        (QuestionStatus::Pending, Some(answer)) => Some(QuestionCardOutcome {
             said: said(Some(&answer.by), Some(answer.decision)),
             later: true,
             guidance: answer.guidance.as_deref().map(str::to_owned),
-            at: When::new(answer.at, frame.now),
+            at: TimeLabel::new(answer.at, frame.now),
         }),
-        (QuestionStatus::Withdrawn, _) => Some(Ended {
+        (QuestionStatus::Withdrawn, _) => Some(QuestionCardOutcome {
             said: "This is settled: an answer is no longer needed".to_owned(),
             later: false,
             guidance: None,
-            at: When::new(row.resolved_at.unwrap_or(row.created_at), frame.now),
+            at: TimeLabel::new(row.resolved_at.unwrap_or(row.created_at), frame.now),
         }),
-        (QuestionStatus::Resolved | QuestionStatus::Skipped, _) => Some(Ended {
+        (QuestionStatus::Resolved | QuestionStatus::Skipped, _) => Some(QuestionCardOutcome {
             said: said(row.answered_by.as_deref(), row.decision),
             later: false,
             guidance: row.guidance.as_deref().map(str::to_owned),
-            at: When::new(row.resolved_at.unwrap_or(row.created_at), frame.now),
+            at: TimeLabel::new(row.resolved_at.unwrap_or(row.created_at), frame.now),
         }),
     }
 }
 
 /// Shows the inbox.
-pub(super) async fn inbox(
-    State(site): State<Shared>,
+pub(super) async fn show_inbox(
+    State(site): State<SharedServerState>,
     caller: Caller,
-    csrf: Csrf,
-) -> Result<Response, Fail> {
-    let frame = Frame::new(&site, &caller, &csrf, Here::Inbox, "Inbox").await?;
+    csrf: CsrfToken,
+) -> Result<Response, PageError> {
+    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Inbox, "Inbox").await?;
     let mut cards = Vec::new();
     let mut lately = Vec::new();
-    for room in site.seen_by(&caller) {
-        let answers = room.store.answers(&room.name).await?;
-        let mut rows = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;
+    for room in site.visible_projects(&caller) {
+        let answers = room.store.load_pending_answers(&room.name).await?;
+        let mut rows = room.store.load_questions(&room.name, Some(QuestionStatus::Pending)).await?;
         let newest =
             QuestionPage { status: None, after: None, newest_first: true, limit: LATELY_LOOKED_AT };
-        let ended = room.store.questions_page(&room.name, newest).await?;
+        let ended = room.store.load_question_page(&room.name, newest).await?;
         rows.extend(ended.into_iter().filter(|row| row.status != QuestionStatus::Pending));
         for row in rows {
-            let asked = Asked::of(row, &answers);
+            let asked = Asked::from_row(row, &answers);
             let ended_at = asked.row.resolved_at.or(asked.answer.as_ref().map(|given| given.at));
-            let names = names(room, &asked).await?;
-            let card = Card::new(room, &asked, &names, &frame);
+            let names = load_task_names(room, &asked).await?;
+            let card = QuestionCard::new(room, &asked, &names, &frame);
             match ended_at {
                 None => cards.push((asked.row.created_at, card)),
                 Some(at) => lately.push((at, card)),
@@ -238,100 +243,105 @@ pub(super) async fn inbox(
     cards.sort_by_key(|(asked_at, _)| *asked_at);
     lately.sort_by_key(|(ended_at, _)| std::cmp::Reverse(*ended_at));
     lately.truncate(LATELY_MAX);
-    let plain = |cards: Vec<(_, Card)>| cards.into_iter().map(|(_, card)| card).collect();
-    let glances = glances(&site, &caller, frame.now).await?;
-    Ok(page(&Inbox { cards: plain(cards), lately: plain(lately), glances, frame }))
+    let plain = |cards: Vec<(_, QuestionCard)>| cards.into_iter().map(|(_, card)| card).collect();
+    let glances = load_build_cards(&site, &caller, frame.now).await?;
+    Ok(render_page(&InboxPage { cards: plain(cards), lately: plain(lately), glances, frame }))
 }
 
 /// Returns the names of the waiting tasks.
-async fn names(room: &Room, asked: &Asked) -> Result<Vec<String>, Problem> {
+async fn load_task_names(room: &HostedProject, asked: &Asked) -> Result<Vec<String>, Problem> {
     let mut names = Vec::new();
     for id in asked.row.tasks.iter().take(NAMES_MAX) {
-        if let Some(task) = room.store.task(&room.name, *id).await? {
-            names.push(brief::name(task.id, &task.spec));
+        if let Some(task) = room.store.load_task(&room.name, *id).await? {
+            names.push(brief::task_name(task.id, &task.spec));
         }
     }
     Ok(names)
 }
 
 /// Shows one question in full.
-pub(super) async fn question(
-    State(site): State<Shared>,
+pub(super) async fn show_question(
+    State(site): State<SharedServerState>,
     caller: Caller,
-    csrf: Csrf,
+    csrf: CsrfToken,
     Path((project, question)): Path<(String, u32)>,
-) -> Result<Response, Fail> {
-    let room = room(&site, &caller, &project)?;
-    shown(&site, &caller, &csrf, &room, QuestionId(question), None).await
+) -> Result<Response, PageError> {
+    let room = find_project(&site, &caller, &project)?;
+    render_question(&site, &caller, &csrf, &room, QuestionId(question), None).await
 }
 
-async fn shown(
-    site: &Shared,
+async fn render_question(
+    site: &SharedServerState,
     caller: &Caller,
-    csrf: &Csrf,
-    room: &Room,
+    csrf: &CsrfToken,
+    room: &HostedProject,
     id: QuestionId,
     refused: Option<Problem>,
-) -> Result<Response, Fail> {
+) -> Result<Response, PageError> {
     let title = format!("Question {}", id.0);
-    let frame = Frame::new(site, caller, csrf, Here::Inbox, title).await?;
+    let frame = PageFrame::new(site, caller, csrf, SiteSection::Inbox, title).await?;
     let frame = if refused.is_some() { frame.answering_form() } else { frame };
     let asked = read_asked(room.store.as_ref(), &room.name, id).await.map_err(Problem::from)?;
-    let asked = asked.ok_or_else(|| Problem::unknown("question", id))?;
-    let names = names(room, &asked).await?;
-    let card = Card::new(room, &asked, &names, &frame);
-    let operators = frame.sees_detail().then(|| Operators {
+    let asked = asked.ok_or_else(|| Problem::not_found("question", id))?;
+    let names = load_task_names(room, &asked).await?;
+    let card = QuestionCard::new(room, &asked, &names, &frame);
+    let operators = frame.sees_detail().then(|| QuestionOperatorDetails {
         text: asked.row.operator_text.clone(),
         raw: asked.row.raw_error.clone(),
-        why: brief::rule(&asked.row.why).to_owned(),
-        counts: brief::counts(&asked.row.why),
+        why: brief::render_rule(&asked.row.why).to_owned(),
+        counts: brief::render_counts(&asked.row.why),
         code: asked.row.code.map(|code| code.to_string()),
         signature: asked.row.signature.clone(),
     });
     let status = refused.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
-    let shown = One { frame, card, refused, operators };
-    Ok(page_with(status.unwrap_or(StatusCode::OK), &shown))
+    let shown = QuestionDetailPage { frame, card, refused, operators };
+    Ok(render_page_with_status(status.unwrap_or(StatusCode::OK), &shown))
 }
 
 /// The fields of the answer form.
 #[derive(Deserialize)]
-pub(super) struct Sent {
+pub(super) struct AnswerForm {
     decision: String,
     #[serde(default)]
     guidance: String,
 }
 
 /// Records an answer from a form.
-pub(super) async fn answer(
-    State(site): State<Shared>,
+pub(super) async fn submit_answer(
+    State(site): State<SharedServerState>,
     caller: Caller,
-    csrf: Csrf,
+    csrf: CsrfToken,
     Path((project, question)): Path<(String, u32)>,
-    Form(sent): Form<Sent>,
-) -> Result<Response, Fail> {
-    let room = room(&site, &caller, &project)?;
+    Form(sent): Form<AnswerForm>,
+) -> Result<Response, PageError> {
+    let room = find_project(&site, &caller, &project)?;
     let id = QuestionId(question);
     let choice = Choice { decision: sent.decision, guidance: Some(sent.guidance) };
-    match give(&site, &room, &caller, id, &choice).await {
+    match record_answer(&site, &room, &caller, id, &choice).await {
         Ok(_) => Ok(Redirect::to("/").into_response()),
         // The page shows why the answer was refused, and the state of the question.
-        Err(problem) => shown(&site, &caller, &csrf, &room, id, Some(problem)).await,
+        Err(problem) => render_question(&site, &caller, &csrf, &room, id, Some(problem)).await,
     }
 }
 
 /// Checks again whether an action was performed.
-pub(super) async fn check(
-    State(site): State<Shared>,
+pub(super) async fn check_question(
+    State(site): State<SharedServerState>,
     caller: Caller,
-    csrf: Csrf,
+    csrf: CsrfToken,
     Path((project, question)): Path<(String, u32)>,
-) -> Result<Response, Fail> {
-    let room = room(&site, &caller, &project)?;
+) -> Result<Response, PageError> {
+    let room = find_project(&site, &caller, &project)?;
     let id = QuestionId(question);
-    match room.desk.command(caller.wants(Command::CheckAgain { question: id })).await {
-        Ok(_) => {
-            Ok(Redirect::to(&format!("/q/{}/{}", super::encoded(&project), id.0)).into_response())
+    match room
+        .host
+        .submit_command(caller.attribute_command(Command::CheckAgain { question: id }))
+        .await
+    {
+        Ok(_) => Ok(Redirect::to(&format!("/q/{}/{}", super::encode_segment(&project), id.0))
+            .into_response()),
+        Err(refused) => {
+            render_question(&site, &caller, &csrf, &room, id, Some(refused.into())).await
         }
-        Err(refused) => shown(&site, &caller, &csrf, &room, id, Some(refused.into())).await,
     }
 }

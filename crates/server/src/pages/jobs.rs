@@ -8,37 +8,37 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use unstuck_core::engine::{Command, TaskState};
 
-use super::frame::{Frame, Here, page};
-use super::{Fail, room};
-use crate::api::Shared;
-use crate::auth::{Caller, Csrf, Role};
-use crate::desk::{JobStanding, Stand};
+use super::frame::{PageFrame, SiteSection, render_page};
+use super::{PageError, find_project};
+use crate::api::SharedServerState;
+use crate::auth::{AccessRole, Caller, CsrfToken};
+use crate::desk::{JobOverview, Stand};
 use crate::problem::Problem;
 
 #[derive(Template)]
 #[template(path = "jobs.html")]
-struct Jobs {
-    frame: Frame,
+struct JobsPage {
+    frame: PageFrame,
     jobs: Vec<JobCard>,
 }
 
 struct JobCard {
     project: Arc<str>,
-    job: JobStanding,
+    job: JobOverview,
     mood: &'static str,
     /// The question whose answer it waits for.
     question: Option<u32>,
 }
 
-pub(super) async fn jobs(
-    State(site): State<Shared>,
+pub(super) async fn show_jobs(
+    State(site): State<SharedServerState>,
     caller: Caller,
-    csrf: Csrf,
-) -> Result<Response, Fail> {
-    let frame = Frame::new(&site, &caller, &csrf, Here::Jobs, "Jobs").await?;
+    csrf: CsrfToken,
+) -> Result<Response, PageError> {
+    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Jobs, "Jobs").await?;
     let mut jobs = Vec::new();
-    for room in site.seen_by(&caller) {
-        for job in room.desk.jobs().await? {
+    for room in site.visible_projects(&caller) {
+        for job in room.host.list_jobs().await? {
             let mood = match job.standing {
                 Stand::Running => "working",
                 Stand::Idle => "plain",
@@ -52,26 +52,26 @@ pub(super) async fn jobs(
             jobs.push(JobCard { project: Arc::clone(&room.name), job, mood, question });
         }
     }
-    Ok(page(&Jobs { frame, jobs }))
+    Ok(render_page(&JobsPage { frame, jobs }))
 }
 
 /// Carries out an operator's command about a job.
-pub(super) async fn order(
-    State(site): State<Shared>,
+pub(super) async fn handle_job_order(
+    State(site): State<SharedServerState>,
     caller: Caller,
     Path((project, job, order)): Path<(String, String, String)>,
-) -> Result<Response, Fail> {
-    caller.needs(Role::Operator)?;
-    let room = room(&site, &caller, &project)?;
-    let known = room.desk.jobs().await?;
-    let task = known.iter().find(|known| known.name == job).and_then(JobStanding::task);
-    let task = task.ok_or_else(|| Problem::unknown("job", &job))?;
+) -> Result<Response, PageError> {
+    caller.require_role(AccessRole::Operator)?;
+    let room = find_project(&site, &caller, &project)?;
+    let known = room.host.list_jobs().await?;
+    let task = known.iter().find(|known| known.name == job).and_then(JobOverview::task_id);
+    let task = task.ok_or_else(|| Problem::not_found("job", &job))?;
     let command = match order.as_str() {
         "run" => Command::FireJob { task },
         "pause" => Command::HoldJob { task },
         "resume" => Command::ReleaseJob { task },
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
-    room.desk.command(caller.wants(command)).await?;
+    room.host.submit_command(caller.attribute_command(command)).await?;
     Ok(Redirect::to("/jobs").into_response())
 }

@@ -25,65 +25,65 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::api::Shared;
-use crate::auth::{Caller, Door};
+use crate::api::SharedServerState;
+use crate::auth::{Authenticator, Caller};
 use crate::problem::Problem;
-use crate::site::{Room, Site};
+use crate::site::{HostedProject, ServerState};
 
 /// The characters that have to be escaped in a URL.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Returns the pages for authenticated people.
-pub(crate) fn routes(door: &Arc<Door>) -> Router<Shared> {
+pub(crate) fn page_routes(door: &Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new()
-        .merge(settings::routes(Arc::clone(door)))
-        .merge(signing::inside(Arc::clone(door)))
-        .route("/", get(inbox::inbox))
-        .route("/q/{project}/{question}", get(inbox::question).post(inbox::answer))
-        .route("/q/{project}/{question}/check", post(inbox::check))
-        .route("/work", get(work::work))
-        .route("/work/{project}/{build}", get(build::build))
-        .route("/work/{project}/{build}/report", get(report::report))
-        .route("/work/{project}/{build}/{order}", post(build::order))
-        .route("/work/{project}/{build}/tasks/{task}", get(task::task))
-        .route("/work/{project}/{build}/tasks/{task}/{order}", post(task::order))
-        .route("/jobs", get(jobs::jobs))
-        .route("/jobs/{project}/{job}/{order}", post(jobs::order))
-        .route("/problems", get(problems::problems))
+        .merge(settings::settings_routes(Arc::clone(door)))
+        .merge(signing::logout_routes(Arc::clone(door)))
+        .route("/", get(inbox::show_inbox))
+        .route("/q/{project}/{question}", get(inbox::show_question).post(inbox::submit_answer))
+        .route("/q/{project}/{question}/check", post(inbox::check_question))
+        .route("/work", get(work::show_work))
+        .route("/work/{project}/{build}", get(build::show_build))
+        .route("/work/{project}/{build}/report", get(report::show_report))
+        .route("/work/{project}/{build}/{order}", post(build::handle_build_order))
+        .route("/work/{project}/{build}/tasks/{task}", get(task::show_task))
+        .route("/work/{project}/{build}/tasks/{task}/{order}", post(task::handle_task_order))
+        .route("/jobs", get(jobs::show_jobs))
+        .route("/jobs/{project}/{job}/{order}", post(jobs::handle_job_order))
+        .route("/problems", get(problems::show_problems))
 }
 
-pub(crate) use signing::routes as signing_in;
+pub(crate) use signing::login_routes as signing_in;
 
 /// Returns the public pages.
-pub(crate) fn open() -> Router<Shared> {
-    assets::routes()
+pub(crate) fn public_routes() -> Router<SharedServerState> {
+    assets::asset_routes()
 }
 
 /// An error that is shown as a page.
-pub(crate) struct Fail(Problem);
+pub(crate) struct PageError(Problem);
 
 #[derive(Template)]
 #[template(path = "fail.html")]
-struct FailPage {
+struct RequestErrorPage {
     title: &'static str,
     detail: String,
     style: &'static str,
 }
 
-impl<E: Into<Problem>> From<E> for Fail {
+impl<E: Into<Problem>> From<E> for PageError {
     fn from(error: E) -> Self {
         Self(error.into())
     }
 }
 
-impl IntoResponse for Fail {
+impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        fail(&self.0)
+        render_error(&self.0)
     }
 }
 
 /// Renders a page with a problem.
-pub(crate) fn fail(problem: &Problem) -> Response {
+pub(crate) fn render_error(problem: &Problem) -> Response {
     let status =
         StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let title = match problem.status() {
@@ -95,16 +95,21 @@ pub(crate) fn fail(problem: &Problem) -> Response {
         503 => "Not just now",
         _ => "That did not work",
     };
-    let page = FailPage { title, detail: problem.sentences(), style: assets::style() };
-    frame::page_with(status, &page)
+    let page =
+        RequestErrorPage { title, detail: problem.to_sentences(), style: assets::style_name() };
+    frame::render_page_with_status(status, &page)
 }
 
 /// Returns a project that the caller may see.
-fn room(site: &Site, caller: &Caller, name: &str) -> Result<Arc<Room>, Problem> {
-    site.room(caller, name).cloned().ok_or_else(|| Problem::unknown("project", name))
+fn find_project(
+    site: &ServerState,
+    caller: &Caller,
+    name: &str,
+) -> Result<Arc<HostedProject>, Problem> {
+    site.find_project(caller, name).cloned().ok_or_else(|| Problem::not_found("project", name))
 }
 
 /// Percent-encodes a name for a URL.
-fn encoded(name: &str) -> String {
+fn encode_segment(name: &str) -> String {
     utf8_percent_encode(name, PLAIN).to_string()
 }

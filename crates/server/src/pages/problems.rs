@@ -5,15 +5,15 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use unstuck_core::text::failed;
+use unstuck_core::text::failure_phrase;
 use unstuck_core::time::Time;
 
-use super::Fail;
-use super::frame::{Frame, Here, page};
-use super::words::When;
-use crate::api::{Shared, Stands, met};
-use crate::auth::{Caller, Csrf, Role};
-use crate::problem::sentence;
+use super::PageError;
+use super::frame::{PageFrame, SiteSection, render_page};
+use super::words::TimeLabel;
+use crate::api::{SharedServerState, Stands, load_problems};
+use crate::auth::{AccessRole, Caller, CsrfToken};
+use crate::problem::to_sentence;
 
 /// Maximum number of problems that are shown.
 const PROBLEMS_MAX: usize = 200;
@@ -27,25 +27,25 @@ const PAST: &str = "got past";
 
 #[derive(Template)]
 #[template(path = "problems.html")]
-struct Problems {
-    frame: Frame,
-    rows: Vec<Row>,
+struct ProblemsPage {
+    frame: PageFrame,
+    rows: Vec<ProblemsPageRow>,
     open: usize,
     trying: usize,
     past: usize,
     /// Number of problems that are not shown.
     more: usize,
     /// The time at which the first of them occurred.
-    since: When,
+    since: TimeLabel,
 }
 
-struct Row {
+struct ProblemsPageRow {
     project: Arc<str>,
     says: String,
     signature: String,
     total: u64,
-    first: When,
-    last: When,
+    first: TimeLabel,
+    last: TimeLabel,
     /// The ends of its line, in units of the picture.
     from: u64,
     to: u64,
@@ -54,28 +54,28 @@ struct Row {
     mood: &'static str,
 }
 
-pub(super) async fn problems(
-    State(site): State<Shared>,
+pub(super) async fn show_problems(
+    State(site): State<SharedServerState>,
     caller: Caller,
-    csrf: Csrf,
-) -> Result<Response, Fail> {
-    caller.needs(Role::Viewer)?;
-    let frame = Frame::new(&site, &caller, &csrf, Here::Problems, "Problems").await?;
+    csrf: CsrfToken,
+) -> Result<Response, PageError> {
+    caller.require_role(AccessRole::Viewer)?;
+    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Problems, "Problems").await?;
     let mut rows = Vec::new();
-    for room in site.seen_by(&caller) {
-        for row in met(room).await? {
+    for room in site.visible_projects(&caller) {
+        for row in load_problems(room).await? {
             let (stands, mood) = match row.stands {
                 Stands::Open => (OPEN, "asks"),
                 Stands::Recovered => (PAST, "good"),
                 Stands::Trying => (TRYING, "working"),
             };
-            rows.push(Row {
+            rows.push(ProblemsPageRow {
                 project: Arc::clone(&room.name),
-                says: sentence(failed(row.code, false)),
+                says: to_sentence(failure_phrase(row.code, false)),
                 signature: row.signature.to_string(),
                 total: row.total,
-                first: When::new(row.first_seen, frame.now),
-                last: When::new(row.last_seen, frame.now),
+                first: TimeLabel::new(row.first_seen, frame.now),
+                last: TimeLabel::new(row.last_seen, frame.now),
                 from: 0,
                 to: 0,
                 stands,
@@ -93,15 +93,15 @@ pub(super) async fn problems(
     let since = rows.iter().map(|row| row.first.millis).min().map(Time::from_millis);
     let since = since.unwrap_or(frame.now);
     for row in &mut rows {
-        (row.from, row.to) = line(row.first.millis, row.last.millis, since, frame.now);
+        (row.from, row.to) = timeline_span(row.first.millis, row.last.millis, since, frame.now);
     }
-    let since = When::new(since, frame.now);
-    Ok(page(&Problems { frame, rows, open, trying, past, more, since }))
+    let since = TimeLabel::new(since, frame.now);
+    Ok(render_page(&ProblemsPage { frame, rows, open, trying, past, more, since }))
 }
 
 /// Returns the ends of an interval on a line from `since` to `now`. It is never too short to be
 /// seen.
-fn line(first: u64, last: u64, since: Time, now: Time) -> (u64, u64) {
+fn timeline_span(first: u64, last: u64, since: Time, now: Time) -> (u64, u64) {
     let all = now.as_millis().saturating_sub(since.as_millis()).max(1);
     let at = |millis: u64| {
         (millis.saturating_sub(since.as_millis()).saturating_mul(WIDTH) / all).min(WIDTH)
@@ -116,8 +116,9 @@ mod tests {
 
     #[test]
     fn lines_are_to_scale_and_never_invisible() {
-        let line =
-            |first, last| line(first, last, Time::from_millis(1_000), Time::from_millis(2_000));
+        let line = |first, last| {
+            timeline_span(first, last, Time::from_millis(1_000), Time::from_millis(2_000))
+        };
         assert_eq!(line(1_000, 2_000), (0, 200));
         assert_eq!(line(1_500, 1_750), (100, 150));
         assert_eq!(line(1_500, 1_500), (100, 104));

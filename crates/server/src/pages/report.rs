@@ -4,14 +4,14 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use unstuck_core::engine::BuildId;
-use unstuck_core::text::brief::{length, money, number};
-use unstuck_runner::report::{Landed, Report};
+use unstuck_core::text::brief::{render_count, render_duration, render_money};
+use unstuck_runner::report::{BuildReport, TaskLanding};
 
-use super::frame::{Frame, Here, page};
-use super::words::When;
-use super::{Fail, room};
-use crate::api::{Shared, report_of};
-use crate::auth::{Caller, Csrf};
+use super::frame::{PageFrame, SiteSection, render_page};
+use super::words::TimeLabel;
+use super::{PageError, find_project};
+use crate::api::{SharedServerState, load_report};
+use crate::auth::{Caller, CsrfToken};
 
 /// Number of characters of a commit hash that are shown.
 const COMMIT_CHARS: usize = 9;
@@ -19,12 +19,12 @@ const COMMIT_CHARS: usize = 9;
 #[derive(Template)]
 #[template(path = "report.html")]
 struct ReportPage {
-    frame: Frame,
+    frame: PageFrame,
     project: String,
     build: u32,
-    report: Report,
-    began: When,
-    ended: Option<When>,
+    report: BuildReport,
+    began: TimeLabel,
+    ended: Option<TimeLabel>,
     took: String,
     cost: Option<String>,
     shipped: Vec<ShippedRow>,
@@ -39,27 +39,27 @@ struct ShippedRow {
     actions: Vec<String>,
 }
 
-pub(super) async fn report(
-    State(site): State<Shared>,
+pub(super) async fn show_report(
+    State(site): State<SharedServerState>,
     caller: Caller,
-    csrf: Csrf,
+    csrf: CsrfToken,
     Path((project, build)): Path<(String, u32)>,
-) -> Result<Response, Fail> {
-    let room = room(&site, &caller, &project)?;
+) -> Result<Response, PageError> {
+    let room = find_project(&site, &caller, &project)?;
     let title = format!("Report of {project}, build {build}");
-    let frame = Frame::new(&site, &caller, &csrf, Here::Work, title).await?;
-    let report = report_of(&site, &room, BuildId(build)).await?;
-    let report = if frame.sees_detail() { report } else { report.public() };
+    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Work, title).await?;
+    let report = load_report(&site, &room, BuildId(build)).await?;
+    let report = if frame.sees_detail() { report } else { report.into_public() };
     let shipped = report.shipped.iter().map(|done| {
         let commits = match &done.landed {
-            Landed::Commits { ids } => {
+            TaskLanding::Commits { ids } => {
                 ids.iter().map(|id| id.chars().take(COMMIT_CHARS).collect()).collect()
             }
-            Landed::Unchanged | Landed::Unknown | Landed::Elsewhere => Vec::new(),
+            TaskLanding::Unchanged | TaskLanding::Unknown | TaskLanding::Elsewhere => Vec::new(),
         };
-        let attempts = number(done.attempts as usize, "attempt", "attempts");
-        let mut facts = vec![attempts, length(done.took_ms)];
-        facts.extend(money(done.spent));
+        let attempts = render_count(done.attempts as usize, "attempt", "attempts");
+        let mut facts = vec![attempts, render_duration(done.took_ms)];
+        facts.extend(render_money(done.spent));
         ShippedRow {
             title: done.title.clone(),
             commits,
@@ -69,9 +69,19 @@ pub(super) async fn report(
         }
     });
     let shipped = shipped.collect();
-    let began = When::new(report.started_at, frame.now);
-    let ended = report.ended_at.map(|at| When::new(at, frame.now));
-    let took = length(report.cost.took_ms);
-    let cost = money(report.cost.total);
-    Ok(page(&ReportPage { frame, project, build, report, began, ended, took, cost, shipped }))
+    let began = TimeLabel::new(report.started_at, frame.now);
+    let ended = report.ended_at.map(|at| TimeLabel::new(at, frame.now));
+    let took = render_duration(report.cost.took_ms);
+    let cost = render_money(report.cost.total);
+    Ok(render_page(&ReportPage {
+        frame,
+        project,
+        build,
+        report,
+        began,
+        ended,
+        took,
+        cost,
+        shipped,
+    }))
 }

@@ -11,139 +11,147 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use serde::Deserialize;
 use unstuck_core::time::Span;
-use unstuck_runner::notify::Tested;
+use unstuck_runner::notify::ChannelTestResult;
 
-use super::frame::{Frame, Here, page_with};
-use super::words::When;
-use super::{Fail, room};
-use crate::api::Shared;
-use crate::auth::{AccessError, Caller, Csrf, Door, NewToken, Reach, Role, TokenEntry};
-use crate::problem::{Problem, sentence};
+use super::frame::{PageFrame, SiteSection, render_page_with_status};
+use super::words::TimeLabel;
+use super::{PageError, find_project};
+use crate::api::SharedServerState;
+use crate::auth::{
+    AccessError, AccessRole, Authenticator, Caller, CsrfToken, NewToken, ProjectVisibility,
+    TokenEntry,
+};
+use crate::problem::{Problem, to_sentence};
 
 /// Maximum lifetime of a token that is made here and expires, in days.
 const DAYS_MAX: u64 = 3_650;
 
-pub(super) fn routes(door: Arc<Door>) -> Router<Shared> {
+pub(super) fn settings_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new()
-        .route("/settings", get(settings))
-        .route("/settings/tokens", post(make))
-        .route("/settings/tokens/{id}/revoke", post(revoke))
-        .route("/settings/notify/{project}", post(notify))
+        .route("/settings", get(show_settings))
+        .route("/settings/tokens", post(create_token))
+        .route("/settings/tokens/{id}/revoke", post(revoke_token))
+        .route("/settings/notify/{project}", post(send_test_messages))
         .layer(Extension(door))
 }
 
-type AtDoor = Extension<Arc<Door>>;
+type SettingsAuthExtension = Extension<Arc<Authenticator>>;
 
 #[derive(Template)]
 #[template(path = "settings.html")]
-struct Settings {
-    frame: Frame,
-    rows: Vec<Row>,
+struct SettingsPage {
+    frame: PageFrame,
+    rows: Vec<SettingsTokenRow>,
     projects: Vec<Arc<str>>,
     /// The token that was just made, shown once.
-    made: Option<Made>,
+    made: Option<CreatedToken>,
     problem: Option<String>,
-    told: Option<Told>,
+    told: Option<SettingsTestMessages>,
 }
 
 /// The outcome of a form.
 #[derive(Default)]
-struct Came {
-    made: Option<Made>,
+struct SettingsFormResult {
+    made: Option<CreatedToken>,
     problem: Option<AccessError>,
-    told: Option<Told>,
+    told: Option<SettingsTestMessages>,
 }
 
 /// Test messages that were sent.
-struct Told {
+struct SettingsTestMessages {
     project: String,
-    ways: Vec<Way>,
+    ways: Vec<SettingsChannelTest>,
 }
 
 /// A notification channel, and the reason why its message was not delivered.
-struct Way {
+struct SettingsChannelTest {
     name: String,
     why_not: Option<String>,
 }
 
-struct Row {
+struct SettingsTokenRow {
     id: String,
     name: String,
-    role: Role,
+    role: AccessRole,
     projects: String,
-    made: When,
-    expires: Option<When>,
+    made: TimeLabel,
+    expires: Option<TimeLabel>,
     expired: bool,
 }
 
-struct Made {
+struct CreatedToken {
     name: String,
     token: String,
 }
 
 /// Checks that a caller may make tokens: only one with access to all projects, because it could
 /// make a token for all of them.
-fn may(caller: &Caller) -> Result<(), Problem> {
-    caller.needs(Role::Operator)?;
-    if caller.reach == Reach::All {
+fn require_token_admin(caller: &Caller) -> Result<(), Problem> {
+    caller.require_role(AccessRole::Operator)?;
+    if caller.reach == ProjectVisibility::All {
         return Ok(());
     }
     let detail = "tokens are made by those who may see all projects";
     Err(Problem::new(StatusCode::FORBIDDEN, detail))
 }
 
-async fn settings(
-    State(site): State<Shared>,
-    door: AtDoor,
+async fn show_settings(
+    State(site): State<SharedServerState>,
+    door: SettingsAuthExtension,
     caller: Caller,
-    csrf: Csrf,
-) -> Result<Response, Fail> {
-    may(&caller)?;
-    shown(&site, &door, &caller, &csrf, None).await
+    csrf: CsrfToken,
+) -> Result<Response, PageError> {
+    require_token_admin(&caller)?;
+    render_settings(&site, &door, &caller, &csrf, None).await
 }
 
-async fn shown(
-    site: &Shared,
-    door: &Door,
+async fn render_settings(
+    site: &SharedServerState,
+    door: &Authenticator,
     caller: &Caller,
-    csrf: &Csrf,
-    came: Option<Came>,
-) -> Result<Response, Fail> {
-    let frame = Frame::new(site, caller, csrf, Here::Settings, "Settings").await?;
+    csrf: &CsrfToken,
+    came: Option<SettingsFormResult>,
+) -> Result<Response, PageError> {
+    let frame = PageFrame::new(site, caller, csrf, SiteSection::Settings, "Settings").await?;
     let frame = if came.is_some() { frame.answering_form() } else { frame };
-    let Came { made, problem, told } = came.unwrap_or_default();
-    let entries = door.tokens().list().map_err(|error| unusable(&error))?;
-    let rows = entries.iter().map(|entry| row(entry, &frame)).collect();
-    let projects = site.rooms().map(|room| Arc::clone(&room.name)).collect();
+    let SettingsFormResult { made, problem, told } = came.unwrap_or_default();
+    let entries = door.tokens().list_entries().map_err(|error| tokens_unavailable_error(&error))?;
+    let rows = entries.iter().map(|entry| token_row(entry, &frame)).collect();
+    let projects = site.all_projects().map(|room| Arc::clone(&room.name)).collect();
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let problem = problem.map(|error| {
         let detail = error.to_string();
-        Problem::new(status, detail).hint(error.hint()).sentences()
+        Problem::new(status, detail).with_hint(error.hint()).to_sentences()
     });
-    Ok(page_with(status, &Settings { frame, rows, projects, made, problem, told }))
+    Ok(render_page_with_status(
+        status,
+        &SettingsPage { frame, rows, projects, made, problem, told },
+    ))
 }
 
-fn row(entry: &TokenEntry, frame: &Frame) -> Row {
+fn token_row(entry: &TokenEntry, frame: &PageFrame) -> SettingsTokenRow {
     let projects = match &entry.reach {
-        Reach::All => "all projects".to_owned(),
-        Reach::Only(names) => names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", "),
+        ProjectVisibility::All => "all projects".to_owned(),
+        ProjectVisibility::Only(names) => {
+            names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
+        }
     };
-    Row {
+    SettingsTokenRow {
         id: entry.id.to_string(),
         name: entry.name.clone(),
         role: entry.role,
         projects,
-        made: When::new(entry.created_at, frame.now),
-        expires: entry.expires_at.map(|at| When::new(at, frame.now)),
-        expired: !entry.is_good(frame.now),
+        made: TimeLabel::new(entry.created_at, frame.now),
+        expires: entry.expires_at.map(|at| TimeLabel::new(at, frame.now)),
+        expired: !entry.is_valid(frame.now),
     }
 }
 
 /// The fields of the token form.
 #[derive(Deserialize)]
-struct Wish {
+struct NewTokenForm {
     name: String,
-    role: Role,
+    role: AccessRole,
     /// The project; empty for all.
     #[serde(default)]
     project: String,
@@ -152,17 +160,17 @@ struct Wish {
     days: String,
 }
 
-async fn make(
-    State(site): State<Shared>,
-    door: AtDoor,
+async fn create_token(
+    State(site): State<SharedServerState>,
+    door: SettingsAuthExtension,
     caller: Caller,
-    csrf: Csrf,
-    Form(wish): Form<Wish>,
-) -> Result<Response, Fail> {
-    may(&caller)?;
+    csrf: CsrfToken,
+    Form(wish): Form<NewTokenForm>,
+) -> Result<Response, PageError> {
+    require_token_admin(&caller)?;
     let reach = match wish.project.trim() {
-        "" => Reach::All,
-        name => Reach::Only(BTreeSet::from([Arc::from(name)])),
+        "" => ProjectVisibility::All,
+        name => ProjectVisibility::Only(BTreeSet::from([Arc::from(name)])),
     };
     let now = site.clock.now();
     let expires_at = match wish.days.trim() {
@@ -177,58 +185,65 @@ async fn make(
         }
     };
     let new = NewToken { name: wish.name, role: wish.role, reach, expires_at };
-    match door.tokens().make(new, now) {
+    match door.tokens().create_token(new, now) {
         Ok((entry, token)) => {
             tracing::info!(by = %caller.name, token = %entry.id, "a token was made");
-            let made = Made { name: entry.name, token: token.as_str().to_owned() };
-            let came = Came { made: Some(made), ..Came::default() };
-            shown(&site, &door, &caller, &csrf, Some(came)).await
+            let made = CreatedToken { name: entry.name, token: token.as_str().to_owned() };
+            let came = SettingsFormResult { made: Some(made), ..SettingsFormResult::default() };
+            render_settings(&site, &door, &caller, &csrf, Some(came)).await
         }
         Err(error) => {
-            let came = Came { problem: Some(error), ..Came::default() };
-            shown(&site, &door, &caller, &csrf, Some(came)).await
+            let came = SettingsFormResult { problem: Some(error), ..SettingsFormResult::default() };
+            render_settings(&site, &door, &caller, &csrf, Some(came)).await
         }
     }
 }
 
 /// Sends a test message through each channel of a project.
-async fn notify(
-    State(site): State<Shared>,
-    door: AtDoor,
+async fn send_test_messages(
+    State(site): State<SharedServerState>,
+    door: SettingsAuthExtension,
     caller: Caller,
-    csrf: Csrf,
+    csrf: CsrfToken,
     Path(project): Path<String>,
-) -> Result<Response, Fail> {
-    may(&caller)?;
-    let room = room(&site, &caller, &project)?;
-    let way = |tested: Tested| Way {
+) -> Result<Response, PageError> {
+    require_token_admin(&caller)?;
+    let room = find_project(&site, &caller, &project)?;
+    let way = |tested: ChannelTestResult| SettingsChannelTest {
         name: tested.channel,
         why_not: tested
             .arrived
             .err()
-            .map(|error| sentence(&room.desk.redacted(&error.to_string()))),
+            .map(|error| to_sentence(&room.host.redact_text(&error.to_string()))),
     };
-    let ways = room.desk.test_notifications().await?.into_iter().map(way).collect();
-    let came = Came { told: Some(Told { project, ways }), ..Came::default() };
-    shown(&site, &door, &caller, &csrf, Some(came)).await
+    let ways = room.host.test_notifications().await?.into_iter().map(way).collect();
+    let came = SettingsFormResult {
+        told: Some(SettingsTestMessages { project, ways }),
+        ..SettingsFormResult::default()
+    };
+    render_settings(&site, &door, &caller, &csrf, Some(came)).await
 }
 
-async fn revoke(door: AtDoor, caller: Caller, Path(id): Path<String>) -> Result<Response, Fail> {
-    may(&caller)?;
-    let id = id.parse().map_err(|_| Problem::unknown("token", &id))?;
-    match door.tokens().revoke(id) {
+async fn revoke_token(
+    door: SettingsAuthExtension,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    require_token_admin(&caller)?;
+    let id = id.parse().map_err(|_| Problem::not_found("token", &id))?;
+    match door.tokens().revoke_token(id) {
         Ok(entry) => {
             tracing::info!(by = %caller.name, token = %entry.id, "a token was taken back");
             Ok(Redirect::to("/settings").into_response())
         }
-        Err(AccessError::UnknownToken(id)) => Err(Problem::unknown("token", id).into()),
-        Err(error) => Err(unusable(&error).into()),
+        Err(AccessError::UnknownToken(id)) => Err(Problem::not_found("token", id).into()),
+        Err(error) => Err(tokens_unavailable_error(&error).into()),
     }
 }
 
-fn unusable(error: &AccessError) -> Problem {
+fn tokens_unavailable_error(error: &AccessError) -> Problem {
     tracing::warn!(%error, "who is let in cannot be read or changed");
     let detail = "who is let in cannot be read or changed just now";
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-        .hint("`unstuck token list` on the server says what is wrong")
+        .with_hint("`unstuck token list` on the server says what is wrong")
 }

@@ -11,32 +11,35 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use unstuck_core::engine::QuestionId;
 
-use super::frame::page_with;
-use super::{Fail, assets, encoded};
-use crate::api::{Asked, Choice, Shared, give, read_asked};
+use super::frame::render_page_with_status;
+use super::{PageError, assets, encode_segment};
+use crate::api::{Asked, Choice, SharedServerState, read_asked, record_answer};
 use crate::auth::Caller;
-use crate::auth::{ChoiceLink, Door, Followed, LocalPath, Login, LoginForm, LoginPage, Visit};
+use crate::auth::{
+    AuthRequestContext, Authenticator, ChoiceLink, LocalPath, LoginForm, LoginOutcome, LoginPage,
+    SignedLinkTarget,
+};
 use crate::problem::Problem;
 
 /// Returns the routes for authenticated people.
-pub(super) fn inside(door: Arc<Door>) -> Router<Shared> {
+pub(super) fn logout_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new().route("/logout", post(log_out)).layer(axum::Extension(door))
 }
 
 /// Returns the public routes.
-pub(crate) fn routes(door: Arc<Door>) -> Router<Shared> {
+pub(crate) fn login_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new()
         .route("/login", get(login_page).post(log_in))
-        .route("/enter/{code}", get(enter))
-        .route("/link/{code}", get(follow).post(choose))
+        .route("/enter/{code}", get(enter_by_link))
+        .route("/link/{code}", get(follow_link).post(confirm_choice))
         .layer(axum::Extension(door))
 }
 
-type AtDoor = axum::Extension<Arc<Door>>;
+type AuthExtension = axum::Extension<Arc<Authenticator>>;
 
 #[derive(Template)]
 #[template(path = "login.html")]
-struct SignIn {
+struct LoginFormPage {
     next: String,
     problem: Option<String>,
     style: &'static str,
@@ -44,7 +47,7 @@ struct SignIn {
 
 #[derive(Template)]
 #[template(path = "confirm.html")]
-struct Confirm {
+struct ConfirmAnswerPage {
     project: String,
     code: String,
     asked: Asked,
@@ -58,108 +61,123 @@ struct Confirm {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Next {
+struct LoginQuery {
     next: Option<String>,
 }
 
-async fn login_page(door: AtDoor, caller: Option<Caller>, Query(next): Query<Next>) -> Response {
-    shown(door.login_page(caller.as_ref(), next.next.as_deref()))
+async fn login_page(
+    door: AuthExtension,
+    caller: Option<Caller>,
+    Query(next): Query<LoginQuery>,
+) -> Response {
+    render_login(door.login_page(caller.as_ref(), next.next.as_deref()))
 }
 
-async fn log_in(door: AtDoor, visit: Visit, Form(form): Form<LoginForm>) -> Response {
-    shown(door.log_in(&visit, &form))
+async fn log_in(
+    door: AuthExtension,
+    visit: AuthRequestContext,
+    Form(form): Form<LoginForm>,
+) -> Response {
+    render_login(door.log_in(&visit, &form))
 }
 
-fn shown(login: Login) -> Response {
+fn render_login(login: LoginOutcome) -> Response {
     let LoginPage { next, problem } = match login {
-        Login::In(response) => return response,
-        Login::Page(page) => page,
+        LoginOutcome::In(response) => return response,
+        LoginOutcome::Page(page) => page,
     };
     let status = problem.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
-    let problem = problem.as_ref().map(Problem::sentences);
-    let page = SignIn { next: next.as_str().to_owned(), problem, style: assets::style() };
-    page_with(status.unwrap_or(StatusCode::OK), &page)
+    let problem = problem.as_ref().map(Problem::to_sentences);
+    let page =
+        LoginFormPage { next: next.as_str().to_owned(), problem, style: assets::style_name() };
+    render_page_with_status(status.unwrap_or(StatusCode::OK), &page)
 }
 
-async fn log_out(door: AtDoor, visit: Visit) -> Result<Response, Fail> {
+async fn log_out(door: AuthExtension, visit: AuthRequestContext) -> Result<Response, PageError> {
     Ok(door.log_out(&visit)?)
 }
 
-async fn enter(door: AtDoor, visit: Visit, Path(code): Path<String>) -> Result<Response, Fail> {
-    Ok(door.enter(&visit, &code)?)
+async fn enter_by_link(
+    door: AuthExtension,
+    visit: AuthRequestContext,
+    Path(code): Path<String>,
+) -> Result<Response, PageError> {
+    Ok(door.enter_by_link(&visit, &code)?)
 }
 
 /// Shows the target of a link in a message. Following the link answers nothing.
-async fn follow(
-    State(site): State<Shared>,
-    door: AtDoor,
-    visit: Visit,
+async fn follow_link(
+    State(site): State<SharedServerState>,
+    door: AuthExtension,
+    visit: AuthRequestContext,
     caller: Option<Caller>,
     Path(code): Path<String>,
-) -> Result<Response, Fail> {
-    match door.follow(&visit, caller.as_ref(), &code)? {
-        Followed::Questions(link, entered) => {
-            let questions = format!("/#{}", encoded(&link.project));
-            Ok(entered.to(&LocalPath::or_first(Some(&questions))))
+) -> Result<Response, PageError> {
+    match door.follow_link(&visit, caller.as_ref(), &code)? {
+        SignedLinkTarget::Questions(link, entered) => {
+            let questions = format!("/#{}", encode_segment(&link.project));
+            Ok(entered.redirect_to(&LocalPath::parse_or_home(Some(&questions))))
         }
-        Followed::Confirm(link) => confirm(&site, &link, code, None, false).await,
+        SignedLinkTarget::Confirm(link) => {
+            render_confirmation(&site, &link, code, None, false).await
+        }
     }
 }
 
 /// The fields of the confirmation form.
 #[derive(Debug, Default, Deserialize)]
-struct Chosen {
+struct ConfirmForm {
     #[serde(default)]
     guidance: String,
 }
 
 /// Answers a question with the choice of a link, after confirmation.
-async fn choose(
-    State(site): State<Shared>,
-    door: AtDoor,
-    visit: Visit,
+async fn confirm_choice(
+    State(site): State<SharedServerState>,
+    door: AuthExtension,
+    visit: AuthRequestContext,
     caller: Option<Caller>,
     Path(code): Path<String>,
-    Form(chosen): Form<Chosen>,
-) -> Result<Response, Fail> {
-    let Followed::Confirm(link) = door.follow(&visit, caller.as_ref(), &code)? else {
+    Form(chosen): Form<ConfirmForm>,
+) -> Result<Response, PageError> {
+    let SignedLinkTarget::Confirm(link) = door.follow_link(&visit, caller.as_ref(), &code)? else {
         return Err(Problem::new(StatusCode::NOT_FOUND, "this link chooses nothing").into());
     };
-    let by = link.caller();
-    let room = super::room(&site, &by, &link.project)?;
+    let by = link.to_caller();
+    let room = super::find_project(&site, &by, &link.project)?;
     let choice = Choice { decision: link.decision.to_string(), guidance: Some(chosen.guidance) };
-    match give(&site, &room, &by, link.question, &choice).await {
-        Ok(_) => confirm(&site, &link, code, None, true).await,
-        Err(problem) => confirm(&site, &link, code, Some(problem), false).await,
+    match record_answer(&site, &room, &by, link.question, &choice).await {
+        Ok(_) => render_confirmation(&site, &link, code, None, true).await,
+        Err(problem) => render_confirmation(&site, &link, code, Some(problem), false).await,
     }
 }
 
-async fn confirm(
-    site: &Shared,
+async fn render_confirmation(
+    site: &SharedServerState,
     link: &ChoiceLink,
     code: String,
     problem: Option<Problem>,
     done: bool,
-) -> Result<Response, Fail> {
-    let room = super::room(site, &link.caller(), &link.project)?;
+) -> Result<Response, PageError> {
+    let room = super::find_project(site, &link.to_caller(), &link.project)?;
     let id: QuestionId = link.question;
     let asked = read_asked(room.store.as_ref(), &room.name, id).await?;
-    let asked = asked.ok_or_else(|| Problem::unknown("question", id))?.public();
-    let option = asked.row.text.chosen(link.decision, None);
+    let asked = asked.ok_or_else(|| Problem::not_found("question", id))?.into_public();
+    let option = asked.row.text.find_chosen(link.decision, None);
     let (label, description) = option
         .map(|option| (option.label.clone(), option.description.clone()))
         .ok_or_else(|| Problem::new(StatusCode::GONE, "this question offers other choices now"))?;
     let status = problem.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
-    let page = Confirm {
+    let page = ConfirmAnswerPage {
         project: link.project.clone(),
         code,
         label,
         description,
         guides: link.decision == unstuck_core::question::Decision::ProvideGuidance,
-        problem: problem.as_ref().map(Problem::sentences),
+        problem: problem.as_ref().map(Problem::to_sentences),
         done,
         asked,
-        style: assets::style(),
+        style: assets::style_name(),
     };
-    Ok(page_with(status.unwrap_or(StatusCode::OK), &page))
+    Ok(render_page_with_status(status.unwrap_or(StatusCode::OK), &page))
 }

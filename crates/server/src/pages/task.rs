@@ -6,24 +6,24 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use unstuck_core::engine::{BuildId, Command, TaskId};
 use unstuck_core::tell::brief;
-use unstuck_core::text::brief::{amount, length, money, number};
-use unstuck_core::text::failed;
+use unstuck_core::text::brief::{render_amount, render_count, render_duration, render_money};
+use unstuck_core::text::failure_phrase;
 use unstuck_core::time::Span;
 use unstuck_store::tables::{RunEnd, RunRow, RunStatus, TaskRow};
 
 use super::build::TaskCard;
-use super::frame::{Frame, Here, page};
-use super::words::When;
-use super::{Fail, encoded, room};
-use crate::api::Shared;
-use crate::auth::{Caller, Csrf, Role};
+use super::frame::{PageFrame, SiteSection, render_page};
+use super::words::TimeLabel;
+use super::{PageError, encode_segment, find_project};
+use crate::api::SharedServerState;
+use crate::auth::{AccessRole, Caller, CsrfToken};
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 #[derive(Template)]
 #[template(path = "task.html")]
-struct Task {
-    frame: Frame,
+struct TaskPage {
+    frame: PageFrame,
     project: String,
     build: u32,
     card: TaskCard,
@@ -32,15 +32,15 @@ struct Task {
     cost: Option<String>,
     worked: Option<String>,
     /// The attempts, the oldest first.
-    links: Vec<Link>,
+    links: Vec<RunCard>,
 }
 
 /// A run of the chain.
-struct Link {
+struct RunCard {
     id: u64,
     says: String,
     mood: &'static str,
-    began: When,
+    began: TimeLabel,
     took: Option<String>,
     spent: String,
     /// The run that it retries and the number of that attempt, if it is not the previous one.
@@ -51,58 +51,65 @@ struct Link {
     decisions: Vec<String>,
 }
 
-pub(super) async fn task(
-    State(site): State<Shared>,
+pub(super) async fn show_task(
+    State(site): State<SharedServerState>,
     caller: Caller,
-    csrf: Csrf,
+    csrf: CsrfToken,
     Path((project, build, task)): Path<(String, u32, u32)>,
-) -> Result<Response, Fail> {
-    let room = room(&site, &caller, &project)?;
-    let mut frame = Frame::new(&site, &caller, &csrf, Here::Work, "").await?;
-    let row = found(&room, BuildId(build), TaskId(task)).await?;
-    frame.title = brief::name(row.id, &row.spec);
-    let runs = room.store.runs(&room.name, row.id).await?;
+) -> Result<Response, PageError> {
+    let room = find_project(&site, &caller, &project)?;
+    let mut frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Work, "").await?;
+    let row = find_task(&room, BuildId(build), TaskId(task)).await?;
+    frame.title = brief::task_name(row.id, &row.spec);
+    let runs = room.store.load_task_runs(&room.name, row.id).await?;
     let mut links = Vec::with_capacity(runs.len());
     for (at, run) in runs.iter().enumerate() {
-        links.push(Link { follows: follows(&runs, at), ..link(&room, run, &frame).await? });
+        links.push(RunCard {
+            follows: find_retried_run(&runs, at),
+            ..load_run_card(&room, run, &frame).await?
+        });
     }
-    let cost = money(row.moved.spent);
+    let cost = render_money(row.moved.spent);
     let worked = Some(row.moved.spent.time_ms).filter(|ms| *ms > 0);
-    let worked = worked.map(|ms| length(Span::from_millis(ms)));
-    let card = TaskCard::of(&row, frame.now);
+    let worked = worked.map(|ms| render_duration(Span::from_millis(ms)));
+    let card = TaskCard::from_row(&row, frame.now);
     let goal = row.spec.goal.clone();
     let over = row.moved.state.has_ended();
-    Ok(page(&Task { frame, project, build, card, goal, over, cost, worked, links }))
+    Ok(render_page(&TaskPage { frame, project, build, card, goal, over, cost, worked, links }))
 }
 
-async fn found(room: &Room, build: BuildId, task: TaskId) -> Result<TaskRow, Problem> {
-    let row = room.store.task(&room.name, task).await?.filter(|row| row.build == build);
-    row.ok_or_else(|| Problem::unknown("task", task))
+async fn find_task(room: &HostedProject, build: BuildId, task: TaskId) -> Result<TaskRow, Problem> {
+    let row = room.store.load_task(&room.name, task).await?.filter(|row| row.build == build);
+    row.ok_or_else(|| Problem::not_found("task", task))
 }
 
 /// Returns the run that an attempt retries, if it is not the previous one.
-fn follows(runs: &[RunRow], at: usize) -> Option<(u64, usize)> {
+fn find_retried_run(runs: &[RunRow], at: usize) -> Option<(u64, usize)> {
     let before = runs[at].retry_of?;
     let number = runs.iter().position(|run| run.id == before)? + 1;
     (number != at).then_some((before.0, number))
 }
 
-async fn link(room: &Room, run: &RunRow, frame: &Frame) -> Result<Link, Problem> {
+async fn load_run_card(
+    room: &HostedProject,
+    run: &RunRow,
+    frame: &PageFrame,
+) -> Result<RunCard, Problem> {
     let decisions = if frame.sees_detail() {
-        let decided = room.store.decisions(&room.name, run.id).await?;
-        decided.iter().filter_map(|recorded| recorded.why.as_ref()).map(why).collect()
+        let decided = room.store.load_run_decisions(&room.name, run.id).await?;
+        decided.iter().filter_map(|recorded| recorded.why.as_ref()).map(explain_decision).collect()
     } else {
         Vec::new()
     };
-    let (mood, says) = stands(run);
+    let (mood, says) = describe_run(run);
     let fault = run.fault.as_ref().filter(|_| frame.sees_detail());
-    Ok(Link {
+    Ok(RunCard {
         id: run.id.0,
         says,
         mood,
-        began: When::new(run.started_at, frame.now),
-        took: run.ended_at.map(|end| length(end.since(run.started_at))),
-        spent: amount(run.spent),
+        began: TimeLabel::new(run.started_at, frame.now),
+        took: run.ended_at.map(|end| render_duration(end.since(run.started_at))),
+        spent: render_amount(run.spent),
         follows: None,
         code: fault.map(|fault| fault.code().to_string()),
         message: fault.map(|fault| fault.message.clone()),
@@ -110,18 +117,18 @@ async fn link(room: &Room, run: &RunRow, frame: &Frame) -> Result<Link, Problem>
     })
 }
 
-fn why(why: &unstuck_core::engine::Why) -> String {
-    let counts = brief::counts(why);
+fn explain_decision(why: &unstuck_core::engine::Why) -> String {
+    let counts = brief::render_counts(why);
     if counts.is_empty() {
-        brief::rule(why).to_owned()
+        brief::render_rule(why).to_owned()
     } else {
-        format!("{} ({})", brief::rule(why), counts.join(", "))
+        format!("{} ({})", brief::render_rule(why), counts.join(", "))
     }
 }
 
 /// Returns the outcome of a run, in a sentence without technical details.
-fn stands(run: &RunRow) -> (&'static str, String) {
-    let because = run.fault.as_ref().map(|fault| failed(fault.code(), false));
+fn describe_run(run: &RunRow) -> (&'static str, String) {
+    let because = run.fault.as_ref().map(|fault| failure_phrase(fault.code(), false));
     let because = because.map(|why| format!(", because {why}")).unwrap_or_default();
     match run.status {
         RunStatus::Over(RunEnd::Committed) => ("good", "This attempt succeeded.".to_owned()),
@@ -133,27 +140,27 @@ fn stands(run: &RunRow) -> (&'static str, String) {
             ("bad", format!("This attempt failed{because}."))
         }
         RunStatus::Standing(_) => {
-            let rounds = number(run.iterations as usize, "round", "rounds");
+            let rounds = render_count(run.iterations as usize, "round", "rounds");
             ("working", format!("This attempt is open, after {rounds}{because}."))
         }
     }
 }
 
 /// Carries out an operator's command about a task.
-pub(super) async fn order(
-    State(site): State<Shared>,
+pub(super) async fn handle_task_order(
+    State(site): State<SharedServerState>,
     caller: Caller,
     Path((project, build, task, order)): Path<(String, u32, u32, String)>,
-) -> Result<Response, Fail> {
-    caller.needs(Role::Operator)?;
-    let room = room(&site, &caller, &project)?;
-    let task = found(&room, BuildId(build), TaskId(task)).await?.id;
+) -> Result<Response, PageError> {
+    caller.require_role(AccessRole::Operator)?;
+    let room = find_project(&site, &caller, &project)?;
+    let task = find_task(&room, BuildId(build), TaskId(task)).await?.id;
     let command = match order.as_str() {
         "retry" => Command::Retry { task },
         "skip" => Command::Skip { task },
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
-    room.desk.command(caller.wants(command)).await?;
-    let back = format!("/work/{}/{build}/tasks/{}", encoded(&project), task.0);
+    room.host.submit_command(caller.attribute_command(command)).await?;
+    let back = format!("/work/{}/{build}/tasks/{}", encode_segment(&project), task.0);
     Ok(Redirect::to(&back).into_response())
 }

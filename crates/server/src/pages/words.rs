@@ -2,15 +2,15 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use unstuck_core::text::brief::length;
+use unstuck_core::text::brief::render_duration;
 use unstuck_core::time::{Span, Time};
 
 /// Maximum age that is shown as "just now".
-const NOW: Span = Span::from_secs(10);
+const JUST_NOW_WITHIN: Span = Span::from_secs(10);
 
 /// A point in time, for people and for the script that keeps it fresh.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct When {
+pub(super) struct TimeLabel {
     /// The machine-readable form: `2026-11-16T07:12:09Z`.
     pub(super) machine: String,
     /// Milliseconds since the Unix epoch.
@@ -21,14 +21,14 @@ pub(super) struct When {
     pub(super) clock: String,
 }
 
-impl When {
+impl TimeLabel {
     pub(super) fn new(at: Time, now: Time) -> Self {
         let from_now = if at > now {
-            format!("in {}", length(at.since(now)))
-        } else if now.since(at) < NOW {
+            format!("in {}", render_duration(at.since(now)))
+        } else if now.since(at) < JUST_NOW_WITHIN {
             "just now".to_owned()
         } else {
-            format!("{} ago", length(now.since(at)))
+            format!("{} ago", render_duration(now.since(at)))
         };
         let stamp = i64::try_from(at.as_millis())
             .ok()

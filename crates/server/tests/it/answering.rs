@@ -1,7 +1,7 @@
 //! Questions and their answers.
 
 use serde_json::json;
-use unstuck_server::{Reach, Role};
+use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::desk::SECRET;
 use super::stage::{Stage, choice};
@@ -15,7 +15,8 @@ async fn a_question_is_the_record_of_the_store() {
     let token = stage.operator();
     let one = stage.get(&token, &format!("/api/v1/questions/{id}")).await.json();
     let store = &stage.project().store;
-    let row = store.question("shop", unstuck_core::engine::QuestionId(id)).await.unwrap().unwrap();
+    let row =
+        store.load_question("shop", unstuck_core::engine::QuestionId(id)).await.unwrap().unwrap();
     assert_eq!(one, serde_json::to_value(&row).unwrap());
     let listed = stage.get(&token, "/api/v1/questions?status=pending").await.json();
     assert_eq!(listed["items"], json!([one]));
@@ -28,7 +29,7 @@ async fn an_answer_is_taken_down_and_taken_up() {
     let stage = Stage::new().await;
     stage.project().build(&["Put it online"]).await;
     let id = stage.project().asks().await;
-    let anna = stage.token("anna", Role::Answerer, Reach::All);
+    let anna = stage.token("anna", AccessRole::Answerer, ProjectVisibility::All);
     let path = format!("/api/v1/questions/q{id}/answer");
     let said = format!("use the new key, not {SECRET}");
     let body = json!({ "decision": "provide_credentials", "guidance": said });
@@ -126,10 +127,10 @@ async fn an_answerer_reads_the_public_words_only() {
     stage.project().build(&["Put it online"]).await;
     let id = stage.project().asks().await;
     let path = format!("/api/v1/questions/{id}");
-    let anna = stage.token("anna", Role::Answerer, Reach::All);
+    let anna = stage.token("anna", AccessRole::Answerer, ProjectVisibility::All);
     let public = stage.get(&anna, &path).await.json();
     assert_eq!((&public["raw_error"], &public["operator_text"]), (&json!(""), &json!("")));
-    let viewer = stage.token("vera", Role::Viewer, Reach::All);
+    let viewer = stage.token("vera", AccessRole::Viewer, ProjectVisibility::All);
     let whole = stage.get(&viewer, &path).await.json();
     assert!(whole["raw_error"].as_str().unwrap().contains("403 refused"));
     let listed = stage.get(&anna, "/api/v1/questions").await.text();

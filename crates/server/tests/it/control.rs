@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::Method;
 use serde_json::{Value, json};
 use unstuck_core::fault::{Auth, Fault, Tool};
-use unstuck_server::{Reach, Role};
+use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::stage::{Stage, asked};
 
@@ -72,10 +72,10 @@ async fn roles_and_projects_keep_people_apart() {
         project.build(&["One"]).await;
         project.fails(Fault::auth_invalid("deploy", "403 refused", Auth::default())).await;
     }
-    let only = |name: &str| Reach::Only([name.into()].into());
-    let anna = stage.token("anna", Role::Answerer, only("shop"));
-    let vera = stage.token("vera", Role::Viewer, only("shop"));
-    let olga = stage.token("olga", Role::Operator, only("shop"));
+    let only = |name: &str| ProjectVisibility::Only([name.into()].into());
+    let anna = stage.token("anna", AccessRole::Answerer, only("shop"));
+    let vera = stage.token("vera", AccessRole::Viewer, only("shop"));
+    let olga = stage.token("olga", AccessRole::Operator, only("shop"));
     let looks = ["/api/v1/builds/b0/tasks", "/api/v1/builds/b0/runs", "/api/v1/jobs"];
     for path in looks {
         assert_eq!(stage.get(&anna, path).await.status, 403, "{path}");
@@ -108,7 +108,7 @@ async fn a_report_tells_what_every_role_may_read() {
     let stage = Stage::new().await;
     stage.project().build(&["Put it online"]).await;
     stage.project().asks().await;
-    let anna = stage.token("anna", Role::Answerer, Reach::All);
+    let anna = stage.token("anna", AccessRole::Answerer, ProjectVisibility::All);
     let report = stage.get(&anna, "/api/v1/builds/b0/report").await;
     assert_eq!(report.status, 200);
     let report = report.json();
@@ -149,7 +149,7 @@ async fn problems_are_open_or_got_past() {
     stage.project().asks_about("the disk is round").await;
     stage.project().fails(Fault::env_connection("npm", "ECONNRESET", Tool::default())).await;
     stage.project().build(&["Three"]).await;
-    let token = stage.token("vera", Role::Viewer, Reach::All);
+    let token = stage.token("vera", AccessRole::Viewer, ProjectVisibility::All);
     let all = stage.get(&token, "/api/v1/problems").await.json();
     let seen: Vec<_> = all["items"].as_array().unwrap().iter().map(|met| &met["stands"]).collect();
     assert_eq!(seen.len(), 2, "{all}");

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request};
-use unstuck_server::{Reach, Role};
+use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::stage::{Stage, asked};
 
@@ -38,8 +38,8 @@ async fn nothing_is_spoken_of_that_is_not_described() {
 #[tokio::test]
 async fn every_operation_takes_its_role() {
     let stage = Stage::new().await;
-    let roles = [Role::Answerer, Role::Viewer, Role::Operator];
-    let tokens = roles.map(|role| stage.token("anna", role, Reach::All));
+    let roles = [AccessRole::Answerer, AccessRole::Viewer, AccessRole::Operator];
+    let tokens = roles.map(|role| stage.token("anna", role, ProjectVisibility::All));
     let described = stage.get(&tokens[2], "/api/openapi.json").await.json();
     let mut looked_at = 0;
     for (path, operations) in described["paths"].as_object().unwrap() {

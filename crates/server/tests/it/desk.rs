@@ -3,71 +3,85 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use unstuck_core::engine::{BuildId, Command, Order, Recorded};
+use unstuck_core::engine::{BuildId, Command, CommandIssuer, RecordedEvent};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
-use unstuck_runner::notify::Tested;
-use unstuck_runner::{Handle, Look, Looked, Undecided};
-use unstuck_server::{Desk, JobStanding, NotReady, Refused, Wanted};
-use unstuck_world::notify::Undelivered;
+use unstuck_runner::notify::ChannelTestResult;
+use unstuck_runner::{DecideError, RunnerHandle, StateQuery, StateQueryResult};
+use unstuck_server::{
+    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ReadinessError,
+};
+use unstuck_world::notify::DeliveryError;
 
 /// The secret that every desk here knows.
 pub(crate) const SECRET: &str = "hunter2-hunter2";
 
 /// A desk that hands everything to a loop in this process.
 #[derive(Debug)]
-pub(crate) struct LoopDesk(pub(crate) Handle);
+pub(crate) struct LoopDesk(pub(crate) RunnerHandle);
 
 #[async_trait]
-impl Desk for LoopDesk {
-    async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
-        let decided = self.0.command(command).await.map_err(Undecided::from)?;
+impl ProjectHost for LoopDesk {
+    async fn submit_command(
+        &self,
+        command: Command,
+    ) -> Result<Vec<RecordedEvent>, ProjectHostError> {
+        let decided = self.0.submit_command(command).await.map_err(DecideError::from)?;
         Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
     }
 
-    async fn start(&self, work: Wanted, order: Order) -> Result<BuildId, Refused> {
+    async fn start_build(
+        &self,
+        work: BuildStartRequest,
+        order: CommandIssuer,
+    ) -> Result<BuildId, ProjectHostError> {
         let title = match work {
-            Wanted::Goal(words) => words,
-            Wanted::Files(paths) => paths.join(" and "),
+            BuildStartRequest::Goal(words) => words,
+            BuildStartRequest::Files(paths) => paths.join(" and "),
         };
         if title.is_empty() {
-            return Err(Refused::Malformed("there is nothing to do".to_owned()));
+            return Err(ProjectHostError::Malformed("there is nothing to do".to_owned()));
         }
         let spec = TaskSpec { name: "task".to_owned(), title, ..TaskSpec::default() };
         let plan = Arc::new(Plan::new(vec![spec]).unwrap());
         let start = Command::StartBuild { plan, slots: 1, in_place: false };
-        self.begin(start, order).await
+        self.submit_build_start(start, order).await
     }
 
-    async fn take_answers(&self) -> Result<bool, Refused> {
-        self.0.take_answers().await.map_err(|_| Refused::ChangingHands)?;
+    async fn take_answers(&self) -> Result<bool, ProjectHostError> {
+        self.0.take_answers().await.map_err(|_| ProjectHostError::ChangingHands)?;
         Ok(true)
     }
 
-    fn redacted(&self, text: &str) -> Arc<str> {
+    fn redact_text(&self, text: &str) -> Arc<str> {
         Arc::from(text.replace(SECRET, "[hidden]"))
     }
 
-    async fn look(&self, look: Look) -> Result<Looked, Refused> {
-        Ok(self.0.look(move |state| look.at(state)).await.map_err(Undecided::from)?)
+    async fn look_up(&self, look: StateQuery) -> Result<StateQueryResult, ProjectHostError> {
+        Ok(self
+            .0
+            .read_state(move |state| look.answer_from(state))
+            .await
+            .map_err(DecideError::from)?)
     }
 
     fn policy(&self) -> Arc<Policy> {
         Arc::default()
     }
 
-    async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
+    async fn list_jobs(&self) -> Result<Vec<JobOverview>, ProjectHostError> {
         Ok(Vec::new())
     }
 
-    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused> {
-        let arrived = |channel: &str, arrived| Tested { channel: channel.to_owned(), arrived };
-        let why = Undelivered::Never { why: "the answer was 404".to_owned() };
+    async fn test_notifications(&self) -> Result<Vec<ChannelTestResult>, ProjectHostError> {
+        let arrived =
+            |channel: &str, arrived| ChannelTestResult { channel: channel.to_owned(), arrived };
+        let why = DeliveryError::Never { why: "the answer was 404".to_owned() };
         Ok(vec![arrived("phone", Ok(())), arrived("chat", Err(why))])
     }
 
-    async fn ready(&self) -> Result<(), NotReady> {
-        let ended = |_| NotReady::Holder;
-        self.0.look(|_| ()).await.map_err(ended)
+    async fn check_ready(&self) -> Result<(), ReadinessError> {
+        let ended = |_| ReadinessError::Holder;
+        self.0.read_state(|_| ()).await.map_err(ended)
     }
 }

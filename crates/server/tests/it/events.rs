@@ -7,7 +7,7 @@ use axum::http::Method;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use unstuck_core::engine::{BuildId, Command};
-use unstuck_server::{Reach, Role};
+use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::stage::{Stage, asked};
 
@@ -72,12 +72,12 @@ async fn a_reader_that_comes_back_misses_nothing_and_reads_nothing_twice() {
     stage.project().build(&["One", "Two"]).await;
     let path = "/api/v1/projects/shop/events";
     let mut reader = Reader::open(&stage, &token, path, Some("0")).await;
-    let newest = stage.project().store.newest("shop").await.unwrap();
+    let newest = stage.project().store.load_newest_seq("shop").await.unwrap();
     for wanted in 1..=newest {
         assert_eq!(reader.seq().await, wanted);
     }
     stage.project().asks().await;
-    let newest_then = stage.project().store.newest("shop").await.unwrap();
+    let newest_then = stage.project().store.load_newest_seq("shop").await.unwrap();
     for wanted in newest + 1..=newest_then {
         let read = reader.next().await.unwrap();
         assert_eq!(read.id, wanted.to_string());
@@ -104,7 +104,7 @@ async fn a_build_and_all_projects_have_streams_of_their_own() {
     let total: u64 = {
         let mut total = 0;
         for project in &stage.projects {
-            total += project.store.newest(&project.name).await.unwrap();
+            total += project.store.load_newest_seq(&project.name).await.unwrap();
         }
         total
     };
@@ -153,7 +153,7 @@ async fn a_build_hears_of_its_answers() {
 #[tokio::test]
 async fn an_answerer_hears_that_something_happened_and_not_what() {
     let stage = Stage::new().await;
-    let anna = stage.token("anna", Role::Answerer, Reach::All);
+    let anna = stage.token("anna", AccessRole::Answerer, ProjectVisibility::All);
     assert_eq!(stage.get(&anna, "/api/v1/projects/shop/events").await.status, 403);
     let mut reader = Reader::open(&stage, &anna, "/api/v1/news", None).await;
     stage.project().build(&["One"]).await;
@@ -165,13 +165,13 @@ async fn an_answerer_hears_that_something_happened_and_not_what() {
 #[tokio::test]
 async fn a_stream_ends_with_the_token_it_was_opened_by() {
     let stage = Stage::new().await;
-    let anna = stage.token("anna", Role::Viewer, Reach::All);
+    let anna = stage.token("anna", AccessRole::Viewer, ProjectVisibility::All);
     let mut reader = Reader::open(&stage, &anna, "/api/v1/projects/shop/events", None).await;
     stage.project().build(&["Put it online"]).await;
     assert_eq!(reader.next().await.unwrap().data["type"], "build.started");
-    let entries = stage.tokens.list().unwrap();
+    let entries = stage.tokens.list_entries().unwrap();
     let id = entries.iter().find(|entry| entry.name == "anna").unwrap().id;
-    stage.tokens.revoke(id).unwrap();
+    stage.tokens.revoke_token(id).unwrap();
     stage.project().command(Command::Pause { build: BuildId(0) }).await;
     while let Some(read) = reader.next().await {
         assert_ne!(read.data["type"], "agent.build_paused", "{read:?}");
@@ -204,7 +204,7 @@ async fn a_reader_that_is_too_slow_is_told_where_to_go_on() {
     while newest < first + 5_000 {
         stage.project().command(Command::Pause { build: BuildId(0) }).await;
         stage.project().command(Command::Resume { build: BuildId(0) }).await;
-        newest = stage.project().store.newest("shop").await.unwrap();
+        newest = stage.project().store.load_newest_seq("shop").await.unwrap();
     }
     while quick.seq().await < newest {}
     let mut gap = slow.next().await.unwrap();

@@ -1,7 +1,7 @@
 //! The numbers that a monitoring system reads.
 
 use unstuck_core::fault::{Fault, Tool};
-use unstuck_server::{Reach, Role};
+use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::stage::Stage;
 
@@ -11,7 +11,7 @@ async fn numbers_are_those_of_the_tables() {
     stage.project().build(&["One", "Two"]).await;
     stage.project().asks_about("secret-looking words").await;
     stage.project().fails(Fault::env_connection("npm", "ECONNRESET", Tool::default())).await;
-    let token = stage.token("grafana", Role::Viewer, Reach::All);
+    let token = stage.token("grafana", AccessRole::Viewer, ProjectVisibility::All);
     let shown = stage.get(&token, "/metrics").await;
     assert_eq!(shown.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
     let text = shown.text();
@@ -53,10 +53,11 @@ async fn the_format_is_kept() {
 #[tokio::test]
 async fn numbers_are_not_for_every_role() {
     let stage = Stage::of(&["bank", "shop"]).await;
-    let answerer = stage.token("ann", Role::Answerer, Reach::All);
+    let answerer = stage.token("ann", AccessRole::Answerer, ProjectVisibility::All);
     assert_eq!(stage.get(&answerer, "/metrics").await.status, 403);
     assert_eq!(stage.get("nonsense", "/metrics").await.status, 401);
-    let only = stage.token("bob", Role::Viewer, Reach::Only(["shop".into()].into()));
+    let only =
+        stage.token("bob", AccessRole::Viewer, ProjectVisibility::Only(["shop".into()].into()));
     let text = stage.get(&only, "/metrics").await.text();
     assert!(text.contains("shop") && !text.contains("bank"), "{text}");
 }

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request};
-use unstuck_core::engine::{Command, Note};
-use unstuck_server::{Reach, Role};
+use unstuck_core::engine::{Command, RunNote};
+use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::stage::{Answered, Stage};
 
@@ -59,7 +59,9 @@ async fn a_question_is_read_and_answered_without_a_script() {
     let stage = Stage::new().await;
     stage.project().build(&["Put it online"]).await;
     let id = stage.project().asks().await;
-    let browser = Browser::new(&stage, &stage.token("anna", Role::Answerer, Reach::All)).await;
+    let browser =
+        Browser::new(&stage, &stage.token("anna", AccessRole::Answerer, ProjectVisibility::All))
+            .await;
     let inbox = browser.get("/").await.text();
     assert!(inbox.contains("<title>(1) Inbox"), "{inbox}");
     assert!(inbox.contains("value=\"provide_credentials\""), "{inbox}");
@@ -102,7 +104,7 @@ async fn what_an_agent_writes_is_never_more_than_text() {
     let evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>";
     stage.project().build(&[evil]).await;
     let effect = stage.project().outstanding().await[0].id;
-    let note = Note::Narrated { text: evil.into() };
+    let note = RunNote::Narrated { text: evil.into() };
     stage.project().command(Command::Note { effect, note }).await;
     let id = stage.project().asks_about(evil).await;
     let browser = Browser::new(&stage, &stage.operator()).await;
@@ -134,7 +136,9 @@ async fn pages_show_what_a_role_may_see() {
     let stage = Stage::new().await;
     stage.project().build(&["Put it online", "Write it down"]).await;
     let id = stage.project().asks().await;
-    let anna = Browser::new(&stage, &stage.token("anna", Role::Answerer, Reach::All)).await;
+    let anna =
+        Browser::new(&stage, &stage.token("anna", AccessRole::Answerer, ProjectVisibility::All))
+            .await;
     let page = anna.get(&format!("/q/shop/{id}")).await.text();
     assert!(!page.contains("For operators"), "{page}");
     assert_eq!(anna.get("/problems").await.status, 403);
@@ -197,15 +201,15 @@ async fn tokens_are_made_and_taken_back_on_a_page() {
     assert!(!olga.get("/settings").await.text().contains(token), "it is shown once");
     let unfit = olga.send("/settings", "/settings/tokens", "name=+&role=viewer").await;
     assert_eq!(unfit.status, 422);
-    let entries = stage.tokens.list().unwrap();
+    let entries = stage.tokens.list_entries().unwrap();
     let id = entries.iter().find(|entry| entry.name == "Anna").unwrap().id;
     let gone = olga.send("/settings", &format!("/settings/tokens/{id}/revoke"), "").await;
     assert_eq!(gone.status, 303, "{gone:?}");
     assert_eq!(anna.get("/").await.status, 303, "her session is over");
     let again = olga.send("/settings", &format!("/settings/tokens/{id}/revoke"), "").await;
     assert_eq!(again.status, 404);
-    let only = Reach::Only(["shop".into()].into());
-    let otto = Browser::new(&stage, &stage.token("otto", Role::Operator, only)).await;
+    let only = ProjectVisibility::Only(["shop".into()].into());
+    let otto = Browser::new(&stage, &stage.token("otto", AccessRole::Operator, only)).await;
     assert_eq!(otto.get("/settings").await.status, 403);
 }
 
@@ -218,7 +222,9 @@ async fn a_test_message_is_sent_and_what_came_of_it_is_said() {
     assert!(page.contains("<strong>chat</strong> did not arrive. The answer was 404."), "{page}");
     let unknown = olga.send("/settings", "/settings/notify/elsewhere", "").await;
     assert_eq!(unknown.status, 404);
-    let anna = Browser::new(&stage, &stage.token("anna", Role::Viewer, Reach::All)).await;
+    let anna =
+        Browser::new(&stage, &stage.token("anna", AccessRole::Viewer, ProjectVisibility::All))
+            .await;
     assert_eq!(anna.send("/", "/settings/notify/shop", "").await.status, 403);
 }
 
@@ -258,7 +264,7 @@ async fn what_happened_long_ago_is_on_earlier_pages() {
     stage.project().build(&["Put it online"]).await;
     let effect = stage.project().outstanding().await[0].id;
     for at in 0..130 {
-        let note = Note::Narrated { text: format!("step {at} of many").into() };
+        let note = RunNote::Narrated { text: format!("step {at} of many").into() };
         stage.project().command(Command::Note { effect, note }).await;
     }
     let olga = Browser::new(&stage, &stage.operator()).await;

@@ -10,14 +10,18 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
-use unstuck_core::engine::{Command, Effect, Event, Outcome, Recorded};
+use unstuck_core::engine::{Command, Effect, EffectOutcome, Event, RecordedEvent};
 use unstuck_core::fault::{Auth, Fault, Internal};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Time;
-use unstuck_runner::{Handle, Runner, Setup, SystemClock};
-use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
-use unstuck_server::{Audience, Hosted, Reach, Role, Site, app};
+use unstuck_runner::{Runner, RunnerHandle, RunnerSetup, SystemClock};
+use unstuck_server::auth::{
+    AccessTokenStore, AllowedHosts, Authenticator, NewToken, ServerSigningKey,
+};
+use unstuck_server::{
+    AccessRole, ProjectRegistration, ProjectVisibility, QuestionAudience, ServerState, build_app,
+};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 use super::desk::LoopDesk;
@@ -26,7 +30,7 @@ use super::desk::LoopDesk;
 pub(crate) struct Project {
     pub(crate) name: Arc<str>,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) handle: Handle,
+    pub(crate) handle: RunnerHandle,
 }
 
 /// A server.
@@ -34,7 +38,7 @@ pub(crate) struct Stage {
     pub(crate) projects: Vec<Project>,
     pub(crate) app: Router,
     pub(crate) stop: CancellationToken,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: AccessTokenStore,
     _folder: TempDir,
 }
 
@@ -69,7 +73,7 @@ impl Stage {
             let store: Arc<dyn Store> =
                 Arc::new(SqliteStore::open(folder.path().join(format!("{name}.db"))).unwrap());
             let name: Arc<str> = Arc::from(*name);
-            let setup = Setup {
+            let setup = RunnerSetup {
                 store: Arc::clone(&store),
                 project: Arc::clone(&name),
                 holder: Holder { pid: 1, verb: "test".to_owned(), since: Time::from_millis(1) },
@@ -81,22 +85,26 @@ impl Stage {
             let runner = Runner::open(setup).await.unwrap();
             let handle = runner.handle();
             tokio::spawn(runner.run());
-            hosted.push(Hosted {
+            hosted.push(ProjectRegistration {
                 name: Arc::clone(&name),
                 store: Arc::clone(&store),
-                desk: Arc::new(LoopDesk(handle.clone())),
-                audience: Audience::Developer,
+                host: Arc::new(LoopDesk(handle.clone())),
+                audience: QuestionAudience::Developer,
             });
             projects.push(Project { name, store, handle });
         }
-        let site = Site::open(hosted, Arc::new(SystemClock), stop.clone()).await.unwrap();
-        let tokens = Tokens::at(folder.path().join("server"));
-        tokens.begin("ann", Time::from_millis(1)).unwrap();
-        let names = Names::new("127.0.0.1:7424".parse().unwrap(), []).unwrap();
-        let key = Key::open(&folder.path().join("server")).unwrap();
-        let door =
-            Door::new(Tokens::at(folder.path().join("server")), key, names, Arc::new(SystemClock));
-        let app = app(site, &Arc::new(door));
+        let site = ServerState::open(hosted, Arc::new(SystemClock), stop.clone()).await.unwrap();
+        let tokens = AccessTokenStore::in_folder(folder.path().join("server"));
+        tokens.ensure_first_token("ann", Time::from_millis(1)).unwrap();
+        let names = AllowedHosts::new("127.0.0.1:7424".parse().unwrap(), []).unwrap();
+        let key = ServerSigningKey::open(&folder.path().join("server")).unwrap();
+        let door = Authenticator::new(
+            AccessTokenStore::in_folder(folder.path().join("server")),
+            key,
+            names,
+            Arc::new(SystemClock),
+        );
+        let app = build_app(site, &Arc::new(door));
         Self { projects, app, stop, tokens, _folder: folder }
     }
 
@@ -105,15 +113,15 @@ impl Stage {
     }
 
     /// Makes a token with this name.
-    pub(crate) fn token(&self, name: &str, role: Role, reach: Reach) -> String {
+    pub(crate) fn token(&self, name: &str, role: AccessRole, reach: ProjectVisibility) -> String {
         let wish = NewToken { name: name.into(), role, reach, expires_at: None };
-        let (_, token) = self.tokens.make(wish, Time::from_millis(1)).unwrap();
+        let (_, token) = self.tokens.create_token(wish, Time::from_millis(1)).unwrap();
         token.as_str().to_owned()
     }
 
     /// A token for everything.
     pub(crate) fn operator(&self) -> String {
-        self.token("olga", Role::Operator, Reach::All)
+        self.token("olga", AccessRole::Operator, ProjectVisibility::All)
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answered {
@@ -149,8 +157,8 @@ pub(crate) fn asked(method: Method, token: &str, path: &str, body: Body) -> Requ
 }
 
 impl Project {
-    pub(crate) async fn command(&self, command: Command) -> Vec<Recorded> {
-        let decided = self.handle.command(command).await.unwrap();
+    pub(crate) async fn command(&self, command: Command) -> Vec<RecordedEvent> {
+        let decided = self.handle.submit_command(command).await.unwrap();
         decided.events.iter().map(|recorded| (**recorded).clone()).collect()
     }
 
@@ -168,13 +176,13 @@ impl Project {
 
     /// The effects that are owed to the engine.
     pub(crate) async fn outstanding(&self) -> Vec<Effect> {
-        self.handle.look(unstuck_core::engine::State::outstanding).await.unwrap()
+        self.handle.read_state(unstuck_core::engine::State::outstanding_effects).await.unwrap()
     }
 
     /// The first effect that is owed ends with a fault.
-    pub(crate) async fn fails(&self, fault: Fault) -> Vec<Recorded> {
+    pub(crate) async fn fails(&self, fault: Fault) -> Vec<RecordedEvent> {
         let effect = self.outstanding().await[0].id;
-        let outcome = Outcome::Failed { fault: Arc::new(fault), approach: None };
+        let outcome = EffectOutcome::Failed { fault: Arc::new(fault), approach: None };
         self.command(Command::Settle { effect, outcome, spent: Amount::ZERO }).await
     }
 
@@ -192,7 +200,7 @@ impl Project {
     }
 }
 
-fn asked_of(events: &[Recorded]) -> u32 {
+fn asked_of(events: &[RecordedEvent]) -> u32 {
     let asked = events.iter().find_map(|recorded| match &recorded.event {
         Event::QuestionAsked { question } => Some(question.id.0),
         _ => None,

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, State, TaskId};
+use unstuck_core::engine::{BuildId, MutationId, QuestionId, RecordedEvent, RunId, State, TaskId};
 use unstuck_core::plan::GateKey;
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 
 use super::AT;
-use crate::batch::{Batch, runs};
-use crate::checkpoint::Conversation;
+use crate::batch::{Batch, attribute_runs};
+use crate::checkpoint::StoredConversation;
 use crate::error::StoreError;
 use crate::outbox::Outbox;
-use crate::snapshot::{self, Tail};
-use crate::store::{Answer, AnswerError, Page};
+use crate::snapshot::{self, JournalTail};
+use crate::store::{Answer, AnswerError, EventPage};
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
     TaskRow,
@@ -24,12 +24,12 @@ const SNAPSHOTS_KEPT: usize = 2;
 
 /// The durable content of a project.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Content {
+pub(super) struct ProjectContent {
     epoch: u64,
     /// `true` while a holder has not closed it cleanly.
     taken: bool,
     last_seq: u64,
-    events: BTreeMap<u64, (Recorded, Option<RunId>)>,
+    events: BTreeMap<u64, (RecordedEvent, Option<RunId>)>,
     snapshots: BTreeMap<u64, Vec<u8>>,
     pub(super) answers: Vec<(Answer, bool)>,
     pub(super) builds: BTreeMap<BuildId, BuildRow>,
@@ -37,74 +37,74 @@ pub(super) struct Content {
     pub(super) runs: BTreeMap<RunId, RunRow>,
     pub(super) questions: BTreeMap<QuestionId, QuestionRow>,
     pub(super) mutations: BTreeMap<MutationId, MutationRow>,
-    pub(super) checkpoints: BTreeMap<TaskId, Conversation>,
+    pub(super) checkpoints: BTreeMap<TaskId, StoredConversation>,
     pub(super) gates: BTreeMap<GateKey, GateRow>,
     pub(super) signatures: BTreeMap<Signature, SignatureRow>,
     pub(super) costs: BTreeMap<(u64, TaskId), CostRow>,
     outboxes: BTreeMap<String, Outbox>,
 }
 
-impl Content {
+impl ProjectContent {
     /// Returns a number that grows with every visible write.
     pub(super) fn revision(&self) -> u64 {
         self.epoch + self.last_seq + self.answers.len() as u64
     }
 
     /// Claims the project: returns its new epoch, and whether the last holder closed it cleanly.
-    pub(super) fn take(&mut self) -> (u64, bool) {
+    pub(super) fn start_epoch(&mut self) -> (u64, bool) {
         self.epoch += 1;
         (self.epoch, !std::mem::replace(&mut self.taken, true))
     }
 
-    pub(super) fn let_go(&mut self, epoch: u64) -> Result<(), StoreError> {
-        self.fence(epoch)?;
+    pub(super) fn close_cleanly(&mut self, epoch: u64) -> Result<(), StoreError> {
+        self.check_epoch(epoch)?;
         self.taken = false;
         Ok(())
     }
 
     /// Returns the state that the journal adds up to.
-    pub(super) fn load(&self, project: &str) -> Result<(State, Tail), StoreError> {
+    pub(super) fn load_state(&self, project: &str) -> Result<(State, JournalTail), StoreError> {
         let mut readable = self.snapshots.iter().rev().filter_map(|(seq, bytes)| {
-            Some((snapshot::read(bytes, project, *seq)?, bytes.len() as u64))
+            Some((snapshot::deserialize_snapshot(bytes, project, *seq)?, bytes.len() as u64))
         });
         let (mut state, size) = readable.next().unwrap_or_else(|| (State::new(project), 0));
         let mut bytes = 0;
         for (seq, (recorded, _)) in self.events.range(state.seq() + 1..) {
             if *seq != state.seq() + 1 {
-                return Err(damaged(format!("event {} is missing", state.seq() + 1)));
+                return Err(damage_error(format!("event {} is missing", state.seq() + 1)));
             }
             state.apply(recorded);
-            bytes += weight(recorded);
+            bytes += event_byte_len(recorded);
         }
-        Ok((state, Tail::new(bytes, size)))
+        Ok((state, JournalTail::new(bytes, size)))
     }
 
     /// Writes a batch and returns the position of the last event.
-    pub(super) fn write(
+    pub(super) fn write_batch(
         &mut self,
         epoch: u64,
         batch: Batch,
-        tail: &mut Tail,
+        tail: &mut JournalTail,
     ) -> Result<u64, StoreError> {
-        self.fence(epoch)?;
+        self.check_epoch(epoch)?;
         for (expected, recorded) in (self.last_seq + 1..).zip(&batch.events) {
             if recorded.seq != expected {
-                return Err(damaged(format!("event {} came for {expected}", recorded.seq)));
+                return Err(damage_error(format!("event {} came for {expected}", recorded.seq)));
             }
         }
-        let credited = runs(&batch.events);
+        let credited = attribute_runs(&batch.events);
         for (recorded, run) in batch.events.into_iter().zip(credited) {
             self.last_seq = recorded.seq;
-            tail.grow(weight(&recorded));
+            tail.add_events(event_byte_len(&recorded));
             self.events.insert(recorded.seq, (recorded, run));
         }
         self.checkpoints.extend(batch.checkpoint.map(|c| (c.task, c.conversation)));
-        self.change(batch.changes);
+        self.apply_changes(batch.changes);
         for (answer, taken) in &mut self.answers {
             *taken |= batch.taken.contains(&answer.question);
         }
         if let Some(bytes) = batch.snapshot {
-            tail.cut(bytes.len() as u64);
+            tail.reset_to_snapshot(bytes.len() as u64);
             self.snapshots.insert(self.last_seq, bytes);
             while self.snapshots.len() > SNAPSHOTS_KEPT {
                 self.snapshots.pop_first();
@@ -113,27 +113,27 @@ impl Content {
         Ok(self.last_seq)
     }
 
-    fn fence(&self, epoch: u64) -> Result<(), StoreError> {
+    fn check_epoch(&self, epoch: u64) -> Result<(), StoreError> {
         if self.epoch == epoch { Ok(()) } else { Err(StoreError::Fenced { at: AT.to_owned() }) }
     }
 
-    pub(super) fn events(&self, page: Page) -> Vec<Recorded> {
+    pub(super) fn load_events(&self, page: EventPage) -> Vec<RecordedEvent> {
         let after = self.events.range(page.after.saturating_add(1)..);
         after.take(page.limit as usize).map(|(_, (recorded, _))| recorded.clone()).collect()
     }
 
-    pub(super) fn newest(&self) -> u64 {
+    pub(super) fn newest_seq(&self) -> u64 {
         self.events.last_key_value().map_or(0, |(seq, _)| *seq)
     }
 
-    pub(super) fn decisions(&self, run: RunId) -> Vec<Recorded> {
-        let of_run = |(recorded, of): &&(Recorded, Option<RunId>)| {
+    pub(super) fn load_run_decisions(&self, run: RunId) -> Vec<RecordedEvent> {
+        let of_run = |(recorded, of): &&(RecordedEvent, Option<RunId>)| {
             *of == Some(run) && recorded.why.is_some()
         };
         self.events.values().filter(of_run).map(|(recorded, _)| recorded.clone()).collect()
     }
 
-    pub(super) fn answer(&mut self, answer: Answer) -> Result<(), AnswerError> {
+    pub(super) fn record_answer(&mut self, answer: Answer) -> Result<(), AnswerError> {
         let id = answer.question;
         let question = self.questions.get(&id).ok_or(AnswerError::NoQuestion(id))?;
         match question.status {
@@ -146,32 +146,32 @@ impl Content {
         if self.answers.iter().any(|(given, _)| given.question == id) {
             return Err(AnswerError::Answered(id));
         }
-        if !question.offers(answer.decision) {
+        if !question.offers_decision(answer.decision) {
             return Err(AnswerError::NotAnOption { question: id, decision: answer.decision });
         }
         self.answers.push((answer, false));
         Ok(())
     }
 
-    pub(super) fn answers_waiting(&self) -> Vec<Answer> {
+    pub(super) fn pending_answers(&self) -> Vec<Answer> {
         let waiting = self.answers.iter().filter(|(_, taken)| !taken);
         waiting.map(|(answer, _)| answer.clone()).collect()
     }
 
-    pub(super) fn outbox(&mut self, channel: &str) -> Outbox {
-        let new = Outbox::told(self.last_seq);
+    pub(super) fn open_outbox(&mut self, channel: &str) -> Outbox {
+        let new = Outbox::delivered_up_to(self.last_seq);
         *self.outboxes.entry(channel.to_owned()).or_insert(new)
     }
 
-    pub(super) fn told(&mut self, channel: &str, outbox: Outbox) {
+    pub(super) fn save_outbox(&mut self, channel: &str, outbox: Outbox) {
         let known = self.outboxes.entry(channel.to_owned()).or_default();
         if outbox.upto >= known.upto {
             *known = outbox;
         }
     }
 
-    pub(super) fn retain(&mut self, epoch: u64, before: Time) -> Result<u64, StoreError> {
-        self.fence(epoch)?;
+    pub(super) fn prune_before(&mut self, epoch: u64, before: Time) -> Result<u64, StoreError> {
+        self.check_epoch(epoch)?;
         let mut dropped = 0;
         if self.snapshots.len() == SNAPSHOTS_KEPT
             && let Some((&needed, _)) = self.snapshots.first_key_value()
@@ -184,16 +184,16 @@ impl Content {
                 dropped += 1;
             }
         }
-        self.forget_builds(before);
+        self.prune_builds(before);
         Ok(dropped)
     }
 }
 
 /// Returns the size of an event in a journal.
-fn weight(recorded: &Recorded) -> u64 {
+fn event_byte_len(recorded: &RecordedEvent) -> u64 {
     serde_json::to_vec(&recorded.event).map_or(0, |bytes| bytes.len() as u64)
 }
 
-fn damaged(what: String) -> StoreError {
+fn damage_error(what: String) -> StoreError {
     StoreError::Damaged { at: AT.to_owned(), what }
 }

@@ -6,28 +6,28 @@ use async_trait::async_trait;
 use unstuck_core::engine::State;
 use unstuck_core::time::Time;
 
-use super::content::Content;
+use super::content::ProjectContent;
 use super::{AT, MemoryStore};
 use crate::batch::Batch;
 use crate::error::StoreError;
-use crate::snapshot::{Tail, snapshot};
+use crate::snapshot::{JournalTail, serialize_snapshot};
 use crate::store::{Answer, Journal, Receipt};
 
 pub(super) struct MemoryJournal {
     store: MemoryStore,
     project: String,
     epoch: u64,
-    tail: Tail,
+    tail: JournalTail,
     /// The error after which no more batches can be written.
     broken: Option<StoreError>,
 }
 
 impl MemoryJournal {
-    pub(super) fn new(store: MemoryStore, project: &str, epoch: u64, tail: Tail) -> Self {
+    pub(super) fn new(store: MemoryStore, project: &str, epoch: u64, tail: JournalTail) -> Self {
         Self { store, project: project.to_owned(), epoch, tail, broken: None }
     }
 
-    fn write(&mut self, batch: Batch) -> Result<(), StoreError> {
+    fn write_batch(&mut self, batch: Batch) -> Result<(), StoreError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
@@ -39,7 +39,7 @@ impl MemoryJournal {
             return Err(StoreError::Full { at: AT.to_owned() });
         }
         let project = shared.projects.entry(self.project.clone()).or_default();
-        let last = project.content.write(self.epoch, batch, &mut self.tail)?;
+        let last = project.content.write_batch(self.epoch, batch, &mut self.tail)?;
         project.written.send_replace(last);
         Ok(())
     }
@@ -47,32 +47,32 @@ impl MemoryJournal {
 
 #[async_trait]
 impl Journal for MemoryJournal {
-    fn append(&mut self, batch: Batch) -> Receipt {
-        let result = self.write(batch);
+    fn append_batch(&mut self, batch: Batch) -> Receipt {
+        let result = self.write_batch(batch);
         self.broken = result.as_ref().err().cloned();
-        Receipt::settled(result)
+        Receipt::from_verdict(result)
     }
 
-    fn snapshot_due(&self) -> bool {
+    fn is_snapshot_due(&self) -> bool {
         self.tail.is_due()
     }
 
-    async fn answers(&mut self) -> Result<Vec<Answer>, StoreError> {
-        Ok(self.store.read(&self.project, Content::answers_waiting))
+    async fn load_pending_answers(&mut self) -> Result<Vec<Answer>, StoreError> {
+        Ok(self.store.read_content(&self.project, ProjectContent::pending_answers))
     }
 
-    async fn retain(&mut self, before: Time) -> Result<u64, StoreError> {
+    async fn prune_before(&mut self, before: Time) -> Result<u64, StoreError> {
         let mut shared = self.store.lock();
         let project = shared.projects.entry(self.project.clone()).or_default();
-        project.content.retain(self.epoch, before)
+        project.content.prune_before(self.epoch, before)
     }
 
     async fn close(mut self: Box<Self>, state: &State) -> Result<(), StoreError> {
-        let snapshot = self.tail.is_worth_closing().then(|| snapshot(state));
-        self.write(Batch { snapshot, ..Batch::default() })?;
+        let snapshot = self.tail.is_worth_closing().then(|| serialize_snapshot(state));
+        self.write_batch(Batch { snapshot, ..Batch::default() })?;
         let mut shared = self.store.lock();
         let project = shared.projects.entry(self.project.clone()).or_default();
-        project.content.let_go(self.epoch)
+        project.content.close_cleanly(self.epoch)
     }
 }
 

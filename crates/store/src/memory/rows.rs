@@ -3,14 +3,14 @@
 use unstuck_core::engine::{Phase, Status, TaskId};
 use unstuck_core::time::Time;
 
-use super::content::Content;
+use super::content::ProjectContent;
 use crate::tables::{
-    BuildRow, Changes, CostRow, MutationChange, MutationRow, QuestionChange, RunChange, RunRow,
-    RunStatus, TaskChange,
+    BuildRow, CostRow, MutationChange, MutationRow, QuestionChange, RunChange, RunRow, RunStatus,
+    TableChanges, TaskChange,
 };
 
-impl Content {
-    pub(super) fn change(&mut self, changes: Changes) {
+impl ProjectContent {
+    pub(super) fn apply_changes(&mut self, changes: TableChanges) {
         for row in changes.builds {
             self.change_build(row);
         }
@@ -30,7 +30,7 @@ impl Content {
         self.gates.extend(changes.gates.into_iter().map(|row| (row.key, row)));
         self.signatures.extend(changes.signatures.into_iter().map(|row| (row.signature, row)));
         for cost in changes.costs {
-            self.spend(cost);
+            self.add_cost(cost);
         }
         for task in changes.conversations_over {
             self.checkpoints.remove(&task);
@@ -73,7 +73,7 @@ impl Content {
         run.fault = change.fault.or_else(|| run.fault.take());
         run.iterations = run.iterations.saturating_add(change.iterations);
         run.tool_calls = run.tool_calls.saturating_add(change.tool_calls);
-        run.spent = run.spent.plus(change.spent);
+        run.spent = run.spent.saturating_add(change.spent);
         run.ended_at = change.ended_at.or(run.ended_at);
     }
 
@@ -116,15 +116,15 @@ impl Content {
         row.changed_at = change.at;
     }
 
-    fn spend(&mut self, cost: CostRow) {
+    fn add_cost(&mut self, cost: CostRow) {
         let nothing = CostRow { spent: unstuck_core::policy::Amount::ZERO, ..cost };
         let row = self.costs.entry((cost.day, cost.task)).or_insert(nothing);
-        row.spent = row.spent.plus(cost.spent);
+        row.spent = row.spent.saturating_add(cost.spent);
     }
 
     /// Deletes builds that ended before `before`, with everything that belongs to them. The latest build
     /// stays: it can be revived until another one starts.
-    pub(super) fn forget_builds(&mut self, before: Time) {
+    pub(super) fn prune_builds(&mut self, before: Time) {
         let started = self.builds.values().filter(|build| !build.standing);
         let Some(latest) = started.map(|build| build.id).max() else { return };
         self.builds.retain(|id, build| {

@@ -11,20 +11,20 @@ use rusqlite::config::DbConfig;
 use tokio::sync::watch;
 use unstuck_core::engine::{DoubtedAction, State};
 
-use super::fail::{self, Doing};
+use super::fail::{self, FailedOperation};
 use super::header::log_path;
-use super::journaled::{self, Tip};
-use super::lock::Lock;
-use super::mark::{self, Mark, Reached};
-use super::open::{Marks, Opened};
+use super::journaled::{self, JournalTip};
+use super::lock::ProjectLock;
+use super::mark::{self, JournalMark, JournalPosition};
+use super::open::{DatabaseFacts, MarkPolicy};
 use super::readers::ReadError;
 use super::table::{project, snapshot};
-use super::writer::{Append, Group};
+use super::writer::{BatchGroup, QueuedBatch};
 use super::{load, open};
 use crate::crash;
 use crate::error::StoreError;
-use crate::snapshot::Tail;
-use crate::store::{Holder, Settled};
+use crate::snapshot::JournalTail;
+use crate::store::{BatchReply, Holder};
 
 /// Maximum size of the WAL left beside the file at a clean end.
 const LOG_BYTES_LEFT: u64 = 1024 * 1024;
@@ -32,28 +32,28 @@ const LOG_BYTES_LEFT: u64 = 1024 * 1024;
 const FOLD_EVERY: Duration = Duration::from_mins(1);
 
 /// The new ends of the journals a transaction writes to, or the reason why one may not be written to.
-type Tips = HashMap<i64, Result<Tip, StoreError>>;
+type JournalTips = HashMap<i64, Result<JournalTip, StoreError>>;
 
 /// The state of the writer's thread.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct WriterState {
     conn: Connection,
     at: PathBuf,
     /// Projects claimed in this process.
-    taken: HashMap<i64, Taken>,
+    taken: HashMap<i64, ClaimedProject>,
     /// The result of the background check; nothing is written on top of damage.
     found: Arc<OnceLock<Result<(), StoreError>>>,
     /// The facts at opening, including whether a journal that lost something is accepted.
-    opened: Opened,
+    opened: DatabaseFacts,
 }
 
 /// A claimed project.
 #[derive(Debug)]
-struct Taken {
+struct ClaimedProject {
     epoch: i64,
-    tip: Tip,
+    tip: JournalTip,
     /// The mark that records the position of the journal.
-    mark: Mark,
+    mark: JournalMark,
     /// The error after which nothing can be written until the project is claimed again.
     failed: Option<StoreError>,
     written: watch::Sender<u64>,
@@ -61,27 +61,27 @@ struct Taken {
 
 /// The result of claiming a project.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Start {
+pub(super) struct ClaimStart {
     pub(super) epoch: i64,
     pub(super) clean: bool,
 }
 
 /// A project that is locked, claimed and read.
 #[derive(Debug)]
-pub(super) struct Claimed {
+pub(super) struct LoadedClaim {
     pub(super) id: i64,
-    pub(super) lock: Lock,
-    pub(super) start: Start,
+    pub(super) lock: ProjectLock,
+    pub(super) start: ClaimStart,
     pub(super) state: State,
-    pub(super) tail: Tail,
+    pub(super) tail: JournalTail,
 }
 
-impl Desk {
+impl WriterState {
     pub(super) fn new(
         conn: Connection,
         at: PathBuf,
         found: Arc<OnceLock<Result<(), StoreError>>>,
-        opened: Opened,
+        opened: DatabaseFacts,
     ) -> Self {
         Self { conn, at, taken: HashMap::new(), found, opened }
     }
@@ -95,12 +95,12 @@ impl Desk {
             // If it cannot be folded, it stays.
             self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).ok();
         } else if bytes > 0 && (self.opened.is_new || was_folded_long_ago(&self.at)) {
-            self.fold();
+            self.fold_log_passively();
         }
     }
 
     /// Folds the WAL into the file, as far as no process reads older parts of it.
-    fn fold(&mut self) {
+    fn fold_log_passively(&mut self) {
         let whole = |row: &rusqlite::Row<'_>| {
             let (in_log, folded) = (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?);
             Ok(in_log == folded)
@@ -112,150 +112,151 @@ impl Desk {
     }
 
     /// Checks that no damage is known, and that the data can be read.
-    pub(super) fn usable(&self) -> Result<(), StoreError> {
-        self.sound()?;
+    pub(super) fn check_usable(&self) -> Result<(), StoreError> {
+        self.check_undamaged()?;
         let one = "SELECT count(*) FROM projects";
-        self.read(|conn| Ok(conn.query_row(one, [], |row| row.get::<_, u32>(0)).map(drop)?))
+        self.read_data(|conn| Ok(conn.query_row(one, [], |row| row.get::<_, u32>(0)).map(drop)?))
     }
 
     /// Runs work in a transaction of its own.
-    pub(super) fn transaction<T>(
+    pub(super) fn run_transaction<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.sound()?;
-        let result = begin(&self.conn).and_then(|()| work(&self.conn));
-        let result = result.and_then(|done| end(&self.conn).map(|()| done));
-        result.map_err(|error| self.give_up(&error))
+        self.check_undamaged()?;
+        let result = begin_transaction(&self.conn).and_then(|()| work(&self.conn));
+        let result = result.and_then(|done| commit_transaction(&self.conn).map(|()| done));
+        result.map_err(|error| self.roll_back(&error))
     }
 
     /// Runs work in a transaction that becomes durable together with the next one that is waited for, and
     /// never without what came before it. For writes on which no action depends directly.
-    pub(super) fn transaction_in_passing<T>(
+    pub(super) fn run_transaction_without_sync<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        open::wait_for_disk(&self.conn, false).map_err(|error| self.give_up(&error))?;
-        let done = self.transaction(work);
-        open::wait_for_disk(&self.conn, true).map_err(|error| self.give_up(&error))?;
+        open::set_wait_for_disk(&self.conn, false).map_err(|error| self.roll_back(&error))?;
+        let done = self.run_transaction(work);
+        open::set_wait_for_disk(&self.conn, true).map_err(|error| self.roll_back(&error))?;
         done
     }
 
     /// Reads data on the writer's connection.
-    pub(super) fn read<T>(
+    pub(super) fn read_data<T>(
         &self,
         look: impl FnOnce(&Connection) -> Result<T, ReadError>,
     ) -> Result<T, StoreError> {
-        look(&self.conn).map_err(|error| error.at(&self.at))
+        look(&self.conn).map_err(|error| error.into_store_error(&self.at))
     }
 
     /// Locks a project, claims it and reads its state. An unknown one is created.
-    pub(super) fn claim(
+    pub(super) fn claim_project(
         &mut self,
         name: &str,
         holder: &Holder,
         written: watch::Sender<u64>,
-    ) -> Result<Claimed, StoreError> {
-        let id = match self.read(|conn| Ok(project::find(conn, name)?))? {
+    ) -> Result<LoadedClaim, StoreError> {
+        let id = match self.read_data(|conn| Ok(project::find_id(conn, name)?))? {
             Some(id) => id,
-            None => self.make(name)?,
+            None => self.create_project(name)?,
         };
-        let lock = Lock::take(&self.at, id, holder)?;
-        let marked = self.marked(name)?;
-        if self.read(|conn| Ok(journaled::is_unsealed(conn, id)?))? {
-            self.transaction(|conn| journaled::seal_all(conn, id, name))?;
+        let lock = ProjectLock::acquire(&self.at, id, holder)?;
+        let marked = self.read_marked_position(name)?;
+        if self.read_data(|conn| Ok(journaled::is_unsealed(conn, id)?))? {
+            self.run_transaction(|conn| journaled::seal_all(conn, id, name))?;
         }
-        if self.opened.marks == Marks::Count {
-            self.read(|conn| journaled::agrees(conn, &self.at, (id, name), marked))?;
+        if self.opened.marks == MarkPolicy::Count {
+            self.read_data(|conn| journaled::check_mark(conn, &self.at, (id, name), marked))?;
         }
-        let (state, tip, tail) = self.read(|conn| load::load(conn, &self.at, id, name))?;
-        let start = self.take((id, name), tip, marked, written)?;
-        Ok(Claimed { id, lock, start, state, tail })
+        let (state, tip, tail) =
+            self.read_data(|conn| load::load_project(conn, &self.at, id, name))?;
+        let start = self.start_epoch((id, name), tip, marked, written)?;
+        Ok(LoadedClaim { id, lock, start, state, tail })
     }
 
     /// Creates a project that the database does not contain.
-    fn make(&mut self, name: &str) -> Result<i64, StoreError> {
-        if let Some(marked) = self.marked(name)?.filter(|marked| marked.seq > 0)
-            && self.opened.marks == Marks::Count
+    fn create_project(&mut self, name: &str) -> Result<i64, StoreError> {
+        if let Some(marked) = self.read_marked_position(name)?.filter(|marked| marked.seq > 0)
+            && self.opened.marks == MarkPolicy::Count
         {
             // Another process may have created it meanwhile: marked data was in the database before.
-            let made = self.read(|conn| Ok(project::find(conn, name)?))?;
-            return made.ok_or_else(|| journaled::project_gone(&self.at, marked.seq));
+            let made = self.read_data(|conn| Ok(project::find_id(conn, name)?))?;
+            return made.ok_or_else(|| journaled::missing_project_error(&self.at, marked.seq));
         }
-        self.transaction_in_passing(|conn| project::make(conn, name))
+        self.run_transaction_without_sync(|conn| project::find_or_create(conn, name))
     }
 
     /// Returns the position of a project's journal according to its mark.
-    fn marked(&self, name: &str) -> Result<Option<Reached>, StoreError> {
-        match mark::read(&self.at, name) {
+    fn read_marked_position(&self, name: &str) -> Result<Option<JournalPosition>, StoreError> {
+        match mark::read_mark(&self.at, name) {
             Ok(read) => Ok(read.map(|read| read.reached)),
-            Err(_) if self.opened.marks == Marks::DoNotCount => Ok(None),
+            Err(_) if self.opened.marks == MarkPolicy::DoNotCount => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Claims a project: from now on no other process writes.
-    fn take(
+    fn start_epoch(
         &mut self,
         (id, name): (i64, &str),
-        tip: Tip,
-        marked: Option<Reached>,
+        tip: JournalTip,
+        marked: Option<JournalPosition>,
         written: watch::Sender<u64>,
-    ) -> Result<Start, StoreError> {
+    ) -> Result<ClaimStart, StoreError> {
         let epoch = marked.map_or(0, |marked| marked.epoch);
-        let mark = Mark::open(&self.at, name, tip.reached(epoch))?;
+        let mark = JournalMark::open(&self.at, name, tip.to_position(epoch))?;
         // Without waiting for the disk: the holder acts on nothing before its first batch is durable.
-        let project::Taken { epoch, clean } =
-            self.transaction_in_passing(|conn| project::take(conn, id, epoch))?;
-        if self.opened.marks == Marks::Count {
-            mark.put(tip.reached(epoch))?;
+        let project::ProjectEpoch { epoch, clean } =
+            self.run_transaction_without_sync(|conn| project::start_epoch(conn, id, epoch))?;
+        if self.opened.marks == MarkPolicy::Count {
+            mark.write_position(tip.to_position(epoch))?;
         }
         written.send_replace(tip.seq);
-        self.taken.insert(id, Taken { epoch, tip, mark, failed: None, written });
-        Ok(Start { epoch, clean })
+        self.taken.insert(id, ClaimedProject { epoch, tip, mark, failed: None, written });
+        Ok(ClaimStart { epoch, clean })
     }
 
     /// Runs work that only the holder of the project may do.
-    pub(super) fn as_holder<T>(
+    pub(super) fn run_as_holder<T>(
         &mut self,
         id: i64,
         epoch: i64,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.holds(id, epoch)?;
+        self.check_held(id, epoch)?;
         let at = self.at.display().to_string();
-        self.transaction(|conn| held(conn, id, epoch, at, work))?
+        self.run_transaction(|conn| run_if_held(conn, id, epoch, at, work))?
     }
 
     /// Closes a project cleanly, with a snapshot if it is worthwhile.
-    pub(super) fn let_go(
+    pub(super) fn close_project(
         &mut self,
         id: i64,
         epoch: i64,
         body: Option<&[u8]>,
     ) -> Result<(), StoreError> {
-        let last = self.holds(id, epoch)?.seq;
+        let last = self.check_held(id, epoch)?.seq;
         let at = self.at.display().to_string();
         let close = |conn: &Connection| {
-            body.map_or(Ok(()), |body| snapshot::put(conn, id, last, body))?;
-            project::let_go(conn, id)
+            body.map_or(Ok(()), |body| snapshot::insert_snapshot(conn, id, last, body))?;
+            project::mark_clean(conn, id)
         };
         // Without waiting for the disk: if it is lost in a power failure, the next holder only checks the
         // file once more.
-        self.transaction_in_passing(|conn| held(conn, id, epoch, at, close))?
+        self.run_transaction_without_sync(|conn| run_if_held(conn, id, epoch, at, close))?
     }
 
     /// Writes batches in one transaction, reports the result of each, and returns their number. A batch that
     /// may not be written is left out before anything of it is written; if the disk fails, all fail.
-    pub(super) fn commit(&mut self, group: &mut Group<'_>) -> usize {
+    pub(super) fn commit_group(&mut self, group: &mut BatchGroup<'_>) -> usize {
         let mut taken = Vec::new();
         let mut verdicts = Vec::new();
-        let sound = self.sound();
-        let written = sound.and_then(|()| self.write(group, &mut taken, &mut verdicts));
-        crash::point();
+        let sound = self.check_undamaged();
+        let written = sound.and_then(|()| self.write_group(group, &mut taken, &mut verdicts));
+        crash::crash_point();
         // The transaction is durable; an action that cannot be marked is not dispatched.
-        let written = written.and_then(|tips| self.mark(&taken, tips));
-        crash::point();
+        let written = written.and_then(|tips| self.write_marks(&taken, tips));
+        crash::crash_point();
         if let Err(error) = written {
             if taken.is_empty() {
                 // The remaining batches get their result from the next transaction.
@@ -265,34 +266,39 @@ impl Desk {
             verdicts.resize(taken.len(), Err(error));
         }
         for (append, verdict) in taken.iter().zip(&verdicts) {
-            self.note(append, verdict);
+            self.record_verdict(append, verdict);
         }
         let count = taken.len();
         for (append, verdict) in taken.into_iter().zip(verdicts) {
-            append.reply.send(Settled { verdict, _written: Some(append.rows) }).ok();
+            append.reply.send(BatchReply { verdict, _written: Some(append.rows) }).ok();
         }
         if was_folded_long_ago(&self.at) {
-            self.fold();
+            self.fold_log_passively();
         }
         count
     }
 
     /// Writes the positions of the journals to their marks. They are on disk before an action is dispatched.
-    fn mark(&mut self, written: &[Append], tips: Tips) -> Result<(), StoreError> {
+    fn write_marks(
+        &mut self,
+        written: &[QueuedBatch],
+        tips: JournalTips,
+    ) -> Result<(), StoreError> {
         let mut let_go: HashMap<i64, Vec<(u64, DoubtedAction)>> = HashMap::new();
         for append in written {
             let project = append.project;
-            let actions = self.read(|conn| Ok(append.rows.let_go(conn, project)?))?;
+            let actions =
+                self.read_data(|conn| Ok(append.rows.find_dispatched_actions(conn, project)?))?;
             let_go.entry(project).or_default().extend(actions);
         }
         for (project, tip) in tips {
             let (Ok(tip), Some(taken)) = (tip, self.taken.get_mut(&project)) else { continue };
             let actions = let_go.remove(&project).unwrap_or_default();
-            let waits = !actions.is_empty() || self.opened.marks == Marks::DoNotCount;
+            let waits = !actions.is_empty() || self.opened.marks == MarkPolicy::DoNotCount;
             for (seq, action) in actions {
-                taken.mark.add(seq, action)?;
+                taken.mark.add_action(seq, action)?;
             }
-            taken.mark.put(tip.reached(taken.epoch))?;
+            taken.mark.write_position(tip.to_position(taken.epoch))?;
             if waits {
                 taken.mark.wait_for_disk()?;
             }
@@ -302,35 +308,35 @@ impl Desk {
     }
 
     /// Writes the batches in order.
-    fn write(
+    fn write_group(
         &self,
-        group: &mut Group<'_>,
-        taken: &mut Vec<Append>,
+        group: &mut BatchGroup<'_>,
+        taken: &mut Vec<QueuedBatch>,
         verdicts: &mut Vec<Result<(), StoreError>>,
-    ) -> Result<Tips, StoreError> {
-        let mut tips = Tips::new();
-        let result = begin(&self.conn).and_then(|()| {
+    ) -> Result<JournalTips, StoreError> {
+        let mut tips = JournalTips::new();
+        let result = begin_transaction(&self.conn).and_then(|()| {
             for append in group {
                 let append = taken.push_mut(append);
-                verdicts.push(self.write_one(append, &mut tips)?);
+                verdicts.push(self.write_batch(append, &mut tips)?);
             }
-            end(&self.conn)
+            commit_transaction(&self.conn)
         });
-        result.map(|()| tips).map_err(|error| self.give_up(&error))
+        result.map(|()| tips).map_err(|error| self.roll_back(&error))
     }
 
     /// Writes a batch, or returns the reason why it may not be written.
-    fn write_one(
+    fn write_batch(
         &self,
-        append: &Append,
-        tips: &mut Tips,
+        append: &QueuedBatch,
+        tips: &mut JournalTips,
     ) -> rusqlite::Result<Result<(), StoreError>> {
         let tip = match tips.remove(&append.project) {
             Some(tip) => tip,
-            None => self.tip(append)?,
+            None => self.find_tip(append)?,
         };
-        let tip = match tip.and_then(|tip| self.follows(append, tip)) {
-            Ok(tip) => Ok(append.rows.put(&self.conn, append.project, tip)?),
+        let tip = match tip.and_then(|tip| self.check_sequence(append, tip)) {
+            Ok(tip) => Ok(append.rows.write_rows(&self.conn, append.project, tip)?),
             Err(error) => Err(error),
         };
         let verdict = tip.as_ref().map(drop).map_err(Clone::clone);
@@ -339,14 +345,14 @@ impl Desk {
     }
 
     /// Returns the end of a project's journal, if it may be written to.
-    fn tip(&self, append: &Append) -> rusqlite::Result<Result<Tip, StoreError>> {
-        let tip = self.holds(append.project, append.epoch);
-        let epoch = project::epoch(&self.conn, append.project)?;
+    fn find_tip(&self, append: &QueuedBatch) -> rusqlite::Result<Result<JournalTip, StoreError>> {
+        let tip = self.check_held(append.project, append.epoch);
+        let epoch = project::load_epoch(&self.conn, append.project)?;
         let fenced = || StoreError::Fenced { at: self.at.display().to_string() };
         Ok(tip.and_then(|tip| if epoch == append.epoch { Ok(tip) } else { Err(fenced()) }))
     }
 
-    fn holds(&self, id: i64, epoch: i64) -> Result<Tip, StoreError> {
+    fn check_held(&self, id: i64, epoch: i64) -> Result<JournalTip, StoreError> {
         match self.taken.get(&id) {
             Some(taken) if taken.epoch == epoch => match &taken.failed {
                 Some(error) => Err(error.clone()),
@@ -357,7 +363,11 @@ impl Desk {
     }
 
     /// Checks that the events follow the journal without gaps.
-    fn follows(&self, append: &Append, tip: Tip) -> Result<Tip, StoreError> {
+    fn check_sequence(
+        &self,
+        append: &QueuedBatch,
+        tip: JournalTip,
+    ) -> Result<JournalTip, StoreError> {
         let mut expected = tip.seq + 1..;
         let gap = append.rows.events.iter().find_map(|event| {
             let expected = expected.next()?;
@@ -373,7 +383,7 @@ impl Desk {
     }
 
     /// Records the result for a project.
-    fn note(&mut self, append: &Append, verdict: &Result<(), StoreError>) {
+    fn record_verdict(&mut self, append: &QueuedBatch, verdict: &Result<(), StoreError>) {
         let Some(taken) = self.taken.get_mut(&append.project) else { return };
         if taken.epoch != append.epoch {
             return;
@@ -387,7 +397,7 @@ impl Desk {
         }
     }
 
-    fn sound(&self) -> Result<(), StoreError> {
+    fn check_undamaged(&self) -> Result<(), StoreError> {
         match self.found.get() {
             Some(Err(damage @ StoreError::Damaged { .. })) => Err(damage.clone()),
             // A failed read is no evidence of damage.
@@ -396,12 +406,12 @@ impl Desk {
     }
 
     /// Rolls back a failed transaction and converts the error.
-    fn give_up(&self, error: &rusqlite::Error) -> StoreError {
+    fn roll_back(&self, error: &rusqlite::Error) -> StoreError {
         if !self.conn.is_autocommit() {
             // If even this fails, SQLite rolls back when the file is opened again.
             self.conn.execute_batch("ROLLBACK").ok();
         }
-        fail::sqlite(&self.at, Doing::Writing, error)
+        fail::convert_sqlite_error(&self.at, FailedOperation::Writing, error)
     }
 }
 
@@ -412,24 +422,24 @@ fn was_folded_long_ago(at: &Path) -> bool {
 }
 
 /// Runs work if the project still has this epoch.
-fn held<T>(
+fn run_if_held<T>(
     conn: &Connection,
     id: i64,
     epoch: i64,
     at: String,
     work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Result<T, StoreError>> {
-    if project::epoch(conn, id)? == epoch {
+    if project::load_epoch(conn, id)? == epoch {
         work(conn).map(Ok)
     } else {
         Ok(Err(StoreError::Fenced { at }))
     }
 }
 
-fn begin(conn: &Connection) -> rusqlite::Result<()> {
+fn begin_transaction(conn: &Connection) -> rusqlite::Result<()> {
     conn.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
 }
 
-fn end(conn: &Connection) -> rusqlite::Result<()> {
+fn commit_transaction(conn: &Connection) -> rusqlite::Result<()> {
     conn.prepare_cached("COMMIT")?.execute([]).map(drop)
 }

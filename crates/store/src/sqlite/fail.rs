@@ -10,20 +10,20 @@ use crate::error::StoreError;
 
 /// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum FailedOperation {
     Reading,
     Writing,
 }
 
-impl Doing {
-    const fn wanted(self) -> &'static str {
+impl FailedOperation {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Reading => "read",
             Self::Writing => "written",
         }
     }
 
-    fn failed(self, at: String, cause: String) -> StoreError {
+    fn to_error(self, at: String, cause: String) -> StoreError {
         match self {
             Self::Reading => StoreError::NotRead { at, cause },
             Self::Writing => StoreError::NotWritten { at, cause },
@@ -32,7 +32,11 @@ impl Doing {
 }
 
 /// Converts an error of SQLite.
-pub(super) fn sqlite(path: &Path, doing: Doing, error: &rusqlite::Error) -> StoreError {
+pub(super) fn convert_sqlite_error(
+    path: &Path,
+    doing: FailedOperation,
+    error: &rusqlite::Error,
+) -> StoreError {
     let at = path.display().to_string();
     let cause = error.to_string();
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
@@ -42,13 +46,13 @@ pub(super) fn sqlite(path: &Path, doing: Doing, error: &rusqlite::Error) -> Stor
             | rusqlite::Error::IntegralValueOutOfRange(..)
             | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::Utf8Error(..) => StoreError::Damaged { at, what: cause },
-            _ => doing.failed(at, cause),
+            _ => doing.to_error(at, cause),
         };
     };
     match failure.code {
         ErrorCode::DiskFull => StoreError::Full { at },
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => {
-            StoreError::Rights { at: path.to_owned(), wanted: doing.wanted(), cause }
+            StoreError::Rights { at: path.to_owned(), wanted: doing.as_str(), cause }
         }
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
             StoreError::Damaged { at, what: cause }
@@ -59,12 +63,12 @@ pub(super) fn sqlite(path: &Path, doing: Doing, error: &rusqlite::Error) -> Stor
         ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_CORRUPTFS => {
             StoreError::Damaged { at, what: cause }
         }
-        _ => doing.failed(at, cause),
+        _ => doing.to_error(at, cause),
     }
 }
 
 /// Converts an error of the system.
-pub(super) fn system(path: &Path, wanted: &'static str, error: &io::Error) -> StoreError {
+pub(super) fn convert_io_error(path: &Path, wanted: &'static str, error: &io::Error) -> StoreError {
     let cause = error.to_string();
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -85,7 +89,7 @@ mod tests {
         let conn = Connection::open_in_memory().unwrap();
         conn.execute_batch("CREATE TABLE t (x); PRAGMA max_page_count = 2;").unwrap();
         let error = conn.execute("INSERT INTO t VALUES (zeroblob(100000))", []).unwrap_err();
-        let found = sqlite(Path::new("db"), Doing::Writing, &error);
+        let found = convert_sqlite_error(Path::new("db"), FailedOperation::Writing, &error);
         assert_eq!(found, StoreError::Full { at: "db".to_owned() });
     }
 
@@ -94,16 +98,19 @@ mod tests {
         let conn = Connection::open_in_memory().unwrap();
         conn.execute_batch("PRAGMA query_only = ON;").unwrap();
         let error = conn.execute("CREATE TABLE t (x)", []).unwrap_err();
-        let found = sqlite(Path::new("db"), Doing::Writing, &error);
+        let found = convert_sqlite_error(Path::new("db"), FailedOperation::Writing, &error);
         assert!(matches!(found, StoreError::Rights { wanted: "written", .. }), "{found}");
     }
 
     #[test]
     fn the_systems_words_are_kept() {
         let full = io::Error::from(io::ErrorKind::StorageFull);
-        assert_eq!(system(Path::new("f"), "made", &full), StoreError::Full { at: "f".to_owned() });
+        assert_eq!(
+            convert_io_error(Path::new("f"), "made", &full),
+            StoreError::Full { at: "f".to_owned() }
+        );
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        let found = system(Path::new("f"), "made", &denied);
+        let found = convert_io_error(Path::new("f"), "made", &denied);
         assert_eq!(found.to_string(), "f cannot be made: permission denied");
     }
 }

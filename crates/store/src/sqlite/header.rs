@@ -16,12 +16,12 @@ const APPLICATION_AT: usize = 68;
 const LOG_MAGIC: [u32; 2] = [0x377f_0682, 0x377f_0683];
 
 /// Checks the file and the WAL beside it. An empty file is a new database.
-pub(super) fn check(at: &Path, mut file: &File, known: u32) -> Result<(), StoreError> {
+pub(super) fn check_header(at: &Path, mut file: &File, known: u32) -> Result<(), StoreError> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
     let read = file
         .seek(SeekFrom::Start(0))
         .and_then(|_| file.take(HEADER_BYTES as u64).read_to_end(&mut header));
-    read.map_err(|error| fail::system(at, "read", &error))?;
+    read.map_err(|error| fail::convert_io_error(at, "read", &error))?;
     if header.is_empty() {
         return Ok(());
     }
@@ -32,7 +32,7 @@ pub(super) fn check(at: &Path, mut file: &File, known: u32) -> Result<(), StoreE
         return damaged("it is not a SQLite database");
     }
     let (Some(found), Some(application)) =
-        (number(&header, VERSION_AT), number(&header, APPLICATION_AT))
+        (parse_u32_at(&header, VERSION_AT), parse_u32_at(&header, APPLICATION_AT))
     else {
         return damaged("its header is cut short");
     };
@@ -51,8 +51,8 @@ fn check_log(at: &Path) -> Result<(), StoreError> {
     let path = log_path(at);
     let Ok(file) = File::open(&path) else { return Ok(()) };
     let mut mark = Vec::with_capacity(4);
-    file.take(4).read_to_end(&mut mark).map_err(|e| fail::system(at, "read", &e))?;
-    match number(&mark, 0) {
+    file.take(4).read_to_end(&mut mark).map_err(|e| fail::convert_io_error(at, "read", &e))?;
+    match parse_u32_at(&mark, 0) {
         // An empty WAL, or one whose first page was never written.
         None | Some(0) => Ok(()),
         Some(mark) if LOG_MAGIC.contains(&mark) => Ok(()),
@@ -70,7 +70,7 @@ pub(super) fn log_path(at: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
+fn parse_u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at + 4)?;
     four.try_into().ok().map(u32::from_be_bytes)
 }

@@ -25,19 +25,23 @@ const NAME_BYTES_MAX: u64 = 64 * 1024;
 
 /// A project that is locked until this is dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct ProjectLock {
     _file: File,
 }
 
-impl Lock {
+impl ProjectLock {
     /// Locks a project, or returns its holder as an error.
-    pub(super) fn take(database: &Path, project: i64, holder: &Holder) -> Result<Self, StoreError> {
-        let path = path(database, project);
-        let failed = |error: &std::io::Error| fail::system(&path, "written", error);
-        let mut file = open::private(&path).map_err(|error| failed(&error))?;
+    pub(super) fn acquire(
+        database: &Path,
+        project: i64,
+        holder: &Holder,
+    ) -> Result<Self, StoreError> {
+        let path = lock_path(database, project);
+        let failed = |error: &std::io::Error| fail::convert_io_error(&path, "written", error);
+        let mut file = open::open_private_file(&path).map_err(|error| failed(&error))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Held(named(&mut file))),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Held(read_holder(&mut file))),
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
         }
         let mut name = serde_json::to_vec(holder).unwrap_or_default();
@@ -51,19 +55,21 @@ impl Lock {
 
 /// Locks all projects that were ever claimed in a database, or returns the holder of one as an error, because
 /// replacing its files affects all of them.
-pub(super) fn take_all(database: &Path) -> Result<Vec<Lock>, StoreError> {
-    let failed = |error: &std::io::Error| fail::system(database, "read", error);
+pub(super) fn acquire_all(database: &Path) -> Result<Vec<ProjectLock>, StoreError> {
+    let failed = |error: &std::io::Error| fail::convert_io_error(database, "read", error);
     let mut begins = database.file_name().unwrap_or_default().to_owned();
     begins.push(".");
     let mut locks = Vec::new();
-    for entry in fs::read_dir(mark::folder(database)).map_err(|error| failed(&error))? {
+    for entry in fs::read_dir(mark::parent_folder(database)).map_err(|error| failed(&error))? {
         let path = entry.map_err(|error| failed(&error))?.path();
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         if name.starts_with(begins.as_encoded_bytes()) && name.ends_with(b".lock") {
-            let mut file = open::private(&path).map_err(|error| failed(&error))?;
+            let mut file = open::open_private_file(&path).map_err(|error| failed(&error))?;
             match file.try_lock() {
-                Ok(()) => locks.push(Lock { _file: file }),
-                Err(TryLockError::WouldBlock) => return Err(StoreError::Held(named(&mut file))),
+                Ok(()) => locks.push(ProjectLock { _file: file }),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Held(read_holder(&mut file)));
+                }
                 Err(TryLockError::Error(error)) => return Err(failed(&error)),
             }
         }
@@ -72,14 +78,14 @@ pub(super) fn take_all(database: &Path) -> Result<Vec<Lock>, StoreError> {
 }
 
 /// Returns the lock file of a project.
-fn path(database: &Path, project: i64) -> PathBuf {
+fn lock_path(database: &Path, project: i64) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(format!(".{project}.lock"));
     PathBuf::from(path)
 }
 
 /// Reads the holder of the lock.
-fn named(file: &mut File) -> Holder {
+fn read_holder(file: &mut File) -> Holder {
     for look in 0..NAME_LOOKS {
         let mut name = Vec::new();
         let read = file.rewind().and_then(|()| file.take(NAME_BYTES_MAX).read_to_end(&mut name));

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use unstuck_core::engine::{DoubtedAction, Event, Recorded};
+use unstuck_core::engine::{DoubtedAction, Event, RecordedEvent};
 use unstuck_core::time::Time;
 
-use super::readers::reader;
+use super::readers::open_reader;
 use super::table::project;
 use super::{SqliteStore, fail, header, lock, mark};
 use crate::batch::Batch;
@@ -16,7 +16,7 @@ use crate::store::{Claim, Holder, Store as _};
 
 /// The extent of an accepted loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LossAccepted {
+pub struct AcceptedLoss {
     /// The last remaining event; 0 if the journal begins anew.
     pub kept: u64,
     /// The position it had reached, if known.
@@ -34,22 +34,22 @@ impl SqliteStore {
         project: &str,
         holder: &Holder,
         aside: &Path,
-    ) -> Result<Option<LossAccepted>, StoreError> {
+    ) -> Result<Option<AcceptedLoss>, StoreError> {
         if let Ok(store) = Self::open(path.clone())
-            && store.verify(project).await.is_ok()
+            && store.verify_journal(project).await.is_ok()
         {
             return Ok(None);
         }
-        let had = mark::read(&path, project).ok().flatten().map(|read| read.reached.seq);
+        let had = mark::read_mark(&path, project).ok().flatten().map(|read| read.reached.seq);
         // No process works with the files that are about to be replaced.
-        let locks = lock::take_all(&path)?;
-        keep(&path, aside)?;
-        let kept = Self::whole(&path, project).await;
+        let locks = lock::acquire_all(&path)?;
+        copy_files_aside(&path, aside)?;
+        let kept = Self::open_if_intact(&path, project).await;
         let known = match &kept {
             Some(_) => Vec::new(),
             None => {
-                let known = salvaged(&path, project);
-                remove(&path)?;
+                let known = salvage_actions(&path, project);
+                remove_files(&path)?;
                 known
             }
         };
@@ -58,7 +58,7 @@ impl SqliteStore {
             Some(store) => store,
             None => Self::open_despite_loss(path.clone())?,
         };
-        let Claim { mut state, mut journal, .. } = store.claim(project, holder).await?;
+        let Claim { mut state, mut journal, .. } = store.claim_project(project, holder).await?;
         let kept = state.seq();
         let mut actions = mark::actions_after(&path, project, kept);
         actions.extend(known);
@@ -66,43 +66,43 @@ impl SqliteStore {
         // Keep the latest of each.
         actions.dedup_by(|one, other| one.key == other.key);
         let event = Event::LossAccepted { kept, had, actions: actions.clone() };
-        let recorded = Recorded { seq: kept + 1, at: holder.since, why: None, event };
+        let recorded = RecordedEvent { seq: kept + 1, at: holder.since, why: None, event };
         state.apply(&recorded);
-        journal.append(Batch::new(&state, vec![recorded])).durable().await?;
+        journal.append_batch(Batch::new(&state, vec![recorded])).wait_until_durable().await?;
         journal.close(&state).await?;
-        Ok(Some(LossAccepted { kept, had, actions }))
+        Ok(Some(AcceptedLoss { kept, had, actions }))
     }
 
     /// Returns the store, if its remaining journal has no gaps.
-    async fn whole(path: &Path, project: &str) -> Option<Self> {
+    async fn open_if_intact(path: &Path, project: &str) -> Option<Self> {
         let store = Self::open_despite_loss(path).ok()?;
-        store.verify(project).await.ok()?;
+        store.verify_journal(project).await.ok()?;
         Some(store)
     }
 
     /// Keeps the files of an unusable database in the folder `aside`, and clears the place for a copy.
     pub fn set_aside(path: &Path, aside: &Path) -> Result<Self, StoreError> {
-        let locks = lock::take_all(path)?;
-        keep(path, aside)?;
-        remove(path)?;
+        let locks = lock::acquire_all(path)?;
+        copy_files_aside(path, aside)?;
+        remove_files(path)?;
         drop(locks);
         Self::open_despite_loss(path)
     }
 }
 
 /// Returns the files of a database: itself, its WAL and the WAL's index.
-fn files(path: &Path) -> [PathBuf; 3] {
+fn database_files(path: &Path) -> [PathBuf; 3] {
     let mut index = path.as_os_str().to_owned();
     index.push("-shm");
     [path.to_owned(), header::log_path(path), PathBuf::from(index)]
 }
 
 /// Copies the files of a database, with its marks.
-fn keep(path: &Path, aside: &Path) -> Result<(), StoreError> {
-    let failed = |error: std::io::Error| fail::system(aside, "written", &error);
+fn copy_files_aside(path: &Path, aside: &Path) -> Result<(), StoreError> {
+    let failed = |error: std::io::Error| fail::convert_io_error(aside, "written", &error);
     super::open::make_private_folder(aside)?;
-    let marks = mark::beside(path).map_err(failed)?;
-    for file in files(path).into_iter().chain(marks) {
+    let marks = mark::list_mark_files(path).map_err(failed)?;
+    for file in database_files(path).into_iter().chain(marks) {
         if let Some(name) = file.file_name().filter(|_| file.exists()) {
             fs::copy(&file, aside.join(name)).map_err(failed)?;
         }
@@ -110,11 +110,11 @@ fn keep(path: &Path, aside: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn remove(path: &Path) -> Result<(), StoreError> {
-    for file in files(path) {
+fn remove_files(path: &Path) -> Result<(), StoreError> {
+    for file in database_files(path) {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(fail::system(&file, "removed", &error));
+                return Err(fail::convert_io_error(&file, "removed", &error));
             }
             _ => {}
         }
@@ -124,9 +124,9 @@ fn remove(path: &Path) -> Result<(), StoreError> {
 
 /// Returns the actions that can still be read in a database that is about to be removed. Unreadable ones are
 /// unknown.
-fn salvaged(path: &Path, name: &str) -> Vec<DoubtedAction> {
-    let Ok(conn) = reader(path) else { return Vec::new() };
-    let Ok(Some(id)) = project::find(&conn, name) else { return Vec::new() };
+fn salvage_actions(path: &Path, name: &str) -> Vec<DoubtedAction> {
+    let Ok(conn) = open_reader(path) else { return Vec::new() };
+    let Ok(Some(id)) = project::find_id(&conn, name) else { return Vec::new() };
     let known = "SELECT spec ->> '$.key', changed_at FROM mutations WHERE project = ?1";
     let Ok(mut find) = conn.prepare(known) else { return Vec::new() };
     let read = |row: &rusqlite::Row<'_>| {

@@ -39,7 +39,7 @@ const EXTENSION: &str = ".mark";
 
 /// The position of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reached {
+pub(super) struct JournalPosition {
     /// The epoch of the holder.
     pub(super) epoch: i64,
     /// The last event.
@@ -50,7 +50,7 @@ pub(super) struct Reached {
 
 /// The serialized form of the mark.
 #[derive(Debug, Serialize, Deserialize)]
-struct Written {
+struct MarkRecord {
     epoch: i64,
     seq: u64,
     seal: String,
@@ -60,7 +60,7 @@ struct Written {
 
 /// An action that was dispatched.
 #[derive(Debug, Serialize, Deserialize)]
-struct LetGo {
+struct DispatchedAction {
     seq: u64,
     #[serde(flatten)]
     action: DoubtedAction,
@@ -68,48 +68,52 @@ struct LetGo {
 
 /// The content of a mark.
 #[derive(Debug)]
-pub(super) struct Read {
-    pub(super) reached: Reached,
+pub(super) struct MarkContent {
+    pub(super) reached: JournalPosition,
     actions: u64,
 }
 
 /// The mark of a claimed project, for writing.
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(super) struct JournalMark {
     file: File,
     path: PathBuf,
     actions: u64,
 }
 
-impl Mark {
+impl JournalMark {
     /// Opens the mark of a project, or creates one that is on disk before the database refers to it.
-    pub(super) fn open(database: &Path, project: &str, first: Reached) -> Result<Self, StoreError> {
-        let path = path(database, project);
-        let failed = |error: io::Error| fail::system(&path, "written", &error);
+    pub(super) fn open(
+        database: &Path,
+        project: &str,
+        first: JournalPosition,
+    ) -> Result<Self, StoreError> {
+        let path = mark_path(database, project);
+        let failed = |error: io::Error| fail::convert_io_error(&path, "written", &error);
         if !path.exists() {
             match fs::rename(earlier_path(database, project), &path) {
                 Ok(()) => sync_folder(&path).map_err(failed)?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Self::make(&path, first);
+                    return Self::create(&path, first);
                 }
                 Err(error) => return Err(failed(error)),
             }
         }
-        let file = open::private(&path).map_err(failed)?;
+        let file = open::open_private_file(&path).map_err(failed)?;
         // An unreadable mark was refused before, or is not enforced.
-        let actions = read_at(&path).ok().flatten().map_or(0, |read| read.actions);
+        let actions = read_mark_file(&path).ok().flatten().map_or(0, |read| read.actions);
         Ok(Self { file, path, actions })
     }
 
     /// Creates a mark atomically.
-    fn make(path: &Path, first: Reached) -> Result<Self, StoreError> {
-        let failed = |error: io::Error| fail::system(path, "written", &error);
+    fn create(path: &Path, first: JournalPosition) -> Result<Self, StoreError> {
+        let failed = |error: io::Error| fail::convert_io_error(path, "written", &error);
         let mut new = path.as_os_str().to_owned();
         new.push(".new");
-        let file = open::private(Path::new(&new)).map_err(failed)?;
+        let file = open::open_private_file(Path::new(&new)).map_err(failed)?;
         file.write_all_at(&[0; FILE_BYTES], 0).map_err(failed)?;
         let mark = Self { file, path: path.to_owned(), actions: 0 };
-        mark.put(first)?;
+        mark.write_position(first)?;
         mark.wait_for_disk()?;
         fs::rename(&new, path).map_err(failed)?;
         sync_folder(path).map_err(failed)?;
@@ -117,28 +121,28 @@ impl Mark {
     }
 
     /// Sets the position regardless of the earlier one, and waits for the disk.
-    pub(super) fn reset(&mut self, reached: Reached) -> Result<(), StoreError> {
+    pub(super) fn reset(&mut self, reached: JournalPosition) -> Result<(), StoreError> {
         self.drop_actions();
-        self.put(reached)?;
+        self.write_position(reached)?;
         self.wait_for_disk()
     }
 
     /// Writes the position of the journal.
-    pub(super) fn put(&self, reached: Reached) -> Result<(), StoreError> {
-        let Reached { epoch, seq, seal } = reached;
-        let written = Written { epoch, seq, seal: seal.to_string(), actions: self.actions };
-        let mut copy = digested(&written);
+    pub(super) fn write_position(&self, reached: JournalPosition) -> Result<(), StoreError> {
+        let JournalPosition { epoch, seq, seal } = reached;
+        let written = MarkRecord { epoch, seq, seal: seal.to_string(), actions: self.actions };
+        let mut copy = serialize_with_digest(&written);
         copy.resize(COPY_BYTES, b' ');
         let both = copy.repeat(COPIES);
-        self.file.write_all_at(&both, 0).map_err(|error| self.failed(&error))
+        self.file.write_all_at(&both, 0).map_err(|error| self.write_error(&error))
     }
 
     /// Adds an action that is about to be dispatched; it counts from the next [`Self::put`] on.
-    pub(super) fn add(&mut self, seq: u64, action: DoubtedAction) -> Result<(), StoreError> {
-        let mut line = digested(&LetGo { seq, action });
+    pub(super) fn add_action(&mut self, seq: u64, action: DoubtedAction) -> Result<(), StoreError> {
+        let mut line = serialize_with_digest(&DispatchedAction { seq, action });
         line.push(b'\n');
         let at = ACTIONS_AT + self.actions;
-        self.file.write_all_at(&line, at).map_err(|error| self.failed(&error))?;
+        self.file.write_all_at(&line, at).map_err(|error| self.write_error(&error))?;
         self.actions += line.len() as u64;
         Ok(())
     }
@@ -149,20 +153,20 @@ impl Mark {
     }
 
     pub(super) fn wait_for_disk(&self) -> Result<(), StoreError> {
-        self.file.sync_data().map_err(|error| self.failed(&error))
+        self.file.sync_data().map_err(|error| self.write_error(&error))
     }
 
-    fn failed(&self, error: &io::Error) -> StoreError {
-        fail::system(&self.path, "written", error)
+    fn write_error(&self, error: &io::Error) -> StoreError {
+        fail::convert_io_error(&self.path, "written", error)
     }
 }
 
 /// Returns the path of a project's mark.
-pub(super) fn path(database: &Path, project: &str) -> PathBuf {
-    let mut name = begins(database);
+pub(super) fn mark_path(database: &Path, project: &str) -> PathBuf {
+    let mut name = mark_name_prefix(database);
     name.push(digest_of_name(project));
     name.push(EXTENSION);
-    folder(database).join(name)
+    parent_folder(database).join(name)
 }
 
 /// Returns the path that earlier versions used. A mark there is moved when the project is claimed.
@@ -173,7 +177,7 @@ fn earlier_path(database: &Path, project: &str) -> PathBuf {
 }
 
 /// Returns the prefix of the names of a database's marks; without a dot, so that no `*.db*` matches them.
-fn begins(database: &Path) -> OsString {
+fn mark_name_prefix(database: &Path) -> OsString {
     let name = database.file_name().unwrap_or_default().to_string_lossy().replace('.', "-");
     OsString::from(format!("{BEGINS}{name}-"))
 }
@@ -185,17 +189,17 @@ fn digest_of_name(project: &str) -> String {
 }
 
 /// Returns whether a file is the mark of a project.
-pub(super) fn is_of(file: &Path, database: &Path, project: &str) -> bool {
-    file == path(database, project) || file == earlier_path(database, project)
+pub(super) fn is_mark_of(file: &Path, database: &Path, project: &str) -> bool {
+    file == mark_path(database, project) || file == earlier_path(database, project)
 }
 
 /// Returns the marks beside a database, one for each project.
-pub(super) fn beside(database: &Path) -> io::Result<Vec<PathBuf>> {
-    let found = match fs::read_dir(folder(database)) {
+pub(super) fn list_mark_files(database: &Path) -> io::Result<Vec<PathBuf>> {
+    let found = match fs::read_dir(parent_folder(database)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found?,
     };
-    let begins = begins(database);
+    let begins = mark_name_prefix(database);
     let mut began: OsString = database.file_name().unwrap_or_default().to_owned();
     began.push(".");
     let mut marks = Vec::new();
@@ -218,33 +222,33 @@ pub(super) fn beside(database: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(folder(path)).and_then(|folder| folder.sync_all())
+    File::open(parent_folder(path)).and_then(|folder| folder.sync_all())
 }
 
 /// Returns the folder of a file.
-pub(super) fn folder(file: &Path) -> &Path {
+pub(super) fn parent_folder(file: &Path) -> &Path {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }
 
 /// Reads the mark of a project; `None` if there is none.
-pub(super) fn read(database: &Path, project: &str) -> Result<Option<Read>, StoreError> {
-    let path = path(database, project);
+pub(super) fn read_mark(database: &Path, project: &str) -> Result<Option<MarkContent>, StoreError> {
+    let path = mark_path(database, project);
     for path in [&path, &earlier_path(database, project)] {
-        if let Some(read) = read_at(path)? {
+        if let Some(read) = read_mark_file(path)? {
             return Ok(Some(read));
         }
     }
     // The mark may have been moved between the two reads.
-    read_at(&path)
+    read_mark_file(&path)
 }
 
 /// Reads the mark in a file; `None` if there is none.
-pub(super) fn read_at(path: &Path) -> Result<Option<Read>, StoreError> {
-    let Some(bytes) = bytes(path, ACTIONS_AT)? else { return Ok(None) };
+pub(super) fn read_mark_file(path: &Path) -> Result<Option<MarkContent>, StoreError> {
+    let Some(bytes) = read_bytes(path, ACTIONS_AT)? else { return Ok(None) };
     let copies = bytes.chunks(COPY_BYTES);
     // The copies differ if the power failed between the two; both were true.
-    let newest = copies.filter_map(undigested::<Written>).filter_map(read_one);
+    let newest = copies.filter_map(deserialize_with_digest::<MarkRecord>).filter_map(parse_record);
     match newest.max_by_key(|read| (read.reached.seq, read.reached.epoch)) {
         Some(read) => Ok(Some(read)),
         None => Err(StoreError::Damaged {
@@ -254,49 +258,51 @@ pub(super) fn read_at(path: &Path) -> Result<Option<Read>, StoreError> {
     }
 }
 
-fn read_one(written: Written) -> Option<Read> {
-    let Written { epoch, seq, seal, actions } = written;
-    Some(Read { reached: Reached { epoch, seq, seal: seal.parse().ok()? }, actions })
+fn parse_record(written: MarkRecord) -> Option<MarkContent> {
+    let MarkRecord { epoch, seq, seal, actions } = written;
+    Some(MarkContent { reached: JournalPosition { epoch, seq, seal: seal.parse().ok()? }, actions })
 }
 
 /// Returns the actions dispatched after an event, as far as the mark still contains them.
 pub(super) fn actions_after(database: &Path, project: &str, seq: u64) -> Vec<DoubtedAction> {
-    let path = path(database, project);
-    let Ok(Some(bytes)) = bytes(&path, FILE_BYTES_MAX) else { return Vec::new() };
+    let path = mark_path(database, project);
+    let Ok(Some(bytes)) = read_bytes(&path, FILE_BYTES_MAX) else { return Vec::new() };
     let start = usize::try_from(ACTIONS_AT).unwrap_or(usize::MAX);
     let lines = bytes.get(start..).unwrap_or_default().split(|byte| *byte == b'\n');
-    let let_go = lines.filter_map(undigested::<LetGo>).filter(|let_go| let_go.seq > seq);
+    let let_go = lines
+        .filter_map(deserialize_with_digest::<DispatchedAction>)
+        .filter(|let_go| let_go.seq > seq);
     let_go.map(|let_go| let_go.action).collect()
 }
 
 /// Reads the first bytes of a file, if it exists.
-fn bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+fn read_bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
     match read {
         Ok(_) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(fail::system(path, "read", &error)),
+        Err(error) => Err(fail::convert_io_error(path, "read", &error)),
     }
 }
 
 /// Serializes a value with its digest before it.
-fn digested(what: &impl Serialize) -> Vec<u8> {
+fn serialize_with_digest(what: &impl Serialize) -> Vec<u8> {
     // Numbers and texts can always be serialized.
     let body = serde_json::to_vec(what).unwrap_or_default();
-    [digest(&body).as_bytes(), b" ", &body].concat()
+    [hex_digest(&body).as_bytes(), b" ", &body].concat()
 }
 
-fn undigested<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
+fn deserialize_with_digest<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
     let (found, body) = bytes.trim_ascii_end().split_at_checked(DIGEST_CHARS)?;
     let body = body.strip_prefix(b" ")?;
-    if digest(body).as_bytes() != found {
+    if hex_digest(body).as_bytes() != found {
         return None;
     }
     serde_json::from_slice(body).ok()
 }
 
-fn digest(body: &[u8]) -> String {
+fn hex_digest(body: &[u8]) -> String {
     let mut hex = blake3::hash(body).to_hex().to_string();
     hex.truncate(DIGEST_CHARS);
     hex

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::fail::{self, Doing};
+use super::fail::{self, FailedOperation};
 use super::open;
 use crate::error::StoreError;
 
@@ -13,41 +13,46 @@ pub(super) const APPLICATION: u32 = 0x556e_5374;
 
 /// A migration step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct MigrationStep {
     /// The schema it leads to.
     pub(super) to: u32,
     pub(super) sql: &'static str,
 }
 
 /// All steps, in order. A released step never changes.
-pub(super) const STEPS: &[Step] = &[
-    Step { to: 1, sql: include_str!("sql/v1.sql") },
-    Step { to: 2, sql: include_str!("sql/v2.sql") },
-    Step { to: 3, sql: include_str!("sql/v3.sql") },
+pub(super) const STEPS: &[MigrationStep] = &[
+    MigrationStep { to: 1, sql: include_str!("sql/v1.sql") },
+    MigrationStep { to: 2, sql: include_str!("sql/v2.sql") },
+    MigrationStep { to: 3, sql: include_str!("sql/v3.sql") },
 ];
 
 /// Returns the schema that the last step leads to.
-pub(super) fn newest(steps: &[Step]) -> u32 {
+pub(super) fn newest_schema(steps: &[MigrationStep]) -> u32 {
     steps.last().map_or(0, |step| step.to)
 }
 
 /// Migrates the database to the newest schema.
-pub(super) fn run(conn: &mut Connection, at: &Path, steps: &[Step]) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
+pub(super) fn migrate_database(
+    conn: &mut Connection,
+    at: &Path,
+    steps: &[MigrationStep],
+) -> Result<(), StoreError> {
+    let failed =
+        |error: rusqlite::Error| fail::convert_sqlite_error(at, FailedOperation::Writing, &error);
     // In one transaction: another process may be creating it at this moment.
     let reading = conn.transaction().map_err(failed)?;
-    let found = schema(&reading, at, newest(steps))?;
+    let found = read_schema(&reading, at, newest_schema(steps))?;
     drop(reading);
-    if found == newest(steps) {
+    if found == newest_schema(steps) {
         return Ok(());
     }
     if found > 0 {
-        back_up(conn, at, found)?;
+        back_up_database(conn, at, found)?;
     }
     let transaction =
         conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Another process may have migrated it first.
-    let found = schema(&transaction, at, newest(steps))?;
+    let found = read_schema(&transaction, at, newest_schema(steps))?;
     for step in steps.iter().filter(|step| step.to > found) {
         transaction.execute_batch(step.sql).map_err(failed)?;
         transaction.pragma_update(None, "user_version", step.to).map_err(failed)?;
@@ -62,8 +67,9 @@ pub(super) fn run(conn: &mut Connection, at: &Path, steps: &[Step]) -> Result<()
 }
 
 /// Returns the schema of the database: 0 for a new one.
-fn schema(conn: &Connection, at: &Path, known: u32) -> Result<u32, StoreError> {
-    let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Reading, &error);
+fn read_schema(conn: &Connection, at: &Path, known: u32) -> Result<u32, StoreError> {
+    let failed =
+        |error: rusqlite::Error| fail::convert_sqlite_error(at, FailedOperation::Reading, &error);
     let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
     let (application, found) =
         (number("application_id").map_err(failed)?, number("user_version").map_err(failed)?);
@@ -81,17 +87,17 @@ fn schema(conn: &Connection, at: &Path, known: u32) -> Result<u32, StoreError> {
 }
 
 /// Backs up the database before a migration: `<db>.v<N>.bak`.
-fn back_up(conn: &Connection, at: &Path, schema: u32) -> Result<(), StoreError> {
-    let backup = backup(at, schema);
-    let failed = |error: &std::io::Error| fail::system(&backup, "written", error);
-    let file = open::private(&backup).map_err(|error| failed(&error))?;
+fn back_up_database(conn: &Connection, at: &Path, schema: u32) -> Result<(), StoreError> {
+    let backup = backup_path(at, schema);
+    let failed = |error: &std::io::Error| fail::convert_io_error(&backup, "written", error);
+    let file = open::open_private_file(&backup).map_err(|error| failed(&error))?;
     file.set_len(0).map_err(|error| failed(&error))?;
     conn.execute("VACUUM INTO ?1", [backup.to_string_lossy()])
-        .map_err(|error| fail::sqlite(&backup, Doing::Writing, &error))?;
+        .map_err(|error| fail::convert_sqlite_error(&backup, FailedOperation::Writing, &error))?;
     file.sync_all().map_err(|error| failed(&error))
 }
 
-fn backup(at: &Path, schema: u32) -> PathBuf {
+fn backup_path(at: &Path, schema: u32) -> PathBuf {
     let mut path = at.as_os_str().to_owned();
     path.push(format!(".v{schema}.bak"));
     PathBuf::from(path)
@@ -104,13 +110,16 @@ mod tests {
 
     use super::*;
     use crate::sqlite::SqliteStore;
-    use crate::sqlite::open::Marks;
+    use crate::sqlite::open::MarkPolicy;
 
     const NEWEST: u32 = 3;
     const FIXTURE: &[u8] = include_bytes!("../../../../testdata/store/v1.db");
-    const NEXT: Step = Step { to: NEWEST + 1, sql: "ALTER TABLE projects ADD COLUMN note TEXT;" };
-    const BROKEN: Step =
-        Step { to: NEWEST + 2, sql: "ALTER TABLE projects ADD COLUMN more TEXT; SELECT nonsense;" };
+    const NEXT: MigrationStep =
+        MigrationStep { to: NEWEST + 1, sql: "ALTER TABLE projects ADD COLUMN note TEXT;" };
+    const BROKEN: MigrationStep = MigrationStep {
+        to: NEWEST + 2,
+        sql: "ALTER TABLE projects ADD COLUMN more TEXT; SELECT nonsense;",
+    };
 
     /// Creates a database of schema 1 in a folder of its own.
     fn old() -> (tempfile::TempDir, PathBuf) {
@@ -121,7 +130,7 @@ mod tests {
     }
 
     /// Returns all steps followed by these.
-    fn and(more: &[Step]) -> Vec<Step> {
+    fn and(more: &[MigrationStep]) -> Vec<MigrationStep> {
         [STEPS, more].concat()
     }
 
@@ -136,13 +145,13 @@ mod tests {
     fn an_old_schema_is_kept_aside_and_brought_forward() {
         let (_folder, path) = old();
         let (_, events) = version(&path);
-        drop(SqliteStore::open_with(path.clone(), &and(&[NEXT]), Marks::Count).unwrap());
+        drop(SqliteStore::open_with(path.clone(), &and(&[NEXT]), MarkPolicy::Count).unwrap());
         assert_eq!(version(&path), (NEWEST + 1, events));
-        let kept = backup(&path, 1);
+        let kept = backup_path(&path, 1);
         assert_eq!(version(&kept), (1, events));
         assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
         // The older program sees in the file itself that it is too old.
-        let error = SqliteStore::open_with(path, STEPS, Marks::Count).unwrap_err();
+        let error = SqliteStore::open_with(path, STEPS, MarkPolicy::Count).unwrap_err();
         let wanted = (NEWEST + 1, NEWEST);
         assert!(
             matches!(error, StoreError::Newer { found, known, .. } if (found, known) == wanted),
@@ -154,21 +163,21 @@ mod tests {
     fn a_step_that_fails_takes_all_of_them_back() {
         let (_folder, path) = old();
         let before = version(&path);
-        SqliteStore::open_with(path.clone(), &and(&[NEXT, BROKEN]), Marks::Count).unwrap_err();
+        SqliteStore::open_with(path.clone(), &and(&[NEXT, BROKEN]), MarkPolicy::Count).unwrap_err();
         assert_eq!(version(&path), before);
         let conn = Connection::open(&path).unwrap();
         conn.prepare("SELECT note FROM projects").unwrap_err();
         drop(conn);
-        drop(SqliteStore::open_with(path, STEPS, Marks::Count).unwrap());
+        drop(SqliteStore::open_with(path, STEPS, MarkPolicy::Count).unwrap());
     }
 
     #[test]
     fn the_newest_schema_is_left_alone() {
         let (_folder, path) = old();
-        drop(SqliteStore::open_with(path.clone(), STEPS, Marks::Count).unwrap());
-        fs::remove_file(backup(&path, 1)).unwrap();
-        drop(SqliteStore::open_with(path.clone(), STEPS, Marks::Count).unwrap());
+        drop(SqliteStore::open_with(path.clone(), STEPS, MarkPolicy::Count).unwrap());
+        fs::remove_file(backup_path(&path, 1)).unwrap();
+        drop(SqliteStore::open_with(path.clone(), STEPS, MarkPolicy::Count).unwrap());
         assert_eq!(version(&path).0, NEWEST);
-        assert!((1..=NEWEST).all(|schema| !backup(&path, schema).exists()));
+        assert!((1..=NEWEST).all(|schema| !backup_path(&path, schema).exists()));
     }
 }

@@ -32,75 +32,79 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::watch;
 use tokio::task;
-use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, TaskId};
+use unstuck_core::engine::{BuildId, MutationId, QuestionId, RecordedEvent, RunId, TaskId};
 
-use crate::checkpoint::Conversation;
+use crate::checkpoint::StoredConversation;
 use crate::error::StoreError;
 use crate::outbox::Outbox;
-use crate::store::{Answer, AnswerError, Claim, Holder, Page, QuestionPage, Store};
+use crate::store::{Answer, AnswerError, Claim, EventPage, Holder, QuestionPage, Store};
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, RunRow, SignatureRow, TaskRow,
 };
 
-use check::Check;
-use desk::{Claimed, Desk};
+use check::IntegrityCheck;
+use desk::{LoadedClaim, WriterState};
 use journal::SqliteJournal;
-use migrate::Step;
-use open::{Marks, Opened};
-use readers::Readers;
+use migrate::MigrationStep;
+use open::{DatabaseFacts, MarkPolicy};
+use readers::ReaderPool;
 use table::{
     answer, build, checkpoint, cost, event, gate, mutation, outbox, project, question, run,
     signature, task as tasks,
 };
-use writer::Writer;
+use writer::WriterHandle;
 
-pub use journaled::Verified;
-pub use loss::LossAccepted;
+pub use journaled::JournalVerification;
+pub use loss::AcceptedLoss;
 
 /// A store in a SQLite file. Clones share the same store.
 #[derive(Clone, Debug)]
-pub struct SqliteStore(Arc<Shared>);
+pub struct SqliteStore(Arc<SqliteStoreInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct SqliteStoreInner {
     path: PathBuf,
     /// The file that was opened, by its device and inode.
     file: (u64, u64),
     // The order matters: the writer's connection is closed last and folds a long WAL into the file. Read-only
     // connections cannot.
-    check: Check,
-    readers: Readers,
-    writer: Writer,
+    check: IntegrityCheck,
+    readers: ReaderPool,
+    writer: WriterHandle,
     written: Mutex<HashMap<String, watch::Sender<u64>>>,
 }
 
 impl SqliteStore {
     /// Opens the store in a file, or creates it. Blocks on the disk: call it where blocking is acceptable.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        Self::open_with(path.into(), migrate::STEPS, Marks::Count)
+        Self::open_with(path.into(), migrate::STEPS, MarkPolicy::Count)
     }
 
     /// Opens the store even if its journal ends before its mark: the first write records that this was
     /// accepted.
     fn open_despite_loss(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        Self::open_with(path.into(), migrate::STEPS, Marks::DoNotCount)
+        Self::open_with(path.into(), migrate::STEPS, MarkPolicy::DoNotCount)
     }
 
-    fn open_with(path: PathBuf, steps: &[Step], marks: Marks) -> Result<Self, StoreError> {
-        let opened = Opened::look(&path, marks);
-        let conn = open::writer(&path, steps, marks)?;
-        let file = open::identity(&path)?;
-        let check = Check::default();
-        let desk = Desk::new(conn, path.clone(), Arc::clone(&check.found), opened);
-        let writer = Writer::start(desk, path.clone())?;
-        let readers = Readers::new(path.clone());
+    fn open_with(
+        path: PathBuf,
+        steps: &[MigrationStep],
+        marks: MarkPolicy,
+    ) -> Result<Self, StoreError> {
+        let opened = DatabaseFacts::inspect_file(&path, marks);
+        let conn = open::open_writer(&path, steps, marks)?;
+        let file = open::file_identity(&path)?;
+        let check = IntegrityCheck::default();
+        let desk = WriterState::new(conn, path.clone(), Arc::clone(&check.found), opened);
+        let writer = WriterHandle::start(desk, path.clone())?;
+        let readers = ReaderPool::new(path.clone());
         let written = Mutex::default();
-        Ok(Self(Arc::new(Shared { path, file, check, readers, writer, written })))
+        Ok(Self(Arc::new(SqliteStoreInner { path, file, check, readers, writer, written })))
     }
 
     /// Returns whether there is a store in a file, or a file beside it proves that there was one.
     pub fn was_made(path: &Path) -> bool {
-        path.exists() || mark::beside(path).is_ok_and(|marks| !marks.is_empty())
+        path.exists() || mark::list_mark_files(path).is_ok_and(|marks| !marks.is_empty())
     }
 
     /// Returns the path of the file.
@@ -110,86 +114,86 @@ impl SqliteStore {
 
     /// Returns the result of the check of the whole file. It runs in the background after an unclean end;
     /// `None` until it is finished.
-    pub fn checked(&self) -> Option<Result<(), StoreError>> {
+    pub fn background_check_result(&self) -> Option<Result<(), StoreError>> {
         self.0.check.found.get().cloned()
     }
 
     /// Verifies the whole journal of a project, and the file.
-    pub async fn verify(&self, project: &str) -> Result<Verified, StoreError> {
+    pub async fn verify_journal(&self, project: &str) -> Result<JournalVerification, StoreError> {
         let at = self.0.path.clone();
         let name = project.to_owned();
         let walk = move |conn: &Connection| {
-            check::whole(conn, &at)?;
-            match project::find(conn, &name)? {
-                Some(id) => journaled::walk(conn, &at, id, &name),
-                None => Ok(Verified { events: 0, last: 0 }),
+            check::check_database(conn, &at)?;
+            match project::find_id(conn, &name)? {
+                Some(id) => journaled::verify_chain(conn, &at, id, &name),
+                None => Ok(JournalVerification { events: 0, last: 0 }),
             }
         };
-        self.0.readers.read(walk).await
+        self.0.readers.read_data(walk).await
     }
 
     /// Copies a consistent state into a new file, while other processes read and write.
     pub async fn back_up(&self, to: PathBuf) -> Result<(), StoreError> {
         let from = self.0.path.clone();
-        self.waiting(move || backup::copy(&from, &to)).await
+        self.run_blocking(move || backup::copy_database(&from, &to)).await
     }
 
     /// Checks that a file is such a copy, and contains the project.
     pub fn check_copy(from: &Path, project: &str) -> Result<(), StoreError> {
-        backup::check(from, project).map(drop)
+        backup::open_checked_copy(from, project).map(drop)
     }
 
     /// Replaces the whole content by that of such a copy, atomically. The caller holds the project, whose
     /// state in memory is invalid afterwards.
-    pub async fn restore(&self, from: PathBuf, project: &str) -> Result<(), StoreError> {
+    pub async fn restore_copy(&self, from: PathBuf, project: &str) -> Result<(), StoreError> {
         let at = self.0.path.clone();
         let project = project.to_owned();
-        self.waiting(move || backup::restore(&from, &at, &project)).await
+        self.run_blocking(move || backup::restore_database(&from, &at, &project)).await
     }
 
     /// Runs work on a blocking thread.
-    async fn waiting(
+    async fn run_blocking(
         &self,
         work: impl FnOnce() -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(), StoreError> {
         let done = task::spawn_blocking(work).await;
         done.unwrap_or_else(|error| {
-            Err(StoreError::NotWritten { at: self.0.at(), cause: error.to_string() })
+            Err(StoreError::NotWritten { at: self.0.display_path(), cause: error.to_string() })
         })
     }
 
     /// Reads data of a project; returns the default for an unknown one.
-    async fn read<T: Default + Send + 'static>(
+    async fn read_project<T: Default + Send + 'static>(
         &self,
         project: &str,
         look: impl FnOnce(&Connection, i64) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let name = project.to_owned();
-        let look = move |conn: &Connection| match project::find(conn, &name)? {
+        let look = move |conn: &Connection| match project::find_id(conn, &name)? {
             Some(project) => Ok(look(conn, project)?),
             None => Ok(T::default()),
         };
-        self.0.readers.read(look).await
+        self.0.readers.read_data(look).await
     }
 }
 
-impl Shared {
+impl SqliteStoreInner {
     /// Returns the location for errors.
-    fn at(&self) -> String {
+    fn display_path(&self) -> String {
         self.path.display().to_string()
     }
 
     /// Checks that the file is still the one that was opened: writes to another one, or to a removed one, are
     /// lost.
-    fn is_there(&self) -> Result<(), StoreError> {
-        if open::identity(&self.path)? == self.file {
+    fn check_file_identity(&self) -> Result<(), StoreError> {
+        if open::file_identity(&self.path)? == self.file {
             return Ok(());
         }
         let what = "another file was put in its place".to_owned();
-        Err(StoreError::Damaged { at: self.at(), what })
+        Err(StoreError::Damaged { at: self.display_path(), what })
     }
 
-    fn written(&self, project: &str) -> watch::Sender<u64> {
+    fn position_sender(&self, project: &str) -> watch::Sender<u64> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         written.entry(project.to_owned()).or_insert_with(|| watch::Sender::new(0)).clone()
     }
@@ -197,16 +201,16 @@ impl Shared {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn claim(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError> {
+    async fn claim_project(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError> {
         let name = project.to_owned();
         let holder = holder.clone();
-        let written = self.0.written(project);
+        let written = self.0.position_sender(project);
         // In one job of the writer, where everything is already open: it has nothing else to do for a project
         // without a holder.
-        let claim = move |desk: &mut Desk| desk.claim(&name, &holder, written);
-        let Claimed { id, lock, start, state, tail } = self.0.writer.run(claim).await?;
+        let claim = move |desk: &mut WriterState| desk.claim_project(&name, &holder, written);
+        let LoadedClaim { id, lock, start, state, tail } = self.0.writer.run_work(claim).await?;
         if !start.clean {
-            self.0.check.begin(self.0.path.clone())?;
+            self.0.check.start(self.0.path.clone())?;
         }
         let journal = SqliteJournal {
             shared: Arc::clone(&self.0),
@@ -218,24 +222,29 @@ impl Store for SqliteStore {
         Ok(Claim { state, journal: Box::new(journal), clean: start.clean })
     }
 
-    fn subscribe(&self, project: &str) -> watch::Receiver<u64> {
-        self.0.written(project).subscribe()
+    fn subscribe_to_project(&self, project: &str) -> watch::Receiver<u64> {
+        self.0.position_sender(project).subscribe()
     }
 
-    fn revision(&self) -> Result<u64, StoreError> {
-        self.0.readers.revision()
+    fn read_revision(&self) -> Result<u64, StoreError> {
+        self.0.readers.read_revision()
     }
 
-    async fn usable(&self, project: &str) -> Result<(), StoreError> {
-        self.0.is_there()?;
-        self.newest(project).await?;
-        self.0.writer.run(|desk: &mut Desk| desk.usable()).await
+    async fn check_usable(&self, project: &str) -> Result<(), StoreError> {
+        self.0.check_file_identity()?;
+        self.load_newest_seq(project).await?;
+        self.0.writer.run_work(|desk: &mut WriterState| desk.check_usable()).await
     }
 
-    async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError> {
-        let events = self.read(project, move |conn, id| event::page(conn, id, page)).await?;
+    async fn load_events(
+        &self,
+        project: &str,
+        page: EventPage,
+    ) -> Result<Vec<RecordedEvent>, StoreError> {
+        let events =
+            self.read_project(project, move |conn, id| event::load_page(conn, id, page)).await?;
         if let Some(last) = events.last() {
-            self.0.written(project).send_if_modified(|seq| {
+            self.0.position_sender(project).send_if_modified(|seq| {
                 let news = last.seq > *seq;
                 *seq = last.seq.max(*seq);
                 news
@@ -244,117 +253,139 @@ impl Store for SqliteStore {
         Ok(events)
     }
 
-    async fn newest(&self, project: &str) -> Result<u64, StoreError> {
-        self.read(project, event::newest).await
+    async fn load_newest_seq(&self, project: &str) -> Result<u64, StoreError> {
+        self.read_project(project, event::load_newest_seq).await
     }
 
-    async fn decisions(&self, project: &str, run: RunId) -> Result<Vec<Recorded>, StoreError> {
-        self.read(project, move |conn, id| event::decisions(conn, id, run)).await
+    async fn load_run_decisions(
+        &self,
+        project: &str,
+        run: RunId,
+    ) -> Result<Vec<RecordedEvent>, StoreError> {
+        self.read_project(project, move |conn, id| event::load_run_decisions(conn, id, run)).await
     }
 
-    async fn builds(&self, project: &str) -> Result<Vec<BuildRow>, StoreError> {
-        self.read(project, build::all).await
+    async fn load_builds(&self, project: &str) -> Result<Vec<BuildRow>, StoreError> {
+        self.read_project(project, build::load_all).await
     }
 
-    async fn tasks(&self, project: &str, build: BuildId) -> Result<Vec<TaskRow>, StoreError> {
-        self.read(project, move |conn, id| tasks::of_build(conn, id, build)).await
+    async fn load_build_tasks(
+        &self,
+        project: &str,
+        build: BuildId,
+    ) -> Result<Vec<TaskRow>, StoreError> {
+        self.read_project(project, move |conn, id| tasks::load_for_build(conn, id, build)).await
     }
 
-    async fn task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
-        self.read(project, move |conn, id| tasks::one(conn, id, task)).await
+    async fn load_task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
+        self.read_project(project, move |conn, id| tasks::load_one(conn, id, task)).await
     }
 
-    async fn runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError> {
-        self.read(project, move |conn, id| run::of_task(conn, id, task)).await
+    async fn load_task_runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError> {
+        self.read_project(project, move |conn, id| run::load_for_task(conn, id, task)).await
     }
 
-    async fn run(&self, project: &str, run: RunId) -> Result<Option<RunRow>, StoreError> {
-        self.read(project, move |conn, id| run::one(conn, id, run)).await
+    async fn load_run(&self, project: &str, run: RunId) -> Result<Option<RunRow>, StoreError> {
+        self.read_project(project, move |conn, id| run::load_one(conn, id, run)).await
     }
 
-    async fn questions_page(
+    async fn load_question_page(
         &self,
         project: &str,
         page: QuestionPage,
     ) -> Result<Vec<QuestionRow>, StoreError> {
-        self.read(project, move |conn, id| question::page(conn, id, page)).await
+        self.read_project(project, move |conn, id| question::load_page(conn, id, page)).await
     }
 
-    async fn question(
+    async fn load_question(
         &self,
         project: &str,
         question: QuestionId,
     ) -> Result<Option<QuestionRow>, StoreError> {
-        self.read(project, move |conn, id| question::one(conn, id, question)).await
+        self.read_project(project, move |conn, id| question::load_one(conn, id, question)).await
     }
 
-    async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError> {
-        self.read(project, answer::waiting).await
+    async fn load_pending_answers(&self, project: &str) -> Result<Vec<Answer>, StoreError> {
+        self.read_project(project, answer::load_pending).await
     }
 
-    async fn unanswered(&self, project: &str) -> Result<u64, StoreError> {
-        self.read(project, question::unanswered).await
+    async fn count_unanswered(&self, project: &str) -> Result<u64, StoreError> {
+        self.read_project(project, question::count_unanswered).await
     }
 
-    async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError> {
-        self.read(project, move |conn, id| mutation::of_task(conn, id, task)).await
+    async fn load_task_mutations(
+        &self,
+        project: &str,
+        task: TaskId,
+    ) -> Result<Vec<MutationRow>, StoreError> {
+        self.read_project(project, move |conn, id| mutation::load_for_task(conn, id, task)).await
     }
 
-    async fn mutation(
+    async fn load_mutation(
         &self,
         project: &str,
         mutation: MutationId,
     ) -> Result<Option<MutationRow>, StoreError> {
-        self.read(project, move |conn, id| mutation::one(conn, id, mutation)).await
+        self.read_project(project, move |conn, id| mutation::load_one(conn, id, mutation)).await
     }
 
-    async fn checkpoint(
+    async fn load_checkpoint(
         &self,
         project: &str,
         task: TaskId,
-    ) -> Result<Option<Conversation>, StoreError> {
-        self.read(project, move |conn, id| checkpoint::of_task(conn, id, task)).await
+    ) -> Result<Option<StoredConversation>, StoreError> {
+        self.read_project(project, move |conn, id| checkpoint::load_for_task(conn, id, task)).await
     }
 
-    async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError> {
-        self.read(project, gate::all).await
+    async fn load_gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError> {
+        self.read_project(project, gate::load_all).await
     }
 
-    async fn signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError> {
-        self.read(project, signature::all).await
+    async fn load_signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError> {
+        self.read_project(project, signature::load_all).await
     }
 
-    async fn costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError> {
-        self.read(project, move |conn, project| cost::since(conn, project, since_day)).await
+    async fn load_costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError> {
+        self.read_project(project, move |conn, project| cost::load_since(conn, project, since_day))
+            .await
     }
 
-    async fn answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError> {
+    async fn record_answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError> {
         let name = project.to_owned();
-        let give = move |desk: &mut Desk| {
-            let given = desk.transaction(|conn| match project::find(conn, &name)? {
-                Some(project) => answer::give(conn, project, &answer),
+        let give = move |desk: &mut WriterState| {
+            let given = desk.run_transaction(|conn| match project::find_id(conn, &name)? {
+                Some(project) => answer::record_answer(conn, project, &answer),
                 None => Ok(Err(AnswerError::NoQuestion(answer.question))),
             });
             given.unwrap_or_else(|error| Err(error.into()))
         };
-        self.0.writer.run(give).await
+        self.0.writer.run_work(give).await
     }
 
-    async fn outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError> {
+    async fn open_outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError> {
         let name = project.to_owned();
         let channel = channel.to_owned();
-        let open = move |desk: &mut Desk| {
-            desk.transaction(|conn| outbox::open(conn, project::make(conn, &name)?, &channel))
+        let open = move |desk: &mut WriterState| {
+            desk.run_transaction(|conn| {
+                outbox::open_outbox(conn, project::find_or_create(conn, &name)?, &channel)
+            })
         };
-        self.0.writer.run(open).await
+        self.0.writer.run_work(open).await
     }
 
-    async fn told(&self, project: &str, channel: &str, told: Outbox) -> Result<(), StoreError> {
+    async fn save_outbox(
+        &self,
+        project: &str,
+        channel: &str,
+        told: Outbox,
+    ) -> Result<(), StoreError> {
         let name = project.to_owned();
         let channel = channel.to_owned();
-        let put = move |desk: &mut Desk| {
-            desk.transaction(|conn| outbox::put(conn, project::make(conn, &name)?, &channel, &told))
+        let put = move |desk: &mut WriterState| {
+            desk.run_transaction(|conn| {
+                outbox::upsert_outbox(conn, project::find_or_create(conn, &name)?, &channel, &told)
+            })
         };
-        self.0.writer.run(put).await
+        self.0.writer.run_work(put).await
     }
 }

@@ -10,10 +10,10 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::fail::{self, Doing};
+use super::fail::{self, FailedOperation};
 use super::header;
 use super::journaled;
-use super::migrate::{self, Step};
+use super::migrate::{self, MigrationStep};
 use crate::error::StoreError;
 
 const FILE_MODE: u32 = 0o600;
@@ -30,7 +30,7 @@ const MODE_WAIT: Duration = Duration::from_millis(20);
 
 /// The treatment of the marks beside a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Marks {
+pub(super) enum MarkPolicy {
     /// A journal that ends before its mark is refused.
     Count,
     /// The journal is accepted as it is, because the operator said so.
@@ -39,58 +39,64 @@ pub(super) enum Marks {
 
 /// Facts about a database at its opening.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Opened {
-    pub(super) marks: Marks,
+pub(super) struct DatabaseFacts {
+    pub(super) marks: MarkPolicy,
     /// `true` if the database did not exist.
     pub(super) is_new: bool,
 }
 
-impl Opened {
+impl DatabaseFacts {
     /// Inspects the file before it is opened.
-    pub(super) fn look(at: &Path, marks: Marks) -> Self {
+    pub(super) fn inspect_file(at: &Path, marks: MarkPolicy) -> Self {
         Self { marks, is_new: !fs::metadata(at).is_ok_and(|found| found.len() > 0) }
     }
 }
 
 /// Opens the database for writing and migrates it to the newest schema.
-pub(super) fn writer(at: &Path, steps: &[Step], marks: Marks) -> Result<Connection, StoreError> {
-    make_folder(at)?;
-    if marks == Marks::Count {
+pub(super) fn open_writer(
+    at: &Path,
+    steps: &[MigrationStep],
+    marks: MarkPolicy,
+) -> Result<Connection, StoreError> {
+    make_parent_folder(at)?;
+    if marks == MarkPolicy::Count {
         journaled::require_database(at)?;
     }
-    let file = private(at).map_err(|error| fail::system(at, "opened", &error))?;
-    header::check(at, &file, migrate::newest(steps))?;
+    let file =
+        open_private_file(at).map_err(|error| fail::convert_io_error(at, "opened", &error))?;
+    header::check_header(at, &file, migrate::newest_schema(steps))?;
     drop(file);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
+    let failed =
+        |error: rusqlite::Error| fail::convert_sqlite_error(at, FailedOperation::Writing, &error);
     let mut conn = Connection::open_with_flags(at, flags).map_err(failed)?;
     // Closing a database that is refused below must not change it.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
-    prepare(&conn).map_err(failed)?;
-    if marks == Marks::Count {
-        journaled::all_agree(&conn, at).map_err(|error| error.at(at))?;
+    configure_connection(&conn).map_err(failed)?;
+    if marks == MarkPolicy::Count {
+        journaled::check_all_marks(&conn, at).map_err(|error| error.into_store_error(at))?;
     }
-    migrate::run(&mut conn, at, steps)?;
-    use_log(&conn).map_err(failed)?;
-    wait_for_disk(&conn, true).map_err(failed)?;
+    migrate::migrate_database(&mut conn, at, steps)?;
+    enable_wal(&conn).map_err(failed)?;
+    set_wait_for_disk(&conn, true).map_err(failed)?;
     conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT).map_err(failed)?;
     Ok(conn)
 }
 
 /// Returns the identity of a file: its device and inode.
-pub(super) fn identity(at: &Path) -> Result<(u64, u64), StoreError> {
-    let found = fs::metadata(at).map_err(|error| fail::system(at, "read", &error))?;
+pub(super) fn file_identity(at: &Path) -> Result<(u64, u64), StoreError> {
+    let found = fs::metadata(at).map_err(|error| fail::convert_io_error(at, "read", &error))?;
     Ok((found.dev(), found.ino()))
 }
 
 /// Sets whether a commit waits until it is on disk. A commit that does not becomes durable with the next one
 /// that does, because the WAL is written in order.
-pub(super) fn wait_for_disk(conn: &Connection, waits: bool) -> rusqlite::Result<()> {
+pub(super) fn set_wait_for_disk(conn: &Connection, waits: bool) -> rusqlite::Result<()> {
     conn.pragma_update(None, "synchronous", if waits { "FULL" } else { "NORMAL" })
 }
 
 /// Applies the settings that every connection needs.
-pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+pub(super) fn configure_connection(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     conn.pragma_update(None, "temp_store", "MEMORY")?;
@@ -98,12 +104,12 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Creates a file that only its owner may read; an existing one is not touched.
-pub(super) fn new_private(path: &Path) -> io::Result<File> {
+pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
 }
 
 /// Opens a file that only its owner may read, and creates it if there is none.
-pub(super) fn private(path: &Path) -> io::Result<File> {
+pub(super) fn open_private_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -119,7 +125,7 @@ pub(super) fn private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn make_folder(at: &Path) -> Result<(), StoreError> {
+fn make_parent_folder(at: &Path) -> Result<(), StoreError> {
     match at.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => make_private_folder(folder),
         None => Ok(()),
@@ -132,11 +138,11 @@ pub(super) fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder);
-    made.map_err(|error| fail::system(folder, "made", &error))
+    made.map_err(|error| fail::convert_io_error(folder, "made", &error))
 }
 
 /// Switches to WAL mode. SQLite does not wait for other processes here, so this function retries.
-fn use_log(conn: &Connection) -> rusqlite::Result<()> {
+fn enable_wal(conn: &Connection) -> rusqlite::Result<()> {
     let mut tries = 0;
     loop {
         match conn

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 use tokio::task;
 
-use super::fail::{self, Doing};
+use super::fail::{self, FailedOperation};
 use super::{open, value};
 use crate::error::StoreError;
 
@@ -16,10 +16,10 @@ const READERS_MAX: usize = 4;
 
 /// A pool of read-only connections.
 #[derive(Clone, Debug)]
-pub(super) struct Readers(Arc<Pool>);
+pub(super) struct ReaderPool(Arc<ReaderPoolInner>);
 
 #[derive(Debug)]
-struct Pool {
+struct ReaderPoolInner {
     at: PathBuf,
     idle: Mutex<Vec<Connection>>,
     free: Semaphore,
@@ -28,38 +28,40 @@ struct Pool {
     watches: Mutex<Option<Connection>>,
 }
 
-impl Readers {
+impl ReaderPool {
     pub(super) fn new(at: PathBuf) -> Self {
         let idle = Mutex::default();
         let free = Semaphore::new(READERS_MAX);
-        Self(Arc::new(Pool { at, idle, free, watches: Mutex::default() }))
+        Self(Arc::new(ReaderPoolInner { at, idle, free, watches: Mutex::default() }))
     }
 
     /// Returns a number that changes when another connection has written. It is read from shared memory and
     /// costs a few microseconds.
-    pub(super) fn revision(&self) -> Result<u64, StoreError> {
+    pub(super) fn read_revision(&self) -> Result<u64, StoreError> {
         let mut watches = self.0.watches.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = match watches.take() {
             Some(conn) => conn,
-            None => reader(&self.0.at)?,
+            None => open_reader(&self.0.at)?,
         };
         let read = conn
             .prepare_cached("PRAGMA data_version")
-            .and_then(|mut version| version.query_row([], |row| value::uint(row, 0)))
-            .map_err(|error| fail::sqlite(&self.0.at, Doing::Reading, &error));
+            .and_then(|mut version| version.query_row([], |row| value::read_uint(row, 0)))
+            .map_err(|error| {
+                fail::convert_sqlite_error(&self.0.at, FailedOperation::Reading, &error)
+            });
         *watches = Some(conn);
         read
     }
 
     /// Reads on a blocking thread.
-    pub(super) async fn read<T: Send + 'static>(
+    pub(super) async fn read_data<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Connection) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let pool = Arc::clone(&self.0);
         // The semaphore is never closed.
         let _free = self.0.free.acquire().await.ok();
-        let done = task::spawn_blocking(move || pool.read(look)).await;
+        let done = task::spawn_blocking(move || pool.read_data(look)).await;
         done.unwrap_or_else(|error| {
             let at = self.0.at.display().to_string();
             let cause = error.to_string();
@@ -68,14 +70,14 @@ impl Readers {
     }
 }
 
-impl Pool {
-    fn read<T>(
+impl ReaderPoolInner {
+    fn read_data<T>(
         &self,
         look: impl FnOnce(&Connection) -> Result<T, ReadError>,
     ) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let conn = idle.map_or_else(|| reader(&self.at), Ok)?;
-        let found = look(&conn).map_err(|error| error.at(&self.at));
+        let conn = idle.map_or_else(|| open_reader(&self.at), Ok)?;
+        let found = look(&conn).map_err(|error| error.into_store_error(&self.at));
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
         found
     }
@@ -90,9 +92,9 @@ pub(super) enum ReadError {
 
 impl ReadError {
     /// Converts to an error of the store at this path.
-    pub(super) fn at(self, at: &Path) -> StoreError {
+    pub(super) fn into_store_error(self, at: &Path) -> StoreError {
         match self {
-            Self::Sqlite(error) => fail::sqlite(at, Doing::Reading, &error),
+            Self::Sqlite(error) => fail::convert_sqlite_error(at, FailedOperation::Reading, &error),
             Self::Store(error) => error,
         }
     }
@@ -111,11 +113,11 @@ impl From<StoreError> for ReadError {
 }
 
 /// Opens a read-only connection.
-pub(super) fn reader(at: &Path) -> Result<Connection, StoreError> {
+pub(super) fn open_reader(at: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(at, flags).and_then(|conn| {
-        open::prepare(&conn)?;
+        open::configure_connection(&conn)?;
         Ok(conn)
     });
-    opened.map_err(|error| fail::sqlite(at, Doing::Reading, &error))
+    opened.map_err(|error| fail::convert_sqlite_error(at, FailedOperation::Reading, &error))
 }

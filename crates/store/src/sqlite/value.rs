@@ -10,23 +10,23 @@ use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
 
 /// Converts a number. SQLite's are signed; the values here never reach the limit.
-pub(super) fn int(number: u64) -> i64 {
+pub(super) fn to_sql_int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// Converts a point in time.
-pub(super) fn time(at: Time) -> i64 {
-    int(at.as_millis())
+pub(super) fn to_sql_time(at: Time) -> i64 {
+    to_sql_int(at.as_millis())
 }
 
 /// Reads a number written by [`int`].
-pub(super) fn uint(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+pub(super) fn read_uint(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(at)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))
 }
 
 /// Reads an optional number.
-pub(super) fn maybe_uint(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
+pub(super) fn read_optional_uint(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
     let number: Option<i64> = row.get(at)?;
     let read = |number| {
         u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))
@@ -36,37 +36,37 @@ pub(super) fn maybe_uint(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u6
 
 /// Reads a point in time written by [`time`].
 pub(super) fn read_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Time> {
-    uint(row, at).map(Time::from_millis)
+    read_uint(row, at).map(Time::from_millis)
 }
 
 /// Reads an amount from three columns.
 pub(super) fn read_amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Amount> {
-    let money_micros = uint(row, at)?;
-    let tokens = uint(row, at + 1)?;
-    Ok(Amount { money_micros, tokens, time_ms: uint(row, at + 2)? })
+    let money_micros = read_uint(row, at)?;
+    let tokens = read_uint(row, at + 1)?;
+    Ok(Amount { money_micros, tokens, time_ms: read_uint(row, at + 2)? })
 }
 
 /// Serializes a value as JSON.
-pub(super) fn json(value: &impl Serialize) -> serde_json::Result<String> {
+pub(super) fn to_json(value: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(value)
 }
 
 /// Reads a value written by [`json`].
 pub(super) fn read_json<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
     let text = row.get_ref(at)?.as_str()?;
-    serde_json::from_str(text).map_err(|error| unreadable(at, error))
+    serde_json::from_str(text).map_err(|error| conversion_error(at, error))
 }
 
 /// Serializes a value that JSON writes as a string, without the quotes.
-pub(super) fn word(value: &impl Serialize) -> serde_json::Result<String> {
-    let quoted = json(value)?;
+pub(super) fn to_word(value: &impl Serialize) -> serde_json::Result<String> {
+    let quoted = to_json(value)?;
     Ok(quoted.trim_matches('"').to_owned())
 }
 
 /// Reads a value written by [`word`].
 pub(super) fn read_word<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
     let text: String = row.get(at)?;
-    serde_json::from_value(text.into()).map_err(|error| unreadable(at, error))
+    serde_json::from_value(text.into()).map_err(|error| conversion_error(at, error))
 }
 
 /// Parses a value written in its display form.
@@ -74,9 +74,12 @@ pub(super) fn read_shown<T>(row: &Row<'_>, at: usize) -> rusqlite::Result<T>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
-    row.get_ref(at)?.as_str()?.parse().map_err(|error| unreadable(at, error))
+    row.get_ref(at)?.as_str()?.parse().map_err(|error| conversion_error(at, error))
 }
 
-fn unreadable(at: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+fn conversion_error(
+    at: usize,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(error))
 }

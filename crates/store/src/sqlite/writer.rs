@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::desk::Desk;
-use super::rows::Rows;
+use super::desk::WriterState;
+use super::rows::BatchRows;
 use crate::crash;
 use crate::error::StoreError;
-use crate::store::Settled;
+use crate::store::BatchReply;
 
 /// Capacity of the queue. A caller that appends to a full queue waits no longer than a commit.
 const QUEUE_MAX: usize = 4_096;
@@ -31,31 +31,31 @@ const GROUP_BYTES_MAX: u64 = 8 * 1024 * 1024;
 const NEXT_WAIT: Duration = Duration::from_micros(200);
 
 /// A batch on its way to the disk.
-pub(super) struct Append {
+pub(super) struct QueuedBatch {
     pub(super) project: i64,
     pub(super) epoch: i64,
     /// Boxed, because the queue has many slots.
-    pub(super) rows: Box<Rows>,
-    pub(super) reply: oneshot::Sender<Settled>,
+    pub(super) rows: Box<BatchRows>,
+    pub(super) reply: oneshot::Sender<BatchReply>,
 }
 
-enum Job {
-    Append(Append),
-    Do(Box<dyn FnOnce(&mut Desk) + Send>),
+enum WriterJob {
+    Append(QueuedBatch),
+    Do(Box<dyn FnOnce(&mut WriterState) + Send>),
 }
 
 /// The handle of the writer's thread. Dropping it makes the thread finish the queue and end.
 #[derive(Debug)]
-pub(super) struct Writer {
-    jobs: Option<SyncSender<Job>>,
+pub(super) struct WriterHandle {
+    jobs: Option<SyncSender<WriterJob>>,
     thread: Option<JoinHandle<()>>,
     at: PathBuf,
 }
 
-impl Writer {
-    pub(super) fn start(desk: Desk, at: PathBuf) -> Result<Self, StoreError> {
+impl WriterHandle {
+    pub(super) fn start(desk: WriterState, at: PathBuf) -> Result<Self, StoreError> {
         let (jobs, queue) = sync_channel(QUEUE_MAX);
-        let work = move || serve(desk, &queue);
+        let work = move || serve_queue(desk, &queue);
         let started = thread::Builder::new().name("unstuck-store".to_owned()).spawn(work);
         let thread = started.map_err(|error| StoreError::NotWritten {
             at: at.display().to_string(),
@@ -65,27 +65,27 @@ impl Writer {
     }
 
     /// Queues a batch. If the thread is gone, its receipt reports that.
-    pub(super) fn append(&self, append: Append) {
+    pub(super) fn queue_batch(&self, append: QueuedBatch) {
         if let Some(jobs) = &self.jobs {
-            jobs.send(Job::Append(append)).ok();
+            jobs.send(WriterJob::Append(append)).ok();
         }
     }
 
     /// Runs work on the writer's thread, after everything queued before.
-    pub(super) async fn run<T, E>(
+    pub(super) async fn run_work<T, E>(
         &self,
-        work: impl FnOnce(&mut Desk) -> Result<T, E> + Send + 'static,
+        work: impl FnOnce(&mut WriterState) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
         let (reply, done) = oneshot::channel();
-        let job = move |desk: &mut Desk| {
+        let job = move |desk: &mut WriterState| {
             reply.send(work(desk)).ok();
         };
         if let Some(jobs) = &self.jobs {
-            jobs.send(Job::Do(Box::new(job))).ok();
+            jobs.send(WriterJob::Do(Box::new(job))).ok();
         }
         done.await.unwrap_or_else(|_| {
             let at = self.at.display().to_string();
@@ -95,7 +95,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for WriterHandle {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -104,16 +104,16 @@ impl Drop for Writer {
     }
 }
 
-fn serve(mut desk: Desk, queue: &Receiver<Job>) {
+fn serve_queue(mut desk: WriterState, queue: &Receiver<WriterJob>) {
     let mut next = queue.recv().ok();
     let mut usual = 1;
     while let Some(job) = next.take() {
         match job {
-            Job::Do(work) => work(&mut desk),
-            Job::Append(first) => {
-                let mut group = Group::new(first, queue, usual);
-                crash::point();
-                usual = desk.commit(&mut group);
+            WriterJob::Do(work) => work(&mut desk),
+            WriterJob::Append(first) => {
+                let mut group = BatchGroup::new(first, queue, usual);
+                crash::crash_point();
+                usual = desk.commit_group(&mut group);
                 next = group.other;
             }
         }
@@ -126,31 +126,31 @@ fn serve(mut desk: Desk, queue: &Receiver<Job>) {
 
 /// The batches of one transaction, in order of arrival. Each is written while later ones are still being
 /// prepared, so that their callers and the disk do not wait for each other.
-pub(super) struct Group<'a> {
-    first: Option<Append>,
-    queue: &'a Receiver<Job>,
+pub(super) struct BatchGroup<'a> {
+    first: Option<QueuedBatch>,
+    queue: &'a Receiver<WriterJob>,
     /// Number of batches that may still be on their way.
     usual: usize,
     taken: usize,
     bytes: u64,
     /// The job that arrived after them, if it is not a batch.
-    other: Option<Job>,
+    other: Option<WriterJob>,
 }
 
-impl<'a> Group<'a> {
-    const fn new(first: Append, queue: &'a Receiver<Job>, usual: usize) -> Self {
+impl<'a> BatchGroup<'a> {
+    const fn new(first: QueuedBatch, queue: &'a Receiver<WriterJob>, usual: usize) -> Self {
         Self { first: Some(first), queue, usual, taken: 0, bytes: 0, other: None }
     }
 
-    fn waiting(&mut self) -> Option<Append> {
+    fn next_waiting(&mut self) -> Option<QueuedBatch> {
         let full = self.taken >= GROUP_BATCHES_MAX || self.bytes >= GROUP_BYTES_MAX;
         if full || self.other.is_some() {
             return None;
         }
         let waits = if self.taken < self.usual { NEXT_WAIT } else { Duration::ZERO };
         match self.queue.recv_timeout(waits).ok()? {
-            Job::Append(append) => Some(append),
-            other @ Job::Do(_) => {
+            WriterJob::Append(append) => Some(append),
+            other @ WriterJob::Do(_) => {
                 self.other = Some(other);
                 None
             }
@@ -158,13 +158,13 @@ impl<'a> Group<'a> {
     }
 }
 
-impl Iterator for Group<'_> {
-    type Item = Append;
+impl Iterator for BatchGroup<'_> {
+    type Item = QueuedBatch;
 
-    fn next(&mut self) -> Option<Append> {
-        let append = self.first.take().or_else(|| self.waiting())?;
+    fn next(&mut self) -> Option<QueuedBatch> {
+        let append = self.first.take().or_else(|| self.next_waiting())?;
         self.taken += 1;
-        self.bytes += append.rows.bytes();
+        self.bytes += append.rows.byte_len();
         Some(append)
     }
 }

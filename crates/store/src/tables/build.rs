@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Build, BuildId, BuildState, RedCheck, Standing};
+use unstuck_core::engine::{Build, BuildId, BuildState, RedCheck, TaskStateKind};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
@@ -56,8 +56,8 @@ impl BuildRow {
         !self.standing && self.session.is_none() && !self.client
     }
 
-    pub(super) fn of(build: &Build, at: Time) -> Self {
-        let not_done = [Standing::Skipped, Standing::Failed, Standing::Cancelled];
+    pub(super) fn from_build(build: &Build, at: Time) -> Self {
+        let not_done = [TaskStateKind::Skipped, TaskStateKind::Failed, TaskStateKind::Cancelled];
         Self {
             id: build.id,
             state: build.state,
@@ -65,9 +65,9 @@ impl BuildRow {
             session: build.session.clone(),
             client: build.client,
             tasks: u32::try_from(build.tasks.len()).unwrap_or(u32::MAX),
-            done: build.count(Standing::Done),
+            done: build.count(TaskStateKind::Done),
             not_done: not_done.into_iter().map(|standing| build.count(standing)).sum(),
-            parked: build.count(Standing::Parked),
+            parked: build.count(TaskStateKind::Parked),
             open_questions: build.open_questions,
             spent: build.spent,
             red_base: build.red_base.clone(),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    About, BuildId, Event, MutationId, QuestionId, Reconciled, Recorded, RunId, State, Subject,
-    TaskId,
+    BuildId, Event, EventIds, MutationId, QuestionId, Reconciled, RecordedEvent, RunId, State,
+    Subject, TaskId,
 };
 use unstuck_core::plan::{GateKey, MutationSpec, TaskSpec};
 use unstuck_core::signature::Signature;
@@ -23,7 +23,7 @@ use super::task::{TaskChange, TaskRow};
 
 /// The changes that a batch makes in the tables. Each item appears at most once per list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct TableChanges {
     /// Builds in their current state.
     pub builds: Vec<BuildRow>,
     /// New tasks.
@@ -46,12 +46,13 @@ pub struct Changes {
     pub conversations_over: BTreeSet<TaskId>,
 }
 
-impl Changes {
+impl TableChanges {
     /// Computes the changes of `events`, which have been applied to `state`.
-    pub fn of(state: &State, events: &[Recorded]) -> Self {
-        let mut draft = Draft { state, touched: Touched::default(), changes: Self::default() };
+    pub fn from_events(state: &State, events: &[RecordedEvent]) -> Self {
+        let mut draft =
+            TableChangesBuilder { state, touched: TouchedIds::default(), changes: Self::default() };
         for recorded in events {
-            draft.note(recorded);
+            draft.note_event(recorded);
         }
         match events.last() {
             Some(last) => draft.finish(last.at),
@@ -62,7 +63,7 @@ impl Changes {
 
 /// The items to look up in the state after all events are read.
 #[derive(Default)]
-struct Touched {
+struct TouchedIds {
     builds: BTreeSet<BuildId>,
     tasks: BTreeSet<TaskId>,
     new_tasks: BTreeSet<TaskId>,
@@ -71,15 +72,15 @@ struct Touched {
     signatures: BTreeSet<Signature>,
 }
 
-struct Draft<'a> {
+struct TableChangesBuilder<'a> {
     state: &'a State,
-    touched: Touched,
-    changes: Changes,
+    touched: TouchedIds,
+    changes: TableChanges,
 }
 
-impl Draft<'_> {
-    fn note(&mut self, recorded: &Recorded) {
-        let About { build, task, run } = recorded.event.about();
+impl TableChangesBuilder<'_> {
+    fn note_event(&mut self, recorded: &RecordedEvent) {
+        let EventIds { build, task, run } = recorded.event.subject_ids();
         self.touched.builds.extend(build);
         self.touched.tasks.extend(task);
         self.touched.tasks.extend(run.and_then(|run| self.state.run(run)).map(|run| run.task));
@@ -106,7 +107,7 @@ impl Draft<'_> {
         }
     }
 
-    fn run(&mut self, id: RunId) -> &mut RunChange {
+    fn entry_for_run(&mut self, id: RunId) -> &mut RunChange {
         let known = self.changes.runs.iter().rposition(|change| change.id == id);
         let at = known.unwrap_or_else(|| {
             self.changes.runs.push(RunChange::new(id));
@@ -118,57 +119,57 @@ impl Draft<'_> {
     fn note_run(&mut self, event: &Event, at: Time) {
         match event {
             Event::RunStarted { run, task, retry_of, next } => {
-                let change = self.run(*run);
+                let change = self.entry_for_run(*run);
                 change.began = Some((*task, *retry_of, at));
                 change.phase = Some(next.phase);
             }
-            Event::RunPhase { run, phase } => self.run(*run).phase = Some(*phase),
+            Event::RunPhase { run, phase } => self.entry_for_run(*run).phase = Some(*phase),
             Event::RunPaused { run, status, .. } => {
-                self.run(*run).status = Some(RunStatus::Standing(*status));
+                self.entry_for_run(*run).status = Some(RunStatus::Standing(*status));
             }
             Event::RunResumed { run, .. } => {
                 let status = unstuck_core::engine::Status::Active;
-                self.run(*run).status = Some(RunStatus::Standing(status));
+                self.entry_for_run(*run).status = Some(RunStatus::Standing(status));
             }
             Event::RunFailed { run, status, .. } => {
-                self.run_over(*run, RunStatus::Standing(*status), at);
+                self.end_run(*run, RunStatus::Standing(*status), at);
             }
             Event::RunCommitted { run } => {
-                self.run_over(*run, RunStatus::Over(RunEnd::Committed), at);
+                self.end_run(*run, RunStatus::Over(RunEnd::Committed), at);
             }
             Event::RunCrashed { run, .. } => {
-                self.run_over(*run, RunStatus::Over(RunEnd::Crashed), at);
+                self.end_run(*run, RunStatus::Over(RunEnd::Crashed), at);
             }
             Event::RunCancelled { run, .. } => {
-                self.run_over(*run, RunStatus::Over(RunEnd::Cancelled), at);
+                self.end_run(*run, RunStatus::Over(RunEnd::Cancelled), at);
             }
             Event::FaultMet { run, fault, .. } => {
-                self.run(*run).fault = Some(Arc::clone(fault));
+                self.entry_for_run(*run).fault = Some(Arc::clone(fault));
             }
             Event::RunProgress { run, iterations, tool_calls, .. } => {
-                let change = self.run(*run);
+                let change = self.entry_for_run(*run);
                 change.iterations = change.iterations.saturating_add(*iterations);
                 change.tool_calls = change.tool_calls.saturating_add(*tool_calls);
             }
             Event::BudgetUpdated { task, run, spent, day, .. } if !spent.is_zero() => {
-                let change = self.run(*run);
-                change.spent = change.spent.plus(*spent);
-                self.spend(CostRow { day: *day, task: *task, spent: *spent });
+                let change = self.entry_for_run(*run);
+                change.spent = change.spent.saturating_add(*spent);
+                self.add_cost(CostRow { day: *day, task: *task, spent: *spent });
             }
             _ => {}
         }
     }
 
-    fn run_over(&mut self, run: RunId, status: RunStatus, at: Time) {
-        let change = self.run(run);
+    fn end_run(&mut self, run: RunId, status: RunStatus, at: Time) {
+        let change = self.entry_for_run(run);
         change.status = Some(status);
         change.ended_at = Some(at);
     }
 
-    fn spend(&mut self, cost: CostRow) {
+    fn add_cost(&mut self, cost: CostRow) {
         let same = |known: &&mut CostRow| known.day == cost.day && known.task == cost.task;
         match self.changes.costs.iter_mut().find(same) {
-            Some(known) => known.spent = known.spent.plus(cost.spent),
+            Some(known) => known.spent = known.spent.saturating_add(cost.spent),
             None => self.changes.costs.push(cost),
         }
     }
@@ -203,18 +204,18 @@ impl Draft<'_> {
                     by: Some(Arc::clone(by)),
                     at,
                 };
-                self.question_over(*question, ended);
+                self.end_question(*question, ended);
             }
             Event::QuestionWithdrawn { question } => {
                 let status = QuestionStatus::Withdrawn;
                 let ended = QuestionEnding { status, decision: None, guidance: None, by: None, at };
-                self.question_over(*question, ended);
+                self.end_question(*question, ended);
             }
             _ => {}
         }
     }
 
-    fn question_over(&mut self, id: QuestionId, ended: QuestionEnding) {
+    fn end_question(&mut self, id: QuestionId, ended: QuestionEnding) {
         self.changes.questions.push(QuestionChange { id, asked: None, ended: Some(ended) });
     }
 
@@ -222,7 +223,7 @@ impl Draft<'_> {
         match event {
             Event::MutationIntended { mutation, run, spec } => {
                 let task = self.state.run(*run).map(|run| run.task).unwrap_or_default();
-                self.mutation(
+                self.push_mutation_change(
                     *mutation,
                     MutationStatus::Intended,
                     Some((task, spec)),
@@ -232,22 +233,50 @@ impl Draft<'_> {
                 );
             }
             Event::MutationInFlight { mutation, run } => {
-                self.mutation(*mutation, MutationStatus::InFlight, None, Some(*run), None, at);
+                self.push_mutation_change(
+                    *mutation,
+                    MutationStatus::InFlight,
+                    None,
+                    Some(*run),
+                    None,
+                    at,
+                );
             }
             Event::MutationProbing { mutation, .. } => {
-                self.mutation(*mutation, MutationStatus::Probing, None, None, None, at);
+                self.push_mutation_change(*mutation, MutationStatus::Probing, None, None, None, at);
             }
             Event::MutationSettling { mutation, .. } => {
-                self.mutation(*mutation, MutationStatus::Settling, None, None, None, at);
+                self.push_mutation_change(
+                    *mutation,
+                    MutationStatus::Settling,
+                    None,
+                    None,
+                    None,
+                    at,
+                );
             }
             Event::MutationApplied { mutation, result } => {
-                self.mutation(*mutation, MutationStatus::Applied, None, None, Some(result), at);
+                self.push_mutation_change(
+                    *mutation,
+                    MutationStatus::Applied,
+                    None,
+                    None,
+                    Some(result),
+                    at,
+                );
             }
             Event::MutationFailed { mutation } => {
-                self.mutation(*mutation, MutationStatus::Failed, None, None, None, at);
+                self.push_mutation_change(*mutation, MutationStatus::Failed, None, None, None, at);
             }
             Event::MutationIndeterminate { mutation, .. } => {
-                self.mutation(*mutation, MutationStatus::Indeterminate, None, None, None, at);
+                self.push_mutation_change(
+                    *mutation,
+                    MutationStatus::Indeterminate,
+                    None,
+                    None,
+                    None,
+                    at,
+                );
             }
             Event::MutationReconciled { mutation, to, result } => {
                 let status = match to {
@@ -255,13 +284,13 @@ impl Draft<'_> {
                     Reconciled::NotApplied => MutationStatus::NotApplied,
                     Reconciled::Skipped => MutationStatus::Skipped,
                 };
-                self.mutation(*mutation, status, None, None, Some(result), at);
+                self.push_mutation_change(*mutation, status, None, None, Some(result), at);
             }
             _ => {}
         }
     }
 
-    fn mutation(
+    fn push_mutation_change(
         &mut self,
         id: MutationId,
         status: MutationStatus,
@@ -298,7 +327,9 @@ impl Draft<'_> {
             | Event::QuestionResolved { subject: Subject::Error(signature), .. } => {
                 self.touched.signatures.insert(*signature);
             }
-            Event::Checked { checked, .. } => self.touched.signatures.extend(checked.flaky()),
+            Event::Checked { checked, .. } => {
+                self.touched.signatures.extend(checked.flaky_signatures())
+            }
             Event::Recovered { signatures, .. } => self.touched.signatures.extend(signatures),
             Event::Forgotten { signature: None } => {
                 let all = self.state.signatures().iter().map(|(signature, _)| signature);
@@ -309,21 +340,21 @@ impl Draft<'_> {
     }
 
     fn note_conversation(&mut self, event: &Event) {
-        let over = conversation::over(self.state, event);
+        let over = conversation::task_of_ended_conversation(self.state, event);
         self.changes.conversations_over.extend(over);
     }
 
     /// Collects everything touched and still known, in its current state.
-    fn finish(self, at: Time) -> Changes {
+    fn finish(self, at: Time) -> TableChanges {
         let Self { state, mut touched, mut changes } = self;
         for id in touched.tasks.iter().chain(&touched.new_tasks) {
             touched.builds.extend(state.task(*id).map(|task| task.build));
         }
         let builds = touched.builds.iter().filter_map(|id| state.build(*id));
-        changes.builds.extend(builds.map(|build| BuildRow::of(build, at)));
+        changes.builds.extend(builds.map(|build| BuildRow::from_build(build, at)));
         for task in touched.new_tasks.iter().filter_map(|id| state.task(*id)) {
             let spec = Arc::<TaskSpec>::clone(&task.spec);
-            let moved = TaskChange::of(task, at);
+            let moved = TaskChange::from_task(task, at);
             changes.new_tasks.push(TaskRow { id: task.id, build: task.build, spec, moved });
         }
         let moved = touched.tasks.difference(&touched.new_tasks);
@@ -331,17 +362,17 @@ impl Draft<'_> {
             if task.state.has_ended() {
                 changes.conversations_over.insert(task.id);
             }
-            changes.tasks.push((task.id, TaskChange::of(task, at)));
+            changes.tasks.push((task.id, TaskChange::from_task(task, at)));
         }
         for question in touched.questions.iter().filter_map(|id| state.question(*id)) {
-            let asked = Some(Box::new(QuestionRow::of(state, question, at)));
+            let asked = Some(Box::new(QuestionRow::from_question(state, question, at)));
             changes.questions.push(QuestionChange { id: question.id, asked, ended: None });
         }
         let gates = touched.gates.iter().filter_map(|key| Some((*key, state.gate(*key)?)));
-        changes.gates.extend(gates.map(|(key, gate)| GateRow::of(key, gate, at)));
+        changes.gates.extend(gates.map(|(key, gate)| GateRow::from_gate(key, gate, at)));
         let known = touched.signatures.iter();
         let known = known.filter_map(|s| Some((*s, state.signatures().get(*s)?)));
-        changes.signatures.extend(known.map(|(s, record)| SignatureRow::of(s, record)));
+        changes.signatures.extend(known.map(|(s, record)| SignatureRow::from_record(s, record)));
         changes
     }
 }

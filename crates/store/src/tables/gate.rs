@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Closing, Gate, GateState};
+use unstuck_core::engine::{AccountGate, GateClosing, GateState};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::GateKey;
 use unstuck_core::time::Time;
@@ -24,7 +24,7 @@ pub struct GateRow {
     pub closed_by: Option<Code>,
     /// The most recent closings before that, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
-    pub closings: VecDeque<Closing>,
+    pub closings: VecDeque<GateClosing>,
     /// Number of tasks that wait at it.
     pub waiters: u32,
     /// The time of its last change.
@@ -32,7 +32,7 @@ pub struct GateRow {
 }
 
 impl GateRow {
-    pub(super) fn of(key: GateKey, gate: &Gate, at: Time) -> Self {
+    pub(super) fn from_gate(key: GateKey, gate: &AccountGate, at: Time) -> Self {
         Self {
             key,
             state: gate.state,

@@ -15,7 +15,7 @@ mod signature;
 mod task;
 
 pub use build::BuildRow;
-pub use changes::Changes;
+pub use changes::TableChanges;
 pub use cost::CostRow;
 pub use gate::GateRow;
 pub use mutation::{MutationChange, MutationRow, MutationStatus};

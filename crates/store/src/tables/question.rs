@@ -112,11 +112,11 @@ impl QuestionRow {
     }
 
     /// Returns whether a decision is among the options.
-    pub fn offers(&self, decision: Decision) -> bool {
+    pub fn offers_decision(&self, decision: Decision) -> bool {
         self.text.options.iter().any(|option| option.value == decision)
     }
 
-    pub(super) fn of(state: &State, question: &Question, at: Time) -> Self {
+    pub(super) fn from_question(state: &State, question: &Question, at: Time) -> Self {
         let text = tell::question_text(state, question, at);
         let build = match question.subject {
             Subject::Build(build) => Some(build),
@@ -129,13 +129,13 @@ impl QuestionRow {
             project: state.project().to_owned(),
             build,
             tasks: question.tasks.clone(),
-            signature: key(state, question.subject),
+            signature: subject_key(state, question.subject),
             code: question.code(),
             category: question.code().map(|code| code.row().category),
             error_type: question.code().map(|code| code.row().error_type),
             kind: question.kind,
             text,
-            evidence: tell::evidence(state, question),
+            evidence: tell::collect_evidence(state, question),
             operator_text: tell::operator_text(state, question, at),
             raw_error: question.fault.as_ref().map(|f| f.message.clone()).unwrap_or_default(),
             why: question.why.clone(),
@@ -149,7 +149,7 @@ impl QuestionRow {
     }
 }
 
-fn key(state: &State, subject: Subject) -> String {
+fn subject_key(state: &State, subject: Subject) -> String {
     let project = state.project();
     match subject {
         Subject::Error(signature) => signature.key(project),

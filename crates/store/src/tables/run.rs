@@ -39,7 +39,7 @@ pub struct RunRow {
 impl RunRow {
     /// Returns whether an agent began in it, which is not so if a prerequisite was missing.
     pub fn has_begun(&self) -> bool {
-        let met_before = self.fault.as_ref().is_some_and(|fault| fault.comes_before_the_agent());
+        let met_before = self.fault.as_ref().is_some_and(|fault| fault.precedes_agent());
         self.iterations > 0
             || self.tool_calls > 0
             || self.status == RunStatus::Over(RunEnd::Committed)

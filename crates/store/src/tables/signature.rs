@@ -1,7 +1,7 @@
 //! The table of errors and their retry counts.
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::Record;
+use unstuck_core::engine::SignatureRecord;
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 
@@ -22,7 +22,7 @@ pub struct SignatureRow {
 }
 
 impl SignatureRow {
-    pub(super) const fn of(signature: Signature, record: &Record) -> Self {
+    pub(super) const fn from_record(signature: Signature, record: &SignatureRecord) -> Self {
         Self {
             signature,
             count: record.count,

@@ -63,7 +63,7 @@ pub struct TaskChange {
 }
 
 impl TaskChange {
-    pub(super) fn of(task: &Task, at: Time) -> Self {
+    pub(super) fn from_task(task: &Task, at: Time) -> Self {
         Self {
             state: task.state.clone(),
             last_run: task.last_run,

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use unstuck_core::fault::{Code, Origin};
-use unstuck_store::{SqliteStore, Store, StoreError, snapshot};
-use unstuck_testkit::store::{PROJECT, Stage, holder, task};
+use unstuck_store::{SqliteStore, Store, StoreError, serialize_snapshot};
+use unstuck_testkit::store::{PROJECT, StoreFixture, make_holder, make_task};
 
 use crate::{At, File, next};
 
@@ -18,18 +18,18 @@ const LEAF: u8 = 0x0a;
 
 /// A database with a build and many events, left without a proper end, and all of it in the file.
 async fn written(file: &File) {
-    let mut stage = Stage::new(&At(&file.path)).await.unwrap();
-    stage.build(vec![task("a")]).await.unwrap();
+    let mut stage = StoreFixture::new(&At(&file.path)).await.unwrap();
+    stage.start_build(vec![make_task("a")]).await.unwrap();
     let mut receipts = Vec::new();
     for number in 0..400 {
         let mut batch = next(&mut stage);
         if number == 395 {
-            batch.snapshot = Some(snapshot(&stage.state));
+            batch.snapshot = Some(serialize_snapshot(&stage.state));
         }
-        receipts.push(stage.journal.append(batch));
+        receipts.push(stage.journal.append_batch(batch));
     }
     for receipt in receipts {
-        receipt.durable().await.unwrap();
+        receipt.wait_until_durable().await.unwrap();
     }
     drop(stage);
     let conn = Connection::open(&file.path).unwrap();
@@ -46,7 +46,7 @@ fn refused(path: &Path) -> StoreError {
 fn assert_damaged(error: &StoreError, what: &str) {
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert!(error.to_string().contains(what), "{error}");
-    let fault = error.fault();
+    let fault = error.to_fault();
     assert_eq!((fault.code(), fault.source.as_str()), (Code::InternalStore, "store"));
     assert_eq!(fault.origin, Origin::Host);
     assert!(!error.hint().is_empty());
@@ -56,7 +56,7 @@ fn assert_damaged(error: &StoreError, what: &str) {
 async fn no_other_user_may_read_what_is_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made/here/unstuck.db");
-    let stage = Stage::new(&At(&path)).await.unwrap();
+    let stage = StoreFixture::new(&At(&path)).await.unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     let files: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
@@ -115,7 +115,7 @@ async fn a_newer_schema_is_refused() {
     Connection::open(&file.path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&file.path);
     assert!(matches!(error, StoreError::Newer { found: 99, known: 3, .. }), "{error}");
-    assert_eq!(error.fault().code(), Code::ConfigInvalid);
+    assert_eq!(error.to_fault().code(), Code::ConfigInvalid);
     let files = fs::read_dir(file.path.parent().unwrap()).unwrap().count();
     assert_eq!(files, 3, "database, lock and mark: nothing was put beside them");
 }
@@ -135,7 +135,7 @@ async fn a_place_that_cannot_be_used_is_named() {
     ] {
         let error = SqliteStore::open(&path).unwrap_err();
         assert!(matches!(&error, StoreError::Rights { at: named, .. } if *named == at), "{error}");
-        assert_eq!(error.fault().code(), Code::ConfigInvalid);
+        assert_eq!(error.to_fault().code(), Code::ConfigInvalid);
         assert!(error.to_string().contains(&at.display().to_string()), "{error}");
     }
 }
@@ -156,17 +156,17 @@ async fn a_destroyed_page_is_found_in_the_background_and_nothing_is_written_on_t
     drop(opened);
 
     let store = SqliteStore::open(&file.path).unwrap();
-    let mut claim = store.claim(PROJECT, &holder("run")).await.unwrap();
+    let mut claim = store.claim_project(PROJECT, &make_holder("run")).await.unwrap();
     assert!(!claim.clean);
     let found = loop {
-        match store.checked() {
+        match store.background_check_result() {
             Some(found) => break found,
             None => tokio::task::yield_now().await,
         }
     };
     assert!(matches!(found, Err(StoreError::Damaged { .. })), "{found:?}");
     let batch = unstuck_store::Batch::default();
-    let error = claim.journal.append(batch).durable().await.unwrap_err();
+    let error = claim.journal.append_batch(batch).wait_until_durable().await.unwrap_err();
     assert_damaged(&error, "damaged");
 }
 
@@ -184,7 +184,7 @@ async fn a_snapshot_with_a_flipped_bit_is_passed_over() {
     conn.execute("UPDATE snapshots SET body = ?1", [flipped]).unwrap();
     drop(conn);
     let store = SqliteStore::open(&file.path).unwrap();
-    let claim = store.claim(PROJECT, &holder("run")).await.unwrap();
+    let claim = store.claim_project(PROJECT, &make_holder("run")).await.unwrap();
     let titles: Vec<&str> = claim.state.tasks().map(|task| &*task.spec.title).collect();
     assert_eq!(titles, ["Task a"]);
 }
@@ -192,16 +192,16 @@ async fn a_snapshot_with_a_flipped_bit_is_passed_over() {
 #[tokio::test]
 async fn a_holder_that_was_replaced_writes_nothing_more() {
     let file = File::new();
-    let mut stage = Stage::new(&At(&file.path)).await.unwrap();
-    stage.build(vec![task("a")]).await.unwrap();
+    let mut stage = StoreFixture::new(&At(&file.path)).await.unwrap();
+    stage.start_build(vec![make_task("a")]).await.unwrap();
     let durable = stage.state.seq();
     // Another process took the project over without the lock, as on a disk that keeps none.
     let other = Connection::open(&file.path).unwrap();
     other.execute("UPDATE projects SET epoch = epoch + 1", []).unwrap();
     let batch = next(&mut stage);
-    let error = stage.journal.append(batch).durable().await.unwrap_err();
+    let error = stage.journal.append_batch(batch).wait_until_durable().await.unwrap_err();
     assert!(matches!(error, StoreError::Fenced { .. }), "{error}");
-    assert_eq!(error.fault().code(), Code::InternalStore);
+    assert_eq!(error.to_fault().code(), Code::InternalStore);
     let last: i64 = other.query_row("SELECT max(seq) FROM events", [], |row| row.get(0)).unwrap();
     assert_eq!(last, durable.cast_signed());
     let error = stage.journal.close(&stage.state).await.unwrap_err();

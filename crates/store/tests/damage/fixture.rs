@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use unstuck_core::engine::State;
 use unstuck_store::{SqliteStore, Store};
-use unstuck_testkit::store::{Dump, PROJECT, holder, scenes, told};
+use unstuck_testkit::store::{
+    PROJECT, StoreDump, make_holder, play_operations, simulate_operations,
+};
 
 use crate::{At, File};
 
@@ -27,9 +29,9 @@ async fn opens(schema: &str) {
     let file = File::new();
     copy_with_marks(&fixture(schema), &file.path);
     let store = SqliteStore::open(&file.path).unwrap();
-    let claim = store.claim(PROJECT, &holder("run")).await.unwrap();
-    let dump = Dump::of(&store, PROJECT).await.unwrap();
-    dump.agrees(&claim.state).unwrap();
+    let claim = store.claim_project(PROJECT, &make_holder("run")).await.unwrap();
+    let dump = StoreDump::read_project(&store, PROJECT).await.unwrap();
+    dump.check_against(&claim.state).unwrap();
     let mut replayed = State::new(PROJECT);
     for recorded in &dump.events {
         replayed.apply(recorded);
@@ -47,7 +49,7 @@ fn standing(state: &State) -> String {
     let questions: Vec<_> = state.questions().collect();
     let actions: Vec<_> = state.mutations().collect();
     let builds: Vec<_> = state.builds().map(|build| (build.id, build.state, build.spent)).collect();
-    let more = (state.seq(), state.next_wake(), state.outstanding());
+    let more = (state.seq(), state.next_wake(), state.outstanding_effects());
     format!("{more:#?} {builds:#?} {tasks:#?} {runs:#?} {questions:#?} {actions:#?}")
 }
 
@@ -55,7 +57,9 @@ fn standing(state: &State) -> String {
 #[ignore = "writes the fixture of the current schema; run once when a schema is released"]
 async fn write_the_fixture() {
     let file = File::new();
-    told(&At(&file.path), &scenes(SEED, STEPS).unwrap(), SEED).await.unwrap();
+    play_operations(&At(&file.path), &simulate_operations(SEED, STEPS).unwrap(), SEED)
+        .await
+        .unwrap();
     let conn = Connection::open(&file.path).unwrap();
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     copy_with_marks(&file.path, &fixture(SCHEMAS.last().unwrap()));

@@ -7,9 +7,9 @@ use std::path::Path;
 use rusqlite::Connection;
 use unstuck_core::engine::State;
 use unstuck_core::fault::Code;
-use unstuck_store::{Batch, SqliteStore, Store, StoreError, snapshot};
+use unstuck_store::{Batch, SqliteStore, Store, StoreError, serialize_snapshot};
 use unstuck_testkit::chance::Chance;
-use unstuck_testkit::store::{PROJECT, Scene, holder, scenes};
+use unstuck_testkit::store::{PROJECT, StoreOperation, make_holder, simulate_operations};
 
 use crate::File;
 
@@ -31,20 +31,20 @@ struct Kept {
 
 impl Kept {
     /// After all of `scenes`, of which so many are in the database itself.
-    async fn new(scenes: &[Scene], folded: usize) -> Self {
+    async fn new(scenes: &[StoreOperation], folded: usize) -> Self {
         let file = File::new();
         let store = SqliteStore::open(&file.path).unwrap();
-        let mut claim = store.claim(PROJECT, &holder("run")).await.unwrap();
+        let mut claim = store.claim_project(PROJECT, &make_holder("run")).await.unwrap();
         for (number, scene) in scenes.iter().enumerate() {
-            let Scene::Write(events) = scene else { continue };
+            let StoreOperation::Write(events) = scene else { continue };
             for recorded in events {
                 claim.state.apply(recorded);
             }
             let mut batch = Batch::new(&claim.state, events.clone());
             if number % 40 == 39 {
-                batch.snapshot = Some(snapshot(&claim.state));
+                batch.snapshot = Some(serialize_snapshot(&claim.state));
             }
-            claim.journal.append(batch).durable().await.unwrap();
+            claim.journal.append_batch(batch).wait_until_durable().await.unwrap();
             if number + 1 == folded {
                 let conn = Connection::open(&file.path).unwrap();
                 conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -71,12 +71,12 @@ fn damage(chance: &mut Chance, name: &OsString, bytes: &[u8], at: &Path) -> Stri
         return format!("{}: garbage in what was empty", name.display());
     }
     let length = bytes.len() as u64;
-    let place = |chance: &mut Chance| usize::try_from(chance.below(length.max(1))).unwrap();
+    let place = |chance: &mut Chance| usize::try_from(chance.draw_below(length.max(1))).unwrap();
     let start = place(chance);
-    let run = usize::try_from(1 + chance.below(RUN_BYTES_MAX)).unwrap();
+    let run = usize::try_from(1 + chance.draw_below(RUN_BYTES_MAX)).unwrap();
     let end = (start + run).min(bytes.len());
     let mut damaged = bytes.to_vec();
-    let what = match chance.below(8) {
+    let what = match chance.draw_below(8) {
         0 => {
             fs::remove_file(at).unwrap();
             return format!("{} was removed", name.display());
@@ -91,7 +91,7 @@ fn damage(chance: &mut Chance, name: &OsString, bytes: &[u8], at: &Path) -> Stri
         }
         3 => {
             for byte in &mut damaged[start..end] {
-                *byte = u8::try_from(chance.below(256)).unwrap();
+                *byte = u8::try_from(chance.draw_below(256)).unwrap();
             }
             "garbage from"
         }
@@ -108,7 +108,7 @@ fn damage(chance: &mut Chance, name: &OsString, bytes: &[u8], at: &Path) -> Stri
             "two pages swapped from"
         }
         _ => {
-            damaged[start] ^= 1 << chance.below(8);
+            damaged[start] ^= 1 << chance.draw_below(8);
             "a bit flipped at"
         }
     };
@@ -120,9 +120,9 @@ fn damage(chance: &mut Chance, name: &OsString, bytes: &[u8], at: &Path) -> Stri
 async fn tells_all_or_refuses(folder: &Path, state: &State, what: &str) -> bool {
     let opened = async {
         let store = SqliteStore::open(folder.join(DATABASE))?;
-        let read = store.newest(PROJECT).await?;
+        let read = store.load_newest_seq(PROJECT).await?;
         assert_eq!(read, state.seq(), "{what}");
-        let claim = store.claim(PROJECT, &holder("run")).await?;
+        let claim = store.claim_project(PROJECT, &make_holder("run")).await?;
         assert!(claim.state == *state, "{what}: another state");
         Ok::<_, StoreError>(())
     };
@@ -130,7 +130,7 @@ async fn tells_all_or_refuses(folder: &Path, state: &State, what: &str) -> bool 
         Ok(()) => true,
         Err(error) => {
             let refused = [Code::InternalStore, Code::ConfigInvalid];
-            assert!(refused.contains(&error.fault().code()), "{what}: {error}");
+            assert!(refused.contains(&error.to_fault().code()), "{what}: {error}");
             false
         }
     }
@@ -141,18 +141,18 @@ async fn tells_all_or_refuses(folder: &Path, state: &State, what: &str) -> bool 
 async fn no_damage_makes_it_forget() {
     let asked = std::env::var_os("UNSTUCK_DAMAGES").and_then(|n| n.to_str()?.parse().ok());
     let damages = asked.unwrap_or(DAMAGES);
-    let scenes = scenes(SEED, STEPS).unwrap();
+    let scenes = simulate_operations(SEED, STEPS).unwrap();
     let mut lives = Vec::new();
     for folded in [0, scenes.len() / 2, scenes.len()] {
         lives.push(Kept::new(&scenes, folded).await);
     }
     let (mut told, mut refused) = (0, 0);
     for number in 0..damages {
-        let mut chance = Chance::at(SEED, &["damage"], number);
-        let kept = &lives[usize::try_from(chance.below(3)).unwrap()];
+        let mut chance = Chance::for_place(SEED, &["damage"], number);
+        let kept = &lives[usize::try_from(chance.draw_below(3)).unwrap()];
         let folder = tempfile::tempdir().unwrap();
         kept.put(folder.path());
-        let (name, bytes) = &kept.files[usize::try_from(chance.below(4)).unwrap()];
+        let (name, bytes) = &kept.files[usize::try_from(chance.draw_below(4)).unwrap()];
         let what = damage(&mut chance, name, bytes, &folder.path().join(name));
         let what = format!("damage {number}: {what}");
         if tells_all_or_refuses(folder.path(), &kept.state, &what).await {
@@ -167,7 +167,7 @@ async fn no_damage_makes_it_forget() {
 // B51: each file by itself, in each stage of its life
 #[tokio::test]
 async fn no_missing_file_makes_it_forget() {
-    let scenes = scenes(SEED, STEPS).unwrap();
+    let scenes = simulate_operations(SEED, STEPS).unwrap();
     for folded in [0, scenes.len() / 2, scenes.len()] {
         let kept = Kept::new(&scenes, folded).await;
         for (name, _) in &kept.files {
@@ -192,7 +192,7 @@ fn named_after_it(folder: &Path) -> Vec<std::path::PathBuf> {
 // B51: all files that are named after the database at once
 #[tokio::test]
 async fn removing_all_that_is_named_after_it_does_not_make_it_forget() {
-    let scenes = scenes(SEED, STEPS).unwrap();
+    let scenes = simulate_operations(SEED, STEPS).unwrap();
     let kept = Kept::new(&scenes, scenes.len() / 2).await;
     let folder = tempfile::tempdir().unwrap();
     kept.put(folder.path());
@@ -207,7 +207,7 @@ async fn removing_all_that_is_named_after_it_does_not_make_it_forget() {
 // B51: the mark where earlier versions had it
 #[tokio::test]
 async fn a_mark_under_its_earlier_name_counts_and_is_moved() {
-    let scenes = scenes(SEED, STEPS).unwrap();
+    let scenes = simulate_operations(SEED, STEPS).unwrap();
     let kept = Kept::new(&scenes, scenes.len()).await;
     let folder = tempfile::tempdir().unwrap();
     kept.put(folder.path());
@@ -229,17 +229,17 @@ async fn a_mark_under_its_earlier_name_counts_and_is_moved() {
 // B51: a journal that says something else is found by walking through it
 #[tokio::test]
 async fn an_event_that_was_changed_is_found() {
-    let scenes = scenes(SEED, STEPS).unwrap();
+    let scenes = simulate_operations(SEED, STEPS).unwrap();
     let kept = Kept::new(&scenes, 0).await;
     let folder = tempfile::tempdir().unwrap();
     kept.put(folder.path());
     let path = folder.path().join(DATABASE);
     let store = SqliteStore::open(&path).unwrap();
-    let verified = store.verify(PROJECT).await.unwrap();
+    let verified = store.verify_journal(PROJECT).await.unwrap();
     assert_eq!((verified.events, verified.last), (kept.state.seq(), kept.state.seq()));
     let conn = Connection::open(&path).unwrap();
     conn.execute("UPDATE events SET at = at + 1 WHERE seq = 7", []).unwrap();
-    let error = store.verify(PROJECT).await.unwrap_err();
+    let error = store.verify_journal(PROJECT).await.unwrap_err();
     assert!(
         error.to_string().contains("event 7 of the journal is not what was written"),
         "{error}"
@@ -249,7 +249,7 @@ async fn an_event_that_was_changed_is_found() {
 // B51: what is left is gone on with, and what is known of the actions since is kept
 #[tokio::test]
 async fn a_loss_that_is_accepted_is_gone_on_with() {
-    let scenes = scenes(SEED, STEPS).unwrap();
+    let scenes = simulate_operations(SEED, STEPS).unwrap();
     for (folded, gone) in [(scenes.len() / 2, "-wal"), (scenes.len() / 2, ""), (0, "-wal")] {
         let kept = Kept::new(&scenes, folded).await;
         let folder = tempfile::tempdir().unwrap();
@@ -258,14 +258,14 @@ async fn a_loss_that_is_accepted_is_gone_on_with() {
         fs::remove_file(folder.path().join(format!("{DATABASE}{gone}"))).unwrap();
         let aside = folder.path().join("aside");
         SqliteStore::open(&path).unwrap_err();
-        let by = holder("store accept-loss");
+        let by = make_holder("store accept-loss");
         let accepted = SqliteStore::accept_loss(path.clone(), PROJECT, &by, &aside).await.unwrap();
         let accepted = accepted.unwrap();
         assert_eq!(accepted.had, Some(kept.state.seq()));
         assert!(accepted.kept < kept.state.seq());
         assert!(!accepted.actions.is_empty(), "{accepted:?}");
         let store = SqliteStore::open(&path).unwrap();
-        let claim = store.claim(PROJECT, &by).await.unwrap();
+        let claim = store.claim_project(PROJECT, &by).await.unwrap();
         assert_eq!(claim.state.seq(), accepted.kept + 1);
         assert!(accepted.actions.iter().all(|action| claim.state.is_doubted(&action.key)));
         assert!(aside.join(DATABASE).exists() || gone.is_empty());

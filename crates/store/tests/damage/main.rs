@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, Command};
 use unstuck_store::{Batch, SqliteStore, Store};
-use unstuck_testkit::store::{Place, Stage};
+use unstuck_testkit::store::{StoreFixture, StoreOpener};
 
 /// A database in a folder of its own.
 struct File {
@@ -33,17 +33,17 @@ impl File {
 /// A database that is opened where it is.
 struct At<'a>(&'a Path);
 
-impl Place for At<'_> {
+impl StoreOpener for At<'_> {
     fn open(&self) -> Arc<dyn Store> {
         Arc::new(SqliteStore::open(self.0).unwrap())
     }
 }
 
 /// A decision that can be made for ever: a build is paused and goes on.
-fn next(stage: &mut Stage) -> Batch {
+fn next(stage: &mut StoreFixture) -> Batch {
     let build = BuildId(0);
     stage
-        .decided(Command::Pause { build })
-        .or_else(|_| stage.decided(Command::Resume { build }))
+        .decide_command(Command::Pause { build })
+        .or_else(|_| stage.decide_command(Command::Resume { build }))
         .unwrap()
 }

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use unstuck_core::engine::{State, TaskId};
-use unstuck_store::{Checkpoint, Conversation, Holder, Page, SqliteStore, Store, StoreError};
-use unstuck_testkit::store::{PROJECT, Place, Stage, holder, task};
+use unstuck_store::{
+    Checkpoint, EventPage, Holder, SqliteStore, Store, StoreError, StoredConversation,
+};
+use unstuck_testkit::store::{PROJECT, StoreFixture, StoreOpener, make_holder, make_task};
 
 use crate::{At, File, next};
 
@@ -63,18 +65,18 @@ fn say(word: &str, what: impl std::fmt::Display) {
 #[ignore = "another process of the tests below"]
 async fn writes_until_it_is_killed() {
     let path = path_from_input();
-    let mut stage = Stage::new(&At(&path)).await.unwrap();
-    stage.build(vec![task("a")]).await.unwrap();
+    let mut stage = StoreFixture::new(&At(&path)).await.unwrap();
+    stage.start_build(vec![make_task("a")]).await.unwrap();
     let mut waiting = std::collections::VecDeque::new();
     loop {
         let mut batch = next(&mut stage);
         let last = batch.events.last().unwrap().seq;
-        let conversation = Conversation::new(last.to_string()).unwrap();
+        let conversation = StoredConversation::new(last.to_string()).unwrap();
         batch.checkpoint = Some(Checkpoint { task: TaskId(0), conversation });
-        waiting.push_back((last, stage.journal.append(batch)));
+        waiting.push_back((last, stage.journal.append_batch(batch)));
         if waiting.len() > 8 {
             let (last, receipt) = waiting.pop_front().unwrap();
-            receipt.durable().await.unwrap();
+            receipt.wait_until_durable().await.unwrap();
             say("durable", last);
         }
     }
@@ -85,8 +87,8 @@ async fn writes_until_it_is_killed() {
 async fn holds_a_project() {
     let path = path_from_input();
     let store = SqliteStore::open(path).unwrap();
-    let holder = Holder { pid: std::process::id(), ..holder("serve") };
-    let _claim = store.claim(PROJECT, &holder).await.unwrap();
+    let holder = Holder { pid: std::process::id(), ..make_holder("serve") };
+    let _claim = store.claim_project(PROJECT, &holder).await.unwrap();
     say("held", holder.pid);
     io::stdin().read_line(&mut String::new()).unwrap();
 }
@@ -97,34 +99,36 @@ async fn fills_a_small_disk() {
     let path = path_from_input();
     let ballast = path.with_file_name("ballast");
     std::fs::write(&ballast, vec![0; 256 * 1024]).unwrap();
-    let mut stage = Stage::new(&At(&path)).await.unwrap();
-    stage.build(vec![task("a")]).await.unwrap();
+    let mut stage = StoreFixture::new(&At(&path)).await.unwrap();
+    stage.start_build(vec![make_task("a")]).await.unwrap();
     let (error, durable) = loop {
         let durable = stage.state.clone();
         let batch = next(&mut stage);
-        if let Err(error) = stage.journal.append(batch).durable().await {
+        if let Err(error) = stage.journal.append_batch(batch).wait_until_durable().await {
             break (error, durable);
         }
     };
     say("failed", &error);
     let batch = next(&mut stage);
-    assert_eq!(stage.journal.append(batch).durable().await, Err(error));
+    assert_eq!(stage.journal.append_batch(batch).wait_until_durable().await, Err(error));
     // Room again: the project is taken again and goes on where it was durable.
     std::fs::remove_file(ballast).unwrap();
-    let spare = stage.store.claim("spare", &holder("run")).await.unwrap();
+    let spare = stage.store.claim_project("spare", &make_holder("run")).await.unwrap();
     drop(std::mem::replace(&mut stage.journal, spare.journal));
-    let claim = stage.store.claim(PROJECT, &holder("run")).await.unwrap();
+    let claim = stage.store.claim_project(PROJECT, &make_holder("run")).await.unwrap();
     assert_eq!(claim.state, durable);
     (stage.state, stage.journal) = (claim.state, claim.journal);
     let batch = next(&mut stage);
-    stage.journal.append(batch).durable().await.unwrap();
+    stage.journal.append_batch(batch).wait_until_durable().await.unwrap();
     say("went on", stage.state.seq());
 }
 
 /// Reads the journal from its first event and checks that nothing is missing.
 async fn replayed(store: &dyn Store) -> State {
     let mut state = State::new(PROJECT);
-    for recorded in store.events(PROJECT, Page { after: 0, limit: u32::MAX }).await.unwrap() {
+    for recorded in
+        store.load_events(PROJECT, EventPage { after: 0, limit: u32::MAX }).await.unwrap()
+    {
         assert_eq!(recorded.seq, state.seq() + 1);
         state.apply(&recorded);
     }
@@ -144,11 +148,11 @@ async fn a_killed_writer_leaves_all_it_was_told_is_durable() {
         }
         other.kill();
         let store = At(&file.path).open();
-        let claim = store.claim(PROJECT, &holder("run")).await.unwrap();
+        let claim = store.claim_project(PROJECT, &make_holder("run")).await.unwrap();
         assert!(!claim.clean);
         assert!(claim.state.seq() >= durable, "{} {durable}", claim.state.seq());
         assert_eq!(replayed(&*store).await, claim.state);
-        let said = store.checkpoint(PROJECT, TaskId(0)).await.unwrap().unwrap();
+        let said = store.load_checkpoint(PROJECT, TaskId(0)).await.unwrap().unwrap();
         assert_eq!(said.as_str(), claim.state.seq().to_string());
     }
 }
@@ -159,13 +163,13 @@ async fn a_second_process_is_refused_by_name_until_the_first_is_gone() {
     let mut other = Other::new("holds_a_project", &file.path);
     let pid = other.says("held").unwrap().parse::<u32>().unwrap();
     let store = SqliteStore::open(&file.path).unwrap();
-    let error = store.claim(PROJECT, &holder("run")).await.unwrap_err();
+    let error = store.claim_project(PROJECT, &make_holder("run")).await.unwrap_err();
     let StoreError::Held(named) = &error else { panic!("{error}") };
     assert_eq!((named.pid, named.verb.as_str()), (pid, "serve"));
     // Reading is open to every process.
-    assert_eq!(store.builds(PROJECT).await.unwrap(), []);
+    assert_eq!(store.load_builds(PROJECT).await.unwrap(), []);
     other.kill();
-    let claim = store.claim(PROJECT, &holder("run")).await.unwrap();
+    let claim = store.claim_project(PROJECT, &make_holder("run")).await.unwrap();
     assert!(!claim.clean);
 }
 

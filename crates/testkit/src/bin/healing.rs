@@ -6,18 +6,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use unstuck_testkit::healing::{
-    COMPOSITIONS, Comparison, Row, Scenario, Supervisor, compare, composed, read_all,
+    COMPOSITIONS, Comparison, Scenario, ScenarioResult, Supervisor, compare_supervisors,
+    compose_scenario, read_scenarios,
 };
 
 #[derive(Default)]
-struct Asked {
-    shape: Shape,
+struct HealingArgs {
+    shape: HealingFormat,
     all: bool,
     only: Option<String>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Shape {
+enum HealingFormat {
     #[default]
     Text,
     Markdown,
@@ -26,31 +27,33 @@ enum Shape {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 fn main() -> ExitCode {
-    let comparison =
-        match read(std::env::args().skip(1)).and_then(|asked| Ok((played(&asked)?, asked))) {
-            Ok((comparison, asked)) => {
-                print!("{}", told(&comparison, &asked));
-                comparison
-            }
-            Err(wrong) => {
-                eprintln!("{wrong}");
-                return ExitCode::from(2);
-            }
-        };
-    let surprises: Vec<String> = comparison.rows.iter().flat_map(Row::surprises).collect();
+    let comparison = match parse_args(std::env::args().skip(1))
+        .and_then(|asked| Ok((play_scenarios(&asked)?, asked)))
+    {
+        Ok((comparison, asked)) => {
+            print!("{}", render_comparison(&comparison, &asked));
+            comparison
+        }
+        Err(wrong) => {
+            eprintln!("{wrong}");
+            return ExitCode::from(2);
+        }
+    };
+    let surprises: Vec<String> =
+        comparison.rows.iter().flat_map(ScenarioResult::list_surprises).collect();
     for surprise in &surprises {
         eprintln!("{surprise}");
     }
     if surprises.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn read(mut arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
-    let mut asked = Asked::default();
+fn parse_args(mut arguments: impl Iterator<Item = String>) -> Result<HealingArgs, String> {
+    let mut asked = HealingArgs::default();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--all" => asked.all = true,
-            "--json" => asked.shape = Shape::Json,
-            "--markdown" => asked.shape = Shape::Markdown,
+            "--json" => asked.shape = HealingFormat::Json,
+            "--markdown" => asked.shape = HealingFormat::Markdown,
             "--only" => asked.only = Some(arguments.next().ok_or("--only needs a name")?),
             other => return Err(format!("healing does not know {other}")),
         }
@@ -58,28 +61,29 @@ fn read(mut arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
     Ok(asked)
 }
 
-fn played(asked: &Asked) -> Result<Comparison, String> {
+fn play_scenarios(asked: &HealingArgs) -> Result<Comparison, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/healing/scenarios");
-    let mut scenarios = read_all(&folder).map_err(|error| error.to_string())?;
-    let seeds: Vec<Scenario> = (0..COMPOSITIONS).map(|seed| composed(seed, &scenarios)).collect();
+    let mut scenarios = read_scenarios(&folder).map_err(|error| error.to_string())?;
+    let seeds: Vec<Scenario> =
+        (0..COMPOSITIONS).map(|seed| compose_scenario(seed, &scenarios)).collect();
     scenarios.extend(seeds);
     let wanted =
         |scenario: &Scenario| asked.only.as_ref().is_none_or(|name| *name == scenario.name);
     let mut rows = Vec::new();
     for scenario in scenarios.into_iter().filter(wanted) {
         let scenario = Arc::new(scenario);
-        let row = compare(&scenario, Supervisor::ALL);
+        let row = compare_supervisors(&scenario, Supervisor::ALL);
         rows.push(row.map_err(|stuck| format!("{}: {stuck}", scenario.name))?);
     }
     Ok(Comparison { rows })
 }
 
-fn told(comparison: &Comparison, asked: &Asked) -> String {
-    let scenarios = if asked.all { comparison.scenarios() + "\n" } else { String::new() };
-    let deviations = comparison.deviations();
+fn render_comparison(comparison: &Comparison, asked: &HealingArgs) -> String {
+    let scenarios = if asked.all { comparison.render_scenarios() + "\n" } else { String::new() };
+    let deviations = comparison.render_deviations();
     match asked.shape {
-        Shape::Json => format!("{:#}\n", comparison.json()),
-        Shape::Markdown => format!("{}\n{deviations}", comparison.markdown()),
-        Shape::Text => format!("{scenarios}{}\n{deviations}", comparison.summary()),
+        HealingFormat::Json => format!("{:#}\n", comparison.to_json()),
+        HealingFormat::Markdown => format!("{}\n{deviations}", comparison.render_markdown()),
+        HealingFormat::Text => format!("{scenarios}{}\n{deviations}", comparison.render_summary()),
     }
 }

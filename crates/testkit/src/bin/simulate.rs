@@ -3,11 +3,11 @@
 
 use std::process::ExitCode;
 
-use unstuck_testkit::driver::Stats;
-use unstuck_testkit::profile::Profile;
-use unstuck_testkit::run::{self, Failure};
+use unstuck_testkit::driver::SimulationStats;
+use unstuck_testkit::profile::WorldProfile;
+use unstuck_testkit::run::{self, SeedFailure};
 
-struct Asked {
+struct SimulateArgs {
     first: u64,
     seeds: u64,
     steps: u64,
@@ -17,7 +17,7 @@ struct Asked {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 fn main() -> ExitCode {
-    let asked = match read(std::env::args().skip(1)) {
+    let asked = match parse_args(std::env::args().skip(1)) {
         Ok(asked) => asked,
         Err(wrong) => {
             eprintln!("{wrong}");
@@ -26,16 +26,16 @@ fn main() -> ExitCode {
     };
     #[expect(clippy::disallowed_methods, reason = "the program measures itself")]
     let began = std::time::Instant::now();
-    let mut sum = Stats::default();
+    let mut sum = SimulationStats::default();
     let mut failures = 0;
     for seed in asked.first..asked.first + asked.seeds {
-        match run::seed(Profile::wild(seed), asked.steps) {
-            Ok(stats) => add(&mut sum, &stats),
+        match run::play_seed(WorldProfile::wild_from_seed(seed), asked.steps) {
+            Ok(stats) => add_stats(&mut sum, &stats),
             Err(failure) => {
                 failures += 1;
                 println!("seed {seed}: {}", failure.violation);
                 if (failures == 1 && asked.failures_max > 1) || asked.trace {
-                    print!("{}", told(&failure));
+                    print!("{}", render_trace(&failure));
                 }
                 if failures >= asked.failures_max {
                     break;
@@ -52,8 +52,9 @@ fn main() -> ExitCode {
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn read(mut arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
-    let mut asked = Asked { first: 0, seeds: 500, steps: 1_000, trace: false, failures_max: 20 };
+fn parse_args(mut arguments: impl Iterator<Item = String>) -> Result<SimulateArgs, String> {
+    let mut asked =
+        SimulateArgs { first: 0, seeds: 500, steps: 1_000, trace: false, failures_max: 20 };
     while let Some(argument) = arguments.next() {
         let mut number = || {
             let value = arguments.next().unwrap_or_default();
@@ -63,7 +64,7 @@ fn read(mut arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
             "--seeds" => asked.seeds = number()?,
             "--first" => asked.first = number()?,
             "--steps" => asked.steps = number()?,
-            "--seed" => asked = Asked { first: number()?, seeds: 1, trace: true, ..asked },
+            "--seed" => asked = SimulateArgs { first: number()?, seeds: 1, trace: true, ..asked },
             // The first violation is enough, and its trace is not needed.
             "--quick" => asked.failures_max = 1,
             "--full" => asked.seeds = 12_000,
@@ -73,7 +74,7 @@ fn read(mut arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
     Ok(asked)
 }
 
-const fn add(sum: &mut Stats, stats: &Stats) {
+const fn add_stats(sum: &mut SimulationStats, stats: &SimulationStats) {
     sum.steps += stats.steps;
     sum.events += stats.events;
     sum.crashes += stats.crashes;
@@ -83,8 +84,8 @@ const fn add(sum: &mut Stats, stats: &Stats) {
 }
 
 /// Returns the shortest path found to the violation.
-fn told(failure: &Failure) -> String {
-    let profile = Profile::wild(failure.seed);
-    let moves = run::shrink(&profile, failure);
-    run::story(profile, &moves)
+fn render_trace(failure: &SeedFailure) -> String {
+    let profile = WorldProfile::wild_from_seed(failure.seed);
+    let moves = run::shrink_moves(&profile, failure);
+    run::render_story(profile, &moves)
 }

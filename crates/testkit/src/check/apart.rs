@@ -9,11 +9,11 @@ use unstuck_core::engine::{Build, State, Task, TaskState};
 use super::{Violation, require};
 
 /// Checks that no two running tasks of a build overlap.
-pub(super) fn apart(state: &State, build: &Build) -> Result<(), Violation> {
-    let running: Vec<&Task> = running(state, build).collect();
+pub(super) fn check_apart(state: &State, build: &Build) -> Result<(), Violation> {
+    let running: Vec<&Task> = running_tasks(state, build).collect();
     for (at, one) in running.iter().enumerate() {
         for other in &running[at + 1..] {
-            require(build.standing || !overlap(one, other), "I15", || {
+            require(build.standing || !scopes_overlap(one, other), "I15", || {
                 format!("{} and {} of {} run side by side", one.id, other.id, build.id)
             })?;
         }
@@ -31,23 +31,24 @@ pub(super) fn may_start(state: &State, build: &Build, task: &Task, waiting: &[&T
     }
     let urgency = |task: &Task| (Reverse(task.spec.priority), task.id);
     let ahead = waiting.iter().copied().filter(|other| urgency(other) < urgency(task));
-    build.standing || !running(state, build).chain(ahead).any(|other| overlap(task, other))
+    build.standing
+        || !running_tasks(state, build).chain(ahead).any(|other| scopes_overlap(task, other))
 }
 
-fn running<'a>(state: &'a State, build: &'a Build) -> impl Iterator<Item = &'a Task> {
+fn running_tasks<'a>(state: &'a State, build: &'a Build) -> impl Iterator<Item = &'a Task> {
     let tasks = build.tasks.iter().filter_map(|id| state.task(*id));
     tasks.filter(|task| matches!(task.state, TaskState::Running { .. }))
 }
 
-fn overlap(one: &Task, other: &Task) -> bool {
+fn scopes_overlap(one: &Task, other: &Task) -> bool {
     let one = &one.spec;
     let other = &other.spec;
-    let meet = |here: &String| other.scope.allowed.iter().any(|there| nested(here, there));
+    let meet = |here: &String| other.scope.allowed.iter().any(|there| prefixes_nest(here, there));
     one.serialize || other.serialize || one.scope.allowed.iter().any(meet)
 }
 
 /// Returns whether the literal prefix of one glob leads into that of the other.
-fn nested(one: &str, other: &str) -> bool {
+fn prefixes_nest(one: &str, other: &str) -> bool {
     let literal = |glob: &str| -> Vec<String> {
         let names = glob.split('/').take_while(|name| !name.contains('*'));
         names.map(str::to_owned).collect()

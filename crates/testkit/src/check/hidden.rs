@@ -4,30 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use unstuck_core::engine::{
-    BuildId, BuildState, EffectId, Gate, GateKey, GateState, MutationId, MutationState, RunId,
-    State, TaskId, TaskState,
+    AccountGate, BuildId, BuildState, EffectId, GateKey, GateState, MutationId, MutationState,
+    RunId, State, TaskId, TaskState,
 };
 use unstuck_core::time::Time;
 
 use super::{Violation, require};
 
 #[derive(Deserialize)]
-struct Hidden {
-    owed: BTreeMap<EffectId, Owner>,
-    timers: BTreeSet<(Time, Timer)>,
-    gates: BTreeMap<GateKey, Gate>,
+struct HiddenState {
+    owed: BTreeMap<EffectId, EffectOwner>,
+    timers: BTreeSet<(Time, HiddenTimer)>,
+    gates: BTreeMap<GateKey, AccountGate>,
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Owner {
+enum EffectOwner {
     Run(RunId),
     Mutation(MutationId),
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Timer {
+enum HiddenTimer {
     Task(TaskId),
     Gate(GateKey),
     Release(GateKey),
@@ -36,28 +36,28 @@ enum Timer {
 }
 
 /// Checks that timers, owed effects and gates agree with the states they follow from.
-pub(super) fn agrees(state: &State) -> Result<(), Violation> {
+pub(super) fn check_hidden_parts(state: &State) -> Result<(), Violation> {
     let written = serde_json::to_value(state)
         .map_err(|error| Violation::new("a state can be written down", error.to_string()))?;
-    let hidden = Hidden::deserialize(&written)
+    let hidden = HiddenState::deserialize(&written)
         .map_err(|error| Violation::new("a state can be read", error.to_string()))?;
-    owed(state, &hidden)?;
-    timers(state, &hidden)?;
-    waiters(state, &hidden)
+    check_owed(state, &hidden)?;
+    check_timers(state, &hidden)?;
+    check_waiters(state, &hidden)
 }
 
-fn owed(state: &State, hidden: &Hidden) -> Result<(), Violation> {
-    let mut expected: BTreeMap<EffectId, Owner> = BTreeMap::new();
+fn check_owed(state: &State, hidden: &HiddenState) -> Result<(), Violation> {
+    let mut expected: BTreeMap<EffectId, EffectOwner> = BTreeMap::new();
     for run in state.runs() {
         if let Some(effect) = run.owes {
-            expected.insert(effect, Owner::Run(run.id));
+            expected.insert(effect, EffectOwner::Run(run.id));
         }
     }
     for mutation in state.mutations() {
         if let MutationState::InFlight { effect } | MutationState::Probing { effect } =
             mutation.state
         {
-            expected.insert(effect, Owner::Mutation(mutation.id));
+            expected.insert(effect, EffectOwner::Mutation(mutation.id));
         }
     }
     require(expected == hidden.owed, "owed is what runs and actions wait for", || {
@@ -65,29 +65,29 @@ fn owed(state: &State, hidden: &Hidden) -> Result<(), Violation> {
     })
 }
 
-fn timers(state: &State, hidden: &Hidden) -> Result<(), Violation> {
+fn check_timers(state: &State, hidden: &HiddenState) -> Result<(), Violation> {
     let mut expected = BTreeSet::new();
     for task in state.tasks() {
         if let TaskState::BackingOff { until: Some(until), .. } = task.state {
-            expected.insert((until, Timer::Task(task.id)));
+            expected.insert((until, HiddenTimer::Task(task.id)));
         }
     }
     for build in state.builds() {
         if let BuildState::Sleeping { until } = build.state {
-            expected.insert((until, Timer::Build(build.id)));
+            expected.insert((until, HiddenTimer::Build(build.id)));
         }
     }
     for mutation in state.mutations() {
         if let MutationState::Settling { until } = mutation.state {
-            expected.insert((until, Timer::Mutation(mutation.id)));
+            expected.insert((until, HiddenTimer::Mutation(mutation.id)));
         }
     }
     for (&key, gate) in &hidden.gates {
         if let GateState::Waiting { until } = gate.state {
-            expected.insert((until, Timer::Gate(key)));
+            expected.insert((until, HiddenTimer::Gate(key)));
         }
         if let Some(at) = gate.release_at {
-            expected.insert((at, Timer::Release(key)));
+            expected.insert((at, HiddenTimer::Release(key)));
         }
     }
     require(expected == hidden.timers, "timers are what states wait for", || {
@@ -95,7 +95,7 @@ fn timers(state: &State, hidden: &Hidden) -> Result<(), Violation> {
     })
 }
 
-fn waiters(state: &State, hidden: &Hidden) -> Result<(), Violation> {
+fn check_waiters(state: &State, hidden: &HiddenState) -> Result<(), Violation> {
     let mut expected: BTreeMap<GateKey, BTreeSet<TaskId>> = BTreeMap::new();
     for task in state.tasks() {
         if let TaskState::BackingOff { gate: Some(gate), .. } = task.state {

@@ -10,11 +10,11 @@ mod written;
 use std::collections::BTreeSet;
 use std::fmt;
 
-pub use monitor::{Kept, Monitor};
-pub use recovery::recovered;
-pub use shape::shape;
-use unstuck_core::engine::{Effect, EffectId, MutationId, Question, State, Subject, Work};
-pub use written::{difference, written_down};
+pub use monitor::{EventInvariant, JournalMonitor};
+pub use recovery::check_recovery;
+pub use shape::check_state;
+use unstuck_core::engine::{Effect, EffectId, EffectKind, MutationId, Question, State, Subject};
+pub use written::{check_round_trip, describe_difference};
 
 /// A violated invariant.
 #[derive(Clone, Debug)]
@@ -41,21 +41,22 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 /// Checks everything visible of a state, hidden parts included. Slow.
-pub fn thorough(state: &State) -> Result<(), Violation> {
-    hidden::agrees(state)
+pub fn check_thoroughly(state: &State) -> Result<(), Violation> {
+    hidden::check_hidden_parts(state)
 }
 
 /// Checks that a decision released exactly the newly owed effects.
-pub fn released(
+pub fn check_released(
     state: &State,
     before: &BTreeSet<EffectId>,
     released: &[Effect],
 ) -> Result<(), Violation> {
-    let after: BTreeSet<EffectId> = state.outstanding().iter().map(|effect| effect.id).collect();
+    let after: BTreeSet<EffectId> =
+        state.outstanding_effects().iter().map(|effect| effect.id).collect();
     let new: BTreeSet<EffectId> = after.difference(before).copied().collect();
     let begun: BTreeSet<EffectId> = released
         .iter()
-        .filter(|effect| !matches!(effect.what, Work::Stop { .. }))
+        .filter(|effect| !matches!(effect.what, EffectKind::Stop { .. }))
         .map(|effect| effect.id)
         .collect();
     if new != begun {
@@ -63,7 +64,7 @@ pub fn released(
         return Err(Violation::new("effects are what is newly owed", found));
     }
     for effect in released {
-        if let Work::Stop { effect } = effect.what
+        if let EffectKind::Stop { effect } = effect.what
             && after.contains(&effect)
         {
             let found = format!("{effect} is stopped and owed");
@@ -74,7 +75,7 @@ pub fn released(
 }
 
 /// Returns the action a question is about.
-pub const fn action_of(question: &Question) -> Option<MutationId> {
+pub const fn question_action(question: &Question) -> Option<MutationId> {
     match question.subject {
         Subject::Action(mutation) => Some(mutation),
         Subject::Error(_) | Subject::Build(_) | Subject::Job(_) => None,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use unstuck_core::engine::{
-    Counters, Event, Gate, GateKey, GateState, MutationState, Phase, QuestionId, Recorded, RunId,
-    State, Step, Subject, Task, TaskId, TaskState,
+    AccountGate, Counters, Event, GateKey, GateState, MutationState, Phase, QuestionId,
+    RecordedEvent, RunId, State, Step, Subject, Task, TaskId, TaskState,
 };
 use unstuck_core::fault::{Class, Code, Reaction};
 use unstuck_core::policy::{Amount, Policy};
@@ -14,7 +14,7 @@ use super::{Violation, require};
 
 /// Follows a journal as it is written.
 #[derive(Clone, Debug, Default)]
-pub struct Monitor {
+pub struct JournalMonitor {
     needs: BTreeMap<TaskId, Vec<TaskId>>,
     phases: BTreeMap<RunId, Phase>,
     /// Retries per error and task, since they were last given back or answered.
@@ -29,7 +29,7 @@ pub struct Monitor {
 }
 
 /// The values that an event must not change.
-pub enum Kept {
+pub enum EventInvariant {
     /// A wait charges no counter.
     Uncharged {
         /// The task that waits.
@@ -50,25 +50,25 @@ pub enum Kept {
     },
 }
 
-impl Monitor {
+impl JournalMonitor {
     /// Checks an event against what came before it.
-    pub fn before(
+    pub fn check_event(
         &mut self,
         state: &State,
-        recorded: &Recorded,
+        recorded: &RecordedEvent,
         policy: &Policy,
     ) -> Result<(), Violation> {
-        self.order(state, recorded)?;
-        self.phase(state, recorded)?;
-        self.tries(state, recorded, policy)?;
-        self.blocked(state, recorded)?;
-        self.gates(state, recorded)?;
-        self.spending(state, recorded)?;
-        ledger(state, recorded)
+        self.check_order(state, recorded)?;
+        self.check_phase(state, recorded)?;
+        self.check_tries(state, recorded, policy)?;
+        self.check_blocked(state, recorded)?;
+        self.check_gates(state, recorded)?;
+        self.check_spending(state, recorded)?;
+        check_ledger(state, recorded)
     }
 
     /// Checks that spending adds up until the next day; a clock that is set back does not restore it.
-    fn spending(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+    fn check_spending(&mut self, state: &State, recorded: &RecordedEvent) -> Result<(), Violation> {
         let (_, spent) = self.day;
         require(state.spent_today() == spent, "a day adds up", || {
             format!("{:?} instead of {spent:?}", state.spent_today())
@@ -77,15 +77,16 @@ impl Monitor {
             if *day > self.day.0 {
                 self.day = (*day, Amount::ZERO);
             }
-            self.day.1 = self.day.1.plus(*spent);
+            self.day.1 = self.day.1.saturating_add(*spent);
         }
         Ok(())
     }
 
     /// Checks that a task that was let through an open gate is not sent back to it.
-    fn gates(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
-        let passing =
-            |key| state.gate(key).is_some_and(|gate: &Gate| gate.state == GateState::Passing);
+    fn check_gates(&mut self, state: &State, recorded: &RecordedEvent) -> Result<(), Violation> {
+        let passing = |key| {
+            state.gate(key).is_some_and(|gate: &AccountGate| gate.state == GateState::Passing)
+        };
         match &recorded.event {
             Event::TaskReady { task, .. } => {
                 if let Some(TaskState::BackingOff { gate: Some(gate), .. }) =
@@ -114,7 +115,7 @@ impl Monitor {
     }
 
     /// I13: a dependant never starts before its dependencies are done.
-    fn order(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+    fn check_order(&mut self, state: &State, recorded: &RecordedEvent) -> Result<(), Violation> {
         match &recorded.event {
             Event::BuildStarted { plan, .. } => {
                 let first = state.tasks().map(|task| task.id.0 + 1).max().unwrap_or(0);
@@ -139,7 +140,7 @@ impl Monitor {
     }
 
     /// I9: phases only move forward.
-    fn phase(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+    fn check_phase(&mut self, state: &State, recorded: &RecordedEvent) -> Result<(), Violation> {
         match &recorded.event {
             Event::RunStarted { run, next, .. } => {
                 self.phases.insert(*run, next.phase);
@@ -169,10 +170,10 @@ impl Monitor {
     }
 
     /// I1: no error gets a retry more than allowed without an answer or a recovery.
-    fn tries(
+    fn check_tries(
         &mut self,
         state: &State,
-        recorded: &Recorded,
+        recorded: &RecordedEvent,
         policy: &Policy,
     ) -> Result<(), Violation> {
         match &recorded.event {
@@ -181,7 +182,7 @@ impl Monitor {
                 let of = |(of, _): &(Signature, TaskId)| of == signature;
                 let made: u32 = self.tries.iter().filter(|(k, _)| of(k)).map(|(_, n)| n).sum();
                 let own = state.task(*task).map(|task| task.spec.overrides).unwrap_or_default();
-                let allowed = policy.limits(*code, &own).per_signature;
+                let allowed = policy.limits_for(*code, &own).per_signature;
                 require(made <= allowed, "I1", || format!("{signature} gets re-attempt {made}"))?;
             }
             Event::Recovered { task, .. } => self.tries.retain(|(_, of), _| of != task),
@@ -203,7 +204,7 @@ impl Monitor {
     }
 
     /// I2: a fault that is never retried is not retried without a person or a new budget window.
-    fn blocked(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+    fn check_blocked(&mut self, state: &State, recorded: &RecordedEvent) -> Result<(), Violation> {
         let task_of = |run: &RunId| state.run(*run).map(|run| run.task);
         match &recorded.event {
             Event::FaultMet { run, fault, passing: false, .. }
@@ -213,10 +214,10 @@ impl Monitor {
                     self.blocked.insert(task, fault.code());
                 }
             }
-            Event::RunStarted { task, next, .. } => self.goes_on(*task, next.step)?,
+            Event::RunStarted { task, next, .. } => self.check_unblocked(*task, next.step)?,
             Event::RunResumed { run, step } | Event::RunStep { run, step } => {
                 if let Some(task) = task_of(run) {
-                    self.goes_on(task, *step)?;
+                    self.check_unblocked(task, *step)?;
                 }
             }
             Event::TaskUnparked { task, .. }
@@ -241,7 +242,7 @@ impl Monitor {
         Ok(())
     }
 
-    fn goes_on(&self, task: TaskId, step: Step) -> Result<(), Violation> {
+    fn check_unblocked(&self, task: TaskId, step: Step) -> Result<(), Violation> {
         match self.blocked.get(&task) {
             Some(code) if step != Step::TakeBack => {
                 Err(Violation::new("I2", format!("{task} goes on with {step:?} after {code}")))
@@ -251,9 +252,9 @@ impl Monitor {
     }
 }
 
-impl Kept {
+impl EventInvariant {
     /// Captures the values that an event must not change.
-    pub fn of(state: &State, recorded: &Recorded) -> Option<Self> {
+    pub fn capture_before(state: &State, recorded: &RecordedEvent) -> Option<Self> {
         match &recorded.event {
             Event::FaultMet { run, fault, .. } => {
                 let reaction = fault.code().row().reaction;
@@ -270,14 +271,14 @@ impl Kept {
                 let gate = state.gate(*key)?;
                 let closed = matches!(gate.state, GateState::Waiting { .. });
                 let counts = (gate.windows, gate.limited);
-                closed.then_some(Kept::Closed { gate: *key, counts })
+                closed.then_some(EventInvariant::Closed { gate: *key, counts })
             }
             _ => None,
         }
     }
 
     /// I3: waits charge nothing but wait, and one wait is one wait.
-    pub fn holds(&self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+    pub fn check_after(&self, state: &State, recorded: &RecordedEvent) -> Result<(), Violation> {
         match self {
             Self::Uncharged { task, signature, counters, count } => {
                 let Some(task) = state.task(*task) else { return Ok(()) };
@@ -298,7 +299,7 @@ impl Kept {
 }
 
 /// I4: an action is sent only if it certainly did not happen.
-fn ledger(state: &State, recorded: &Recorded) -> Result<(), Violation> {
+fn check_ledger(state: &State, recorded: &RecordedEvent) -> Result<(), Violation> {
     let Event::MutationInFlight { mutation, .. } = &recorded.event else { return Ok(()) };
     let may = state.mutation(*mutation).is_some_and(|mutation| {
         matches!(mutation.state, MutationState::Intended | MutationState::NotApplied)

@@ -1,17 +1,17 @@
 //! Invariants of a restart, which may change almost nothing.
 
-use unstuck_core::engine::{Counters, MutationState, State, Task, TaskState, Work};
+use unstuck_core::engine::{Counters, EffectKind, MutationState, State, Task, TaskState};
 
 use super::{Violation, require};
 use crate::elsewhere::is_elsewhere;
 
 /// Checks that counters and waits after a restart equal those before it (I10), and that no action that may
 /// have been sent is sent again before it was looked up (I4).
-pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
+pub fn check_recovery(before: &State, after: &State) -> Result<(), Violation> {
     for task in before.tasks() {
         let Some(now) = after.task(task.id) else { continue };
-        let was = uncrashed(task.counters);
-        let is = uncrashed(now.counters);
+        let was = without_crashes(task.counters);
+        let is = without_crashes(now.counters);
         require(was == is, "I10", || format!("{}: {was:?} became {is:?}", task.id))?;
         require(task.charged == now.charged, "I10", || format!("{} charges", task.id))?;
         if let TaskState::BackingOff { until: Some(_), .. } | TaskState::Parked { .. } = task.state
@@ -22,10 +22,10 @@ pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
         }
     }
     require(before.signatures() == after.signatures(), "I10", || "signatures changed".to_owned())?;
-    for effect in after.outstanding() {
+    for effect in after.outstanding_effects() {
         let old = effect.id.0 <= before.seq();
         require(
-            !old || matches!(effect.what, Work::Probe { .. }) || is_elsewhere(after, &effect),
+            !old || matches!(effect.what, EffectKind::Probe { .. }) || is_elsewhere(after, &effect),
             "nothing survives a crash",
             || format!("{effect:?} is still owed"),
         )?;
@@ -46,6 +46,6 @@ pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
     Ok(())
 }
 
-const fn uncrashed(counters: Counters) -> Counters {
+const fn without_crashes(counters: Counters) -> Counters {
     Counters { crashes: 0, ..counters }
 }

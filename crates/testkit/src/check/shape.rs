@@ -3,43 +3,45 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use unstuck_core::engine::{
-    Build, BuildState, PauseCause, QuestionId, RunId, Standing, State, Status, Step, Subject, Task,
-    TaskId, TaskState,
+    Build, BuildState, PauseCause, QuestionId, RunId, State, Status, Step, Subject, Task, TaskId,
+    TaskState, TaskStateKind,
 };
 use unstuck_core::policy::{Amount, Policy};
 
-use super::apart::{apart, may_start};
+use super::apart::{check_apart, may_start};
 use super::{Violation, require};
 
 /// Checks a state.
-pub fn shape(state: &State, policy: &Policy) -> Result<(), Violation> {
+pub fn check_state(state: &State, policy: &Policy) -> Result<(), Violation> {
     for build in state.builds() {
-        counts(state, build)?;
-        pauses(state, build)?;
-        merge(state, build)?;
-        apart(state, build)?;
-        held(state, build)?;
-        budget(state, build, policy)?;
+        check_counts(state, build)?;
+        check_pauses(state, build)?;
+        check_merge_lock(state, build)?;
+        check_apart(state, build)?;
+        check_held_runs(state, build)?;
+        check_budget(state, build, policy)?;
     }
     for task in state.tasks() {
-        task_agrees(state, task, policy)?;
+        check_task(state, task, policy)?;
     }
-    runs(state)?;
-    actions(state)?;
-    questions(state)?;
+    check_runs(state)?;
+    check_actions(state)?;
+    check_questions(state)?;
     let spent = state.spent_today();
     let reserved = state.reserved_today();
-    require(spent.plus(reserved).over(policy.budget.per_day).is_none(), "I12", || {
-        format!("the day: {spent:?} and {reserved:?}")
-    })
+    require(
+        spent.saturating_add(reserved).exceeded_unit(policy.budget.per_day).is_none(),
+        "I12",
+        || format!("the day: {spent:?} and {reserved:?}"),
+    )
 }
 
-fn counts(state: &State, build: &Build) -> Result<(), Violation> {
-    let mut counts = [0; Standing::COUNT];
+fn check_counts(state: &State, build: &Build) -> Result<(), Violation> {
+    let mut counts = [0; TaskStateKind::COUNT];
     let mut ready = BTreeSet::new();
     let mut asked = BTreeSet::new();
     for task in build.tasks.iter().filter_map(|id| state.task(*id)) {
-        counts[task.state.standing() as usize] += 1;
+        counts[task.state.kind() as usize] += 1;
         match task.state {
             TaskState::Pending { .. } if task.needs_left == 0 => {
                 ready.insert(task.id);
@@ -53,7 +55,7 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
     require(counts == build.counts, "a build counts its tasks", || {
         format!("{}: {:?} instead of {counts:?}", build.id, build.counts)
     })?;
-    let queued: BTreeSet<TaskId> = build.ready().collect();
+    let queued: BTreeSet<TaskId> = build.ready_tasks().collect();
     require(ready == queued, "a build knows what is ready", || {
         format!("{}: {queued:?} instead of {ready:?}", build.id)
     })?;
@@ -61,30 +63,32 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
         format!("{}: {} instead of {asked:?}", build.id, build.open_questions)
     })?;
     let queued_tasks = queued.iter().filter_map(|id| state.task(*id));
-    let waiting: Vec<&Task> = queued_tasks.filter(|task| passes(state, task)).collect();
-    let idle = build.count(Standing::Running) < build.slots
+    let waiting: Vec<&Task> = queued_tasks.filter(|task| gate_lets_pass(state, task)).collect();
+    let idle = build.count(TaskStateKind::Running) < build.slots
         && waiting.iter().any(|task| may_start(state, build, task, &waiting));
-    require(!(idle && build.state.lets_work()), "no place is empty while a task is ready", || {
-        format!("{}: {queued:?}", build.id)
-    })?;
+    require(
+        !(idle && build.state.allows_work()),
+        "no place is empty while a task is ready",
+        || format!("{}: {queued:?}", build.id),
+    )?;
     let going = !build.standing && !build.state.has_ended();
-    let left = build.live() + build.count(Standing::Parked);
+    let left = build.live_count() + build.count(TaskStateKind::Parked);
     require(!going || left > 0, "a build without work has ended", || build.id.to_string())?;
-    let stuck = going && build.state == BuildState::Running && !state.goes_on(build);
+    let stuck = going && build.state == BuildState::Running && !state.can_proceed(build);
     require(!stuck, "a build that only waits for a person says so", || build.id.to_string())?;
-    let pending = build.count(Standing::Pending) + build.count(Standing::BackingOff);
+    let pending = build.count(TaskStateKind::Pending) + build.count(TaskStateKind::BackingOff);
     require(!build.state.has_ended() || pending == 0, "nothing waits in a build that ended", || {
         format!("{} has {pending}", build.id)
     })
 }
 
 /// Returns whether the gate that its next step needs lets the task start.
-fn passes(state: &State, task: &Task) -> bool {
+fn gate_lets_pass(state: &State, task: &Task) -> bool {
     let gate = task.gate_needed().and_then(|key| state.gate(key));
     gate.is_none_or(|gate| gate.lets_pass(task.id))
 }
 
-fn pauses(state: &State, build: &Build) -> Result<(), Violation> {
+fn check_pauses(state: &State, build: &Build) -> Result<(), Violation> {
     let asks = matches!(
         build.state,
         BuildState::Paused { cause: PauseCause::Questions | PauseCause::Budget }
@@ -96,7 +100,7 @@ fn pauses(state: &State, build: &Build) -> Result<(), Violation> {
 }
 
 /// Checks that only one run of a build is checked and merged at a time.
-fn merge(state: &State, build: &Build) -> Result<(), Violation> {
+fn check_merge_lock(state: &State, build: &Build) -> Result<(), Violation> {
     let at = |id| state.run(id).map(|run| (run.step, run.status));
     if let Some(run) = build.merging {
         let holds = matches!(
@@ -104,7 +108,7 @@ fn merge(state: &State, build: &Build) -> Result<(), Violation> {
             Some((Step::Check | Step::Commit | Step::Mutate { at: 0 }, Status::Active))
         );
         require(
-            holds && merges(state, run),
+            holds && is_merged(state, run),
             "the merge lock is held by a run that needs it",
             || format!("{run}: {:?}", at(run)),
         )?;
@@ -112,25 +116,28 @@ fn merge(state: &State, build: &Build) -> Result<(), Violation> {
     for &run in &build.merge_line {
         let waits = matches!(at(run), Some((Step::AwaitMerge, Status::Active)));
         require(
-            waits && merges(state, run),
+            waits && is_merged(state, run),
             "who is in line for the merge lock waits for it",
             || format!("{run}: {:?}", at(run)),
         )?;
     }
     let free = build.merging.is_none() && !build.merge_line.is_empty();
-    require(!(free && build.state.lets_work()), "the merge lock is handed on", || {
+    require(!(free && build.state.allows_work()), "the merge lock is handed on", || {
         format!("{}: {:?}", build.id, build.merge_line)
     })
 }
 
 /// Returns whether a run's result is merged onto the build's branch.
-fn merges(state: &State, run: RunId) -> bool {
-    state.run(run).and_then(|run| state.task(run.task)).is_some_and(|task| task.spec.merges())
+fn is_merged(state: &State, run: RunId) -> bool {
+    state
+        .run(run)
+        .and_then(|run| state.task(run.task))
+        .is_some_and(|task| task.spec.merges_result())
 }
 
-fn held(state: &State, build: &Build) -> Result<(), Violation> {
+fn check_held_runs(state: &State, build: &Build) -> Result<(), Violation> {
     require(
-        build.held.is_empty() || !build.state.lets_work(),
+        build.held.is_empty() || !build.state.allows_work(),
         "runs are held only while the build stands still",
         || format!("{}: {:?}", build.id, build.held),
     )?;
@@ -146,24 +153,24 @@ fn held(state: &State, build: &Build) -> Result<(), Violation> {
     Ok(())
 }
 
-fn budget(state: &State, build: &Build, policy: &Policy) -> Result<(), Violation> {
+fn check_budget(state: &State, build: &Build, policy: &Policy) -> Result<(), Violation> {
     let cap = policy.budget.per_build.raised_by(build.raised);
-    let used = build.spent.plus(build.reserved);
-    require(build.standing || used.over(cap).is_none(), "I12", || {
+    let used = build.spent.saturating_add(build.reserved);
+    require(build.standing || used.exceeded_unit(cap).is_none(), "I12", || {
         format!("{}: {used:?}", build.id)
     })?;
     let tasks = || build.tasks.iter().filter_map(|id| state.task(*id));
-    let reserved = tasks().fold(Amount::ZERO, |sum, task| sum.plus(task.reserved));
-    let spent = tasks().fold(Amount::ZERO, |sum, task| sum.plus(task.spent));
+    let reserved = tasks().fold(Amount::ZERO, |sum, task| sum.saturating_add(task.reserved));
+    let spent = tasks().fold(Amount::ZERO, |sum, task| sum.saturating_add(task.spent));
     require(reserved == build.reserved && spent == build.spent, "amounts add up", || {
         format!("{}: {reserved:?} {spent:?}", build.id)
     })
 }
 
-fn task_agrees(state: &State, task: &Task, policy: &Policy) -> Result<(), Violation> {
+fn check_task(state: &State, task: &Task, policy: &Policy) -> Result<(), Violation> {
     let own = task.spec.overrides.budget.unwrap_or(policy.budget.per_task);
-    let used = task.spent.plus(task.reserved);
-    let within = used.over(own.raised_by(task.raised)).is_none();
+    let used = task.spent.saturating_add(task.reserved);
+    let within = used.exceeded_unit(own.raised_by(task.raised)).is_none();
     require(within, "I12", || format!("{}: {used:?}", task.id))?;
     if let TaskState::Parked { question, .. } = task.state {
         let waits = state.question(question).is_some_and(|q| q.tasks.contains(&task.id));
@@ -177,7 +184,7 @@ fn task_agrees(state: &State, task: &Task, policy: &Policy) -> Result<(), Violat
             require(active(run) || held, "a running task has a run at work", || {
                 format!("{}: {:?}", task.id, state.run(run))
             })?;
-            moves(state, task)
+            check_run_waits(state, task)
         }
         TaskState::Pending { run: Some(run) }
         | TaskState::BackingOff { run: Some(run), .. }
@@ -203,7 +210,7 @@ fn task_agrees(state: &State, task: &Task, policy: &Policy) -> Result<(), Violat
 }
 
 /// Checks that an active run waits for an effect, an action or the merge lock.
-fn moves(state: &State, task: &Task) -> Result<(), Violation> {
+fn check_run_waits(state: &State, task: &Task) -> Result<(), Violation> {
     let Some(run) = task.state.run().and_then(|run| state.run(run)) else { return Ok(()) };
     let line = state.build(task.build).is_some_and(|build| build.merge_line.contains(&run.id));
     let acting = matches!(run.step, Step::Mutate { .. })
@@ -217,7 +224,7 @@ fn moves(state: &State, task: &Task) -> Result<(), Violation> {
     })
 }
 
-fn runs(state: &State) -> Result<(), Violation> {
+fn check_runs(state: &State) -> Result<(), Violation> {
     for run in state.runs() {
         let kept = state.task(run.task).is_some_and(|task| task.state.run() == Some(run.id));
         require(kept, "a run belongs to its task", || {
@@ -228,7 +235,7 @@ fn runs(state: &State) -> Result<(), Violation> {
 }
 
 /// Checks that an action that may have happened has a task that determines its outcome.
-fn actions(state: &State) -> Result<(), Violation> {
+fn check_actions(state: &State) -> Result<(), Violation> {
     for mutation in state.mutations().filter(|mutation| mutation.state.is_open()) {
         let finds_out = state
             .task(mutation.task)
@@ -241,7 +248,7 @@ fn actions(state: &State) -> Result<(), Violation> {
 }
 
 /// Checks I5 and I11.
-fn questions(state: &State) -> Result<(), Violation> {
+fn check_questions(state: &State) -> Result<(), Violation> {
     let mut about: BTreeMap<Subject, QuestionId> = BTreeMap::new();
     for question in state.questions() {
         let twice = about.insert(question.subject, question.id);

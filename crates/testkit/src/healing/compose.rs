@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::scenario::{Oracle, Scenario, Task};
-use super::trouble::Trouble;
+use super::scenario::{Oracle, Scenario, ScenarioTask};
+use super::trouble::ScenarioTrouble;
 use crate::chance::Chance;
 
 /// Number of compositions: one for each seed below it.
@@ -19,19 +19,19 @@ const PARTS: (u64, u64) = (3, 8);
 const QUESTIONS_MAX: u32 = 4;
 
 /// Returns the composition of a seed.
-pub fn composed(seed: u64, all: &[Scenario]) -> Scenario {
-    let mut chance = Chance::at(seed, &["healing"], 0);
-    let wanted = PARTS.0 + chance.below(PARTS.1 - PARTS.0 + 1);
+pub fn compose_scenario(seed: u64, all: &[Scenario]) -> Scenario {
+    let mut chance = Chance::for_place(seed, &["healing"], 0);
+    let wanted = PARTS.0 + chance.draw_below(PARTS.1 - PARTS.0 + 1);
     let mut left: Vec<&Scenario> = all.iter().filter(|part| is_part(part)).collect();
     let mut parts: Vec<&Scenario> = Vec::new();
     while !left.is_empty() && (parts.len() as u64) < wanted {
-        let part = left.swap_remove(chance.index(left.len()));
+        let part = left.swap_remove(chance.draw_index(left.len()));
         let asked: u32 = parts.iter().map(|part| part.oracle.questions).sum();
         if asked + part.oracle.questions <= QUESTIONS_MAX {
             parts.push(part);
         }
     }
-    sum(seed, &parts)
+    sum_parts(seed, &parts)
 }
 
 /// Returns whether a scenario can be combined with others.
@@ -42,7 +42,7 @@ fn is_part(scenario: &Scenario) -> bool {
         && !scenario.holds_the_build()
 }
 
-fn sum(seed: u64, parts: &[&Scenario]) -> Scenario {
+fn sum_parts(seed: u64, parts: &[&Scenario]) -> Scenario {
     let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
     let mut oracle = Oracle {
         completable: Vec::new(),
@@ -66,7 +66,7 @@ fn sum(seed: u64, parts: &[&Scenario]) -> Scenario {
         slots: None,
         tasks: parts
             .iter()
-            .flat_map(|part| part.tasks.iter().map(|task| own(part, task)))
+            .flat_map(|part| part.tasks.iter().map(|task| isolate_task(part, task)))
             .collect(),
         kills: Vec::new(),
         oracle,
@@ -75,13 +75,13 @@ fn sum(seed: u64, parts: &[&Scenario]) -> Scenario {
 }
 
 /// Returns a task of a part under a name, an account and errors that no other part has.
-fn own(part: &Scenario, task: &Task) -> Task {
+fn isolate_task(part: &Scenario, task: &ScenarioTask) -> ScenarioTask {
     let of_part = |name: &String| format!("{}-{name}", part.name);
-    let said = |trouble: &Trouble| {
-        let message = Some(format!("{}: {}", part.name, trouble.words()));
-        Trouble { message, ..trouble.clone() }
+    let said = |trouble: &ScenarioTrouble| {
+        let message = Some(format!("{}: {}", part.name, trouble.message_text()));
+        ScenarioTrouble { message, ..trouble.clone() }
     };
-    Task {
+    ScenarioTask {
         name: of_part(&task.name),
         needs: task.needs.iter().map(of_part).collect(),
         account: of_part(&task.account),

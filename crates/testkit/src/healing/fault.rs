@@ -5,25 +5,25 @@ use unstuck_core::fault::{
 };
 use unstuck_core::time::{Span, Time};
 
-use super::trouble::Trouble;
+use super::trouble::ScenarioTrouble;
 
-impl Trouble {
+impl ScenarioTrouble {
     /// Returns the fault as it is stated at `now`.
-    pub fn fault(&self, now: Time) -> Fault {
-        let message = self.words();
-        let mut fault = Fault::new(self.kind(&message), self.at.source(), message);
+    pub fn to_fault(&self, now: Time) -> Fault {
+        let message = self.message_text();
+        let mut fault = Fault::new(self.fault_kind(&message), self.at.fault_source(), message);
         fault.retry_after = self.retry_after_seconds.map(Span::from_secs);
         fault.resets_at = self.resets_after_seconds.map(|after| now + Span::from_secs(after));
         fault
     }
 
     /// Returns the message.
-    pub fn words(&self) -> String {
+    pub fn message_text(&self) -> String {
         self.message.clone().unwrap_or_else(|| self.code.summary().to_owned())
     }
 
     /// Returns the code with its context, parts of which distinguish errors.
-    fn kind(&self, message: &str) -> Kind {
+    fn fault_kind(&self, message: &str) -> Kind {
         let red = || Red { output: message.to_owned(), exit: Some(1), ..Red::default() };
         let files = || Files { files: vec![message.to_owned()], ..Files::default() };
         let limited = || RateLimit { status: Some(429), ..RateLimit::default() };

@@ -25,7 +25,7 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 /// Reads all scenarios of a folder, sorted by name.
-pub fn read_all(folder: &Path) -> Result<Vec<Scenario>, ScenarioError> {
+pub fn read_scenarios(folder: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     let failed = |wrong: std::io::Error| ScenarioError {
         file: folder.display().to_string(),
         wrong: wrong.to_string(),
@@ -38,23 +38,23 @@ pub fn read_all(folder: &Path) -> Result<Vec<Scenario>, ScenarioError> {
         }
     }
     files.sort();
-    files.iter().map(|path| read(path)).collect()
+    files.iter().map(|path| read_scenario(path)).collect()
 }
 
-fn read(path: &Path) -> Result<Scenario, ScenarioError> {
+fn read_scenario(path: &Path) -> Result<Scenario, ScenarioError> {
     let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let text = fs::read_to_string(path)
         .map_err(|error| ScenarioError { file: file.clone(), wrong: error.to_string() })?;
-    parsed(&file, &text)
+    parse_scenario(&file, &text)
 }
 
 /// Parses a scenario file.
-pub fn parsed(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
+pub fn parse_scenario(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
     let told = |wrong: String| ScenarioError { file: file.to_owned(), wrong };
     let mut scenario: Scenario =
         toml::from_str(text).map_err(|error| told(error.to_string().trim_end().to_owned()))?;
     file.trim_end_matches(".toml").clone_into(&mut scenario.name);
-    match sound::first_wrong(&scenario) {
+    match sound::find_first_problem(&scenario) {
         Some(wrong) => Err(told(wrong)),
         None => Ok(scenario),
     }

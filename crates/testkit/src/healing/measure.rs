@@ -39,7 +39,7 @@ impl Supervisor {
 
 /// The results of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Measured {
+pub struct ScenarioMeasurement {
     /// The tasks that were done.
     pub done: BTreeSet<String>,
     /// Number of model calls.
@@ -76,38 +76,38 @@ pub enum Measure {
 
 /// A deviation from the expectation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Wrong {
+pub struct OracleDeviation {
     /// The measured quantity.
     pub measure: Measure,
     /// The actual and the expected value.
     pub said: String,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for OracleDeviation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.said)
     }
 }
 
-impl Measured {
+impl ScenarioMeasurement {
     /// Returns whether everything completable was completed.
-    pub fn completed(&self, scenario: &Scenario) -> bool {
+    pub fn is_complete(&self, scenario: &Scenario) -> bool {
         scenario.oracle.completable.iter().all(|task| self.done.contains(task))
     }
 
     /// Returns the number of completable tasks that were completed.
-    pub fn done_of(&self, scenario: &Scenario) -> usize {
+    pub fn count_done(&self, scenario: &Scenario) -> usize {
         scenario.oracle.completable.iter().filter(|task| self.done.contains(*task)).count()
     }
 
     /// Returns the number of times actions happened beyond what is allowed.
-    pub fn duplicates(&self, scenario: &Scenario) -> u32 {
+    pub fn count_duplicates(&self, scenario: &Scenario) -> u32 {
         let allowed = |name: &String| scenario.oracle.effects.get(name).copied().unwrap_or(0);
         self.effects.iter().map(|(name, count)| count.saturating_sub(allowed(name))).sum()
     }
 
     /// Returns the number of missing actions of tasks that count as done.
-    pub fn lost(&self, scenario: &Scenario) -> u32 {
+    pub fn count_lost(&self, scenario: &Scenario) -> u32 {
         let is_done = |name: &str| self.done.contains(name.split('.').next().unwrap_or(name));
         let happened = |name: &String| self.effects.get(name).copied().unwrap_or(0);
         let wanted = scenario.oracle.effects.iter().filter(|(name, _)| is_done(name));
@@ -117,12 +117,12 @@ impl Measured {
     /// Returns the deviations from what is expected of Unstuck: everything completable is completed, with at
     /// most a tenth more calls than needed, exactly the necessary questions, every action as often as
     /// allowed, and every code of the scenario actually occurred.
-    pub fn wrong(&self, scenario: &Scenario) -> Vec<Wrong> {
+    pub fn find_deviations(&self, scenario: &Scenario) -> Vec<OracleDeviation> {
         let oracle = &scenario.oracle;
         let mut wrong = Vec::new();
         let mut expect = |measure, holds: bool, said: String| {
             if !holds {
-                wrong.push(Wrong { measure, said });
+                wrong.push(OracleDeviation { measure, said });
             }
         };
         let completable: BTreeSet<String> = oracle.completable.iter().cloned().collect();
@@ -133,9 +133,9 @@ impl Measured {
         expect(Measure::Calls, few && self.calls >= oracle.least_calls, said);
         let said = format!("{} questions, {} necessary", self.questions, oracle.questions);
         expect(Measure::Questions, self.questions == oracle.questions, said);
-        let duplicates = self.duplicates(scenario);
+        let duplicates = self.count_duplicates(scenario);
         expect(Measure::Duplicates, duplicates == 0, format!("{duplicates} duplicated actions"));
-        let lost = self.lost(scenario);
+        let lost = self.count_lost(scenario);
         expect(Measure::Lost, lost == 0, format!("{lost} lost actions"));
         let said = format!("over after {} s, at least {}", self.seconds, oracle.least_seconds);
         expect(Measure::Seconds, self.seconds >= oracle.least_seconds, said);

@@ -5,27 +5,27 @@ use std::sync::Arc;
 use unstuck_core::plan::{GateKey, MutationSpec, Plan, PlanError, TaskSpec};
 use unstuck_core::time::Span;
 
-use super::scenario::{Action, Scenario, Task};
+use super::scenario::{Scenario, ScenarioAction, ScenarioTask};
 use crate::chance::Chance;
 
 /// Converts a scenario to a plan.
-pub(super) fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
-    Plan::new(scenario.tasks.iter().map(spec).collect())
+pub(super) fn make_plan(scenario: &Scenario) -> Result<Plan, PlanError> {
+    Plan::new(scenario.tasks.iter().map(task_spec).collect())
 }
 
-fn spec(task: &Task) -> TaskSpec {
+fn task_spec(task: &ScenarioTask) -> TaskSpec {
     TaskSpec {
         name: task.name.clone(),
         title: task.name.clone(),
         goal: task.name.clone(),
         depends_on: task.needs.clone(),
-        gate: GateKey(Chance::at(0, &[&task.account], 0).below(u64::MAX)),
-        mutations: task.actions.iter().map(|action| Arc::new(mutation(action))).collect(),
+        gate: GateKey(Chance::for_place(0, &[&task.account], 0).draw_below(u64::MAX)),
+        mutations: task.actions.iter().map(|action| Arc::new(mutation_spec(action))).collect(),
         ..TaskSpec::default()
     }
 }
 
-fn mutation(action: &Action) -> MutationSpec {
+fn mutation_spec(action: &ScenarioAction) -> MutationSpec {
     MutationSpec {
         key: action.key.clone(),
         kind: action.kind,

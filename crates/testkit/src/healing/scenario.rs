@@ -7,7 +7,7 @@ use unstuck_core::fault::{BudgetSpan, Code};
 use unstuck_core::plan::MutationKind;
 
 use super::measure::Measure;
-use super::trouble::{Place, Trouble};
+use super::trouble::{ScenarioTrouble, TroublePlace};
 
 /// A scenario of the benchmark.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -25,10 +25,10 @@ pub struct Scenario {
     pub slots: Option<u32>,
     /// The tasks to do.
     #[serde(rename = "task")]
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<ScenarioTask>,
     /// The moments at which the supervisor is killed.
     #[serde(rename = "kill", default)]
-    pub kills: Vec<Kill>,
+    pub kills: Vec<SupervisorKill>,
     /// The expected results.
     pub oracle: Oracle,
     /// Known deviations of Unstuck from the oracle, with their reasons.
@@ -39,7 +39,7 @@ pub struct Scenario {
 /// A task of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Task {
+pub struct ScenarioTask {
     /// The name of the task.
     pub name: String,
     /// The tasks that have to be done first.
@@ -54,16 +54,16 @@ pub struct Task {
     pub takes: Vec<String>,
     /// The failures, in this order at the same place.
     #[serde(rename = "trouble", default)]
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<ScenarioTrouble>,
     /// The actions on the result, in this order.
     #[serde(rename = "action", default)]
-    pub actions: Vec<Action>,
+    pub actions: Vec<ScenarioAction>,
 }
 
 /// An irreversible action of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Action {
+pub struct ScenarioAction {
     /// The key within the task.
     pub key: String,
     /// The kind of action.
@@ -85,13 +85,13 @@ pub struct Action {
 /// A moment at which the supervisor is killed. It is started again half a minute later.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kill {
+pub struct SupervisorKill {
     /// The name of the task.
     pub task: String,
     /// The place that the task has reached.
-    pub at: Place,
+    pub at: TroublePlace,
     /// The moment at that place.
-    pub when: When,
+    pub when: KillMoment,
     /// The number of the visit, counted from 1.
     #[serde(default = "first")]
     pub nth: u32,
@@ -104,7 +104,7 @@ const fn first() -> u32 {
 /// A moment of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum When {
+pub enum KillMoment {
     /// The operation has begun: a call is running, an action has not happened.
     Begun,
     /// The operation has ended without being reported: an action has happened.
@@ -130,12 +130,12 @@ pub struct Oracle {
 
 impl Scenario {
     /// Returns the task with this name.
-    pub fn task(&self, name: &str) -> Option<&Task> {
+    pub fn find_task(&self, name: &str) -> Option<&ScenarioTask> {
         self.tasks.iter().find(|task| task.name == name)
     }
 
     /// Returns the number of tasks that may run side by side.
-    pub fn slots(&self) -> u32 {
+    pub fn slot_count(&self) -> u32 {
         self.slots.unwrap_or_else(|| u32::try_from(self.tasks.len()).unwrap_or(u32::MAX))
     }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::plan;
-use super::scenario::{Kill, Scenario, Task};
-use super::trouble::{Ends, Place, Trouble};
+use super::plan::make_plan;
+use super::scenario::{Scenario, ScenarioTask, SupervisorKill};
+use super::trouble::{ScenarioTrouble, TroubleEnd, TroublePlace};
 
 /// Returns the first problem of a scenario, with its field.
-pub(super) fn first_wrong(scenario: &Scenario) -> Option<String> {
+pub(super) fn find_first_problem(scenario: &Scenario) -> Option<String> {
     let names: BTreeSet<&str> = scenario.tasks.iter().map(|task| task.name.as_str()).collect();
     if names.is_empty() {
         return Some("task: there is none".to_owned());
@@ -18,13 +18,13 @@ pub(super) fn first_wrong(scenario: &Scenario) -> Option<String> {
     scenario
         .tasks
         .iter()
-        .find_map(|task| of_task(task, &names))
-        .or_else(|| scenario.kills.iter().find_map(|kill| of_kill(scenario, kill)))
-        .or_else(|| of_oracle(scenario, &names))
-        .or_else(|| plan(scenario).err().map(|wrong| format!("task: {wrong}")))
+        .find_map(|task| find_task_problem(task, &names))
+        .or_else(|| scenario.kills.iter().find_map(|kill| find_kill_problem(scenario, kill)))
+        .or_else(|| find_oracle_problem(scenario, &names))
+        .or_else(|| make_plan(scenario).err().map(|wrong| format!("task: {wrong}")))
 }
 
-fn of_task(task: &Task, names: &BTreeSet<&str>) -> Option<String> {
+fn find_task_problem(task: &ScenarioTask, names: &BTreeSet<&str>) -> Option<String> {
     let said = |field: &str, wrong: &str| Some(format!("task {:?}: {field}: {wrong}", task.name));
     if let Some(need) = task.needs.iter().find(|need| !names.contains(need.as_str())) {
         return said("needs", &format!("there is no task {need:?}"));
@@ -33,15 +33,18 @@ fn of_task(task: &Task, names: &BTreeSet<&str>) -> Option<String> {
     if keys.len() < task.actions.len() {
         return said("action.key", "two actions have the same");
     }
-    task.troubles.iter().find_map(|trouble| of_trouble(task, trouble)).and_then(|wrong| {
+    task.troubles.iter().find_map(|trouble| find_trouble_problem(task, trouble)).and_then(|wrong| {
         let (field, wrong) = wrong;
         said(&format!("trouble.{field}"), &wrong)
     })
 }
 
-fn of_trouble(task: &Task, trouble: &Trouble) -> Option<(&'static str, String)> {
-    let acts = matches!(trouble.at, Place::Act(_));
-    if let Place::Act(key) | Place::LookUp(key) = &trouble.at
+fn find_trouble_problem(
+    task: &ScenarioTask,
+    trouble: &ScenarioTrouble,
+) -> Option<(&'static str, String)> {
+    let acts = matches!(trouble.at, TroublePlace::Act(_));
+    if let TroublePlace::Act(key) | TroublePlace::LookUp(key) = &trouble.at
         && !task.actions.iter().any(|action| action.key == *key)
     {
         return Some(("at", format!("there is no action {key:?}")));
@@ -53,22 +56,22 @@ fn of_trouble(task: &Task, trouble: &Trouble) -> Option<(&'static str, String)> 
         return Some(("happened", "what happened and was heard of is no trouble".to_owned()));
     }
     match &trouble.ends {
-        Ends::Approach(approach) if task.takes.last() != Some(approach) => {
+        TroubleEnd::Approach(approach) if task.takes.last() != Some(approach) => {
             Some(("ends", format!("{approach:?} is not the last of what the agent takes")))
         }
-        Ends::Approach(_) | Ends::Compacted if trouble.at == Place::Command => {
+        TroubleEnd::Approach(_) | TroubleEnd::Compacted if trouble.at == TroublePlace::Command => {
             Some(("ends", "a command is only waited for, or a person helps".to_owned()))
         }
         _ => None,
     }
 }
 
-fn of_kill(scenario: &Scenario, kill: &Kill) -> Option<String> {
-    let Some(task) = scenario.task(&kill.task) else {
+fn find_kill_problem(scenario: &Scenario, kill: &SupervisorKill) -> Option<String> {
+    let Some(task) = scenario.find_task(&kill.task) else {
         return Some(format!("kill.task: there is no task {:?}", kill.task));
     };
     match &kill.at {
-        Place::Act(key) | Place::LookUp(key)
+        TroublePlace::Act(key) | TroublePlace::LookUp(key)
             if !task.actions.iter().any(|action| action.key == *key) =>
         {
             Some(format!("kill.at: there is no action {key:?}"))
@@ -78,14 +81,14 @@ fn of_kill(scenario: &Scenario, kill: &Kill) -> Option<String> {
     }
 }
 
-fn of_oracle(scenario: &Scenario, names: &BTreeSet<&str>) -> Option<String> {
+fn find_oracle_problem(scenario: &Scenario, names: &BTreeSet<&str>) -> Option<String> {
     let oracle = &scenario.oracle;
     if let Some(unknown) = oracle.completable.iter().find(|name| !names.contains(name.as_str())) {
         return Some(format!("oracle.completable: there is no task {unknown:?}"));
     }
     let exists = |name: &String| {
         let (task, key) = name.split_once('.').unwrap_or((name, ""));
-        scenario.task(task).is_some_and(|task| task.actions.iter().any(|a| a.key == key))
+        scenario.find_task(task).is_some_and(|task| task.actions.iter().any(|a| a.key == key))
     };
     let unknown = oracle.effects.keys().find(|name| !exists(name))?;
     Some(format!("oracle.effects: there is no action {unknown:?}; they are exists task.key"))

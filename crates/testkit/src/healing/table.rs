@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::compare::Row;
-use super::measure::{Measured, Supervisor};
+use super::compare::ScenarioResult;
+use super::measure::{ScenarioMeasurement, Supervisor};
 use super::scenario::Scenario;
-use super::total::Total;
+use super::total::SupervisorTotal;
 
 const HEAD: [&str; 9] = [
     "",
@@ -25,15 +25,16 @@ const HEAD: [&str; 9] = [
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The rows, one per scenario.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ScenarioResult>,
 }
 
 impl Comparison {
     /// Formats the totals as a Markdown table.
-    pub fn markdown(&self) -> String {
+    pub fn render_markdown(&self) -> String {
         let mut table = format!("| {} |\n|{}\n", HEAD.join(" | "), " --- |".repeat(HEAD.len()));
         for &supervisor in Supervisor::ALL {
-            let cells = Total::of(&self.rows, supervisor).cells().join(" | ");
+            let cells =
+                SupervisorTotal::from_rows(&self.rows, supervisor).table_cells().join(" | ");
             // Writing to a string cannot fail.
             let _ = writeln!(table, "| {} | {cells} |", supervisor.as_str());
         }
@@ -41,9 +42,11 @@ impl Comparison {
     }
 
     /// Formats the totals for a terminal.
-    pub fn summary(&self) -> String {
-        let totals: Vec<[String; 8]> =
-            Supervisor::ALL.iter().map(|one| Total::of(&self.rows, *one).cells()).collect();
+    pub fn render_summary(&self) -> String {
+        let totals: Vec<[String; 8]> = Supervisor::ALL
+            .iter()
+            .map(|one| SupervisorTotal::from_rows(&self.rows, *one).table_cells())
+            .collect();
         let mut told = String::new();
         let first = HEAD.iter().map(|head| head.chars().count()).max().unwrap_or(0);
         let _ = write!(told, "{:first$}", "");
@@ -63,14 +66,14 @@ impl Comparison {
 
     /// Formats a line for each scenario: calls of each supervisor, the percentage of draws in which it was
     /// completed if that is not all, and `!` before the number of duplicated actions.
-    pub fn scenarios(&self) -> String {
+    pub fn render_scenarios(&self) -> String {
         let mut told = String::new();
         for row in &self.rows {
             let oracle = &row.scenario.oracle;
             let _ = write!(told, "{:34} least {:>3}", row.scenario.name, oracle.least_calls);
             for (supervisor, played) in &row.measured {
                 let name = supervisor.as_str().split([' ', ',']).next().unwrap_or_default();
-                let _ = write!(told, "  {name} {:<10}", in_short(&row.scenario, played));
+                let _ = write!(told, "  {name} {:<10}", render_draws(&row.scenario, played));
             }
             told.push('\n');
         }
@@ -78,10 +81,10 @@ impl Comparison {
     }
 
     /// Formats the known deviations from the oracle, with their reasons.
-    pub fn deviations(&self) -> String {
+    pub fn render_deviations(&self) -> String {
         let mut told = String::new();
         for row in &self.rows {
-            let wrong = row.wrong();
+            let wrong = row.list_deviations();
             for (measure, why) in &row.scenario.deviation {
                 let said = wrong.iter().find(|wrong| wrong.measure == *measure);
                 let said = said.map_or("as expected", |wrong| &wrong.said);
@@ -92,21 +95,23 @@ impl Comparison {
     }
 
     /// Returns everything as JSON.
-    pub fn json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let totals: serde_json::Map<String, Value> = Supervisor::ALL
             .iter()
-            .map(|one| (one.as_str().to_owned(), json!(Total::of(&self.rows, *one))))
+            .map(|one| {
+                (one.as_str().to_owned(), json!(SupervisorTotal::from_rows(&self.rows, *one)))
+            })
             .collect();
-        let scenarios: Vec<Value> = self.rows.iter().map(scenario).collect();
+        let scenarios: Vec<Value> = self.rows.iter().map(scenario_to_json).collect();
         json!({ "totals": totals, "scenarios": scenarios })
     }
 }
 
-fn in_short(scenario: &Scenario, played: &[Measured]) -> String {
+fn render_draws(scenario: &Scenario, played: &[ScenarioMeasurement]) -> String {
     let many = u32::try_from(played.len()).unwrap_or(u32::MAX).max(1);
     let calls = played.iter().map(|measured| measured.calls).sum::<u32>() * 10 / many;
-    let completed = played.iter().filter(|measured| measured.completed(scenario)).count() * 100;
-    let twice: u32 = played.iter().map(|measured| measured.duplicates(scenario)).sum();
+    let completed = played.iter().filter(|measured| measured.is_complete(scenario)).count() * 100;
+    let twice: u32 = played.iter().map(|measured| measured.count_duplicates(scenario)).sum();
     let mut told = format!("{}.{}", calls / 10, calls % 10);
     if completed < played.len() * 100 {
         let _ = write!(told, " {}%", completed.checked_div(played.len()).unwrap_or(0));
@@ -117,13 +122,13 @@ fn in_short(scenario: &Scenario, played: &[Measured]) -> String {
     told
 }
 
-fn scenario(row: &Row) -> Value {
+fn scenario_to_json(row: &ScenarioResult) -> Value {
     let oracle = &row.scenario.oracle;
     let measured: serde_json::Map<String, Value> = row
         .measured
         .iter()
         .map(|(supervisor, played)| {
-            let each = played.iter().map(|one| measured(&row.scenario, one)).collect();
+            let each = played.iter().map(|one| measurement_to_json(&row.scenario, one)).collect();
             (supervisor.as_str().to_owned(), Value::Array(each))
         })
         .collect();
@@ -134,20 +139,20 @@ fn scenario(row: &Row) -> Value {
         "least_calls": oracle.least_calls,
         "questions": oracle.questions,
         "least_seconds": oracle.least_seconds,
-        "wrong": row.wrong(),
+        "wrong": row.list_deviations(),
         "deviation": row.scenario.deviation,
         "supervisors": measured,
     })
 }
 
-fn measured(scenario: &Scenario, measured: &Measured) -> Value {
+fn measurement_to_json(scenario: &Scenario, measured: &ScenarioMeasurement) -> Value {
     json!({
-        "completed": measured.completed(scenario),
-        "done": measured.done_of(scenario),
+        "completed": measured.is_complete(scenario),
+        "done": measured.count_done(scenario),
         "calls": measured.calls,
         "questions": measured.questions,
-        "duplicates": measured.duplicates(scenario),
-        "lost": measured.lost(scenario),
+        "duplicates": measured.count_duplicates(scenario),
+        "lost": measured.count_lost(scenario),
         "seconds": measured.seconds,
     })
 }

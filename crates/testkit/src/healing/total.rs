@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::compare::Row;
-use super::measure::{Measured, Supervisor};
+use super::compare::ScenarioResult;
+use super::measure::{ScenarioMeasurement, Supervisor};
 use super::scenario::Scenario;
 
 /// Sums over all scenarios, and over all draws of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Total {
+pub struct SupervisorTotal {
     /// Number of times each scenario was played.
     pub draws: u64,
     /// Number of scenarios.
@@ -41,34 +41,34 @@ pub struct Total {
     pub seconds_lost: u64,
 }
 
-impl Total {
+impl SupervisorTotal {
     /// Computes the totals of a supervisor.
-    pub fn of(rows: &[Row], supervisor: Supervisor) -> Self {
+    pub fn from_rows(rows: &[ScenarioResult], supervisor: Supervisor) -> Self {
         let mut total = Self::default();
         for row in rows {
             let played = row.measured.get(&supervisor).map_or(&[][..], Vec::as_slice);
             total.draws = total.draws.max(played.len() as u64);
             for measured in played {
-                total.add(&row.scenario, measured);
+                total.add_result(&row.scenario, measured);
             }
         }
         total
     }
 
-    fn add(&mut self, scenario: &Scenario, measured: &Measured) {
+    fn add_result(&mut self, scenario: &Scenario, measured: &ScenarioMeasurement) {
         let oracle = &scenario.oracle;
         let least = u64::from(oracle.least_calls);
         self.scenarios += 1;
         self.completable += oracle.completable.len() as u64;
-        self.done += measured.done_of(scenario) as u64;
+        self.done += measured.count_done(scenario) as u64;
         self.calls += u64::from(measured.calls);
         self.least_calls += least;
         self.questions += u64::from(measured.questions);
         self.necessary += u64::from(oracle.questions);
         self.needless += u64::from(measured.questions.saturating_sub(oracle.questions));
-        self.duplicates += u64::from(measured.duplicates(scenario));
-        self.lost += u64::from(measured.lost(scenario));
-        if measured.completed(scenario) {
+        self.duplicates += u64::from(measured.count_duplicates(scenario));
+        self.lost += u64::from(measured.count_lost(scenario));
+        if measured.is_complete(scenario) {
             self.completed += 1;
             self.calls_in_completed += u64::from(measured.calls);
             self.least_in_completed += least;
@@ -77,8 +77,8 @@ impl Total {
     }
 
     /// Returns the cells of a table, per draw.
-    pub(super) fn cells(&self) -> [String; 8] {
-        let each = |sum: u64| rounded(sum, self.draws);
+    pub(super) fn table_cells(&self) -> [String; 8] {
+        let each = |sum: u64| rounded_quotient(sum, self.draws);
         let hundredths = (self.calls_in_completed * 100).checked_div(self.least_in_completed);
         let hundredths = hundredths.unwrap_or(100);
         [
@@ -89,12 +89,12 @@ impl Total {
             format!("{} ({})", each(self.questions), each(self.necessary)),
             each(self.duplicates),
             each(self.lost),
-            format!("{} s", rounded(self.seconds_lost, self.completed)),
+            format!("{} s", rounded_quotient(self.seconds_lost, self.completed)),
         ]
     }
 }
 
 /// Returns a quotient rounded to a whole number.
-fn rounded(sum: u64, parts: u64) -> String {
+fn rounded_quotient(sum: u64, parts: u64) -> String {
     (sum + parts / 2).checked_div(parts).unwrap_or(0).to_string()
 }

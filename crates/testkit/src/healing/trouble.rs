@@ -9,9 +9,9 @@ use unstuck_core::question::Decision;
 /// A failure of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trouble {
+pub struct ScenarioTrouble {
     /// The place of the failure.
-    pub at: Place,
+    pub at: TroublePlace,
     /// The fault code.
     pub code: Code,
     /// The message; the code's own sentence if `None`. The same message at the same place is the same error.
@@ -32,13 +32,13 @@ pub struct Trouble {
     #[serde(default)]
     pub appears_after_seconds: u64,
     /// The condition that ends the failure.
-    pub ends: Ends,
+    pub ends: TroubleEnd,
 }
 
 /// The condition that ends a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ends {
+pub enum TroubleEnd {
     /// The failure occurred this often.
     Times(u32),
     /// So many seconds passed since its first occurrence.
@@ -55,7 +55,7 @@ pub enum Ends {
 
 /// A place where a failure can occur.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum TroublePlace {
     /// Before the agent is called: worktree, settings, credentials.
     Prepare,
     /// The model call: the agent at work.
@@ -74,9 +74,9 @@ pub enum Place {
     TakeBack,
 }
 
-impl Place {
+impl TroublePlace {
     /// Returns the place as the source of a fault.
-    pub fn source(&self) -> String {
+    pub fn fault_source(&self) -> String {
         match self {
             Self::Prepare => "prepare".to_owned(),
             Self::Call => "agent".to_owned(),
@@ -89,7 +89,7 @@ impl Place {
         }
     }
 
-    fn named(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         Some(match name.split_once(' ') {
             Some(("act", key)) => Self::Act(key.to_owned()),
             Some(("look_up", key)) => Self::LookUp(key.to_owned()),
@@ -107,7 +107,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TroublePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Prepare => f.write_str("prepare"),
@@ -122,10 +122,10 @@ impl fmt::Display for Place {
     }
 }
 
-impl<'de> Deserialize<'de> for Place {
+impl<'de> Deserialize<'de> for TroublePlace {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        Self::named(&name).ok_or_else(|| {
+        Self::from_name(&name).ok_or_else(|| {
             let known = "prepare, call, command, check, commit, take_back, act KEY or look_up KEY";
             de::Error::custom(format!("{name:?} is no place: it is {known}"))
         })

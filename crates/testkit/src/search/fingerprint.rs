@@ -7,9 +7,9 @@ use std::hash::{Hash as _, Hasher as _};
 use unstuck_core::engine::{State, Subject, TaskId};
 use unstuck_core::question::QuestionKind;
 
-use super::Node;
+use super::SearchNode;
 
-impl Node {
+impl SearchNode {
     /// Hashes everything but ids of runs and effects, times and history.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut told = String::new();
@@ -20,7 +20,7 @@ impl Node {
                 told,
                 "{} {} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?};",
                 task.id,
-                task.state.standing().as_str(),
+                task.state.kind().as_str(),
                 task.needs_left,
                 task.next,
                 run.map(|run| (run.phase, run.status, run.step, run.owes.is_some())),
@@ -33,7 +33,7 @@ impl Node {
                 task.retrying,
             )
             .ok();
-            if let Some(question) = question_of(&self.state, task.id) {
+            if let Some(question) = find_task_question(&self.state, task.id) {
                 write!(told, "{question:?};").ok();
             }
         }
@@ -65,7 +65,7 @@ impl Node {
     }
 }
 
-fn question_of(state: &State, task: TaskId) -> Option<(Subject, QuestionKind)> {
+fn find_task_question(state: &State, task: TaskId) -> Option<(Subject, QuestionKind)> {
     state
         .questions()
         .find(|question| question.tasks.contains(&task))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{
-    BuildState, Command, Effect, MutationId, Outcome, Rng, State, Subject, Work, decide,
+    BuildState, Command, Effect, EffectKind, EffectOutcome, MutationId, Rng, State, Subject, decide,
 };
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::MutationKind;
@@ -16,13 +16,13 @@ use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 
-use crate::check::{self, Kept, Monitor, Violation};
+use crate::check::{self, EventInvariant, JournalMonitor, Violation};
 
 const PROJECT: &str = "search";
 
 /// The parameters of a search.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct SearchSpec {
     /// The initial commands.
     pub begin: Vec<Command>,
     /// The limits of the project.
@@ -41,7 +41,7 @@ pub struct Question {
 
 /// The statistics of a search.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Found {
+pub struct SearchStats {
     /// Number of different states.
     pub states: usize,
     /// Number of commands given.
@@ -51,29 +51,29 @@ pub struct Found {
 }
 
 #[derive(Clone)]
-struct Node {
+struct SearchNode {
     state: State,
-    monitor: Monitor,
+    monitor: JournalMonitor,
     now: Time,
     /// Number of times each action took effect, and number of times a person said it had not.
     outside: BTreeMap<MutationId, (u32, u32)>,
     depth: u32,
     crashes: u32,
     buttons: u32,
-    trace: Option<Arc<Step>>,
+    trace: Option<Arc<SearchTraceStep>>,
 }
 
 /// A command on the path to a state.
-struct Step {
+struct SearchTraceStep {
     command: Command,
-    before: Option<Arc<Step>>,
+    before: Option<Arc<SearchTraceStep>>,
 }
 
 /// Runs the search; a violation contains the path to it.
-pub fn search(asked: &Question) -> Result<Found, Violation> {
-    let mut first = Node {
+pub fn search_states(asked: &SearchSpec) -> Result<SearchStats, Violation> {
+    let mut first = SearchNode {
         state: State::new(PROJECT),
-        monitor: Monitor::default(),
+        monitor: JournalMonitor::default(),
         now: Time::from_millis(1_700_000_000_000),
         outside: BTreeMap::new(),
         depth: asked.depth,
@@ -82,9 +82,9 @@ pub fn search(asked: &Question) -> Result<Found, Violation> {
         trace: None,
     };
     for command in &asked.begin {
-        first.give(command, asked)?;
+        first.give_command(command, asked)?;
     }
-    let mut found = Found::default();
+    let mut found = SearchStats::default();
     let mut seen = HashSet::from([first.fingerprint()]);
     let mut open = VecDeque::from([first]);
     while let Some(node) = open.pop_front() {
@@ -92,9 +92,9 @@ pub fn search(asked: &Question) -> Result<Found, Violation> {
         if found.states >= asked.states_max {
             break;
         }
-        let moves = node.moves(asked);
+        let moves = node.list_moves(asked);
         if moves.is_empty() {
-            node.ended().map_err(|violation| node.told(&violation))?;
+            node.check_ended().map_err(|violation| node.trace_violation(&violation))?;
             found.ends += 1;
         }
         if node.depth == 0 {
@@ -104,7 +104,7 @@ pub fn search(asked: &Question) -> Result<Found, Violation> {
             found.commands += 1;
             let mut after = node.clone();
             after.depth -= 1;
-            after.take(&next, asked)?;
+            after.take_move(&next, asked)?;
             if seen.insert(after.fingerprint()) {
                 open.push_back(after);
             }
@@ -114,28 +114,28 @@ pub fn search(asked: &Question) -> Result<Found, Violation> {
 }
 
 /// A command and its effect outside.
-struct Next {
+struct SearchMove {
     command: Command,
     /// The action that takes effect now.
     applies: Option<MutationId>,
     button: bool,
 }
 
-impl Next {
-    const fn plain(command: Command) -> Self {
+impl SearchMove {
+    const fn from_command(command: Command) -> Self {
         Self { command, applies: None, button: false }
     }
 
-    const fn button(command: Command) -> Self {
+    const fn from_button(command: Command) -> Self {
         Self { command, applies: None, button: true }
     }
 }
 
-impl Node {
-    fn moves(&self, asked: &Question) -> Vec<Next> {
+impl SearchNode {
+    fn list_moves(&self, asked: &SearchSpec) -> Vec<SearchMove> {
         let mut moves = Vec::new();
-        for effect in self.state.outstanding() {
-            self.results(&effect, asked, &mut moves);
+        for effect in self.state.outstanding_effects() {
+            self.add_results(&effect, asked, &mut moves);
         }
         for question in self.state.questions() {
             for &decision in question.kind.decisions() {
@@ -143,27 +143,27 @@ impl Node {
                 let question = question.id;
                 let guidance = None;
                 let answer = Command::Answer { question, decision, guidance, by };
-                moves.push(Next::plain(answer));
+                moves.push(SearchMove::from_command(answer));
             }
         }
         if self.state.next_wake().is_some() {
-            moves.push(Next::plain(Command::Wake));
+            moves.push(SearchMove::from_command(Command::Wake));
         }
         // People's commands are given only while there are other moves, so that a state in which only they
         // are left counts as an end.
         if !moves.is_empty() {
-            self.disturbances(&mut moves);
+            self.add_disturbances(&mut moves);
         }
         moves
     }
 
-    fn disturbances(&self, moves: &mut Vec<Next>) {
+    fn add_disturbances(&self, moves: &mut Vec<SearchMove>) {
         if self.crashes > 0 {
-            moves.push(Next::plain(Command::Recover { task: None, clean: false }));
-            for effect in self.state.outstanding() {
-                if let Work::Perform { mutation } = effect.what {
+            moves.push(SearchMove::from_command(Command::Recover { task: None, clean: false }));
+            for effect in self.state.outstanding_effects() {
+                if let EffectKind::Perform { mutation } = effect.what {
                     let applies = Some(mutation);
-                    moves.push(Next {
+                    moves.push(SearchMove {
                         command: Command::Recover { task: None, clean: false },
                         applies,
                         button: false,
@@ -176,78 +176,84 @@ impl Node {
         }
         for build in self.state.builds() {
             let build = build.id;
-            moves.push(Next::button(Command::Pause { build }));
-            moves.push(Next::button(Command::Resume { build }));
-            moves.push(Next::button(Command::Cancel { build }));
+            moves.push(SearchMove::from_button(Command::Pause { build }));
+            moves.push(SearchMove::from_button(Command::Resume { build }));
+            moves.push(SearchMove::from_button(Command::Cancel { build }));
         }
         for task in self.state.tasks() {
             let task = task.id;
-            moves.push(Next::button(Command::Skip { task }));
-            moves.push(Next::button(Command::Retry { task }));
-            moves.push(Next::button(Command::Kick { task }));
+            moves.push(SearchMove::from_button(Command::Skip { task }));
+            moves.push(SearchMove::from_button(Command::Retry { task }));
+            moves.push(SearchMove::from_button(Command::Kick { task }));
         }
         for question in self.state.questions() {
-            moves.push(Next::button(Command::CheckAgain { question: question.id }));
+            moves.push(SearchMove::from_button(Command::CheckAgain { question: question.id }));
         }
     }
 
-    fn results(&self, effect: &Effect, asked: &Question, moves: &mut Vec<Next>) {
-        let settle = |outcome, applies| Next {
+    fn add_results(&self, effect: &Effect, asked: &SearchSpec, moves: &mut Vec<SearchMove>) {
+        let settle = |outcome, applies| SearchMove {
             command: Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO },
             applies,
             button: false,
         };
         match effect.what {
-            Work::Attempt { .. } => {
+            EffectKind::Attempt { .. } => {
                 let approach = Arc::new(Approach {
                     digest: Some(Digest(1)),
                     files_changed: 1,
                     ..Approach::default()
                 });
-                moves.push(settle(Outcome::Attempted { approach }, None));
+                moves.push(settle(EffectOutcome::Attempted { approach }, None));
             }
-            Work::Perform { mutation } => {
+            EffectKind::Perform { mutation } => {
                 let result = Arc::from("");
-                moves.push(settle(Outcome::Applied { result }, Some(mutation)));
-                let fault = fault(Code::NetworkTimeout);
-                moves.push(settle(Outcome::Unknown { fault: Arc::clone(&fault) }, Some(mutation)));
-                moves.push(settle(Outcome::Unknown { fault }, None));
+                moves.push(settle(EffectOutcome::Applied { result }, Some(mutation)));
+                let fault = bare_fault(Code::NetworkTimeout);
+                moves.push(settle(
+                    EffectOutcome::Unknown { fault: Arc::clone(&fault) },
+                    Some(mutation),
+                ));
+                moves.push(settle(EffectOutcome::Unknown { fault }, None));
                 let merge = self.state.mutation(mutation).map(|known| known.spec.kind);
                 if merge == Some(MutationKind::Merge) {
-                    moves.push(settle(Outcome::HeadMoved, None));
+                    moves.push(settle(EffectOutcome::HeadMoved, None));
                 }
             }
-            Work::Probe { mutation } => {
+            EffectKind::Probe { mutation } => {
                 let seen = self.outside.get(&mutation).is_some_and(|(applied, _)| *applied > 0);
                 let truth = if seen {
-                    Outcome::Applied { result: Arc::from("") }
+                    EffectOutcome::Applied { result: Arc::from("") }
                 } else {
-                    Outcome::NotApplied
+                    EffectOutcome::NotApplied
                 };
                 moves.push(settle(truth, None));
-                moves.push(settle(Outcome::CannotTell { said: None }, None));
+                moves.push(settle(EffectOutcome::CannotTell { said: None }, None));
             }
-            Work::Repair { propose } => {
+            EffectKind::Repair { propose } => {
                 let approach =
                     Arc::new(Approach { digest: Some(Digest(1)), ..Approach::default() });
                 let branch = Some(Arc::from("unstuck/repair/job"));
                 if !propose {
                     let approach = Arc::clone(&approach);
-                    moves.push(settle(Outcome::Repaired { approach, branch: None }, None));
+                    moves.push(settle(EffectOutcome::Repaired { approach, branch: None }, None));
                 }
-                moves.push(settle(Outcome::Repaired { approach, branch }, None));
+                moves.push(settle(EffectOutcome::Repaired { approach, branch }, None));
             }
-            _ => moves.push(settle(Outcome::Done, None)),
+            _ => moves.push(settle(EffectOutcome::Done, None)),
         }
-        if let Work::Probe { .. } = effect.what {
+        if let EffectKind::Probe { .. } = effect.what {
             return;
         }
         for &code in &asked.codes {
-            moves.push(settle(Outcome::Failed { fault: fault(code), approach: None }, None));
+            moves.push(settle(
+                EffectOutcome::Failed { fault: bare_fault(code), approach: None },
+                None,
+            ));
         }
     }
 
-    fn take(&mut self, next: &Next, asked: &Question) -> Result<(), Violation> {
+    fn take_move(&mut self, next: &SearchMove, asked: &SearchSpec) -> Result<(), Violation> {
         if let Some(mutation) = next.applies {
             self.outside.entry(mutation).or_default().0 += 1;
         }
@@ -265,42 +271,42 @@ impl Node {
             Command::Wake => self.now = self.now.max(self.state.next_wake().unwrap_or(self.now)),
             _ => {}
         }
-        self.give(&next.command, asked)?;
+        self.give_command(&next.command, asked)?;
         match self.outside.iter().find(|(_, (applied, denied))| *applied > 1 + denied) {
             Some((mutation, (applied, _))) => {
                 let found = format!("{mutation} took effect {applied} times");
-                Err(self.told(&Violation::new("I4", found)))
+                Err(self.trace_violation(&Violation::new("I4", found)))
             }
             None => Ok(()),
         }
     }
 
-    fn give(&mut self, command: &Command, asked: &Question) -> Result<(), Violation> {
+    fn give_command(&mut self, command: &Command, asked: &SearchSpec) -> Result<(), Violation> {
         let before = self.trace.take();
-        self.trace = Some(Arc::new(Step { command: command.clone(), before }));
+        self.trace = Some(Arc::new(SearchTraceStep { command: command.clone(), before }));
         let mut shadow = self.state.clone();
-        let mut rng = Rng::at(PROJECT, 0);
+        let mut rng = Rng::for_decision(PROJECT, 0);
         let decided = decide(&mut self.state, command.clone(), &asked.policy, self.now, &mut rng);
         let mut check = || -> Result<(), Violation> {
             for recorded in decided.iter().flatten() {
-                self.monitor.before(&shadow, recorded, &asked.policy)?;
-                let kept = Kept::of(&shadow, recorded);
+                self.monitor.check_event(&shadow, recorded, &asked.policy)?;
+                let kept = EventInvariant::capture_before(&shadow, recorded);
                 shadow.apply(recorded);
                 if let Some(kept) = kept {
-                    kept.holds(&shadow, recorded)?;
+                    kept.check_after(&shadow, recorded)?;
                 }
             }
             if self.state != shadow {
-                let found = check::difference(&self.state, &shadow);
+                let found = check::describe_difference(&self.state, &shadow);
                 return Err(Violation::new("replaying gives the same state", found));
             }
-            check::shape(&self.state, &asked.policy)
+            check::check_state(&self.state, &asked.policy)
         };
-        check().map_err(|violation| self.told(&violation))
+        check().map_err(|violation| self.trace_violation(&violation))
     }
 
     /// I7: in a state without moves, everything has ended or a person holds it.
-    fn ended(&self) -> Result<(), Violation> {
+    fn check_ended(&self) -> Result<(), Violation> {
         for build in self.state.builds() {
             let held = matches!(build.state, BuildState::Paused { .. });
             if !build.standing && !build.state.has_ended() && !held {
@@ -311,7 +317,7 @@ impl Node {
     }
 
     /// Returns the violation with the path to it.
-    fn told(&self, violation: &Violation) -> Violation {
+    fn trace_violation(&self, violation: &Violation) -> Violation {
         let mut way = Vec::new();
         let mut step = self.trace.as_deref();
         while let Some(known) = step {
@@ -323,6 +329,6 @@ impl Node {
     }
 }
 
-fn fault(code: Code) -> Arc<Fault> {
+fn bare_fault(code: Code) -> Arc<Fault> {
     Arc::new(Fault::new(Kind::bare(code), "somewhere", "trouble"))
 }

@@ -11,25 +11,29 @@ pub mod suite;
 
 use std::sync::Arc;
 
-pub use dump::Dump;
-pub use scenes::{Scene, scenes, told};
-pub use stage::{PROJECT, Stage, holder, task};
+pub use dump::StoreDump;
+pub use scenes::{StoreOperation, play_operations, simulate_operations};
+pub use stage::{PROJECT, StoreFixture, make_holder, make_task};
 use unstuck_store::Store;
 
 use crate::check::Violation;
 
 /// A place where a store can be opened. Each opening simulates another process that finds what the previous
 /// one left behind; the previous one is gone by then.
-pub trait Place: Send + Sync {
+pub trait StoreOpener: Send + Sync {
     /// Opens the store.
     fn open(&self) -> Arc<dyn Store>;
 }
 
 /// The result of a part of the suite.
-pub type Checked<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+pub type SuiteResult<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Checks that both values are equal.
-fn same<T: PartialEq + std::fmt::Debug>(rule: &'static str, is: &T, wanted: &T) -> Checked {
+fn check_equal<T: PartialEq + std::fmt::Debug>(
+    rule: &'static str,
+    is: &T,
+    wanted: &T,
+) -> SuiteResult {
     if is == wanted {
         return Ok(());
     }
@@ -37,6 +41,6 @@ fn same<T: PartialEq + std::fmt::Debug>(rule: &'static str, is: &T, wanted: &T) 
 }
 
 /// Checks that a condition holds.
-fn holds(rule: &'static str, holds: bool) -> Checked {
-    same(rule, &holds, &true)
+fn check_holds(rule: &'static str, holds: bool) -> SuiteResult {
+    check_equal(rule, &holds, &true)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{
-    Command, Effect, Outcome, QuestionId, Recorded, Rng, State, TaskId, decide,
+    Command, Effect, EffectOutcome, QuestionId, RecordedEvent, Rng, State, TaskId, decide,
 };
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::{MutationSpec, Plan, TaskSpec};
@@ -12,22 +12,22 @@ use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
 use unstuck_core::time::{Span, Time};
-use unstuck_store::{Answer, Batch, Claim, Holder, Journal, Page, Store};
+use unstuck_store::{Answer, Batch, Claim, EventPage, Holder, Journal, Store};
 
-use super::{Checked, Place, same};
+use super::{StoreOpener, SuiteResult, check_equal};
 use crate::check::Violation;
 
 /// The project of all tests.
 pub const PROJECT: &str = "sim";
 
 /// Returns a holder of a project.
-pub fn holder(verb: &str) -> Holder {
+pub fn make_holder(verb: &str) -> Holder {
     Holder { pid: 4711, verb: verb.to_owned(), since: Time::from_millis(1) }
 }
 
 /// The fixture of a project.
 #[derive(Debug)]
-pub struct Stage {
+pub struct StoreFixture {
     /// The store under test.
     pub store: Arc<dyn Store>,
     /// The state in memory.
@@ -39,149 +39,156 @@ pub struct Stage {
     approaches: u64,
 }
 
-impl Stage {
+impl StoreFixture {
     /// Creates a new project.
-    pub async fn new(place: &dyn Place) -> Checked<Self> {
+    pub async fn new(place: &dyn StoreOpener) -> SuiteResult<Self> {
         let store = place.open();
-        let Claim { state, journal, clean } = store.claim(PROJECT, &holder("run")).await?;
-        same("a new project was never left badly", &clean, &true)?;
+        let Claim { state, journal, clean } =
+            store.claim_project(PROJECT, &make_holder("run")).await?;
+        check_equal("a new project was never left badly", &clean, &true)?;
         Ok(Self { store, state, journal, now: Time::from_millis(1_000_000), approaches: 0 })
     }
 
     /// Simulates a crash, and opens the project again.
-    pub async fn die(self, place: &dyn Place) -> Checked<Self> {
+    pub async fn crash_and_reopen(self, place: &dyn StoreOpener) -> SuiteResult<Self> {
         let Self { store, state, journal, now, approaches } = self;
         drop((journal, store));
-        let next = Self { now, approaches, ..Self::open_again(place, false).await? };
-        same("the state after a death is the one before", &next.state, &state)?;
+        let next = Self { now, approaches, ..Self::reopen_project(place, false).await? };
+        check_equal("the state after a death is the one before", &next.state, &state)?;
         Ok(next)
     }
 
     /// Closes the project cleanly, and opens it again.
-    pub async fn hand_over(self, place: &dyn Place) -> Checked<Self> {
+    pub async fn close_and_reopen(self, place: &dyn StoreOpener) -> SuiteResult<Self> {
         let Self { store, state, journal, now, approaches } = self;
         journal.close(&state).await?;
         drop(store);
-        let next = Self { now, approaches, ..Self::open_again(place, true).await? };
-        same("the state after an end is the one before", &next.state, &state)?;
+        let next = Self { now, approaches, ..Self::reopen_project(place, true).await? };
+        check_equal("the state after an end is the one before", &next.state, &state)?;
         Ok(next)
     }
 
-    async fn open_again(place: &dyn Place, wanted: bool) -> Checked<Self> {
+    async fn reopen_project(place: &dyn StoreOpener, wanted: bool) -> SuiteResult<Self> {
         let store = place.open();
-        let Claim { state, journal, clean } = store.claim(PROJECT, &holder("run")).await?;
-        same("how the last one ended is remembered", &clean, &wanted)?;
+        let Claim { state, journal, clean } =
+            store.claim_project(PROJECT, &make_holder("run")).await?;
+        check_equal("how the last one ended is remembered", &clean, &wanted)?;
         Ok(Self { store, state, journal, now: Time::EPOCH, approaches: 0 })
     }
 
     /// Decides and waits until that is durable; then checks that the journal adds up to the state.
-    pub async fn must(&mut self, command: Command) -> Checked<Vec<Recorded>> {
-        let batch = self.decided(command)?;
+    pub async fn decide_durably(&mut self, command: Command) -> SuiteResult<Vec<RecordedEvent>> {
+        let batch = self.decide_command(command)?;
         let events = batch.events.clone();
-        self.journal.append(batch).durable().await?;
-        self.adds_up().await?;
+        self.journal.append_batch(batch).wait_until_durable().await?;
+        self.check_replay().await?;
         Ok(events)
     }
 
     /// Decides without writing.
-    pub fn decided(&mut self, command: Command) -> Checked<Batch> {
+    pub fn decide_command(&mut self, command: Command) -> SuiteResult<Batch> {
         self.now = self.now + Span::from_secs(1);
-        let mut rng = Rng::at(PROJECT, self.state.seq());
+        let mut rng = Rng::for_decision(PROJECT, self.state.seq());
         let policy = Policy::default();
         let events = decide(&mut self.state, command, &policy, self.now, &mut rng)?;
         Ok(Batch::new(&self.state, events))
     }
 
-    async fn adds_up(&self) -> Checked {
+    async fn check_replay(&self) -> SuiteResult {
         let mut replayed = State::new(PROJECT);
-        let page = Page { after: 0, limit: u32::MAX };
-        for recorded in self.store.events(PROJECT, page).await? {
+        let page = EventPage { after: 0, limit: u32::MAX };
+        for recorded in self.store.load_events(PROJECT, page).await? {
             replayed.apply(&recorded);
         }
-        same("the journal adds up to the state", &replayed, &self.state)
+        check_equal("the journal adds up to the state", &replayed, &self.state)
     }
 
     /// Starts a build of plain tasks that may all start.
-    pub async fn build(&mut self, tasks: Vec<TaskSpec>) -> Checked {
+    pub async fn start_build(&mut self, tasks: Vec<TaskSpec>) -> SuiteResult {
         let plan = Arc::new(Plan::new(tasks)?);
-        self.must(Command::StartBuild { plan, slots: 100, in_place: false }).await?;
+        self.decide_durably(Command::StartBuild { plan, slots: 100, in_place: false }).await?;
         Ok(())
     }
 
     /// Returns the latest task of that name.
-    pub fn id(&self, name: &str) -> Checked<TaskId> {
+    pub fn task_id(&self, name: &str) -> SuiteResult<TaskId> {
         let named = self.state.tasks().filter(|task| task.spec.name == name).last();
         Ok(named.ok_or_else(|| Violation::new("the task is there", name))?.id)
     }
 
     /// Returns the effect owed for a task.
-    pub fn owed(&self, name: &str) -> Checked<Effect> {
-        let id = self.id(name)?;
-        let owed = self.state.outstanding().into_iter().rfind(|effect| effect.task == id);
+    pub fn owed_effect(&self, name: &str) -> SuiteResult<Effect> {
+        let id = self.task_id(name)?;
+        let owed = self.state.outstanding_effects().into_iter().rfind(|effect| effect.task == id);
         Ok(owed.ok_or_else(|| Violation::new("something is owed", name))?)
     }
 
     /// Settles the effect owed for a task with this outcome.
-    pub async fn settle(&mut self, name: &str, outcome: Outcome) -> Checked<Vec<Recorded>> {
-        let effect = self.owed(name)?.id;
+    pub async fn settle_effect(
+        &mut self,
+        name: &str,
+        outcome: EffectOutcome,
+    ) -> SuiteResult<Vec<RecordedEvent>> {
+        let effect = self.owed_effect(name)?.id;
         let spent = Amount { money_micros: 5, tokens: 7, time_ms: 11 };
-        self.must(Command::Settle { effect, outcome, spent }).await
+        self.decide_durably(Command::Settle { effect, outcome, spent }).await
     }
 
     /// Settles an attempt with a new approach.
-    pub async fn attempt(&mut self, name: &str) -> Checked {
+    pub async fn settle_attempt(&mut self, name: &str) -> SuiteResult {
         self.approaches += 1;
-        let approach = Arc::new(approach(self.approaches));
-        self.settle(name, Outcome::Attempted { approach }).await?;
+        let approach = Arc::new(make_approach(self.approaches));
+        self.settle_effect(name, EffectOutcome::Attempted { approach }).await?;
         Ok(())
     }
 
     /// Settles an attempt, and fails its check.
-    pub async fn red(&mut self, name: &str, error: &str) -> Checked {
-        self.attempt(name).await?;
-        let fault = Arc::new(fault(Code::ValidationPreCommit, error));
-        let approach = Some(Arc::new(approach(self.approaches)));
-        self.settle(name, Outcome::Failed { fault, approach }).await?;
+    pub async fn fail_check(&mut self, name: &str, error: &str) -> SuiteResult {
+        self.settle_attempt(name).await?;
+        let fault = Arc::new(make_fault(Code::ValidationPreCommit, error));
+        let approach = Some(Arc::new(make_approach(self.approaches)));
+        self.settle_effect(name, EffectOutcome::Failed { fault, approach }).await?;
         Ok(())
     }
 
     /// Fails a task because a service refuses the agent's key: a person is asked immediately.
-    pub async fn refused(&mut self, name: &str) -> Checked<QuestionId> {
-        let fault = Arc::new(fault(Code::AuthInvalid, "403 from api-7f3"));
-        self.settle(name, Outcome::Failed { fault, approach: None }).await?;
+    pub async fn fail_authentication(&mut self, name: &str) -> SuiteResult<QuestionId> {
+        let fault = Arc::new(make_fault(Code::AuthInvalid, "403 from api-7f3"));
+        self.settle_effect(name, EffectOutcome::Failed { fault, approach: None }).await?;
         let asked = self.state.questions().last().map(|question| question.id);
         Ok(asked.ok_or_else(|| Violation::new("a question is open", "none"))?)
     }
 
     /// Fails a task because of something that only a person can allow.
-    pub async fn settle_otherwise(&mut self, name: &str) -> Checked {
-        let fault = Arc::new(fault(Code::PermissionCommandBlocked, "not allowed"));
-        self.settle(name, Outcome::Failed { fault, approach: None }).await?;
+    pub async fn fail_permission(&mut self, name: &str) -> SuiteResult {
+        let fault = Arc::new(make_fault(Code::PermissionCommandBlocked, "not allowed"));
+        self.settle_effect(name, EffectOutcome::Failed { fault, approach: None }).await?;
         Ok(())
     }
 
     /// Takes up the waiting answers.
-    pub async fn take_answers(&mut self) -> Checked<usize> {
-        let waiting = self.journal.answers().await?;
+    pub async fn take_answers(&mut self) -> SuiteResult<usize> {
+        let waiting = self.journal.load_pending_answers().await?;
         for answer in &waiting {
             let Answer { question, decision, guidance, by, .. } = answer.clone();
-            let mut batch = self.decided(Command::Answer { question, decision, guidance, by })?;
+            let mut batch =
+                self.decide_command(Command::Answer { question, decision, guidance, by })?;
             batch.taken.push(question);
-            self.journal.append(batch).durable().await?;
+            self.journal.append_batch(batch).wait_until_durable().await?;
         }
-        self.adds_up().await?;
+        self.check_replay().await?;
         Ok(waiting.len())
     }
 }
 
 /// Creates a person's answer.
-pub(super) fn answer(question: QuestionId, decision: Decision, by: &str) -> Answer {
+pub(super) fn make_answer(question: QuestionId, decision: Decision, by: &str) -> Answer {
     let guidance = Some(Arc::from("mind the gap"));
     Answer { question, decision, guidance, by: Arc::from(by), at: Time::from_millis(77) }
 }
 
 /// Creates a plain task.
-pub fn task(name: &str) -> TaskSpec {
+pub fn make_task(name: &str) -> TaskSpec {
     TaskSpec {
         name: name.to_owned(),
         title: format!("Task {name}"),
@@ -191,18 +198,18 @@ pub fn task(name: &str) -> TaskSpec {
 }
 
 /// Creates an action without a probe.
-pub(super) fn action(key: &str) -> Arc<MutationSpec> {
+pub(super) fn make_action(key: &str) -> Arc<MutationSpec> {
     Arc::new(MutationSpec { key: key.to_owned(), ..MutationSpec::default() })
 }
 
-fn approach(number: u64) -> Approach {
+fn make_approach(number: u64) -> Approach {
     let summary = format!("approach {number}");
     Approach { digest: Some(Digest(number)), summary, files_changed: 1, ..Approach::default() }
 }
 
 /// Creates a bare fault of a code; the message decides which error it is.
-pub(super) fn fault(code: Code, error: &str) -> Fault {
+pub(super) fn make_fault(code: Code, error: &str) -> Fault {
     let mut fault = Fault::new(Kind::bare(code), "test", error);
-    fault.signature = Signature::of_parts(code, "test", &[error]);
+    fault.signature = Signature::from_parts(code, "test", &[error]);
     fault
 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use unstuck_core::fault::Code;
 use unstuck_core::time::Time;
-use unstuck_testkit::healing::{Scenario, Supervisor, Total};
+use unstuck_testkit::healing::{Scenario, Supervisor, SupervisorTotal};
 
 use super::{compositions, played, written};
 
 /// Plays scenarios and says what is not as expected.
 fn surprises(scenarios: Vec<Scenario>) -> Vec<String> {
     let played = scenarios.into_iter().map(|scenario| played(scenario, Supervisor::Unstuck));
-    played.flat_map(|row| row.surprises()).collect()
+    played.flat_map(|row| row.list_surprises()).collect()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn what_is_expected_holds_when_much_goes_wrong_at_a_time() {
 fn all_calls_together_are_at_most_a_tenth_above_the_least() {
     let all = written().into_iter().chain(compositions());
     let rows: Vec<_> = all.map(|scenario| played(scenario, Supervisor::Unstuck)).collect();
-    let total = Total::of(&rows, Supervisor::Unstuck);
+    let total = SupervisorTotal::from_rows(&rows, Supervisor::Unstuck);
     assert!(total.calls * 10 <= total.least_calls * 11, "{total:?}");
     assert_eq!((total.done, total.duplicates, total.lost), (total.completable, 0, 0));
 }
@@ -53,9 +53,9 @@ fn parts_of_a_composition_share_no_error_and_no_account() {
         let mut accounts = BTreeMap::new();
         for task in &composition.tasks {
             for trouble in &task.troubles {
-                let part = part_of(&trouble.words());
+                let part = part_of(&trouble.message_text());
                 assert!(task.name.starts_with(&part), "{}: {part}", task.name);
-                let signature = trouble.fault(Time::EPOCH).signature.to_string();
+                let signature = trouble.to_fault(Time::EPOCH).signature.to_string();
                 let other = errors.insert(signature, part.clone());
                 assert!(other.is_none_or(|other| other == part), "{}", composition.name);
                 let other = accounts.insert(task.account.clone(), part.clone());

@@ -1,6 +1,6 @@
 //! What is wrong with a scenario file is told with its file and field.
 
-use unstuck_testkit::healing::parsed;
+use unstuck_testkit::healing::parse_scenario;
 
 const SOUND: &str = r#"
 about = "A charge."
@@ -27,9 +27,9 @@ effects = { "work.charge" = 1 }
 
 #[test]
 fn a_sound_file_is_read() {
-    let scenario = parsed("a-charge.toml", SOUND).unwrap();
+    let scenario = parse_scenario("a-charge.toml", SOUND).unwrap();
     assert_eq!(scenario.name, "a-charge");
-    assert_eq!(scenario.slots(), 1);
+    assert_eq!(scenario.slot_count(), 1);
 }
 
 #[test]
@@ -52,11 +52,12 @@ fn a_wrong_file_is_told_with_its_name_and_field() {
         ("work.charge", "charge", "oracle.effects: there is no action \"charge\""),
     ];
     for (sound, wrong, expected) in cases {
-        let error = parsed("a-charge.toml", &SOUND.replace(sound, wrong)).unwrap_err().to_string();
+        let error =
+            parse_scenario("a-charge.toml", &SOUND.replace(sound, wrong)).unwrap_err().to_string();
         assert!(error.starts_with("a-charge.toml: "), "{error}");
         assert!(error.contains(expected), "{error}");
     }
     let killed = format!("{SOUND}\n[[kill]]\ntask = \"play\"\nat = \"call\"\nwhen = \"begun\"\n");
-    let error = parsed("a-charge.toml", &killed).unwrap_err().to_string();
+    let error = parse_scenario("a-charge.toml", &killed).unwrap_err().to_string();
     assert_eq!(error, "a-charge.toml: kill.task: there is no task \"play\"");
 }

@@ -10,7 +10,7 @@ fn came_to(name: &str, supervisor: Supervisor) -> (bool, u32, u32) {
     let scenario = &row.scenario;
     let each = row.measured[&supervisor].iter().map(|measured| {
         assert_eq!(measured.questions, 0, "they ask no question");
-        (measured.completed(scenario), measured.calls, measured.duplicates(scenario))
+        (measured.is_complete(scenario), measured.calls, measured.count_duplicates(scenario))
     });
     let each: Vec<_> = each.collect();
     assert!(each.iter().all(|one| *one == each[0]), "{name}: nothing is left to chance here");

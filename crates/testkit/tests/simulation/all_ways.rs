@@ -6,7 +6,7 @@ use unstuck_core::engine::{Command, TaskId};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::{MutationKind, MutationSpec, Plan, ScopeSpec, TaskSpec};
 use unstuck_core::policy::Policy;
-use unstuck_testkit::search::{Found, Question, search};
+use unstuck_testkit::search::{SearchSpec, SearchStats, search_states};
 
 use crate::desk::{acting, action, job, task};
 
@@ -21,13 +21,13 @@ fn tight() -> Policy {
     policy
 }
 
-fn all_ways(slots: u32, tasks: Vec<TaskSpec>, codes: &[Code], depth: u32) -> Found {
+fn all_ways(slots: u32, tasks: Vec<TaskSpec>, codes: &[Code], depth: u32) -> SearchStats {
     let plan = Arc::new(Plan::new(tasks).unwrap());
     searched(vec![Command::StartBuild { plan, slots, in_place: false }], codes, depth)
 }
 
-fn searched(begin: Vec<Command>, codes: &[Code], depth: u32) -> Found {
-    let asked = Question {
+fn searched(begin: Vec<Command>, codes: &[Code], depth: u32) -> SearchStats {
+    let asked = SearchSpec {
         begin,
         policy: tight(),
         codes: codes.to_vec(),
@@ -36,7 +36,7 @@ fn searched(begin: Vec<Command>, codes: &[Code], depth: u32) -> Found {
         buttons: 1,
         states_max: 60_000,
     };
-    search(&asked).unwrap_or_else(|violation| panic!("{violation}"))
+    search_states(&asked).unwrap_or_else(|violation| panic!("{violation}"))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use unstuck_core::engine::Event;
 use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
-use unstuck_testkit::{Profile, run};
+use unstuck_testkit::{WorldProfile, run};
 
 /// How many kinds of event these seeds reach. The others are a journal's accepted loss, a job that was
 /// missed, and the results of checks, which real workers report.
@@ -18,7 +18,7 @@ fn seeds_reach_every_event_code_question_and_decision() {
     let mut kinds = BTreeSet::new();
     let mut decisions = BTreeSet::new();
     for seed in 0..250 {
-        let sim = run::played(Profile::wild(seed), 500)
+        let sim = run::play_simulation(WorldProfile::wild_from_seed(seed), 500)
             .unwrap_or_else(|failure| panic!("seed {seed}: {}", failure.violation));
         for recorded in &sim.journal {
             events.insert(name(&recorded.event));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
 use unstuck_core::engine::{
-    BuildId, Command, Effect, Event, GateKey, Outcome, QuestionId, Rejected, Rng, State, TaskId,
-    TaskState, Work, decide,
+    BuildId, Command, CommandRejection, Effect, EffectKind, EffectOutcome, Event, GateKey,
+    QuestionId, Rng, State, TaskId, TaskState, decide,
 };
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, TaskSpec};
@@ -26,11 +26,11 @@ impl Desk {
         Self { state: State::new("desk"), policy: Policy::default(), now }
     }
 
-    pub(crate) fn try_give(&mut self, command: Command) -> Result<Vec<Event>, Rejected> {
-        let mut rng = Rng::at("desk", self.state.seq());
+    pub(crate) fn try_give(&mut self, command: Command) -> Result<Vec<Event>, CommandRejection> {
+        let mut rng = Rng::for_decision("desk", self.state.seq());
         let events = decide(&mut self.state, command, &self.policy, self.now, &mut rng)?;
-        check::shape(&self.state, &self.policy).unwrap();
-        check::thorough(&self.state).unwrap();
+        check::check_state(&self.state, &self.policy).unwrap();
+        check::check_thoroughly(&self.state).unwrap();
         Ok(events.into_iter().map(|recorded| recorded.event).collect())
     }
 
@@ -45,7 +45,7 @@ impl Desk {
 
     /// The effect that is owed for the task.
     pub(crate) fn owed(&self, task: TaskId) -> Effect {
-        let owed = self.state.outstanding().into_iter().find(|effect| effect.task == task);
+        let owed = self.state.outstanding_effects().into_iter().find(|effect| effect.task == task);
         owed.unwrap_or_else(|| panic!("{task} is owed nothing: {:?}", self.task(task)))
     }
 
@@ -53,7 +53,7 @@ impl Desk {
         &self.state.task(task).unwrap().state
     }
 
-    pub(crate) fn settle(&mut self, task: TaskId, outcome: Outcome) -> Vec<Event> {
+    pub(crate) fn settle(&mut self, task: TaskId, outcome: EffectOutcome) -> Vec<Event> {
         let effect = self.owed(task).id;
         self.give(Command::Settle { effect, outcome, spent: Amount::ZERO })
     }
@@ -61,24 +61,24 @@ impl Desk {
     /// The task's outside succeeds at what it is at.
     pub(crate) fn done(&mut self, task: TaskId) -> Vec<Event> {
         let outcome = match self.owed(task).what {
-            Work::Attempt { .. } => Outcome::Attempted {
+            EffectKind::Attempt { .. } => EffectOutcome::Attempted {
                 approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
             },
-            Work::Perform { .. } => Outcome::Applied { result: Arc::from("") },
-            _ => Outcome::Done,
+            EffectKind::Perform { .. } => EffectOutcome::Applied { result: Arc::from("") },
+            _ => EffectOutcome::Done,
         };
         self.settle(task, outcome)
     }
 
     /// The task's outside succeeds until it is at `what`.
-    pub(crate) fn done_until(&mut self, task: TaskId, what: fn(&Work) -> bool) {
+    pub(crate) fn done_until(&mut self, task: TaskId, what: fn(&EffectKind) -> bool) {
         while !what(&self.owed(task).what) {
             self.done(task);
         }
     }
 
     pub(crate) fn fails(&mut self, task: TaskId, code: Code) -> Vec<Event> {
-        self.settle(task, Outcome::Failed { fault: fault(code), approach: None })
+        self.settle(task, EffectOutcome::Failed { fault: fault(code), approach: None })
     }
 
     pub(crate) fn answer(&mut self, question: u32, decision: Decision) -> Vec<Event> {
@@ -132,6 +132,6 @@ pub(crate) fn action(key: &str) -> MutationSpec {
     MutationSpec { key: key.to_owned(), kind, probe: true, ..MutationSpec::default() }
 }
 
-pub(crate) fn unknown(code: Code) -> Outcome {
-    Outcome::Unknown { fault: fault(code) }
+pub(crate) fn unknown(code: Code) -> EffectOutcome {
+    EffectOutcome::Unknown { fault: fault(code) }
 }

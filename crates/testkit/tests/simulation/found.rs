@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    BuildId, Command, Event, GateKey, GateState, Left, Operation, Outcome, TaskId, TaskState, Work,
+    BuildId, Command, EffectKind, EffectOutcome, Event, GateKey, GateState, Operation, SkipReason,
+    TaskId, TaskState,
 };
 use unstuck_core::fault::Code;
 use unstuck_core::plan::{MutationKind, MutationSpec};
@@ -17,12 +18,12 @@ const T0: TaskId = TaskId(0);
 const T1: TaskId = TaskId(1);
 const T2: TaskId = TaskId(2);
 
-fn is_check(work: &Work) -> bool {
-    matches!(work, Work::Check)
+fn is_check(work: &EffectKind) -> bool {
+    matches!(work, EffectKind::Check)
 }
 
-fn performs(work: &Work) -> bool {
-    matches!(work, Work::Perform { .. })
+fn performs(work: &EffectKind) -> bool {
+    matches!(work, EffectKind::Perform { .. })
 }
 
 #[test]
@@ -43,7 +44,7 @@ fn a_head_that_moved_leads_to_another_check_without_going_back_a_phase() {
     let merge = MutationSpec { kind: MutationKind::Merge, ..action("merge") };
     desk.start(1, vec![acting("a", vec![merge])]);
     desk.done_until(T0, performs);
-    desk.settle(T0, Outcome::HeadMoved);
+    desk.settle(T0, EffectOutcome::HeadMoved);
     desk.done(T0);
     let events = desk.done(T0);
     assert!(!events.iter().any(|event| matches!(event, Event::RunPhase { .. })), "{events:?}");
@@ -59,7 +60,7 @@ fn a_script_that_ends_before_its_action_waits_for_the_call_that_is_under_way() {
     desk.give(Command::Mutate { effect: script, mutation: action("k") });
     desk.fails(T0, Code::LogicError);
     assert!(performs(&desk.owed(T0).what), "it is not looked up while it is sent");
-    desk.settle(T0, Outcome::Applied { result: Arc::from("") });
+    desk.settle(T0, EffectOutcome::Applied { result: Arc::from("") });
     assert!(matches!(desk.task(T0), TaskState::Running { .. }));
 }
 
@@ -70,9 +71,9 @@ fn a_call_that_failed_after_its_script_ended_does_not_hold_the_job_up() {
     desk.give(Command::FireJob { task: T0 });
     let script = desk.owed(T0).id;
     desk.give(Command::Mutate { effect: script, mutation: action("k") });
-    desk.settle(T0, Outcome::Done);
+    desk.settle(T0, EffectOutcome::Done);
     desk.fails(T0, Code::NetworkTimeout);
-    assert!(matches!(desk.owed(T0).what, Work::Execute { .. }), "it runs again from the top");
+    assert!(matches!(desk.owed(T0).what, EffectKind::Execute { .. }), "it runs again from the top");
 }
 
 #[test]
@@ -84,10 +85,10 @@ fn a_budget_that_ran_out_over_an_action_holds_the_task_with_its_build() {
     desk.give(Command::Mutate { effect: script, mutation: action("k") });
     let amount = Amount { tokens: 11, ..Amount::ZERO };
     desk.give(Command::Reserve { effect: script, amount });
-    desk.settle(T0, Outcome::Applied { result: Arc::from("") });
+    desk.settle(T0, EffectOutcome::Applied { result: Arc::from("") });
     assert!(matches!(desk.task(T0), TaskState::Pending { run: Some(_) }));
     desk.answer(0, Decision::RaiseLimit);
-    assert!(matches!(desk.owed(T0).what, Work::Execute { .. }));
+    assert!(matches!(desk.owed(T0).what, EffectKind::Execute { .. }));
 }
 
 #[test]
@@ -97,9 +98,9 @@ fn what_was_not_allowed_is_taken_back_even_when_that_fails_at_first() {
     desk.fails(T0, Code::PermissionFileAccess);
     desk.answer(0, Decision::Deny);
     desk.fails(T0, Code::LogicError);
-    assert!(matches!(desk.owed(T0).what, Work::TakeBack));
+    assert!(matches!(desk.owed(T0).what, EffectKind::TakeBack));
     desk.done(T0);
-    assert_eq!(*desk.task(T0), TaskState::Skipped { left: Left::Denied });
+    assert_eq!(*desk.task(T0), TaskState::Skipped { left: SkipReason::Denied });
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn a_permanent_action_that_one_task_gave_up_is_performed_by_the_next() {
     desk.fails(T0, Code::AuthInvalid);
     desk.done_until(T1, performs);
     desk.done(T1);
-    assert!(matches!(desk.owed(T1).what, Work::Emit));
+    assert!(matches!(desk.owed(T1).what, EffectKind::Emit));
 }
 
 #[test]
@@ -122,8 +123,9 @@ fn a_permanent_action_that_failed_is_performed_by_the_next_firing() {
     desk.give(Command::FireJob { task: T0 });
     let effect = desk.owed(T0).id;
     desk.give(Command::Mutate { effect, mutation: shared() });
-    let sent = desk.state.outstanding().pop().unwrap().id;
-    let outcome = Outcome::Failed { fault: crate::desk::fault(Code::LogicError), approach: None };
+    let sent = desk.state.outstanding_effects().pop().unwrap().id;
+    let outcome =
+        EffectOutcome::Failed { fault: crate::desk::fault(Code::LogicError), approach: None };
     desk.give(Command::Settle { effect: sent, outcome, spent: Amount::ZERO });
     desk.done(T0);
     desk.done(T0);
@@ -168,7 +170,7 @@ fn a_task_that_needs_another_lost_one_is_not_revived_to_wait_for_ever() {
     desk.fails(T0, Code::ConfigInvalid);
     desk.fails(T1, Code::ConfigInvalid);
     desk.give(Command::Retry { task: T0 });
-    assert_eq!(*desk.task(T2), TaskState::Skipped { left: Left::Needs { task: T1 } });
+    assert_eq!(*desk.task(T2), TaskState::Skipped { left: SkipReason::Needs { task: T1 } });
     desk.give(Command::Retry { task: T1 });
     for task in [T0, T0, T0, T0, T1, T1, T1, T1, T2, T2, T2, T2] {
         desk.done(task);
@@ -201,7 +203,7 @@ fn a_repair_that_left_its_scope_is_repaired_again_and_never_becomes_a_task() {
     desk.give(Command::FireJob { task: T0 });
     desk.fails(T0, Code::LogicError);
     desk.fails(T0, Code::ScopeForbidden);
-    assert!(matches!(desk.owed(T0).what, Work::Repair { .. }));
+    assert!(matches!(desk.owed(T0).what, EffectKind::Repair { .. }));
 }
 
 #[test]
@@ -245,9 +247,9 @@ fn an_action_that_was_looked_up_too_early_is_looked_up_again() {
     desk.settle(T0, unknown(Code::NetworkTimeout));
     // The look-up begins at once and ends after the action could still have appeared.
     desk.now = desk.now + Span::from_secs(40);
-    desk.settle(T0, Outcome::NotApplied);
+    desk.settle(T0, EffectOutcome::NotApplied);
     desk.wait();
-    assert!(matches!(desk.owed(T0).what, Work::Probe { .. }));
+    assert!(matches!(desk.owed(T0).what, EffectKind::Probe { .. }));
 }
 
 // TX6
@@ -259,7 +261,7 @@ fn a_call_may_have_been_made_long_after_it_was_decided() {
     desk.done_until(T0, performs);
     desk.now = desk.now + Span::from_hours(1);
     desk.give(Command::Recover { task: None, clean: false });
-    desk.settle(T0, Outcome::NotApplied);
+    desk.settle(T0, EffectOutcome::NotApplied);
     assert!(matches!(desk.task(T0), TaskState::Reconciling { .. }), "it may still appear");
 }
 
@@ -271,8 +273,8 @@ fn an_action_that_was_looked_up_in_vain_keeps_its_tries() {
     desk.fails(T0, Code::NetworkTimeout);
     desk.wait();
     desk.give(Command::Recover { task: None, clean: false });
-    desk.settle(T0, Outcome::NotApplied);
-    let count = desk.state.task(T0).unwrap().transient(Operation::Mutate).count;
+    desk.settle(T0, EffectOutcome::NotApplied);
+    let count = desk.state.task(T0).unwrap().transient_failures(Operation::Mutate).count;
     assert_eq!(count, 1, "a crash gives no try back");
 }
 
@@ -287,11 +289,11 @@ fn those_who_waited_at_a_gate_go_on_in_growing_groups() {
     }
     desk.wait();
     assert!(matches!(desk.state.gate(GateKey(1)).unwrap().state, GateState::Probing { .. }));
-    assert_eq!(desk.state.outstanding().len(), 1);
+    assert_eq!(desk.state.outstanding_effects().len(), 1);
     desk.done(T0);
     for at_work in [2, 4, 8, 9] {
         desk.wait();
-        assert_eq!(desk.state.outstanding().len(), at_work);
+        assert_eq!(desk.state.outstanding_effects().len(), at_work);
     }
 }
 
@@ -304,16 +306,18 @@ fn looking_up_one_action_again_does_not_forget_the_next() {
     for key in ["k", "l"] {
         let id = desk.state.seq();
         desk.give(Command::Mutate { effect: script, mutation: action(key) });
-        let call = desk.state.outstanding().into_iter().find(|effect| effect.id.0 > id).unwrap();
+        let call =
+            desk.state.outstanding_effects().into_iter().find(|effect| effect.id.0 > id).unwrap();
         let lost = unknown(Code::NetworkTimeout);
         let spent = Amount::ZERO;
         desk.give(Command::Settle { effect: call.id, outcome: lost, spent });
-        let probe = desk.state.outstanding().into_iter().find(|e| e.id > call.id).unwrap().id;
-        let outcome = Outcome::CannotTell { said: None };
+        let probe =
+            desk.state.outstanding_effects().into_iter().find(|e| e.id > call.id).unwrap().id;
+        let outcome = EffectOutcome::CannotTell { said: None };
         desk.give(Command::Settle { effect: probe, outcome, spent });
     }
-    desk.settle(T0, Outcome::Done);
+    desk.settle(T0, EffectOutcome::Done);
     desk.give(Command::CheckAgain { question: unstuck_core::engine::QuestionId(0) });
-    desk.settle(T0, Outcome::Applied { result: Arc::from("") });
+    desk.settle(T0, EffectOutcome::Applied { result: Arc::from("") });
     assert!(matches!(desk.task(T0), TaskState::Parked { .. }));
 }

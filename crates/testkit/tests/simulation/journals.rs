@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use unstuck_testkit::{Profile, run};
+use unstuck_testkit::{WorldProfile, run};
 
 const SEEDS: u64 = 250;
 const STEPS: u64 = 250;
@@ -15,7 +15,8 @@ const TIMES: u32 = 2;
 #[ignore = "writes the journals that are kept for replay"]
 fn write_journals() {
     let kinds = |seed| -> (String, BTreeSet<String>) {
-        let sim = run::played(Profile::wild(seed), STEPS).unwrap_or_else(|_| panic!("seed {seed}"));
+        let sim = run::play_simulation(WorldProfile::wild_from_seed(seed), STEPS)
+            .unwrap_or_else(|_| panic!("seed {seed}"));
         let mut journal = format!("# seed{seed}\n");
         let mut kinds = BTreeSet::new();
         for recorded in &sim.journal {

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use unstuck_testkit::{Profile, run};
+use unstuck_testkit::{WorldProfile, run};
 
 const SEEDS: u64 = 240;
 const STEPS: u64 = 300;
@@ -13,8 +13,12 @@ const STEPS: u64 = 300;
 fn the_same_seeds_lead_to_the_same_nights() {
     let mut nights = String::new();
     for seed in 0..SEEDS {
-        let profile = if seed % 4 == 0 { Profile::calm(seed) } else { Profile::wild(seed) };
-        let sim = run::played(profile, STEPS).unwrap_or_else(|_| panic!("seed {seed}"));
+        let profile = if seed % 4 == 0 {
+            WorldProfile::calm_from_seed(seed)
+        } else {
+            WorldProfile::wild_from_seed(seed)
+        };
+        let sim = run::play_simulation(profile, STEPS).unwrap_or_else(|_| panic!("seed {seed}"));
         let mut hasher = blake3::Hasher::new();
         for recorded in &sim.journal {
             hasher.update(&serde_json::to_vec(recorded).unwrap());

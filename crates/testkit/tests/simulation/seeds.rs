@@ -1,13 +1,13 @@
 //! A share of the simulation for every change; `scripts/simulate --full` runs the rest.
 
-use unstuck_testkit::Profile;
+use unstuck_testkit::WorldProfile;
 use unstuck_testkit::run;
 
 fn hold(seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        if let Err(failure) = run::seed(Profile::wild(seed), 1_000) {
-            let moves = run::shrink(&Profile::wild(seed), &failure);
-            let story = run::story(Profile::wild(seed), &moves);
+        if let Err(failure) = run::play_seed(WorldProfile::wild_from_seed(seed), 1_000) {
+            let moves = run::shrink_moves(&WorldProfile::wild_from_seed(seed), &failure);
+            let story = run::render_story(WorldProfile::wild_from_seed(seed), &moves);
             panic!("seed {seed}: {}\n{story}", failure.violation);
         }
     }

@@ -1,6 +1,6 @@
 //! Tries: an error that heals asks no question, and one that comes back does not go unasked.
 
-use unstuck_core::engine::{Event, Outcome, TaskId, Work};
+use unstuck_core::engine::{EffectKind, EffectOutcome, Event, TaskId};
 use unstuck_core::fault::Code;
 use unstuck_core::question::Decision;
 
@@ -20,7 +20,7 @@ fn the_same_error_healed_in_ten_tasks_in_a_row_asks_no_question() {
         for _ in 0..3 {
             assert!(!asks(&desk.fails(id, Code::ValidationPreCommit)));
         }
-        while desk.state.outstanding().iter().any(|effect| effect.task == id) {
+        while desk.state.outstanding_effects().iter().any(|effect| effect.task == id) {
             assert!(!asks(&desk.done(id)));
         }
     }
@@ -36,10 +36,10 @@ fn a_failure_that_waited_for_an_action_counts_in_the_life_it_is_dealt_with() {
     for _ in 0..4 {
         desk.fails(TaskId(1), Code::ValidationPrePush);
     }
-    desk.done_until(TaskId(0), |work| matches!(work, Work::Perform { .. }));
+    desk.done_until(TaskId(0), |work| matches!(work, EffectKind::Perform { .. }));
     desk.settle(TaskId(0), lost());
     desk.answer(0, Decision::ProvideGuidance);
-    let events = desk.settle(TaskId(0), Outcome::NotApplied);
+    let events = desk.settle(TaskId(0), EffectOutcome::NotApplied);
     assert!(events.iter().any(|event| matches!(event, Event::Retrying { attempt: 1, .. })));
     let count =
         desk.state.signatures().count(desk.state.task(TaskId(0)).unwrap().retrying.unwrap());

@@ -1,16 +1,16 @@
 //! I8: with code, origin and signature equal, the message never influences a decision.
 
 use serde_json::Value;
-use unstuck_testkit::Profile;
+use unstuck_testkit::WorldProfile;
 use unstuck_testkit::run;
 
 // T3.10
 #[test]
 fn other_messages_with_the_same_signatures_lead_to_the_same_events() {
     for seed in 0..60 {
-        let told = journal(Profile::wild(seed));
+        let told = journal(WorldProfile::wild_from_seed(seed));
         let words = " 401 unauthorized; rate limit exceeded; panicked at src/main.rs:7";
-        let retold = journal(Profile { words, ..Profile::wild(seed) });
+        let retold = journal(WorldProfile { words, ..WorldProfile::wild_from_seed(seed) });
         assert_eq!(told.len(), retold.len(), "seed {seed}");
         for (one, other) in told.iter().zip(&retold) {
             assert_eq!(one, other, "seed {seed}");
@@ -18,8 +18,9 @@ fn other_messages_with_the_same_signatures_lead_to_the_same_events() {
     }
 }
 
-fn journal(profile: Profile) -> Vec<Value> {
-    let sim = run::played(profile, 400).unwrap_or_else(|failure| panic!("{}", failure.violation));
+fn journal(profile: WorldProfile) -> Vec<Value> {
+    let sim = run::play_simulation(profile, 400)
+        .unwrap_or_else(|failure| panic!("{}", failure.violation));
     let write = |recorded| serde_json::to_value(recorded).unwrap();
     sim.journal.iter().map(write).map(without_messages).collect()
 }

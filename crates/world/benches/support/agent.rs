@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent as _, Assignment, End, Limits};
-use unstuck_world::process::{Guard, Wall};
-use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions, Settings};
-use unstuck_world::provider::{Account, Credential, Key};
+use unstuck_world::agent::{
+    ACTIVITIES_QUEUED_MAX, Agent as _, AgentAssignment, AgentEnd, AttemptLimits,
+};
+use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::provider::claude_cli::{ClaudeCli, ClaudePermissions, ClaudeSettings};
+use unstuck_world::provider::{AccountAuth, AccountKey, Credential};
 
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 pub(crate) const PROMPT: &str = "Do it.";
@@ -41,26 +43,26 @@ pub(crate) async fn work(
     base_url: Option<String>,
     environment: Vec<(OsString, OsString)>,
 ) {
-    let agent = ClaudeCli::new(Settings {
+    let agent = ClaudeCli::new(ClaudeSettings {
         program: program.to_owned(),
-        guard: Guard {
+        guard: GuardCommand {
             executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
             arguments: Vec::new(),
         },
-        account: Account::Key(Key {
+        account: AccountAuth::Key(AccountKey {
             variable: "ANTHROPIC_API_KEY".to_owned(),
             credential: Credential::new("none"),
         }),
         home: root.join("home"),
         base_url,
         environment: Vec::new(),
-        permissions: Permissions::Skipped,
+        permissions: ClaudePermissions::Skipped,
         sandboxed: true,
         mcp_config: None,
         own_tools: None,
         arguments: Vec::new(),
     });
-    let assignment = Assignment {
+    let assignment = AgentAssignment {
         directory: root.join("work"),
         lock: root.join("lock"),
         prompt: PROMPT.to_owned(),
@@ -70,7 +72,7 @@ pub(crate) async fn work(
         environment,
         allowed_commands: std::collections::BTreeSet::new(),
         wall: Wall { writable: Some(vec![root.to_owned()]), ..Wall::default() },
-        limits: Limits {
+        limits: AttemptLimits {
             turns_max: None,
             money_micros_max: None,
             first_byte: FAR_OFF,
@@ -80,7 +82,7 @@ pub(crate) async fn work(
     };
     let (tell, mut told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
     let listening = async { while told.recv().await.is_some() {} };
-    let working = agent.work(assignment, tell, CancellationToken::new());
+    let working = agent.work_on(assignment, tell, CancellationToken::new());
     let (ended, ()) = tokio::join!(working, listening);
-    assert!(matches!(ended.end, End::Finished { .. }), "{:?}", ended.end);
+    assert!(matches!(ended.end, AgentEnd::Finished { .. }), "{:?}", ended.end);
 }

@@ -7,20 +7,22 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
 use unstuck_core::time::Time;
-use unstuck_world::process::{Guard, Wall};
-use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::workspace::{
+    ProjectRepository, Shell, Workspace, WorkspaceKey, WorkspacePreparation,
+};
 
 pub(crate) fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 /// Prepares the worktree of a task at the head of its project.
-pub(crate) async fn prepare(project: &Project, task: usize) -> Workspace {
-    let wanted = Preparation {
-        place: Place { build: BuildId(1), task: TaskId(u32::try_from(task).unwrap()) },
+pub(crate) async fn prepare(project: &ProjectRepository, task: usize) -> Workspace {
+    let wanted = WorkspacePreparation {
+        place: WorkspaceKey { build: BuildId(1), task: TaskId(u32::try_from(task).unwrap()) },
         run: RunId(1),
         start: Start::Fresh,
-        head: project.head().await.unwrap(),
+        head: project.resolve_head().await.unwrap(),
         share: Vec::new(),
         setup: Vec::new(),
         in_place: false,
@@ -28,7 +30,7 @@ pub(crate) async fn prepare(project: &Project, task: usize) -> Workspace {
     };
     // Without setup commands nothing is run under it.
     let shell = Shell {
-        guard: Guard { executable: "unused".into(), arguments: Vec::new() },
+        guard: GuardCommand { executable: "unused".into(), arguments: Vec::new() },
         lock: project.root().with_file_name("lock"),
         inherits_environment: true,
         environment: Vec::new(),

@@ -1,9 +1,9 @@
 //! Destructive commands that no task needs: those that would destroy the machine or the home
 //! folder.
 
-use super::rule::Rule;
+use super::rule::CommandRule;
 use super::unwrap::base_name;
-use super::words::Simple;
+use super::words::SimpleCommand;
 
 /// Commands that are blocked by program and subcommand.
 const BLOCKED: &[&str] = &[
@@ -28,17 +28,17 @@ const BLOCKED: &[&str] = &[
 const HARMLESS: &[&str] =
     &["null", "zero", "full", "stdout", "stderr", "stdin", "tty", "fd", "shm", "tcp", "udp"];
 
-pub(super) fn rules() -> Vec<Rule> {
-    BLOCKED.iter().filter_map(|text| Rule::read(text)).collect()
+pub(super) fn parse_blocked_rules() -> Vec<CommandRule> {
+    BLOCKED.iter().filter_map(|text| CommandRule::parse(text)).collect()
 }
 
 /// Returns the programs that are blocked with any arguments; `*` at the end matches any text.
-pub(super) fn programs() -> impl Iterator<Item = &'static str> {
+pub(super) fn list_blocked_programs() -> impl Iterator<Item = &'static str> {
     BLOCKED.iter().copied().filter(|text| !text.contains(' '))
 }
 
 /// Returns why a command is destructive, if it is.
-pub(super) fn reason(command: &Simple) -> Option<&'static str> {
+pub(super) fn find_reason(command: &SimpleCommand) -> Option<&'static str> {
     if command.writes.iter().any(|path| is_device(path)) {
         return Some("it would write over a device");
     }
@@ -91,11 +91,11 @@ fn is_device(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::split;
+    use super::super::words::split_commands;
     use super::*;
 
     fn is_destructive(text: &str) -> bool {
-        split(text, 0).iter().any(|command| reason(command).is_some())
+        split_commands(text, 0).iter().any(|command| find_reason(command).is_some())
     }
 
     #[test]

@@ -88,40 +88,42 @@ const OF_AGENTS: &[&str] = &["ANTHROPIC_*", "OPENAI_*", "CLAUDE_CODE_*", "CODEX_
 
 /// An environment that holds only allowed variables: the complete environment of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Environment {
+pub struct CommandEnvironment {
     variables: Vec<(OsString, Option<OsString>)>,
     passed: Vec<String>,
 }
 
-impl Environment {
+impl CommandEnvironment {
     /// Returns the variables of `all` that are on the allowlist or in `also`.
-    pub fn usual(
+    pub fn filter_passed(
         all: impl IntoIterator<Item = (OsString, OsString)>,
         also: &[String],
     ) -> Vec<(OsString, OsString)> {
-        let passing = all.into_iter().filter(|(name, _)| passes(name, also));
-        passing.filter(|(name, value)| !leads_nowhere(name, value)).collect()
+        let passing = all.into_iter().filter(|(name, _)| is_passed(name, also));
+        passing.filter(|(name, value)| !is_missing_temp_folder(name, value)).collect()
     }
 
     /// Returns the names of `all` that are not passed on.
-    pub fn withheld(
+    pub fn list_withheld(
         all: impl IntoIterator<Item = (OsString, OsString)>,
         also: &[String],
     ) -> Vec<String> {
-        let withheld = all.into_iter().filter(|(name, _)| !passes(name, also));
+        let withheld = all.into_iter().filter(|(name, _)| !is_passed(name, also));
         withheld.filter_map(|(name, _)| name.into_string().ok()).collect()
     }
 
     /// Returns the variables of `all` that are for agent programs alone.
-    pub fn of_agents(
+    pub fn filter_for_agents(
         all: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
-        all.into_iter().filter(|(name, _)| is_among(name, OF_AGENTS.iter().copied())).collect()
+        all.into_iter()
+            .filter(|(name, _)| matches_any_pattern(name, OF_AGENTS.iter().copied()))
+            .collect()
     }
 
     /// Keeps only the variables of `all` that are on the allowlist or in `also`, and puts `shims`
     /// first in the search path.
-    pub fn narrowed(
+    pub fn from_variables(
         all: impl IntoIterator<Item = (OsString, OsString)>,
         also: &[String],
         shims: &Path,
@@ -132,7 +134,7 @@ impl Environment {
             if name == "PATH" {
                 path.push(":");
                 path.push(value);
-            } else if passes(&name, also) && !leads_nowhere(&name, &value) {
+            } else if is_passed(&name, also) && !is_missing_temp_folder(&name, &value) {
                 narrowed.passed.push(name.to_string_lossy().into_owned());
                 narrowed.variables.push((name, Some(value)));
             }
@@ -145,13 +147,13 @@ impl Environment {
 
     /// Adds variables that the supervisor sets.
     #[must_use]
-    pub fn with(mut self, ours: Vec<(OsString, Option<OsString>)>) -> Self {
+    pub fn with_variables(mut self, ours: Vec<(OsString, Option<OsString>)>) -> Self {
         self.variables.extend(ours);
         self
     }
 
     /// Returns the names that are passed on.
-    pub fn passed(&self) -> &[String] {
+    pub fn passed_names(&self) -> &[String] {
         &self.passed
     }
 
@@ -163,16 +165,16 @@ impl Environment {
 
 /// Returns whether a variable names a missing folder for temporary files: programs fail or hang
 /// because of it, and without it they use the usual one.
-fn leads_nowhere(name: &OsStr, value: &OsStr) -> bool {
+fn is_missing_temp_folder(name: &OsStr, value: &OsStr) -> bool {
     (name == "TMPDIR" || name == "TMP" || name == "TEMP") && !Path::new(value).is_dir()
 }
 
 /// Returns whether a variable is on the allowlist.
-fn passes(name: &OsStr, also: &[String]) -> bool {
-    is_among(name, USUAL.iter().copied().chain(also.iter().map(String::as_str)))
+fn is_passed(name: &OsStr, also: &[String]) -> bool {
+    matches_any_pattern(name, USUAL.iter().copied().chain(also.iter().map(String::as_str)))
 }
 
-fn is_among<'a>(name: &OsStr, mut patterns: impl Iterator<Item = &'a str>) -> bool {
+fn matches_any_pattern<'a>(name: &OsStr, mut patterns: impl Iterator<Item = &'a str>) -> bool {
     let name = name.to_string_lossy();
     patterns.any(|pattern| match pattern.split_once('*') {
         Some((start, end)) => {
@@ -199,7 +201,7 @@ mod tests {
             "no_proxy",
             "UNSTUCK_GUARD",
         ] {
-            assert!(passes(OsStr::new(name), &also), "{name}");
+            assert!(is_passed(OsStr::new(name), &also), "{name}");
         }
         for name in [
             "GITHUB_TOKEN",
@@ -216,7 +218,7 @@ mod tests {
             "DOCKER_AUTH_CONFIG",
             "MYTHING",
         ] {
-            assert!(!passes(OsStr::new(name), &also), "{name}");
+            assert!(!is_passed(OsStr::new(name), &also), "{name}");
         }
     }
 
@@ -224,12 +226,12 @@ mod tests {
     fn the_shims_are_looked_through_first() {
         let all = [("PATH", "/bin"), ("GH_TOKEN", "x"), ("HOME", "/home/ada")];
         let all = all.map(|(name, value)| (name.into(), value.into()));
-        let narrowed = Environment::narrowed(all, &[], Path::new("/shims"));
+        let narrowed = CommandEnvironment::from_variables(all, &[], Path::new("/shims"));
         let expected: [(OsString, Option<OsString>); 2] = [
             ("HOME".into(), Some("/home/ada".into())),
             ("PATH".into(), Some("/shims:/bin".into())),
         ];
         assert_eq!(narrowed.variables(), expected);
-        assert_eq!(narrowed.passed(), ["HOME", "PATH"]);
+        assert_eq!(narrowed.passed_names(), ["HOME", "PATH"]);
     }
 }

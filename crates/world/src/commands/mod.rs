@@ -18,10 +18,10 @@ mod shims;
 mod unwrap;
 mod words;
 
-pub use environment::Environment;
-pub use mutators::refusal_in;
-pub use network::Network;
-pub(crate) use policy::blocked;
-pub use policy::{Commands, Enforced, Refusal, Rules};
-pub use shims::{REFUSALS_MAX, Shims};
-pub use unwrap::programs_of;
+pub use environment::CommandEnvironment;
+pub use mutators::find_refusal;
+pub use network::NetworkIsolation;
+pub(crate) use policy::blocked_fault;
+pub use policy::{CommandEnforcement, CommandPolicy, CommandRefusal, CommandRules};
+pub use shims::{CommandShims, REFUSALS_MAX};
+pub use unwrap::list_programs;

@@ -75,23 +75,23 @@ const WHY: &str = "reaches outside and cannot be taken back, so it did not run";
 const NEVER: &str = "is on the list of what never runs, so it did not run";
 
 /// Returns the reason why a command was refused, if its output states one.
-pub fn refusal_in(output: &str) -> Option<&str> {
+pub fn find_refusal(output: &str) -> Option<&str> {
     let said = output.lines().filter_map(|line| line.trim().strip_prefix(SPEAKER));
-    let why = |said| [WHY, NEVER].iter().find_map(|why| until(said, why));
+    let why = |said| [WHY, NEVER].iter().find_map(|why| cut_after(said, why));
     said.rev().find_map(why)
 }
 
-fn until<'a>(said: &'a str, why: &str) -> Option<&'a str> {
+fn cut_after<'a>(said: &'a str, why: &str) -> Option<&'a str> {
     said.find(why).map(|at| &said[..at + why.len()])
 }
 
 /// Returns the message about a program that never runs.
-pub(super) fn never(program: &str) -> String {
+pub(super) fn render_never_runs(program: &str) -> String {
     format!("{SPEAKER}`{program}` {NEVER}.")
 }
 
 /// Returns the message of a refusal; it names the permitted way.
-pub(super) fn sentence(what: &str) -> String {
+pub(super) fn render_refusal(what: &str) -> String {
     format!(
         "{SPEAKER}`{what}` {WHY}. If the task \
          needs it, declare it with the mutate tool (in a script: unstuck mutate --key KEY -- {what} \

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::policy::Rules;
-use crate::process::{Connections, Hold, Layers, Wall};
+use super::policy::CommandRules;
+use crate::process::{Connections, EnforcementLevel, Wall, WallLayers};
 
 /// Timeout of one try.
 const TRY_MAX: Duration = Duration::from_secs(5);
@@ -22,7 +22,7 @@ const LOOPBACK: &str = "ip link set lo up 2>/dev/null; exec \"$@\"";
 /// The network access of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Network {
+pub enum NetworkIsolation {
     /// The network is allowed.
     Open,
     /// The network was to be closed, and this machine cannot enforce that.
@@ -35,21 +35,21 @@ pub enum Network {
     Unshare,
 }
 
-impl Network {
+impl NetworkIsolation {
     /// Determines the network access that the rules lead to on this machine.
-    pub async fn of(rules: &Rules) -> Self {
-        if rules.network { Self::Open } else { Self::off().await }
+    pub async fn for_rules(rules: &CommandRules) -> Self {
+        if rules.network { Self::Open } else { Self::detect_isolation().await }
     }
 
-    async fn off() -> Self {
-        if Layers::here().bubblewrap.is_some() {
+    async fn detect_isolation() -> Self {
+        if WallLayers::detect().bubblewrap.is_some() {
             return Self::Bubblewrap;
         }
         let closed = Wall { network: Connections::Closed(Vec::new()), ..Wall::default() };
-        if closed.try_out().network != Hold::NotPossible {
+        if closed.try_out().network != EnforcementLevel::NotPossible {
             return Self::Landlock;
         }
-        if Self::Unshare.works().await {
+        if Self::Unshare.can_run().await {
             return Self::Unshare;
         }
         Self::NotPossible
@@ -57,7 +57,7 @@ impl Network {
 
     /// Applies this network access to the sandbox of a command. `unshare` cannot create its
     /// namespace from inside the sandbox: with it, there is no other sandbox.
-    pub fn within(self, wall: Wall) -> Wall {
+    pub fn apply_to_wall(self, wall: Wall) -> Wall {
         match self {
             Self::Unshare => Wall::default(),
             Self::Open | Self::NotPossible => Wall { network: Connections::Open, ..wall },
@@ -82,7 +82,7 @@ impl Network {
     }
 
     /// Returns the words that precede a program and its arguments.
-    pub fn before(self) -> Vec<OsString> {
+    pub fn command_prefix(self) -> Vec<OsString> {
         let words: &[&str] = match self {
             Self::Open | Self::NotPossible | Self::Landlock | Self::Bubblewrap => &[],
             Self::Unshare => {
@@ -92,8 +92,8 @@ impl Network {
         words.iter().map(OsString::from).collect()
     }
 
-    async fn works(self) -> bool {
-        let words = self.before();
+    async fn can_run(self) -> bool {
+        let words = self.command_prefix();
         let Some((program, arguments)) = words.split_first() else { return false };
         let mut command = Command::new(program);
         command.args(arguments).arg("true").kill_on_drop(true);

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{Fault, Permission};
 
 use super::destructive;
-use super::mutators::{MUTATORS, sentence};
-use super::network::Network;
-use super::rule::Rule;
-use super::unwrap::{base_name, programs};
-use super::words::Simple;
-use crate::process::Held;
+use super::mutators::{MUTATORS, render_refusal};
+use super::network::NetworkIsolation;
+use super::rule::CommandRule;
+use super::unwrap::{base_name, find_commands};
+use super::words::SimpleCommand;
+use crate::process::WallEnforcement;
 
 /// The source name of the fault for a blocked command.
 const SOURCE: &str = "commands";
@@ -25,7 +25,7 @@ pub(super) const BUILT_IN: &[&str] = &[
 /// The rules, as they are written in the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Rules {
+pub struct CommandRules {
     /// Commands that may run; if empty, all that are not blocked.
     pub allowed: Vec<String>,
     /// Commands that must not run, beside those that never do.
@@ -42,57 +42,58 @@ pub struct Rules {
 
 /// The parsed rules.
 #[derive(Clone, Debug)]
-pub struct Commands {
-    allowed: Vec<Rule>,
-    blocked: Vec<Rule>,
+pub struct CommandPolicy {
+    allowed: Vec<CommandRule>,
+    blocked: Vec<CommandRule>,
     /// Commands that never run, by program and subcommand.
-    destructive: Vec<Rule>,
+    destructive: Vec<CommandRule>,
     /// Commands that the settings remove from the list of those that never run.
-    unlisted: Vec<Rule>,
-    mutators: Vec<(Rule, String)>,
+    unlisted: Vec<CommandRule>,
+    mutators: Vec<(CommandRule, String)>,
     /// Commands that would be blocked, and that the operator allowed literally.
     permitted: BTreeSet<String>,
 }
 
 /// A command that was not run because it is irreversible. The first refusals have no consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct CommandRefusal {
     /// The program and its subcommand.
     pub what: String,
 }
 
-impl Refusal {
+impl CommandRefusal {
     /// Returns the message for the agent.
-    pub fn sentence(&self) -> String {
-        sentence(&self.what)
+    pub fn render_sentence(&self) -> String {
+        render_refusal(&self.what)
     }
 }
 
 /// The restrictions of commands that are really enforced, as data to show: none is assumed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Enforced {
+pub struct CommandEnforcement {
     /// The variables that are passed on; all others are removed.
     pub variables: Vec<String>,
     /// Programs that have a shim.
     pub shims: Vec<String>,
     /// The extent to which the sandbox is enforced.
-    pub held: Held,
+    pub held: WallEnforcement,
     /// The network access of commands.
-    pub network: Network,
+    pub network: NetworkIsolation,
 }
 
-impl Commands {
+impl CommandPolicy {
     /// Parses the rules.
-    pub fn new(rules: &Rules) -> Self {
-        let read = |texts: &[String]| texts.iter().filter_map(|text| Rule::read(text)).collect();
+    pub fn new(rules: &CommandRules) -> Self {
+        let read =
+            |texts: &[String]| texts.iter().filter_map(|text| CommandRule::parse(text)).collect();
         let mutators = MUTATORS.iter().flat_map(|(program, all)| {
             let what = all.iter().map(move |does| format!("{program} {does}"));
-            what.filter_map(|what| Some((Rule::read(&what)?, what)))
+            what.filter_map(|what| Some((CommandRule::parse(&what)?, what)))
         });
         Self {
             allowed: read(&rules.allowed),
             blocked: read(&rules.blocked),
-            destructive: destructive::rules(),
+            destructive: destructive::parse_blocked_rules(),
             unlisted: read(&rules.unlisted),
             mutators: mutators.collect(),
             permitted: BTreeSet::new(),
@@ -101,74 +102,75 @@ impl Commands {
 
     /// Adds commands that the operator allowed in spite of the rules.
     #[must_use]
-    pub fn permitting(self, commands: BTreeSet<String>) -> Self {
+    pub fn with_permitted(self, commands: BTreeSet<String>) -> Self {
         Self { permitted: commands, ..self }
     }
 
     /// Decides whether a line of shell may run: a blocked command is a fault, an irreversible one a
     /// refusal.
-    pub fn admit(&self, line: &str) -> Result<Option<Refusal>, Fault> {
-        let programs = programs(line);
+    pub fn check_line(&self, line: &str) -> Result<Option<CommandRefusal>, Fault> {
+        let programs = find_commands(line);
         for command in &programs {
             let line = || command.words.join(" ");
-            if let Some(why) = self.never(command) {
-                return Err(never(&line(), why));
+            if let Some(why) = self.find_never_reason(command) {
+                return Err(never_fault(&line(), why));
             }
-            if let Some(why) = self.forbids(command) {
-                return Err(blocked(&line(), why));
+            if let Some(why) = self.find_forbidden_reason(command) {
+                return Err(blocked_fault(&line(), why));
             }
         }
         let refused = programs.iter().find_map(|command| {
-            let (_, what) = self.mutators.iter().find(|(rule, _)| rule.covers(&command.words))?;
-            Some(Refusal { what: what.clone() })
+            let (_, what) =
+                self.mutators.iter().find(|(rule, _)| rule.covers_command(&command.words))?;
+            Some(CommandRefusal { what: what.clone() })
         });
         Ok(refused)
     }
 
     /// Returns whether a line of shell contains a command that never runs, regardless of
     /// permissions.
-    pub fn holds_never(&self, line: &str) -> bool {
-        programs(line).iter().any(|command| self.never(command).is_some())
+    pub fn is_never_allowed(&self, line: &str) -> bool {
+        find_commands(line).iter().any(|command| self.find_never_reason(command).is_some())
     }
 
     /// Returns why a command never runs, unless the settings remove it from the list.
-    fn never(&self, command: &Simple) -> Option<&'static str> {
-        if self.unlisted.iter().any(|rule| rule.covers(&command.words)) {
+    fn find_never_reason(&self, command: &SimpleCommand) -> Option<&'static str> {
+        if self.unlisted.iter().any(|rule| rule.covers_command(&command.words)) {
             return None;
         }
-        destructive::reason(command).or_else(|| {
-            let listed = self.destructive.iter().any(|rule| rule.covers(&command.words));
+        destructive::find_reason(command).or_else(|| {
+            let listed = self.destructive.iter().any(|rule| rule.covers_command(&command.words));
             listed.then_some("it is on the list of what never runs")
         })
     }
 
-    fn forbids(&self, command: &Simple) -> Option<&'static str> {
+    fn find_forbidden_reason(&self, command: &SimpleCommand) -> Option<&'static str> {
         if self.permitted.contains(&command.words.join(" ")) {
             return None;
         }
         let words = &command.words;
-        if self.blocked.iter().any(|rule| rule.covers(words)) {
+        if self.blocked.iter().any(|rule| rule.covers_command(words)) {
             return Some("the rules block it");
         }
         let program = base_name(words.first()?);
         let known = BUILT_IN.contains(&program) || self.allowed.is_empty();
-        let allowed = known || self.allowed.iter().any(|rule| rule.covers(words));
+        let allowed = known || self.allowed.iter().any(|rule| rule.covers_command(words));
         (!allowed).then_some("the rules do not allow it")
     }
 }
 
 /// Returns the fault of a blocked command.
-pub(crate) fn blocked(what: &str, why: &str) -> Fault {
-    Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), permission(what))
+pub(crate) fn blocked_fault(what: &str, why: &str) -> Fault {
+    Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), permission_context(what))
 }
 
 /// Returns the fault of a command that never runs, regardless of permissions.
-fn never(what: &str, why: &str) -> Fault {
-    let context = Permission { never: true, ..permission(what) };
+fn never_fault(what: &str, why: &str) -> Fault {
+    let context = Permission { never: true, ..permission_context(what) };
     Fault::permission_command_blocked(SOURCE, format!("{what}: {why}; it never runs"), context)
 }
 
-fn permission(what: &str) -> Permission {
+fn permission_context(what: &str) -> Permission {
     let what = what.to_owned();
     Permission { commands: vec![what.clone()], what, ..Permission::default() }
 }
@@ -185,10 +187,12 @@ mod tests {
 
     #[test]
     fn what_is_blocked_is_a_fault_and_what_cannot_be_taken_back_is_refused() {
-        let commands =
-            Commands::new(&Rules { blocked: list(&["make deploy"]), ..Rules::default() });
+        let commands = CommandPolicy::new(&CommandRules {
+            blocked: list(&["make deploy"]),
+            ..CommandRules::default()
+        });
         for line in ["make deploy", "true && rm -rf ~", "x=$(shutdown now)", "sudo -n reboot"] {
-            let fault = commands.admit(line).unwrap_err();
+            let fault = commands.check_line(line).unwrap_err();
             assert_eq!(fault.code(), Code::PermissionCommandBlocked, "{line}");
         }
         // B16
@@ -200,58 +204,64 @@ mod tests {
             ("cargo publish --dry-run=false", "cargo publish"),
             ("docker image push x", "docker image push"),
         ] {
-            let refusal = commands.admit(line).unwrap().unwrap();
+            let refusal = commands.check_line(line).unwrap().unwrap();
             assert_eq!(refusal.what, what);
-            assert!(refusal.sentence().contains("unstuck mutate"), "{}", refusal.sentence());
+            assert!(
+                refusal.render_sentence().contains("unstuck mutate"),
+                "{}",
+                refusal.render_sentence()
+            );
         }
         for line in ["make", "git commit -m 'git push'", "gh pr list", "npm test", "git stash push"]
         {
-            assert_eq!(commands.admit(line).unwrap(), None, "{line}");
+            assert_eq!(commands.check_line(line).unwrap(), None, "{line}");
         }
     }
 
     #[test]
     fn what_a_person_allows_is_that_very_command() {
-        let rules = Rules { blocked: list(&["make deploy"]), ..Rules::default() };
-        let fault = Commands::new(&rules).admit("cd a && make  deploy").unwrap_err();
+        let rules = CommandRules { blocked: list(&["make deploy"]), ..CommandRules::default() };
+        let fault = CommandPolicy::new(&rules).check_line("cd a && make  deploy").unwrap_err();
         let Kind::PermissionCommandBlocked(blocked) = fault.kind else { panic!("{fault}") };
         assert_eq!(blocked.commands, ["make deploy"]);
-        let commands = Commands::new(&rules).permitting(blocked.commands.into_iter().collect());
-        assert_eq!(commands.admit("make deploy && ls").unwrap(), None);
-        commands.admit("make deploy all").unwrap_err();
-        commands.admit("make deploy && rm -rf ~").unwrap_err();
+        let commands =
+            CommandPolicy::new(&rules).with_permitted(blocked.commands.into_iter().collect());
+        assert_eq!(commands.check_line("make deploy && ls").unwrap(), None);
+        commands.check_line("make deploy all").unwrap_err();
+        commands.check_line("make deploy && rm -rf ~").unwrap_err();
     }
 
     // T1.4
     #[test]
     fn what_never_runs_cannot_be_allowed() {
         for line in ["rm -rf ~", "mkfs.ext4 /dev/sda1", "sudo shutdown now"] {
-            let fault = Commands::new(&Rules::default()).admit(line).unwrap_err();
+            let fault = CommandPolicy::new(&CommandRules::default()).check_line(line).unwrap_err();
             let Kind::PermissionCommandBlocked(of) = fault.kind else { panic!("{fault}") };
             assert!(of.never, "{line}");
             let allowed = [of.commands, vec![line.to_owned()]].concat();
-            let commands =
-                Commands::new(&Rules::default()).permitting(allowed.into_iter().collect());
-            commands.admit(line).unwrap_err();
-            assert!(commands.holds_never(line), "{line}");
+            let commands = CommandPolicy::new(&CommandRules::default())
+                .with_permitted(allowed.into_iter().collect());
+            commands.check_line(line).unwrap_err();
+            assert!(commands.is_never_allowed(line), "{line}");
         }
-        let rules = Rules { unlisted: list(&["mkfs*", "rm"]), ..Rules::default() };
+        let rules = CommandRules { unlisted: list(&["mkfs*", "rm"]), ..CommandRules::default() };
         for line in ["rm -rf ~", "mkfs.ext4 /dev/sda1"] {
-            assert_eq!(Commands::new(&rules).admit(line).unwrap(), None, "{line}");
+            assert_eq!(CommandPolicy::new(&rules).check_line(line).unwrap(), None, "{line}");
         }
-        Commands::new(&rules).admit("reboot").unwrap_err();
+        CommandPolicy::new(&rules).check_line("reboot").unwrap_err();
     }
 
     #[test]
     fn with_a_list_only_what_is_on_it_runs() {
-        let rules = Rules { allowed: list(&["cargo test", "ls", "git"]), ..Rules::default() };
-        let commands = Commands::new(&rules);
+        let rules =
+            CommandRules { allowed: list(&["cargo test", "ls", "git"]), ..CommandRules::default() };
+        let commands = CommandPolicy::new(&rules);
         for line in ["cargo test --all", "cd x && ls", "git status"] {
-            assert_eq!(commands.admit(line).unwrap(), None, "{line}");
+            assert_eq!(commands.check_line(line).unwrap(), None, "{line}");
         }
         for line in ["cargo run", "ls; curl x", "python3 -c 1"] {
-            commands.admit(line).unwrap_err();
+            commands.check_line(line).unwrap_err();
         }
-        assert!(commands.admit("git push").unwrap().is_some(), "allowing git allows no push");
+        assert!(commands.check_line("git push").unwrap().is_some(), "allowing git allows no push");
     }
 }

@@ -18,21 +18,21 @@ const WITH_VALUE: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the options of `program` that take a value.
-pub(super) fn with_value(program: &str) -> &'static [&'static str] {
+pub(super) fn options_with_value(program: &str) -> &'static [&'static str] {
     WITH_VALUE.iter().find(|(name, _)| *name == program).map_or(&[], |(_, options)| options)
 }
 
 /// A rule: a program, its subcommand, and options that have to be present.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct CommandRule {
     program: String,
     does: Vec<String>,
     options: Vec<String>,
 }
 
-impl Rule {
+impl CommandRule {
     /// Parses a rule; returns `None` if it names no program.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace().map(str::to_owned);
         let program = words.next()?;
         let (options, does) = words.partition(|word| word.starts_with('-'));
@@ -41,7 +41,7 @@ impl Rule {
 
     /// Returns whether a command matches the rule. `*` at the end of the program's name matches any
     /// text.
-    pub(super) fn covers(&self, words: &[String]) -> bool {
+    pub(super) fn covers_command(&self, words: &[String]) -> bool {
         let Some((program, arguments)) = words.split_first() else { return false };
         let name = base_name(program);
         let named = match self.program.strip_suffix('*') {
@@ -49,14 +49,14 @@ impl Rule {
             None => name == self.program || *program == self.program,
         };
         named
-            && does(name, arguments).starts_with(&self.does)
+            && list_operands(name, arguments).starts_with(&self.does)
             && self.options.iter().all(|option| arguments.contains(option))
     }
 }
 
 /// Returns the arguments of a program without options and their values.
-fn does(program: &str, arguments: &[String]) -> Vec<String> {
-    let with_value = with_value(program);
+fn list_operands(program: &str, arguments: &[String]) -> Vec<String> {
+    let with_value = options_with_value(program);
     let mut words = Vec::new();
     let mut arguments = arguments.iter();
     while let Some(word) = arguments.next() {
@@ -87,15 +87,15 @@ mod tests {
             ("cargo publish", &["cargo +nightly publish"], &["cargo test -p publish"]),
         ];
         for (rule, inside, outside) in table {
-            let rule = Rule::read(rule).unwrap();
+            let rule = CommandRule::parse(rule).unwrap();
             let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
             for text in inside {
-                assert!(rule.covers(&words(text)), "{rule:?} does not cover {text}");
+                assert!(rule.covers_command(&words(text)), "{rule:?} does not cover {text}");
             }
             for text in outside {
-                assert!(!rule.covers(&words(text)), "{rule:?} covers {text}");
+                assert!(!rule.covers_command(&words(text)), "{rule:?} covers {text}");
             }
         }
-        assert_eq!(Rule::read("  "), None);
+        assert_eq!(CommandRule::parse("  "), None);
     }
 }

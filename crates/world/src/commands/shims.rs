@@ -12,9 +12,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::destructive;
-use super::mutators::{MUTATORS, never, sentence};
-use super::policy::{Commands, Refusal};
-use super::rule::with_value;
+use super::mutators::{MUTATORS, render_never_runs, render_refusal};
+use super::policy::{CommandPolicy, CommandRefusal};
+use super::rule::options_with_value;
 
 /// Number of refusals in one run at which the operator is asked.
 pub const REFUSALS_MAX: usize = 3;
@@ -23,22 +23,22 @@ const STATUS: i32 = 77;
 
 /// The shims of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shims {
+pub struct CommandShims {
     folder: PathBuf,
     log: PathBuf,
     programs: Vec<String>,
 }
 
-impl Shims {
+impl CommandShims {
     /// Name of the file that records refusals.
     pub const LOG: &str = "refused";
 
     /// Makes an empty set of shims in `folder`/bin. Existing refusals in `folder` still count.
-    pub fn within(folder: &Path) -> io::Result<Self> {
+    pub fn open_in(folder: &Path) -> io::Result<Self> {
         let bin = folder.join("bin");
         let log = folder.join(Self::LOG);
         fs::create_dir_all(&bin)?;
-        append(&log)?;
+        open_log(&log)?;
         Ok(Self { folder: bin, log, programs: Vec::new() })
     }
 
@@ -50,36 +50,40 @@ impl Shims {
         permitted: impl Fn(&str) -> bool,
     ) -> io::Result<Self> {
         for (program, all) in MUTATORS {
-            let Some(real) = find(program, path, &self.folder) else { continue };
+            let Some(real) = find_program(program, path, &self.folder) else { continue };
             let refused = all.iter().filter(|does| !permitted(&format!("{program} {does}")));
             let refused: Vec<&str> = refused.copied().collect();
             if !refused.is_empty() {
-                self.write(program, &script(program, &refused, &real, &self.log))?;
+                self.write_shim(
+                    program,
+                    &render_mutator_shim(program, &refused, &real, &self.log),
+                )?;
             }
         }
         Ok(self)
     }
 
     /// Adds a shim for every program on the search path `path` that never runs according to `list`.
-    pub fn refusing_never(mut self, path: &OsStr, list: &Commands) -> io::Result<Self> {
-        let mut never: Vec<String> = destructive::programs()
+    pub fn refusing_never(mut self, path: &OsStr, list: &CommandPolicy) -> io::Result<Self> {
+        let mut never: Vec<String> = destructive::list_blocked_programs()
             .flat_map(|name| match name.strip_suffix('*') {
-                Some(start) => beginning_with(start, path),
-                None => {
-                    find(name, path, &self.folder).map(|_| name.to_owned()).into_iter().collect()
-                }
+                Some(start) => list_programs_starting_with(start, path),
+                None => find_program(name, path, &self.folder)
+                    .map(|_| name.to_owned())
+                    .into_iter()
+                    .collect(),
             })
-            .filter(|name| list.holds_never(name))
+            .filter(|name| list.is_never_allowed(name))
             .collect();
         never.sort_unstable();
         never.dedup();
         for program in never {
-            self.write(&program, &refusal(&program, &self.log))?;
+            self.write_shim(&program, &render_never_shim(&program, &self.log))?;
         }
         Ok(self)
     }
 
-    fn write(&mut self, program: &str, script: &str) -> io::Result<()> {
+    fn write_shim(&mut self, program: &str, script: &str) -> io::Result<()> {
         let shim = self.folder.join(program);
         fs::write(&shim, script)?;
         fs::set_permissions(&shim, fs::Permissions::from_mode(0o755))?;
@@ -98,27 +102,27 @@ impl Shims {
     }
 
     /// Returns the file that every shim appends to.
-    pub fn log(&self) -> &Path {
+    pub fn log_file(&self) -> &Path {
         &self.log
     }
 
     /// Returns the number of refusals so far; 0 if the file cannot be read.
-    pub fn refused(&self) -> usize {
+    pub fn count_refused(&self) -> usize {
         fs::read_to_string(&self.log).map_or(0, |log| log.lines().count())
     }
 
     /// Records a refusal that was made before any program ran.
-    pub fn note(&self, refusal: &Refusal) -> io::Result<()> {
-        writeln!(append(&self.log)?, "{}", refusal.what)
+    pub fn note_refusal(&self, refusal: &CommandRefusal) -> io::Result<()> {
+        writeln!(open_log(&self.log)?, "{}", refusal.what)
     }
 }
 
-fn append(log: &Path) -> io::Result<fs::File> {
+fn open_log(log: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().create(true).append(true).open(log)
 }
 
 /// Returns the path of the real program, looked up as a shell would.
-fn find(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
+fn find_program(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
     let executable = |file: &PathBuf| {
         fs::metadata(file)
             .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
@@ -130,7 +134,7 @@ fn find(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the programs on the search path whose names begin with `start`.
-fn beginning_with(start: &str, path: &OsStr) -> Vec<String> {
+fn list_programs_starting_with(start: &str, path: &OsStr) -> Vec<String> {
     let folders = std::env::split_paths(path).filter_map(|folder| fs::read_dir(folder).ok());
     let names =
         folders.flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -138,9 +142,9 @@ fn beginning_with(start: &str, path: &OsStr) -> Vec<String> {
 }
 
 /// Returns the script of a program that never runs.
-fn refusal(program: &str, log: &Path) -> String {
-    let said = quoted(&never(program));
-    let log = quoted(&log.display().to_string());
+fn render_never_shim(program: &str, log: &Path) -> String {
+    let said = quote_word(&render_never_runs(program));
+    let log = quote_word(&log.display().to_string());
     format!(
         r"#!/bin/sh
 # Made by Unstuck: this never runs.
@@ -153,19 +157,19 @@ exit {STATUS}
 
 /// Returns a script that compares the words, without options and their values, with the refused
 /// ones, and otherwise runs the real program.
-fn script(program: &str, refused: &[&str], real: &Path, log: &Path) -> String {
+fn render_mutator_shim(program: &str, refused: &[&str], real: &Path, log: &Path) -> String {
     let mut options = String::new();
-    if let values @ [_, ..] = with_value(program) {
+    if let values @ [_, ..] = options_with_value(program) {
         let _ = writeln!(options, "    {}) skip=1 ;;", values.join("|"));
     }
     let mut refusals = String::new();
     for does in refused {
         let what = format!("{program} {does}");
-        let said = quoted(&sentence(&what));
+        let said = quote_word(&render_refusal(&what));
         let _ = writeln!(refusals, "  '{does} '*) refuse '{what}' {said} ;;");
     }
-    let real = quoted(&real.display().to_string());
-    let log = quoted(&log.display().to_string());
+    let real = quote_word(&real.display().to_string());
+    let log = quote_word(&log.display().to_string());
     format!(
         r#"#!/bin/sh
 # Made by Unstuck: refuses what cannot be taken back, and passes everything else on.
@@ -190,6 +194,6 @@ exec {real} "$@"
 }
 
 /// Quotes a word for the shell.
-fn quoted(text: &str) -> String {
+fn quote_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

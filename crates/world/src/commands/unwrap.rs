@@ -1,54 +1,54 @@
 //! Looks through programs that start other programs, for the commands that a line really runs.
 
 use super::policy::BUILT_IN;
-use super::words::{DEPTH_MAX, Simple, is_assignment, split};
+use super::words::{DEPTH_MAX, SimpleCommand, is_assignment, split_commands};
 
 /// Shells, whose `-c` holds commands.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 
 /// A program that runs the rest of its words, and those of its options that take a value.
-struct Wrapper {
+struct CommandWrapper {
     name: &'static str,
     with_value: &'static [&'static str],
     /// Number of its own words after its options.
     own_words: usize,
 }
 
-const fn wrapper(name: &'static str, with_value: &'static [&'static str]) -> Wrapper {
-    Wrapper { name, with_value, own_words: 0 }
+const fn plain_wrapper(name: &'static str, with_value: &'static [&'static str]) -> CommandWrapper {
+    CommandWrapper { name, with_value, own_words: 0 }
 }
 
-const WRAPPERS: &[Wrapper] = &[
-    wrapper("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"]),
-    wrapper("doas", &["-u", "-C"]),
-    wrapper("env", &["-u", "-C", "--unset", "--chdir"]),
-    wrapper("nohup", &[]),
-    wrapper("setsid", &[]),
-    wrapper("time", &["-f", "-o"]),
-    wrapper("exec", &["-a"]),
-    wrapper("command", &[]),
-    wrapper("builtin", &[]),
-    wrapper("nice", &["-n"]),
-    wrapper("ionice", &["-c", "-n", "-p"]),
-    wrapper("stdbuf", &["-i", "-o", "-e"]),
-    wrapper("xargs", &["-n", "-I", "-P", "-L", "-d", "-s", "-a", "-E"]),
-    Wrapper { name: "timeout", with_value: &["-s", "-k"], own_words: 1 },
+const WRAPPERS: &[CommandWrapper] = &[
+    plain_wrapper("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"]),
+    plain_wrapper("doas", &["-u", "-C"]),
+    plain_wrapper("env", &["-u", "-C", "--unset", "--chdir"]),
+    plain_wrapper("nohup", &[]),
+    plain_wrapper("setsid", &[]),
+    plain_wrapper("time", &["-f", "-o"]),
+    plain_wrapper("exec", &["-a"]),
+    plain_wrapper("command", &[]),
+    plain_wrapper("builtin", &[]),
+    plain_wrapper("nice", &["-n"]),
+    plain_wrapper("ionice", &["-c", "-n", "-p"]),
+    plain_wrapper("stdbuf", &["-i", "-o", "-e"]),
+    plain_wrapper("xargs", &["-n", "-I", "-P", "-L", "-d", "-s", "-a", "-E"]),
+    CommandWrapper { name: "timeout", with_value: &["-s", "-k"], own_words: 1 },
 ];
 
 /// Returns every simple command that `text` starts, however it is wrapped.
-pub(super) fn programs(text: &str) -> Vec<Simple> {
+pub(super) fn find_commands(text: &str) -> Vec<SimpleCommand> {
     let mut found = Vec::new();
-    for simple in split(text, 0) {
-        look_through(simple, 0, &mut found);
+    for simple in split_commands(text, 0) {
+        unwrap_command(simple, 0, &mut found);
     }
     found
 }
 
 /// Returns every program that a line of shell starts, with its arguments; leaves out the shell's
 /// builtins.
-pub fn programs_of(line: &str) -> Vec<Vec<String>> {
+pub fn list_programs(line: &str) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
-    for Simple { words, .. } in programs(line) {
+    for SimpleCommand { words, .. } in find_commands(line) {
         let words: Vec<String> = words.into_iter().skip_while(|word| is_assignment(word)).collect();
         let own = words.first().is_none_or(|first| BUILT_IN.contains(&first.as_str()));
         if !own || words.first().is_some_and(|first| first == "." || first == "source") {
@@ -63,33 +63,37 @@ pub(super) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-fn look_through(simple: Simple, depth: usize, found: &mut Vec<Simple>) {
-    let inner = if depth < DEPTH_MAX { started_by(&simple.words) } else { Vec::new() };
+fn unwrap_command(simple: SimpleCommand, depth: usize, found: &mut Vec<SimpleCommand>) {
+    let inner = if depth < DEPTH_MAX { find_started(&simple.words) } else { Vec::new() };
     found.push(simple);
     for simple in inner {
-        look_through(simple, depth + 1, found);
+        unwrap_command(simple, depth + 1, found);
     }
 }
 
 /// Returns the commands that a program starts according to its arguments.
-fn started_by(words: &[String]) -> Vec<Simple> {
+fn find_started(words: &[String]) -> Vec<SimpleCommand> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let name = base_name(program);
     if SHELLS.contains(&name) {
-        return script(arguments).map(|script| split(script, 0)).unwrap_or_default();
+        return find_shell_script(arguments)
+            .map(|script| split_commands(script, 0))
+            .unwrap_or_default();
     }
     match name {
-        "eval" => split(&arguments.join(" "), 0),
-        "find" => executed(arguments),
+        "eval" => split_commands(&arguments.join(" "), 0),
+        "find" => find_executed(arguments),
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
-            Some(wrapper) => vec![Simple::of(rest(wrapper, arguments))],
+            Some(wrapper) => {
+                vec![SimpleCommand::from_words(skip_wrapper_words(wrapper, arguments))]
+            }
             None => Vec::new(),
         },
     }
 }
 
 /// Returns the commands of `sh -c`: the word after the options that hold a `c`.
-fn script(arguments: &[String]) -> Option<&str> {
+fn find_shell_script(arguments: &[String]) -> Option<&str> {
     let at = arguments
         .iter()
         .position(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'))?;
@@ -98,7 +102,7 @@ fn script(arguments: &[String]) -> Option<&str> {
 }
 
 /// Returns the commands that `find` runs for each file.
-fn executed(arguments: &[String]) -> Vec<Simple> {
+fn find_executed(arguments: &[String]) -> Vec<SimpleCommand> {
     let runs = |word: &String| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
     let starts = arguments.iter().enumerate().filter(|(_, word)| runs(word));
     let ends = |word: &String| word == ";" || word == "+";
@@ -106,13 +110,13 @@ fn executed(arguments: &[String]) -> Vec<Simple> {
         .map(|(at, _)| {
             let command = &arguments[at + 1..];
             let end = command.iter().position(ends).unwrap_or(command.len());
-            Simple::of(&command[..end])
+            SimpleCommand::from_words(&command[..end])
         })
         .collect()
 }
 
 /// Returns the words after a wrapper's own.
-fn rest<'w>(wrapper: &Wrapper, arguments: &'w [String]) -> &'w [String] {
+fn skip_wrapper_words<'w>(wrapper: &CommandWrapper, arguments: &'w [String]) -> &'w [String] {
     let mut at = 0;
     while let Some(word) = arguments.get(at) {
         if wrapper.with_value.contains(&word.as_str()) {
@@ -146,7 +150,8 @@ mod tests {
             ("sh -c \"sh -c 'sh -c reboot'\"", "reboot"),
         ];
         for (text, expected) in table {
-            let found: Vec<String> = programs(text).iter().map(|s| s.words.join(" ")).collect();
+            let found: Vec<String> =
+                find_commands(text).iter().map(|s| s.words.join(" ")).collect();
             assert!(found.iter().any(|found| found == expected), "{text}: {found:?}");
         }
     }
@@ -157,6 +162,6 @@ mod tests {
         for _ in 0..40 {
             text = format!("eval eval {text}");
         }
-        assert!(programs(&text).len() < 100);
+        assert!(find_commands(&text).len() < 100);
     }
 }

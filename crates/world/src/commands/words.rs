@@ -12,15 +12,15 @@ pub(super) const DEPTH_MAX: usize = 8;
 
 /// A program with its arguments, as they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Simple {
+pub(super) struct SimpleCommand {
     /// The program and its arguments, without quotes.
     pub(super) words: Vec<String>,
     /// The files to which redirections send its output.
     pub(super) writes: Vec<String>,
 }
 
-impl Simple {
-    pub(super) fn of(words: &[String]) -> Self {
+impl SimpleCommand {
+    pub(super) fn from_words(words: &[String]) -> Self {
         Self { words: words.to_vec(), writes: Vec::new() }
     }
 }
@@ -31,75 +31,75 @@ const RESERVED: &[&str] =
 
 /// Returns the simple commands of `text`, in the order they end in, including those within
 /// substitutions.
-pub(super) fn split(text: &str, depth: usize) -> Vec<Simple> {
-    let mut reader = Reader {
+pub(super) fn split_commands(text: &str, depth: usize) -> Vec<SimpleCommand> {
+    let mut reader = ShellLexer {
         rest: text.chars().peekable(),
         depth,
         word: None,
-        target: Target::Word,
+        target: WordRole::Word,
         here: Vec::new(),
-        command: Simple::default(),
+        command: SimpleCommand::default(),
         found: Vec::new(),
     };
     if depth < DEPTH_MAX {
-        reader.read();
+        reader.read_commands();
     }
     reader.found
 }
 
-struct Reader<'t> {
+struct ShellLexer<'t> {
     rest: Peekable<Chars<'t>>,
     depth: usize,
     word: Option<String>,
     /// The role of the word that is being read.
-    target: Target,
+    target: WordRole,
     /// The delimiters of here-documents whose text begins after this line.
     here: Vec<String>,
-    command: Simple,
-    found: Vec<Simple>,
+    command: SimpleCommand,
+    found: Vec<SimpleCommand>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
+enum WordRole {
     Word,
     Write,
     Read,
     HereEnd,
 }
 
-impl Reader<'_> {
-    fn read(&mut self) {
+impl ShellLexer<'_> {
+    fn read_commands(&mut self) {
         while let Some(letter) = self.rest.next() {
             match letter {
                 '\\' => match self.rest.next() {
                     Some('\n') | None => {}
-                    Some(next) => self.push(next),
+                    Some(next) => self.push_letter(next),
                 },
                 '\'' => {
-                    let text = self.until('\'');
+                    let text = self.take_until('\'');
                     self.push_text(&text);
                 }
-                '"' => self.quoted(),
-                '$' => self.dollar(),
+                '"' => self.read_quoted(),
+                '$' => self.read_dollar(),
                 '`' => {
-                    let inner = self.until('`');
-                    self.within(&inner);
+                    let inner = self.take_until('`');
+                    self.read_substitution(&inner);
                 }
                 '#' if self.word.is_none() => self.skip_line(),
-                '<' | '>' => self.redirect(letter),
+                '<' | '>' => self.read_redirection(letter),
                 '\n' => {
                     self.end_command();
-                    self.skip_here();
+                    self.skip_here_documents();
                 }
                 ';' | '&' | '|' | '(' | ')' => self.end_command(),
                 blank if blank.is_whitespace() => self.end_word(),
-                other => self.push(other),
+                other => self.push_letter(other),
             }
         }
         self.end_command();
     }
 
-    fn push(&mut self, letter: char) {
+    fn push_letter(&mut self, letter: char) {
         self.word.get_or_insert_default().push(letter);
     }
 
@@ -107,33 +107,33 @@ impl Reader<'_> {
         self.word.get_or_insert_default().push_str(text);
     }
 
-    fn until(&mut self, end: char) -> String {
+    fn take_until(&mut self, end: char) -> String {
         self.rest.by_ref().take_while(|letter| *letter != end).collect()
     }
 
-    fn quoted(&mut self) {
+    fn read_quoted(&mut self) {
         self.push_text("");
         while let Some(letter) = self.rest.next() {
             match letter {
                 '"' => return,
                 '\\' => {
                     if let Some(next) = self.rest.next() {
-                        self.push(next);
+                        self.push_letter(next);
                     }
                 }
-                '$' => self.dollar(),
+                '$' => self.read_dollar(),
                 '`' => {
-                    let inner = self.until('`');
-                    self.within(&inner);
+                    let inner = self.take_until('`');
+                    self.read_substitution(&inner);
                 }
-                other => self.push(other),
+                other => self.push_letter(other),
             }
         }
     }
 
     /// Reads a `$`: `$(…)` holds commands; any other text stays as it is written.
-    fn dollar(&mut self) {
-        self.push('$');
+    fn read_dollar(&mut self) {
+        self.push_letter('$');
         if self.rest.next_if_eq(&'(').is_none() {
             return;
         }
@@ -150,16 +150,16 @@ impl Reader<'_> {
             }
             inner.push(letter);
         }
-        self.within(&inner);
+        self.read_substitution(&inner);
         self.push_text("()");
     }
 
-    fn within(&mut self, inner: &str) {
+    fn read_substitution(&mut self, inner: &str) {
         self.push_text("");
-        self.found.extend(split(inner, self.depth + 1));
+        self.found.extend(split_commands(inner, self.depth + 1));
     }
 
-    fn redirect(&mut self, sign: char) {
+    fn read_redirection(&mut self, sign: char) {
         // A descriptor number before it is no word.
         if self.word.as_deref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
             self.word = None;
@@ -172,26 +172,26 @@ impl Reader<'_> {
         let to_descriptor = self.rest.next_if_eq(&'&').is_some();
         self.rest.next_if(|next| "|-".contains(*next));
         self.target = match (sign, signs) {
-            ('>', _) if !to_descriptor => Target::Write,
-            ('<', 2) => Target::HereEnd,
-            _ => Target::Read,
+            ('>', _) if !to_descriptor => WordRole::Write,
+            ('<', 2) => WordRole::HereEnd,
+            _ => WordRole::Read,
         };
     }
 
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
-        match std::mem::replace(&mut self.target, Target::Word) {
-            Target::Write => self.command.writes.push(word),
-            Target::Read => {}
-            Target::HereEnd => self.here.push(word),
-            Target::Word if self.command.words.is_empty() && is_no_program(&word) => {}
-            Target::Word => self.command.words.push(word),
+        match std::mem::replace(&mut self.target, WordRole::Word) {
+            WordRole::Write => self.command.writes.push(word),
+            WordRole::Read => {}
+            WordRole::HereEnd => self.here.push(word),
+            WordRole::Word if self.command.words.is_empty() && is_no_program(&word) => {}
+            WordRole::Word => self.command.words.push(word),
         }
     }
 
     fn end_command(&mut self) {
         self.end_word();
-        self.target = Target::Word;
+        self.target = WordRole::Word;
         let command = std::mem::take(&mut self.command);
         if !command.words.is_empty() || !command.writes.is_empty() {
             self.found.push(command);
@@ -203,10 +203,10 @@ impl Reader<'_> {
     }
 
     /// Skips the text of here-documents, which holds no commands.
-    fn skip_here(&mut self) {
+    fn skip_here_documents(&mut self) {
         for end in std::mem::take(&mut self.here) {
             while self.rest.peek().is_some() {
-                let line = self.until('\n');
+                let line = self.take_until('\n');
                 if line.trim_start_matches('\t') == end {
                     break;
                 }
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     fn seen(text: &str) -> Vec<String> {
-        split(text, 0).into_iter().map(|simple| simple.words.join(" ")).collect()
+        split_commands(text, 0).into_iter().map(|simple| simple.words.join(" ")).collect()
     }
 
     #[test]
@@ -261,7 +261,8 @@ mod tests {
 
     #[test]
     fn where_output_goes_is_seen() {
-        let writes = |text: &str| split(text, 0).into_iter().flat_map(|s| s.writes).collect();
+        let writes =
+            |text: &str| split_commands(text, 0).into_iter().flat_map(|s| s.writes).collect();
         let cases: [(&str, &[&str]); 4] = [
             ("a > b", &["b"]),
             ("a 2>>b <c", &["b"]),
@@ -277,12 +278,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_comes_to_an_end(text in any::<String>()) {
-            let _ = split(&text, 0);
+            let _ = split_commands(&text, 0);
         }
 
         #[test]
         fn any_shell_comes_to_an_end(text in "[a$(){}`'\"<>|&;#\\\\ \n=]{0,80}") {
-            let _ = split(&text, 0);
+            let _ = split_commands(&text, 0);
         }
     }
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdout;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::Outcome;
+use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::{Crash, Fault};
 
-use crate::process::{Ended, How, Launch, Process, Stop, how_it_ended, verdict};
+use crate::process::{
+    Launch, Process, ProcessEnd, ProcessResult, ProcessStopper, derive_fault, describe_end,
+};
 
 /// Maximum size of a result in bytes. A longer result is dropped, because a truncated one would be
 /// wrong.
@@ -16,18 +18,21 @@ const RESULT_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 
 /// Runs a program to its end and returns how it ended with all of its standard output; the output
 /// is `None` if it was too long. An error means that the program was not started.
-pub async fn run(
+pub async fn run_to_end(
     launch: Launch,
     stop: &CancellationToken,
-) -> Result<(Ended, Option<Vec<u8>>), Fault> {
-    Ok(finish(launch.start().await?, stop).await)
+) -> Result<(ProcessResult, Option<Vec<u8>>), Fault> {
+    Ok(wait_for_end(launch.start().await?, stop).await)
 }
 
 /// Waits for a program that was already started, as [`run`] does.
-pub async fn finish(mut process: Process, stop: &CancellationToken) -> (Ended, Option<Vec<u8>>) {
+pub async fn wait_for_end(
+    mut process: Process,
+    stop: &CancellationToken,
+) -> (ProcessResult, Option<Vec<u8>>) {
     let stopper = process.stopper();
     let stdout = process.take_stdout();
-    let run = async { tokio::join!(process.wait(), all(stdout, &stopper)) };
+    let run = async { tokio::join!(process.wait(), read_all_output(stdout, &stopper)) };
     tokio::pin!(run);
     tokio::select! {
         ran = &mut run => ran,
@@ -42,10 +47,12 @@ pub async fn finish(mut process: Process, stop: &CancellationToken) -> (Ended, O
 /// started, or it ended with one of the exit codes that its caller declared to mean so. No other
 /// exit code and no text proves anything, because the other side may have acted before the command
 /// failed.
-pub fn did_not_happen(how: How, not_done: &[u8]) -> bool {
+pub fn did_not_happen(how: ProcessEnd, not_done: &[u8]) -> bool {
     match how {
-        How::NotStarted(_) => true,
-        How::Exited(status) => not_done.iter().any(|declared| i32::from(*declared) == status),
+        ProcessEnd::NotStarted(_) => true,
+        ProcessEnd::Exited(status) => {
+            not_done.iter().any(|declared| i32::from(*declared) == status)
+        }
         _ => false,
     }
 }
@@ -53,28 +60,28 @@ pub fn did_not_happen(how: How, not_done: &[u8]) -> bool {
 /// Performs the action that a command is. Exit code 0 means that it happened; with any other end it
 /// may have happened, unless the command could not be started. `keep` turns the output into the
 /// result that is recorded.
-pub async fn perform(
+pub async fn perform_command(
     launch: Launch,
     source: &str,
     keep: impl FnOnce(&[u8]) -> std::io::Result<Arc<str>>,
-) -> Outcome {
+) -> EffectOutcome {
     let program = launch.program.to_string_lossy().into_owned();
-    let (ended, told) = match run(launch, &CancellationToken::new()).await {
+    let (ended, told) = match run_to_end(launch, &CancellationToken::new()).await {
         Ok(ran) => ran,
-        Err(fault) => return Outcome::Failed { fault: Arc::new(fault), approach: None },
+        Err(fault) => return EffectOutcome::Failed { fault: Arc::new(fault), approach: None },
     };
     match (ended.how, told) {
-        (How::Exited(0), told) => {
+        (ProcessEnd::Exited(0), told) => {
             // The action happened; a result that cannot be kept is no reason to repeat it.
             let result = told.and_then(|told| keep(&told).ok());
-            Outcome::Applied { result: result.unwrap_or_else(|| Arc::from("")) }
+            EffectOutcome::Applied { result: result.unwrap_or_else(|| Arc::from("")) }
         }
         (how, told) => {
-            let fault = Arc::new(fault(&ended, told.as_deref(), source, &program));
+            let fault = Arc::new(command_fault(&ended, told.as_deref(), source, &program));
             if did_not_happen(how, &[]) {
-                Outcome::Failed { fault, approach: None }
+                EffectOutcome::Failed { fault, approach: None }
             } else {
-                Outcome::Unknown { fault }
+                EffectOutcome::Unknown { fault }
             }
         }
     }
@@ -82,19 +89,24 @@ pub async fn perform(
 
 /// Returns the fault of a command that did not exit with 0: how it ended and what it wrote to both
 /// streams. `told` is `None` if the output was too long.
-pub fn fault(ended: &Ended, told: Option<&[u8]>, source: &str, program: &str) -> Fault {
-    let Some(mut fault) = verdict(ended, source, program) else {
+pub fn command_fault(
+    ended: &ProcessResult,
+    told: Option<&[u8]>,
+    source: &str,
+    program: &str,
+) -> Fault {
+    let Some(mut fault) = derive_fault(ended, source, program) else {
         let message = format!("{program} wrote more than a result may be, and was ended");
         return Fault::tool_crash(source, message, Crash::default());
     };
-    if let Some(said) = how_it_ended(ended, told.unwrap_or_default(), source, program) {
+    if let Some(said) = describe_end(ended, told.unwrap_or_default(), source, program) {
         fault.message = said;
     }
     fault
 }
 
 /// Reads all output. If it is too long, returns `None` and stops the program.
-async fn all(stdout: Option<ChildStdout>, stopper: &Stop) -> Option<Vec<u8>> {
+async fn read_all_output(stdout: Option<ChildStdout>, stopper: &ProcessStopper) -> Option<Vec<u8>> {
     let mut told = Vec::new();
     stdout?.take(RESULT_BYTES_MAX + 1).read_to_end(&mut told).await.ok()?;
     if told.len() as u64 > RESULT_BYTES_MAX {

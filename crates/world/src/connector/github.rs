@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{Fault, Http};
 use unstuck_core::plan::PullRequest;
 
-use super::answer::Answer;
-use super::exchange::Request;
-use super::{Connector, Unsuccessful};
+use super::answer::ConnectorResponse;
+use super::exchange::ConnectorRequest;
+use super::{CallFailure, Connector};
 
 const SOURCE: &str = "github.pr";
 const BASE_URL: &str = "https://api.github.com";
@@ -16,7 +16,7 @@ const UNPROCESSABLE: u16 = 422;
 
 /// The request body for a new pull request.
 #[derive(Serialize)]
-struct NewPull<'a> {
+struct NewPullRequest<'a> {
     title: &'a str,
     head: &'a str,
     base: &'a str,
@@ -26,7 +26,7 @@ struct NewPull<'a> {
 
 /// The fields of a pull request that are read.
 #[derive(Deserialize)]
-struct Pull {
+struct CreatedPullRequest {
     html_url: String,
 }
 
@@ -35,12 +35,12 @@ impl Connector {
         &self,
         wanted: &PullRequest,
         head: &str,
-    ) -> Result<String, Unsuccessful> {
-        let mut request = self.github(wanted, "POST", "")?;
+    ) -> Result<String, CallFailure> {
+        let mut request = self.build_github_request(wanted, "POST", "")?;
         let PullRequest { title, base, body, draft, .. } = wanted;
-        let new = NewPull { title, head, base, body, draft: *draft };
+        let new = NewPullRequest { title, head, base, body, draft: *draft };
         request.body = serde_json::to_string(&new).ok();
-        let answer = self.web.exchange(request).await?;
+        let answer = self.web.fetch_response(request).await?;
         if answer.status() == UNPROCESSABLE
             && let Some(url) = self.find_pull_request(wanted, head).await?
         {
@@ -48,9 +48,11 @@ impl Connector {
         }
         if (200..=299).contains(&answer.status()) {
             // The pull request is open, even if its URL cannot be read.
-            return Ok(read::<Pull>(&answer).map(|pull| pull.html_url).unwrap_or_default());
+            return Ok(parse_response::<CreatedPullRequest>(&answer)
+                .map(|pull| pull.html_url)
+                .unwrap_or_default());
         }
-        answer.success()
+        answer.into_result()
     }
 
     /// Returns the URL of the pull request from this branch, open or closed; `None` if there is
@@ -59,27 +61,27 @@ impl Connector {
         &self,
         wanted: &PullRequest,
         head: &str,
-    ) -> Result<Option<String>, Unsuccessful> {
-        let request = self.github(wanted, "GET", head)?;
-        let answer = self.web.exchange(request).await?;
+    ) -> Result<Option<String>, CallFailure> {
+        let request = self.build_github_request(wanted, "GET", head)?;
+        let answer = self.web.fetch_response(request).await?;
         if !(200..=299).contains(&answer.status()) {
-            return answer.success().map(Some);
+            return answer.into_result().map(Some);
         }
-        let found: Vec<Pull> = read(&answer)?;
+        let found: Vec<CreatedPullRequest> = parse_response(&answer)?;
         Ok(found.into_iter().next().map(|pull| pull.html_url))
     }
 
     /// Builds a request about the pull requests of the repository, limited to those from the branch
     /// `head` unless that is empty.
-    fn github(
+    fn build_github_request(
         &self,
         wanted: &PullRequest,
         method: &str,
         head: &str,
-    ) -> Result<Request, Unsuccessful> {
+    ) -> Result<ConnectorRequest, CallFailure> {
         let base_url = wanted.base_url.as_deref().unwrap_or(BASE_URL).trim_end_matches('/');
         let url = format!("{base_url}/repos/{}/pulls", wanted.repository);
-        let mut request = Request::new(SOURCE, method, &url, wanted.timeout_ms.into())?;
+        let mut request = ConnectorRequest::new(SOURCE, method, &url, wanted.timeout_ms.into())?;
         if !head.is_empty() {
             let owner = wanted.repository.split('/').next().unwrap_or_default();
             request
@@ -89,19 +91,19 @@ impl Connector {
                 .append_pair("base", &wanted.base)
                 .append_pair("state", "all");
         }
-        request.header("accept", "application/vnd.github+json")?;
-        request.header("x-github-api-version", "2022-11-28")?;
-        let token = self.credential(&wanted.token_variable, "GitHub")?.expose();
-        request.secret("authorization", &format!("Bearer {token}"))?;
+        request.add_header("accept", "application/vnd.github+json")?;
+        request.add_header("x-github-api-version", "2022-11-28")?;
+        let token = self.find_credential(&wanted.token_variable, "GitHub")?.expose();
+        request.add_secret_header("authorization", &format!("Bearer {token}"))?;
         Ok(request)
     }
 }
 
 /// Parses a response. One that cannot be parsed leaves open whether the action happened.
-fn read<'a, T: Deserialize<'a>>(answer: &'a Answer) -> Result<T, Unsuccessful> {
+fn parse_response<'a, T: Deserialize<'a>>(answer: &'a ConnectorResponse) -> Result<T, CallFailure> {
     serde_json::from_slice(&answer.body).map_err(|error| {
         let http = Http { status: Some(answer.status()), ..Http::default() };
         let message = format!("the answer of {} cannot be read", answer.host);
-        Unsuccessful::Lost(Fault::network_unavailable(SOURCE, message, http).caused_by(error))
+        CallFailure::Lost(Fault::network_unavailable(SOURCE, message, http).with_cause(error))
     })
 }

@@ -14,12 +14,12 @@ mod http;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use unstuck_core::engine::Outcome;
+use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::{Auth, Fault};
 use unstuck_core::plan::{HttpCall, PullRequest};
 
 use crate::provider::Credential;
-use exchange::Web;
+use exchange::ConnectorClient;
 
 /// The secrets that actions refer to, by the name of their variable.
 pub type Credentials = BTreeMap<String, Credential>;
@@ -27,13 +27,13 @@ pub type Credentials = BTreeMap<String, Credential>;
 /// Performs and looks up actions over HTTP.
 #[derive(Debug)]
 pub struct Connector {
-    web: Web,
+    web: ConnectorClient,
     credentials: Credentials,
 }
 
 /// The failure of a call.
 #[derive(Debug)]
-enum Unsuccessful {
+enum CallFailure {
     /// The action certainly did not happen.
     Refused(Fault),
     /// The action may have happened.
@@ -43,42 +43,42 @@ enum Unsuccessful {
 impl Connector {
     /// Creates a connector with these secrets.
     pub fn new(credentials: Credentials) -> Result<Self, Fault> {
-        Ok(Self { web: Web::new()?, credentials })
+        Ok(Self { web: ConnectorClient::new()?, credentials })
     }
 
     /// Sends a request, with an idempotency key by which the service can recognize a repeated one.
-    pub async fn request(&self, call: &HttpCall, idempotency_key: &str) -> Outcome {
-        performed(self.send_request(call, idempotency_key).await)
+    pub async fn perform_request(&self, call: &HttpCall, idempotency_key: &str) -> EffectOutcome {
+        performed_outcome(self.send_request(call, idempotency_key).await)
     }
 
     /// Looks up whether a request got through, at the lookup URL of the call.
-    pub async fn look_up_request(&self, call: &HttpCall) -> Outcome {
-        looked_up(self.find_request(call).await)
+    pub async fn probe_request(&self, call: &HttpCall) -> EffectOutcome {
+        lookup_outcome(self.find_request(call).await)
     }
 
     /// Opens a pull request from the branch `head`.
-    pub async fn open_pull_request(&self, wanted: &PullRequest, head: &str) -> Outcome {
-        performed(self.create_pull_request(wanted, head).await)
+    pub async fn perform_pull_request(&self, wanted: &PullRequest, head: &str) -> EffectOutcome {
+        performed_outcome(self.create_pull_request(wanted, head).await)
     }
 
     /// Looks up whether there is a pull request from the branch `head`.
-    pub async fn look_up_pull_request(&self, wanted: &PullRequest, head: &str) -> Outcome {
-        looked_up(self.find_pull_request(wanted, head).await.map(Found::from))
+    pub async fn probe_pull_request(&self, wanted: &PullRequest, head: &str) -> EffectOutcome {
+        lookup_outcome(self.find_pull_request(wanted, head).await.map(ActionLookup::from))
     }
 
     /// Returns the secret of a variable; a missing one is a fault.
-    fn credential(&self, variable: &str, account: &str) -> Result<&Credential, Unsuccessful> {
+    fn find_credential(&self, variable: &str, account: &str) -> Result<&Credential, CallFailure> {
         self.credentials.get(variable).ok_or_else(|| {
             let message = format!("{variable} is not set");
             let variable = Some(variable.to_owned());
             let auth = Auth { account: account.to_owned(), variable, ..Auth::default() };
-            Unsuccessful::Refused(Fault::auth_missing("connector", message, auth))
+            CallFailure::Refused(Fault::auth_missing("connector", message, auth))
         })
     }
 }
 
 /// The result of a lookup.
-enum Found {
+enum ActionLookup {
     /// The action happened, with this result.
     There(String),
     /// The action did not happen.
@@ -87,30 +87,30 @@ enum Found {
     CannotTell,
 }
 
-impl From<Option<String>> for Found {
+impl From<Option<String>> for ActionLookup {
     fn from(found: Option<String>) -> Self {
         found.map_or(Self::Absent, Self::There)
     }
 }
 
-fn performed(done: Result<String, Unsuccessful>) -> Outcome {
+fn performed_outcome(done: Result<String, CallFailure>) -> EffectOutcome {
     match done {
-        Ok(result) => Outcome::Applied { result: result.into() },
-        Err(Unsuccessful::Refused(fault)) => failed(fault),
-        Err(Unsuccessful::Lost(fault)) => Outcome::Unknown { fault: Arc::new(fault) },
+        Ok(result) => EffectOutcome::Applied { result: result.into() },
+        Err(CallFailure::Refused(fault)) => failed_outcome(fault),
+        Err(CallFailure::Lost(fault)) => EffectOutcome::Unknown { fault: Arc::new(fault) },
     }
 }
 
-fn looked_up(found: Result<Found, Unsuccessful>) -> Outcome {
+fn lookup_outcome(found: Result<ActionLookup, CallFailure>) -> EffectOutcome {
     match found {
-        Ok(Found::There(result)) => Outcome::Applied { result: result.into() },
-        Ok(Found::Absent) => Outcome::NotApplied,
-        Ok(Found::CannotTell) => Outcome::CannotTell { said: None },
+        Ok(ActionLookup::There(result)) => EffectOutcome::Applied { result: result.into() },
+        Ok(ActionLookup::Absent) => EffectOutcome::NotApplied,
+        Ok(ActionLookup::CannotTell) => EffectOutcome::CannotTell { said: None },
         // The lookup itself failed, so it can be retried.
-        Err(Unsuccessful::Refused(fault) | Unsuccessful::Lost(fault)) => failed(fault),
+        Err(CallFailure::Refused(fault) | CallFailure::Lost(fault)) => failed_outcome(fault),
     }
 }
 
-fn failed(fault: Fault) -> Outcome {
-    Outcome::Failed { fault: Arc::new(fault), approach: None }
+fn failed_outcome(fault: Fault) -> EffectOutcome {
+    EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
 }

@@ -26,7 +26,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A loopback port inside the namespace that leads to a unix socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forward {
+pub struct PortForward {
     /// The port, on 127.0.0.1 and, if available, on `::1`.
     pub port: u16,
     /// The path of the socket inside the namespace.
@@ -35,15 +35,15 @@ pub struct Forward {
 
 /// Ports that are listened on but not served yet: connections already wait.
 #[derive(Debug)]
-pub struct Forwarder {
+pub struct PortForwarder {
     listeners: Vec<(TcpListener, PathBuf)>,
 }
 
-impl Forwarder {
+impl PortForwarder {
     /// Listens on every port. Processes that start afterwards find them open.
-    pub fn bind(forwards: &[Forward]) -> io::Result<Self> {
+    pub fn bind(forwards: &[PortForward]) -> io::Result<Self> {
         let mut listeners = Vec::new();
-        for Forward { port, socket } in forwards {
+        for PortForward { port, socket } in forwards {
             listeners.push((TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?, socket.clone()));
             // Some namespaces have no IPv6; clients then use the IPv4 address.
             if let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, *port)) {
@@ -65,7 +65,7 @@ impl Forwarder {
         let open = Arc::new(AtomicUsize::new(0));
         let threads = self.listeners.into_iter().map(|(listener, socket)| {
             let open = Arc::clone(&open);
-            start(move || accept(&listener, &socket, &open))
+            spawn_thread(move || accept_connections(&listener, &socket, &open))
         });
         let threads: Vec<_> = threads.collect::<io::Result<_>>()?;
         for thread in threads {
@@ -75,11 +75,11 @@ impl Forwarder {
     }
 }
 
-fn start(act: impl FnOnce() + Send + 'static) -> io::Result<thread::JoinHandle<()>> {
+fn spawn_thread(act: impl FnOnce() + Send + 'static) -> io::Result<thread::JoinHandle<()>> {
     thread::Builder::new().stack_size(STACK_BYTES).spawn(act)
 }
 
-fn accept(listener: &TcpListener, socket: &Path, open: &Arc<AtomicUsize>) {
+fn accept_connections(listener: &TcpListener, socket: &Path, open: &Arc<AtomicUsize>) {
     loop {
         let Ok((connection, _)) = listener.accept() else {
             thread::sleep(ACCEPT_PAUSE);
@@ -91,9 +91,9 @@ fn accept(listener: &TcpListener, socket: &Path, open: &Arc<AtomicUsize>) {
         }
         let socket = socket.to_owned();
         let counted = Arc::clone(open);
-        let started = start(move || {
+        let started = spawn_thread(move || {
             // A broken connection is closed on both sides; the client sees it.
-            let _ = connect(&connection, &socket);
+            let _ = forward_connection(&connection, &socket);
             counted.fetch_sub(1, Ordering::Relaxed);
         });
         if started.is_err() {
@@ -102,8 +102,8 @@ fn accept(listener: &TcpListener, socket: &Path, open: &Arc<AtomicUsize>) {
     }
 }
 
-fn connect(inner: &TcpStream, socket: &Path) -> io::Result<()> {
-    let outer = UnixStream::connect(SocketPath::of(socket)?.as_path())?;
+fn forward_connection(inner: &TcpStream, socket: &Path) -> io::Result<()> {
+    let outer = UnixStream::connect(SocketPath::from_path(socket)?.as_path())?;
     inner.set_nodelay(true)?;
     thread::scope(|scope| {
         let out = || {

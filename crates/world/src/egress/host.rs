@@ -12,7 +12,7 @@ const LABEL_BYTES_MAX: usize = 63;
 
 /// A host in canonical form: names in lower case without a final dot, addresses as numbers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Host {
+pub enum EgressHost {
     /// A name that has to be resolved.
     Name(String),
     /// An address, in whichever spelling it was written.
@@ -21,9 +21,9 @@ pub enum Host {
 
 /// A host and a port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Target {
+pub struct EgressTarget {
     /// The host, in canonical form.
-    pub host: Host,
+    pub host: EgressHost,
     /// The TCP port.
     pub port: u16,
 }
@@ -45,7 +45,7 @@ pub enum HostError {
     Port,
 }
 
-impl Host {
+impl EgressHost {
     /// Parses a host: a name, an IPv4 address in any spelling that resolvers accept, or an IPv6
     /// address with or without brackets.
     pub fn parse(text: &str) -> Result<Self, HostError> {
@@ -75,7 +75,7 @@ impl Host {
     }
 }
 
-impl Target {
+impl EgressTarget {
     /// Parses `host:port`, as in a CONNECT request.
     pub fn parse(authority: &str) -> Result<Self, HostError> {
         let (host, port) = authority.rsplit_once(':').ok_or(HostError::Port)?;
@@ -93,11 +93,11 @@ impl Target {
         if port == 0 {
             return Err(HostError::Port);
         }
-        Ok(Self { host: Host::parse(host)?, port })
+        Ok(Self { host: EgressHost::parse(host)?, port })
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for EgressHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => f.write_str(name),
@@ -107,15 +107,15 @@ impl fmt::Display for Host {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for EgressTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
 }
 
-fn parse_ipv6(text: &str) -> Result<Host, HostError> {
+fn parse_ipv6(text: &str) -> Result<EgressHost, HostError> {
     let address: Ipv6Addr = text.parse().map_err(|_| HostError::Address)?;
-    Ok(Host::Address(IpAddr::V6(address).to_canonical()))
+    Ok(EgressHost::Address(IpAddr::V6(address).to_canonical()))
 }
 
 /// Returns whether resolvers take a name for an address: its last part is a number.
@@ -164,11 +164,15 @@ mod tests {
     #[test]
     fn names_have_one_spelling() {
         for text in ["Evil.Example", "evil.example.", "EVIL.EXAMPLE."] {
-            assert_eq!(Host::parse(text), Ok(Host::Name("evil.example".to_owned())), "{text}");
+            assert_eq!(
+                EgressHost::parse(text),
+                Ok(EgressHost::Name("evil.example".to_owned())),
+                "{text}"
+            );
         }
         for text in ["", ".", "a..b", ".a", "a b", "a\u{e9}.example", "a%2e.example", "a/b", "a@b"]
         {
-            assert!(Host::parse(text).is_err(), "{text}");
+            assert!(EgressHost::parse(text).is_err(), "{text}");
         }
     }
 
@@ -189,32 +193,35 @@ mod tests {
             "::ffff:7f00:1",
         ];
         for text in spelt {
-            let parsed = Host::parse(text);
-            assert_eq!(parsed, Ok(Host::Address(IpAddr::V4(Ipv4Addr::LOCALHOST))), "{text}");
+            let parsed = EgressHost::parse(text);
+            assert_eq!(parsed, Ok(EgressHost::Address(IpAddr::V4(Ipv4Addr::LOCALHOST))), "{text}");
         }
-        assert_eq!(Host::parse("[::1]"), Ok(Host::Address(IpAddr::V6(Ipv6Addr::LOCALHOST))));
+        assert_eq!(
+            EgressHost::parse("[::1]"),
+            Ok(EgressHost::Address(IpAddr::V6(Ipv6Addr::LOCALHOST)))
+        );
         for text in
             ["127.0.0.256", "1.2.3.4.5", "4294967296", "08.1", "[::1", "fe80::1%eth0", "a.1"]
         {
-            assert!(Host::parse(text).is_err(), "{text}");
+            assert!(EgressHost::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_target_has_a_port() {
-        let target = Target::parse("Example.org:443").unwrap();
+        let target = EgressTarget::parse("Example.org:443").unwrap();
         assert_eq!(target.to_string(), "example.org:443");
-        assert_eq!(Target::parse("[::1]:80").unwrap().to_string(), "[::1]:80");
+        assert_eq!(EgressTarget::parse("[::1]:80").unwrap().to_string(), "[::1]:80");
         for text in ["example.org", "example.org:", "example.org:0", "a:65536", "a:+1", "::1:80"] {
-            assert!(Target::parse(text).is_err(), "{text}");
+            assert!(EgressTarget::parse(text).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn what_is_read_is_read_the_same_again(text in "[a-zA-Z0-9.:\\[\\]x_-]{0,40}") {
-            if let Ok(host) = Host::parse(&text) {
-                prop_assert_eq!(Host::parse(&host.to_string()), Ok(host));
+            if let Ok(host) = EgressHost::parse(&text) {
+                prop_assert_eq!(EgressHost::parse(&host.to_string()), Ok(host));
             }
         }
     }

@@ -15,13 +15,13 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::destinations::Destinations;
-use super::forwarder::Forward;
-use super::outgoing::Outgoing;
-use super::proxy::Proxy;
+use super::destinations::EgressDestinations;
+use super::forwarder::PortForward;
+use super::outgoing::EgressConnector;
+use super::proxy::ProxyHandler;
 use super::reach::ReachSetting;
-use super::refusals::{Refusals, RefusedTarget};
-use super::variables::{LoopbackWay, PROXY_PORT, ProxyAddress, USER};
+use super::refusals::{RefusalLog, RefusedTarget};
+use super::variables::{LoopbackRoute, PROXY_PORT, ProxyAddress, USER};
 use crate::process::SocketPath;
 use crate::provider::Proxies;
 
@@ -36,7 +36,7 @@ const CREDENTIAL_BYTES: usize = 32;
 #[derive(Clone, Debug)]
 pub struct EgressSettings {
     /// The hosts that may be reached.
-    pub destinations: Destinations,
+    pub destinations: EgressDestinations,
     /// The setting that names them.
     pub setting: ReachSetting,
     /// The proxies of the operator's environment, through which the proxy itself connects.
@@ -45,28 +45,29 @@ pub struct EgressSettings {
 
 /// The proxy of one run. It runs until it is dropped; open connections end with it.
 #[derive(Debug)]
-pub struct Egress {
-    place: Place,
-    relays: Vec<Forward>,
+pub struct EgressProxy {
+    place: ProxyListenAddress,
+    relays: Vec<PortForward>,
     slots: Arc<Semaphore>,
-    refusals: Arc<Refusals>,
+    refusals: Arc<RefusalLog>,
     end: CancellationToken,
     _end: DropGuard,
 }
 
 /// The location at which the proxy listens.
 #[derive(Debug)]
-enum Place {
+enum ProxyListenAddress {
     Socket(PathBuf),
     Loopback { port: u16, credential: String },
 }
 
-impl Egress {
+impl EgressProxy {
     /// Listens on a unix socket that only its user can open. The sandbox makes it reachable inside.
-    pub fn listen(socket: &Path, settings: EgressSettings) -> io::Result<Self> {
+    pub fn listen_on_socket(socket: &Path, settings: EgressSettings) -> io::Result<Self> {
         let listener = bind_socket(socket)?;
-        let (egress, proxy) = Self::new(Place::Socket(socket.to_owned()), settings, None);
-        egress.accept_each(listener, move |stream, slot| proxy.start(stream, slot));
+        let (egress, proxy) =
+            Self::new(ProxyListenAddress::Socket(socket.to_owned()), settings, None);
+        egress.accept_each(listener, move |stream, slot| proxy.serve_client(stream, slot));
         Ok(egress)
     }
 
@@ -79,22 +80,22 @@ impl Egress {
         getrandom::fill(&mut credential).map_err(io::Error::other)?;
         let credential = blake3::hash(&credential).to_hex();
         let expected = format!("Basic {}", STANDARD.encode(format!("{USER}:{credential}")));
-        let place = Place::Loopback { port, credential: credential.to_string() };
+        let place = ProxyListenAddress::Loopback { port, credential: credential.to_string() };
         let (egress, proxy) = Self::new(place, settings, Some(expected));
-        egress.accept_each(listener, move |stream, slot| proxy.start(stream, slot));
+        egress.accept_each(listener, move |stream, slot| proxy.serve_client(stream, slot));
         Ok(egress)
     }
 
     fn new(
-        place: Place,
+        place: ProxyListenAddress,
         settings: EgressSettings,
         credential: Option<String>,
-    ) -> (Self, Arc<Proxy>) {
+    ) -> (Self, Arc<ProxyHandler>) {
         let EgressSettings { destinations, setting, proxies } = settings;
-        let refusals = Arc::new(Refusals::default());
+        let refusals = Arc::new(RefusalLog::default());
         let end = CancellationToken::new();
-        let proxy = Arc::new(Proxy {
-            outgoing: Outgoing::new(destinations, &proxies),
+        let proxy = Arc::new(ProxyHandler {
+            outgoing: EgressConnector::new(destinations, &proxies),
             setting,
             credential: credential.map(|text| blake3::hash(text.as_bytes())),
             refusals: Arc::clone(&refusals),
@@ -107,22 +108,24 @@ impl Egress {
 
     /// Listens on a further socket that leads only to one service on this machine's loopback: a
     /// model service that the operator runs. It has the same port inside the namespace.
-    pub fn relay(&mut self, socket: &Path, service: SocketAddr) -> io::Result<()> {
+    pub fn add_relay(&mut self, socket: &Path, service: SocketAddr) -> io::Result<()> {
         let listener = bind_socket(socket)?;
         let end = self.end.clone();
-        self.accept_each(listener, move |stream, slot| spawn(&end, carry(stream, service, slot)));
-        self.relays.push(Forward { port: service.port(), socket: socket.to_owned() });
+        self.accept_each(listener, move |stream, slot| {
+            spawn_until_end(&end, relay_connection(stream, service, slot))
+        });
+        self.relays.push(PortForward { port: service.port(), socket: socket.to_owned() });
         Ok(())
     }
 
     /// Serves connections as they come, as many at a time as there are slots.
-    fn accept_each<L: Listener>(
+    fn accept_each<L: StreamListener>(
         &self,
         listener: L,
         serve: impl Fn(L::Stream, OwnedSemaphorePermit) + Send + 'static,
     ) {
         let slots = Arc::clone(&self.slots);
-        spawn(&self.end, async move {
+        spawn_until_end(&self.end, async move {
             loop {
                 let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
                 match listener.accept_stream().await {
@@ -134,11 +137,13 @@ impl Egress {
     }
 
     /// Returns the address of the proxy for the programs that use it.
-    pub fn address(&self) -> ProxyAddress {
-        let loopback = LoopbackWay::Direct;
+    pub fn proxy_address(&self) -> ProxyAddress {
+        let loopback = LoopbackRoute::Direct;
         match &self.place {
-            Place::Socket(_) => ProxyAddress { port: PROXY_PORT, credential: None, loopback },
-            Place::Loopback { port, credential } => {
+            ProxyListenAddress::Socket(_) => {
+                ProxyAddress { port: PROXY_PORT, credential: None, loopback }
+            }
+            ProxyListenAddress::Loopback { port, credential } => {
                 ProxyAddress { port: *port, credential: Some(credential.clone()), loopback }
             }
         }
@@ -146,10 +151,12 @@ impl Egress {
 
     /// Returns the ports that the sandbox's inner stage has to listen on, with the sockets they
     /// lead to.
-    pub fn forwards(&self) -> Vec<Forward> {
+    pub fn port_forwards(&self) -> Vec<PortForward> {
         let own = match &self.place {
-            Place::Socket(socket) => Some(Forward { port: PROXY_PORT, socket: socket.clone() }),
-            Place::Loopback { .. } => None,
+            ProxyListenAddress::Socket(socket) => {
+                Some(PortForward { port: PROXY_PORT, socket: socket.clone() })
+            }
+            ProxyListenAddress::Loopback { .. } => None,
         };
         own.into_iter().chain(self.relays.iter().cloned()).collect()
     }
@@ -158,20 +165,20 @@ impl Egress {
     /// namespace.
     pub const fn loopback_port(&self) -> Option<u16> {
         match self.place {
-            Place::Socket(_) => None,
-            Place::Loopback { port, .. } => Some(port),
+            ProxyListenAddress::Socket(_) => None,
+            ProxyListenAddress::Loopback { port, .. } => Some(port),
         }
     }
 
     /// Returns the refusals so far, by target.
-    pub fn refusals(&self) -> Vec<RefusedTarget> {
+    pub fn list_refusals(&self) -> Vec<RefusedTarget> {
         self.refusals.list()
     }
 }
 
-impl Drop for Egress {
+impl Drop for EgressProxy {
     fn drop(&mut self) {
-        for Forward { socket, .. } in self.forwards() {
+        for PortForward { socket, .. } in self.port_forwards() {
             // A socket that cannot be removed is dead, and the next run replaces it.
             let _ = fs::remove_file(socket);
         }
@@ -179,13 +186,13 @@ impl Drop for Egress {
 }
 
 /// A source of client connections.
-trait Listener: Send + Sync + 'static {
+trait StreamListener: Send + Sync + 'static {
     type Stream: Send;
 
     fn accept_stream(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 }
 
-impl Listener for UnixListener {
+impl StreamListener for UnixListener {
     type Stream = UnixStream;
 
     async fn accept_stream(&self) -> io::Result<UnixStream> {
@@ -193,7 +200,7 @@ impl Listener for UnixListener {
     }
 }
 
-impl Listener for TcpListener {
+impl StreamListener for TcpListener {
     type Stream = TcpStream;
 
     async fn accept_stream(&self) -> io::Result<TcpStream> {
@@ -207,13 +214,13 @@ fn bind_socket(path: &Path) -> io::Result<UnixListener> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let listener = UnixListener::bind(SocketPath::of(path)?.as_path())?;
+    let listener = UnixListener::bind(SocketPath::from_path(path)?.as_path())?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     Ok(listener)
 }
 
 /// Copies between a client and a service until both are done.
-async fn carry(
+async fn relay_connection(
     mut client: impl AsyncRead + AsyncWrite + Unpin,
     service: SocketAddr,
     _slot: OwnedSemaphorePermit,
@@ -225,7 +232,10 @@ async fn carry(
 }
 
 /// Runs a future until it is done or the proxy ends.
-pub(super) fn spawn(end: &CancellationToken, act: impl Future<Output = ()> + Send + 'static) {
+pub(super) fn spawn_until_end(
+    end: &CancellationToken,
+    act: impl Future<Output = ()> + Send + 'static,
+) {
     let end = end.clone();
     tokio::spawn(async move {
         end.run_until_cancelled(act).await;

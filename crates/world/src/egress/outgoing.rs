@@ -16,8 +16,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use super::destinations::Destinations;
-use super::host::{Host, Target};
+use super::destinations::EgressDestinations;
+use super::host::{EgressHost, EgressTarget};
 use super::refusals::RefusalReason;
 use crate::provider::Proxies;
 
@@ -25,17 +25,17 @@ use crate::provider::Proxies;
 const CONNECT_MAX: Duration = Duration::from_secs(20);
 
 /// A connection in either direction.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+pub(super) trait EgressStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> EgressStream for T {}
 
 /// A connection that leads to the target, and the peer on it.
-pub(super) struct Connected {
-    pub(super) stream: Box<dyn Stream>,
-    pub(super) way: Way,
+pub(super) struct EgressConnection {
+    pub(super) stream: Box<dyn EgressStream>,
+    pub(super) way: EgressRoute,
 }
 
 /// The peer that responds on a plain HTTP connection.
-pub(super) enum Way {
+pub(super) enum EgressRoute {
     /// The target itself.
     Direct,
     /// The operator's proxy, which takes absolute URLs and may require a credential.
@@ -57,7 +57,7 @@ pub(super) enum ConnectError {
 
 /// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum ConnectPurpose {
     /// A tunnel that passes bytes on unchanged.
     Tunnel,
     /// A plain HTTP request.
@@ -65,13 +65,13 @@ pub(super) enum Purpose {
 }
 
 /// A connector that decides about targets and connects to them.
-pub(super) struct Outgoing {
-    pub(super) destinations: Destinations,
+pub(super) struct EgressConnector {
+    pub(super) destinations: EgressDestinations,
     upstream: Arc<Matcher>,
 }
 
-impl Outgoing {
-    pub(super) fn new(destinations: Destinations, proxies: &Proxies) -> Self {
+impl EgressConnector {
+    pub(super) fn new(destinations: EgressDestinations, proxies: &Proxies) -> Self {
         let said = |text: &Option<String>| text.clone().unwrap_or_default();
         let matcher = Matcher::builder()
             .http(said(&proxies.http))
@@ -82,65 +82,83 @@ impl Outgoing {
     }
 
     /// Connects to a target, if it may be reached.
-    pub(super) async fn connect(
+    pub(super) async fn connect_to(
         &self,
-        target: &Target,
-        purpose: Purpose,
-    ) -> Result<Connected, ConnectError> {
+        target: &EgressTarget,
+        purpose: ConnectPurpose,
+    ) -> Result<EgressConnection, ConnectError> {
         // Names that are not allowed are not even resolved: a lookup tells its server something.
-        let place = self.destinations.judge(target).map_err(ConnectError::Refused)?;
-        if let Some(upstream) = self.upstream_of(target, purpose) {
-            return upstream.connect(target, purpose).await;
+        let place = self.destinations.judge_target(target).map_err(ConnectError::Refused)?;
+        if let Some(upstream) = self.find_upstream(target, purpose) {
+            return upstream.connect_to(target, purpose).await;
         }
-        let resolved = resolve(target).await?;
-        let admitted = self.destinations.admit(resolved, place).map_err(ConnectError::Refused)?;
-        let stream = open(&admitted).await.map_err(ConnectError::Unreachable)?;
-        Ok(Connected { stream: Box::new(stream), way: Way::Direct })
+        let resolved = resolve_target(target).await?;
+        let admitted =
+            self.destinations.filter_addresses(resolved, place).map_err(ConnectError::Refused)?;
+        let stream = connect_first(&admitted).await.map_err(ConnectError::Unreachable)?;
+        Ok(EgressConnection { stream: Box::new(stream), way: EgressRoute::Direct })
     }
 
     /// Returns the proxy of the operator's environment that applies to a target.
-    fn upstream_of(&self, target: &Target, purpose: Purpose) -> Option<Upstream> {
+    fn find_upstream(
+        &self,
+        target: &EgressTarget,
+        purpose: ConnectPurpose,
+    ) -> Option<UpstreamProxy> {
         let scheme = match purpose {
-            Purpose::Tunnel => "https",
-            Purpose::Request => "http",
+            ConnectPurpose::Tunnel => "https",
+            ConnectPurpose::Request => "http",
         };
         let asked: Uri = format!("{scheme}://{target}/").parse().ok()?;
         let found = self.upstream.intercept(&asked)?;
-        Some(Upstream { address: found.uri().clone(), credential: found.basic_auth().cloned() })
+        Some(UpstreamProxy {
+            address: found.uri().clone(),
+            credential: found.basic_auth().cloned(),
+        })
     }
 }
 
 /// A proxy of the operator's environment.
-struct Upstream {
+struct UpstreamProxy {
     address: Uri,
     credential: Option<HeaderValue>,
 }
 
-impl Upstream {
-    async fn connect(self, target: &Target, purpose: Purpose) -> Result<Connected, ConnectError> {
+impl UpstreamProxy {
+    async fn connect_to(
+        self,
+        target: &EgressTarget,
+        purpose: ConnectPurpose,
+    ) -> Result<EgressConnection, ConnectError> {
         let refuse = |text: &str| ConnectError::Upstream(text.to_owned());
         if self.address.scheme_str() != Some("http") {
             return Err(refuse("only proxies that are reached by http:// are supported"));
         }
         let host = self.address.host().ok_or_else(|| refuse("its address has no host"))?;
         let port = self.address.port_u16().unwrap_or(80);
-        let host = Host::parse(host).map_err(|error| ConnectError::Upstream(error.to_string()))?;
-        let resolved: Vec<_> = resolve(&Target { host, port }).await?;
-        let stream = open(&resolved).await.map_err(ConnectError::Unreachable)?;
+        let host =
+            EgressHost::parse(host).map_err(|error| ConnectError::Upstream(error.to_string()))?;
+        let resolved: Vec<_> = resolve_target(&EgressTarget { host, port }).await?;
+        let stream = connect_first(&resolved).await.map_err(ConnectError::Unreachable)?;
         match purpose {
-            Purpose::Request => {
-                Ok(Connected { stream: Box::new(stream), way: Way::Proxy(self.credential) })
-            }
-            Purpose::Tunnel => {
-                let tunnel = timeout(CONNECT_MAX, self.tunnel(stream, target)).await;
+            ConnectPurpose::Request => Ok(EgressConnection {
+                stream: Box::new(stream),
+                way: EgressRoute::Proxy(self.credential),
+            }),
+            ConnectPurpose::Tunnel => {
+                let tunnel = timeout(CONNECT_MAX, self.open_tunnel(stream, target)).await;
                 let tunnel = tunnel.map_err(|_| refuse("it does not answer"))?;
                 let stream = tunnel.map_err(ConnectError::Upstream)?;
-                Ok(Connected { stream, way: Way::Direct })
+                Ok(EgressConnection { stream, way: EgressRoute::Direct })
             }
         }
     }
 
-    async fn tunnel(self, stream: TcpStream, target: &Target) -> Result<Box<dyn Stream>, String> {
+    async fn open_tunnel(
+        self,
+        stream: TcpStream,
+        target: &EgressTarget,
+    ) -> Result<Box<dyn EgressStream>, String> {
         let said = |error: hyper::Error| error.to_string();
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream));
         let (mut sender, connection) = handshake.await.map_err(said)?;
@@ -161,10 +179,10 @@ impl Upstream {
     }
 }
 
-async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, ConnectError> {
+async fn resolve_target(target: &EgressTarget) -> Result<Vec<SocketAddr>, ConnectError> {
     match &target.host {
-        Host::Address(address) => Ok(vec![SocketAddr::new(*address, target.port)]),
-        Host::Name(name) => {
+        EgressHost::Address(address) => Ok(vec![SocketAddr::new(*address, target.port)]),
+        EgressHost::Name(name) => {
             let lookup = timeout(CONNECT_MAX, lookup_host((name.as_str(), target.port))).await;
             let resolved = lookup.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
             Ok(resolved.map_err(ConnectError::Unresolved)?.collect())
@@ -173,7 +191,7 @@ async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, ConnectError> {
 }
 
 /// Connects to the first address that responds.
-async fn open(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+async fn connect_first(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {
         match timeout(CONNECT_MAX, TcpStream::connect(address)).await {

@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-use super::host::{Host, HostError, Target};
+use super::host::{EgressHost, EgressTarget, HostError};
 
 /// The ports of a host that is listed without one.
 const WEB_PORTS: [u16; 2] = [80, 443];
@@ -18,18 +18,18 @@ const WEB_PORTS: [u16; 2] = [80, 443];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPattern {
     host: HostMatch,
-    ports: Ports,
+    ports: PortMatch,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HostMatch {
-    Exact(Host),
+    Exact(EgressHost),
     /// Every name that ends with a dot and this.
     Below(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ports {
+enum PortMatch {
     Web,
     One(u16),
     Every,
@@ -37,7 +37,7 @@ enum Ports {
 
 /// The error for a text that names no host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum PatternError {
+pub enum HostPatternError {
     /// A URL instead of a host.
     #[error("write the host alone, without a scheme and a path")]
     Url,
@@ -51,70 +51,72 @@ pub enum PatternError {
 
 impl HostPattern {
     /// Parses a pattern.
-    pub fn parse(text: &str) -> Result<Self, PatternError> {
+    pub fn parse(text: &str) -> Result<Self, HostPatternError> {
         if text.contains('/') {
-            return Err(PatternError::Url);
+            return Err(HostPatternError::Url);
         }
         let (host, ports) = split_port(text)?;
         let host = match host.strip_prefix("*.") {
-            None if host.contains('*') => return Err(PatternError::Star),
-            None => HostMatch::Exact(Host::parse(host)?),
-            Some(below) => match Host::parse(below) {
-                Ok(Host::Name(name)) if name.contains('.') => HostMatch::Below(name),
-                _ => return Err(PatternError::Star),
+            None if host.contains('*') => return Err(HostPatternError::Star),
+            None => HostMatch::Exact(EgressHost::parse(host)?),
+            Some(below) => match EgressHost::parse(below) {
+                Ok(EgressHost::Name(name)) if name.contains('.') => HostMatch::Below(name),
+                _ => return Err(HostPatternError::Star),
             },
         };
         Ok(Self { host, ports })
     }
 
     /// Returns the pattern of exactly one host and port.
-    pub fn exact(target: &Target) -> Self {
-        Self { host: HostMatch::Exact(target.host.clone()), ports: Ports::One(target.port) }
+    pub fn from_target(target: &EgressTarget) -> Self {
+        Self { host: HostMatch::Exact(target.host.clone()), ports: PortMatch::One(target.port) }
     }
 
     /// Returns the pattern of the host and port of a service's URL, such as
     /// `https://api.example.com/v1`.
     pub fn from_url(url: &str) -> Option<Self> {
-        service_target(url).as_ref().map(Self::exact)
+        parse_service_target(url).as_ref().map(Self::from_target)
     }
 
     /// Returns whether the pattern matches a target.
-    pub fn matches(&self, target: &Target) -> bool {
+    pub fn matches(&self, target: &EgressTarget) -> bool {
         let is_port = match self.ports {
-            Ports::Web => WEB_PORTS.contains(&target.port) || self.this_machine().is_some(),
-            Ports::One(port) => port == target.port,
-            Ports::Every => true,
+            PortMatch::Web => WEB_PORTS.contains(&target.port) || self.loopback_address().is_some(),
+            PortMatch::One(port) => port == target.port,
+            PortMatch::Every => true,
         };
         is_port
             && match (&self.host, &target.host) {
                 (HostMatch::Exact(host), asked) => host == asked,
-                (HostMatch::Below(name), Host::Name(asked)) => {
+                (HostMatch::Below(name), EgressHost::Name(asked)) => {
                     asked.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('.'))
                 }
-                (HostMatch::Below(_), Host::Address(_)) => false,
+                (HostMatch::Below(_), EgressHost::Address(_)) => false,
             }
     }
 
     /// Returns the one service of this machine that the pattern names, which programs reach without
     /// a proxy.
-    pub fn service_here(&self) -> Option<SocketAddr> {
-        let Ports::One(port) = self.ports else { return None };
-        self.this_machine().map(|address| SocketAddr::new(address, port))
+    pub fn local_service(&self) -> Option<SocketAddr> {
+        let PortMatch::One(port) = self.ports else { return None };
+        self.loopback_address().map(|address| SocketAddr::new(address, port))
     }
 
     /// Returns whether the pattern names this machine with every port. The service that a program
     /// wants is then not known before it asks for one.
     pub fn is_all_of_this_machine(&self) -> bool {
-        self.this_machine().is_some() && !matches!(self.ports, Ports::One(_))
+        self.loopback_address().is_some() && !matches!(self.ports, PortMatch::One(_))
     }
 
     /// Returns the loopback address that the pattern names, if any.
-    fn this_machine(&self) -> Option<IpAddr> {
+    fn loopback_address(&self) -> Option<IpAddr> {
         match &self.host {
-            HostMatch::Exact(Host::Name(name)) if name == "localhost" => {
+            HostMatch::Exact(EgressHost::Name(name)) if name == "localhost" => {
                 Some(IpAddr::V4(Ipv4Addr::LOCALHOST))
             }
-            HostMatch::Exact(Host::Address(address)) if address.is_loopback() => Some(*address),
+            HostMatch::Exact(EgressHost::Address(address)) if address.is_loopback() => {
+                Some(*address)
+            }
             _ => None,
         }
     }
@@ -132,9 +134,9 @@ impl fmt::Display for HostPattern {
             HostMatch::Below(name) => write!(f, "*.{name}")?,
         }
         match self.ports {
-            Ports::Web => Ok(()),
-            Ports::One(port) => write!(f, ":{port}"),
-            Ports::Every => f.write_str(":*"),
+            PortMatch::Web => Ok(()),
+            PortMatch::One(port) => write!(f, ":{port}"),
+            PortMatch::Every => f.write_str(":*"),
         }
     }
 }
@@ -154,7 +156,7 @@ impl<'de> Deserialize<'de> for HostPattern {
 
 /// Returns the host and port of a URL such as `http://127.0.0.1:11434/v1`; `None` for a URL that
 /// programs may parse in two ways.
-pub fn service_target(url: &str) -> Option<Target> {
+pub fn parse_service_target(url: &str) -> Option<EgressTarget> {
     let (scheme, rest) = url.trim().split_once("://")?;
     let usual = match scheme.to_ascii_lowercase().as_str() {
         "http" => "80",
@@ -166,26 +168,26 @@ pub fn service_target(url: &str) -> Option<Target> {
         Some((host, port)) if !port.ends_with(']') => (host, port),
         _ => (authority, usual),
     };
-    Target::new(host, port).ok()
+    EgressTarget::new(host, port).ok()
 }
 
-fn split_port(text: &str) -> Result<(&str, Ports), PatternError> {
+fn split_port(text: &str) -> Result<(&str, PortMatch), HostPatternError> {
     let is_bare_ipv6 = !text.starts_with('[') && text.matches(':').count() > 1;
     match text.rsplit_once(':') {
         Some((host, port)) if !is_bare_ipv6 && !port.ends_with(']') => {
             let ports = match port {
-                "*" => Ports::Every,
+                "*" => PortMatch::Every,
                 port => {
                     let port: u16 = port.parse().map_err(|_| HostError::Port)?;
                     if port == 0 {
                         return Err(HostError::Port.into());
                     }
-                    Ports::One(port)
+                    PortMatch::One(port)
                 }
             };
             Ok((host, ports))
         }
-        _ => Ok((text, Ports::Web)),
+        _ => Ok((text, PortMatch::Web)),
     }
 }
 
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, target: &str) -> bool {
-        HostPattern::parse(pattern).unwrap().matches(&Target::parse(target).unwrap())
+        HostPattern::parse(pattern).unwrap().matches(&EgressTarget::parse(target).unwrap())
     }
 
     #[test]
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_service_of_this_machine_is_one_host_and_one_port() {
-        let here = |text| HostPattern::parse(text).unwrap().service_here();
+        let here = |text| HostPattern::parse(text).unwrap().local_service();
         assert_eq!(here("localhost:11434"), Some("127.0.0.1:11434".parse().unwrap()));
         assert_eq!(here("[::1]:80"), Some("[::1]:80".parse().unwrap()));
         for text in ["api.example.com:443", "127.0.0.1", "127.0.0.1:*", "10.0.0.5:80"] {
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_host_of_a_service_is_read_in_one_way_or_not_at_all() {
-        let read = |url| service_target(url).map(|target| target.to_string());
+        let read = |url| parse_service_target(url).map(|target| target.to_string());
         assert_eq!(read("https://api.example.com/v1"), Some("api.example.com:443".to_owned()));
         assert_eq!(read("http://127.0.0.1:11434"), Some("127.0.0.1:11434".to_owned()));
         assert_eq!(read("http://[::1]:80/v1"), Some("[::1]:80".to_owned()));

@@ -5,13 +5,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::destinations::Destinations;
-use super::forwarder::Forward;
-use super::listener::{Egress, EgressSettings};
+use super::destinations::EgressDestinations;
+use super::forwarder::PortForward;
+use super::listener::{EgressProxy, EgressSettings};
 use super::pattern::HostPattern;
-use super::reach::{Listed, Reach, ReachSetting};
-use super::variables::{LoopbackWay, ProxyAddress};
-use crate::process::{Connections, Layers, Wall};
+use super::reach::{EgressReach, ReachEntry, ReachSetting};
+use super::variables::{LoopbackRoute, ProxyAddress};
+use crate::process::{Connections, Wall, WallLayers};
 use crate::provider::Proxies;
 
 /// The network policy of agents, checks or setup commands.
@@ -35,24 +35,24 @@ pub struct ProxiedEgress {
     /// Services on this machine's loopback that are reached on the same port inside.
     pub relays: Vec<SocketAddr>,
     /// The way to all other loopback services.
-    pub loopback: LoopbackWay,
+    pub loopback: LoopbackRoute,
 }
 
 impl EgressPolicy {
     /// Returns the policy that allows only these hosts, which `setting` names. It is for one
     /// command that starts no server of its own: if every service of this machine is listed, the
     /// proxy leads to them.
-    pub fn to_hosts(hosts: &[HostPattern], setting: ReachSetting, proxies: Proxies) -> Self {
+    pub fn for_hosts(hosts: &[HostPattern], setting: ReachSetting, proxies: Proxies) -> Self {
         if hosts.is_empty() {
             return Self::Closed;
         }
-        let reach = Reach::Hosts(hosts.iter().cloned().map(Listed::Host).collect());
-        let destinations = Destinations::new(&reach, &[]);
-        let relays = hosts.iter().filter_map(HostPattern::service_here).collect();
+        let reach = EgressReach::Hosts(hosts.iter().cloned().map(ReachEntry::Host).collect());
+        let destinations = EgressDestinations::new(&reach, &[]);
+        let relays = hosts.iter().filter_map(HostPattern::local_service).collect();
         let loopback = if hosts.iter().any(HostPattern::is_all_of_this_machine) {
-            LoopbackWay::Proxied
+            LoopbackRoute::Proxied
         } else {
-            LoopbackWay::Direct
+            LoopbackRoute::Direct
         };
         let settings = EgressSettings { destinations, setting, proxies };
         Self::Proxied(Box::new(ProxiedEgress { settings, relays, loopback }))
@@ -61,13 +61,13 @@ impl EgressPolicy {
     /// Applies the policy to one run: closes the network of its sandbox except for the ways out,
     /// and names the proxy in its environment. `socket` is the path at which a proxy may listen.
     /// The result has to live as long as the run.
-    pub async fn apply(
+    pub async fn apply_to_run(
         &self,
         socket: &Path,
         wall: &mut Wall,
         environment: &mut Vec<(OsString, OsString)>,
-    ) -> io::Result<Option<Egress>> {
-        let is_enclosed = wall.writable.is_some() && Layers::here().bubblewrap.is_some();
+    ) -> io::Result<Option<EgressProxy>> {
+        let is_enclosed = wall.writable.is_some() && WallLayers::detect().bubblewrap.is_some();
         let ProxiedEgress { settings, relays, loopback } = match self {
             Self::Open => return Ok(None),
             Self::Closed => {
@@ -79,28 +79,28 @@ impl EgressPolicy {
             Self::Proxied(proxied) => &**proxied,
         };
         let (egress, forwards) = if is_enclosed {
-            let mut egress = Egress::listen(socket, settings.clone())?;
+            let mut egress = EgressProxy::listen_on_socket(socket, settings.clone())?;
             for service in relays {
-                egress.relay(&relay_socket(socket, service.port()), *service)?;
+                egress.add_relay(&relay_socket_path(socket, service.port()), *service)?;
             }
-            let forwards = egress.forwards();
+            let forwards = egress.port_forwards();
             (egress, forwards)
         } else {
-            let egress = Egress::listen_on_loopback(settings.clone()).await?;
+            let egress = EgressProxy::listen_on_loopback(settings.clone()).await?;
             // The ports are on the same loopback, so no bytes have to be forwarded.
             let ports =
                 egress.loopback_port().into_iter().chain(relays.iter().map(SocketAddr::port));
-            let forwards = ports.map(|port| Forward { port, socket: PathBuf::new() }).collect();
+            let forwards = ports.map(|port| PortForward { port, socket: PathBuf::new() }).collect();
             (egress, forwards)
         };
         wall.network = Connections::Closed(forwards);
-        ProxyAddress { loopback: *loopback, ..egress.address() }.announce(environment);
+        ProxyAddress { loopback: *loopback, ..egress.proxy_address() }.announce_in(environment);
         Ok(Some(egress))
     }
 }
 
 /// Returns the path of the socket beside `socket` that leads to a service.
-fn relay_socket(socket: &Path, port: u16) -> PathBuf {
+fn relay_socket_path(socket: &Path, port: u16) -> PathBuf {
     let mut name = socket.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{port}"));
     socket.with_file_name(name)

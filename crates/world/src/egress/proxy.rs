@@ -18,11 +18,13 @@ use tokio::io::copy_bidirectional;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::host::{HostError, Target};
-use super::listener::spawn;
-use super::outgoing::{ConnectError, Connected, Outgoing, Purpose, Stream, Way};
+use super::host::{EgressTarget, HostError};
+use super::listener::spawn_until_end;
+use super::outgoing::{
+    ConnectError, ConnectPurpose, EgressConnection, EgressConnector, EgressRoute, EgressStream,
+};
 use super::reach::ReachSetting;
-use super::refusals::{RefusalReason, Refusals};
+use super::refusals::{RefusalLog, RefusalReason};
 
 /// Maximum size of a request's head, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
@@ -44,30 +46,30 @@ const HOP_BY_HOP: [HeaderName; 8] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-type Body = BoxBody<Bytes, hyper::Error>;
+type ProxyBody = BoxBody<Bytes, hyper::Error>;
 
 /// The state that all connections of a run share.
-pub(super) struct Proxy {
-    pub(super) outgoing: Outgoing,
+pub(super) struct ProxyHandler {
+    pub(super) outgoing: EgressConnector,
     /// The setting that names the reachable hosts.
     pub(super) setting: ReachSetting,
     /// The hash of the header that clients on loopback have to send.
     pub(super) credential: Option<blake3::Hash>,
-    pub(super) refusals: Arc<Refusals>,
+    pub(super) refusals: Arc<RefusalLog>,
     pub(super) end: CancellationToken,
 }
 
-impl Proxy {
+impl ProxyHandler {
     /// Serves a client in a separate task; its slot is released after its last byte.
-    pub(super) fn start(
+    pub(super) fn serve_client(
         self: &Arc<Self>,
-        stream: impl Stream + 'static,
+        stream: impl EgressStream + 'static,
         slot: OwnedSemaphorePermit,
     ) {
         let proxy = Arc::clone(self);
         let slot = Arc::new(slot);
-        spawn(&self.end, async move {
-            let answer = service_fn(|request| proxy.answer(request, Arc::clone(&slot)));
+        spawn_until_end(&self.end, async move {
+            let answer = service_fn(|request| proxy.answer_request(request, Arc::clone(&slot)));
             // A broken connection has told its client all there is to tell.
             let _ = hyper::server::conn::http1::Builder::new()
                 .max_buf_size(HEAD_BYTES_MAX)
@@ -80,112 +82,122 @@ impl Proxy {
         });
     }
 
-    async fn answer(
+    async fn answer_request(
         &self,
         request: Request<Incoming>,
         slot: Arc<OwnedSemaphorePermit>,
-    ) -> Result<Response<Body>, hyper::Error> {
-        if !self.is_known(request.headers()) {
-            let mut response = say(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "", String::new());
+    ) -> Result<Response<ProxyBody>, hyper::Error> {
+        if !self.is_authorized(request.headers()) {
+            let mut response =
+                text_response(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "", String::new());
             let asked = HeaderValue::from_static("Basic realm=\"unstuck\"");
             response.headers_mut().insert(PROXY_AUTHENTICATE, asked);
             return Ok(response);
         }
         if request.method() == Method::CONNECT {
-            Ok(self.tunnel(request, slot).await)
+            Ok(self.open_tunnel(request, slot).await)
         } else {
-            self.pass_on(request).await
+            self.forward_request(request).await
         }
     }
 
-    fn is_known(&self, headers: &HeaderMap) -> bool {
+    fn is_authorized(&self, headers: &HeaderMap) -> bool {
         let Some(credential) = self.credential else { return true };
         let shown = headers.get(PROXY_AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
         blake3::hash(shown) == credential
     }
 
-    async fn tunnel(
+    async fn open_tunnel(
         &self,
         request: Request<Incoming>,
         slot: Arc<OwnedSemaphorePermit>,
-    ) -> Response<Body> {
+    ) -> Response<ProxyBody> {
         let authority = request.uri().to_string();
-        let connected =
-            match self.connect(&authority, Target::parse(&authority), Purpose::Tunnel).await {
-                Ok((_, connected)) => connected,
-                Err(refusal) => return *refusal,
-            };
+        let connected = match self
+            .connect_or_refuse(&authority, EgressTarget::parse(&authority), ConnectPurpose::Tunnel)
+            .await
+        {
+            Ok((_, connected)) => connected,
+            Err(refusal) => return *refusal,
+        };
         let mut outside = connected.stream;
-        spawn(&self.end, async move {
+        spawn_until_end(&self.end, async move {
             if let Ok(client) = hyper::upgrade::on(request).await {
                 // A broken connection is closed on both sides.
                 let _ = copy_bidirectional(&mut TokioIo::new(client), &mut outside).await;
             }
             drop(slot);
         });
-        Response::new(empty())
+        Response::new(empty_body())
     }
 
     /// Passes a plain HTTP request on. If the response is lost on the way, the client's connection
     /// breaks as well: the request was sent, and a response of the proxy would say otherwise.
-    async fn pass_on(&self, request: Request<Incoming>) -> Result<Response<Body>, hyper::Error> {
+    async fn forward_request(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Response<ProxyBody>, hyper::Error> {
         let uri = request.uri().clone();
         let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
             let text =
                 "This is Unstuck's proxy. It takes CONNECT requests and whole http:// addresses.";
-            return Ok(say(StatusCode::BAD_REQUEST, "", format!("{text}\n")));
+            return Ok(text_response(StatusCode::BAD_REQUEST, "", format!("{text}\n")));
         };
         let port = uri.port().map_or_else(|| "80".to_owned(), |port| port.as_str().to_owned());
-        let target = Target::new(host, &port);
+        let target = EgressTarget::new(host, &port);
         let written = format!("{host}:{port}");
-        match self.connect(&written, target, Purpose::Request).await {
-            Ok((target, connected)) => self.exchange(request, &target, connected).await,
+        match self.connect_or_refuse(&written, target, ConnectPurpose::Request).await {
+            Ok((target, connected)) => self.send_request(request, &target, connected).await,
             Err(refusal) => Ok(*refusal),
         }
     }
 
     /// Connects, or returns the response that says why not.
-    async fn connect(
+    async fn connect_or_refuse(
         &self,
         written: &str,
-        target: Result<Target, HostError>,
-        purpose: Purpose,
-    ) -> Result<(Target, Connected), Box<Response<Body>>> {
+        target: Result<EgressTarget, HostError>,
+        purpose: ConnectPurpose,
+    ) -> Result<(EgressTarget, EgressConnection), Box<Response<ProxyBody>>> {
         let target = target.map_err(|error| {
-            self.refusals.note(written, RefusalReason::Malformed, None);
-            Box::new(say(StatusCode::BAD_REQUEST, "", format!("{written}: {error}\n")))
+            self.refusals.record_refusal(written, RefusalReason::Malformed, None);
+            Box::new(text_response(StatusCode::BAD_REQUEST, "", format!("{written}: {error}\n")))
         })?;
-        match self.outgoing.connect(&target, purpose).await {
+        match self.outgoing.connect_to(&target, purpose).await {
             Ok(connected) => Ok((target, connected)),
-            Err(ConnectError::Refused(reason)) => Err(Box::new(self.refuse(&target, reason))),
-            Err(error) => Err(Box::new(unreachable(&target.to_string(), &error.to_string()))),
+            Err(ConnectError::Refused(reason)) => {
+                Err(Box::new(self.refuse_target(&target, reason)))
+            }
+            Err(error) => {
+                Err(Box::new(unreachable_response(&target.to_string(), &error.to_string())))
+            }
         }
     }
 
-    fn refuse(&self, target: &Target, reason: RefusalReason) -> Response<Body> {
-        let lines = || self.outgoing.destinations.lines_allowing(target, self.setting);
+    fn refuse_target(&self, target: &EgressTarget, reason: RefusalReason) -> Response<ProxyBody> {
+        let lines = || self.outgoing.destinations.render_allowing_lines(target, self.setting);
         let lines = (reason != RefusalReason::OwnServer).then(lines);
         let mut text = format!("Unstuck refused the connection to {target}: {reason}.\n");
         if let Some(lines) = &lines {
             let how = format!("To allow it, write this into unstuck.toml:\n\n{lines}\n");
             text.push_str(&how);
         }
-        self.refusals.note(&target.to_string(), reason, lines);
+        self.refusals.record_refusal(&target.to_string(), reason, lines);
         let phrase = format!("Refused by Unstuck: {reason}");
-        say(StatusCode::FORBIDDEN, &phrase, text)
+        text_response(StatusCode::FORBIDDEN, &phrase, text)
     }
 
     /// Sends a plain HTTP request to the target, and returns the response.
-    async fn exchange(
+    async fn send_request(
         &self,
         mut request: Request<Incoming>,
-        target: &Target,
-        connected: Connected,
-    ) -> Result<Response<Body>, hyper::Error> {
-        let Connected { stream, way } = connected;
+        target: &EgressTarget,
+        connected: EgressConnection,
+    ) -> Result<Response<ProxyBody>, hyper::Error> {
+        let EgressConnection { stream, way } = connected;
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-        spawn(&self.end, async move {
+        spawn_until_end(&self.end, async move {
             // The response's body reports errors of this task.
             let _ = connection.await;
         });
@@ -196,12 +208,12 @@ impl Proxy {
             request.headers_mut().insert(HOST, host);
         }
         match way {
-            Way::Direct => {
+            EgressRoute::Direct => {
                 let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
                 *request.uri_mut() = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
             }
-            Way::Proxy(None) => {}
-            Way::Proxy(Some(credential)) => {
+            EgressRoute::Proxy(None) => {}
+            EgressRoute::Proxy(Some(credential)) => {
                 request.headers_mut().insert(PROXY_AUTHORIZATION, credential);
             }
         }
@@ -225,11 +237,11 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-fn unreachable(target: &str, why: &str) -> Response<Body> {
-    say(StatusCode::BAD_GATEWAY, "", format!("{target} cannot be reached: {why}\n"))
+fn unreachable_response(target: &str, why: &str) -> Response<ProxyBody> {
+    text_response(StatusCode::BAD_GATEWAY, "", format!("{target} cannot be reached: {why}\n"))
 }
 
-fn say(status: StatusCode, phrase: &str, text: String) -> Response<Body> {
+fn text_response(status: StatusCode, phrase: &str, text: String) -> Response<ProxyBody> {
     let mut response = Response::new(Full::from(text).map_err(|never| match never {}).boxed());
     *response.status_mut() = status;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -243,6 +255,6 @@ fn say(status: StatusCode, phrase: &str, text: String) -> Response<Body> {
     response
 }
 
-fn empty() -> Body {
+fn empty_body() -> ProxyBody {
     Empty::new().map_err(|never| match never {}).boxed()
 }

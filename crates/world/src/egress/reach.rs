@@ -3,12 +3,12 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use super::host::{Host, Target};
-use super::pattern::{HostPattern, PatternError};
+use super::host::{EgressHost, EgressTarget};
+use super::pattern::{HostPattern, HostPatternError};
 
 /// The network reach of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum EgressReach {
     /// Only its own network namespace.
     #[default]
     Off,
@@ -17,7 +17,7 @@ pub enum Reach {
     /// The package registries.
     Registries,
     /// The listed hosts.
-    Hosts(Vec<Listed>),
+    Hosts(Vec<ReachEntry>),
     /// The whole network, without a proxy.
     Open,
 }
@@ -33,7 +33,7 @@ pub struct ReachSetting {
 
 /// An entry of a list of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Listed {
+pub enum ReachEntry {
     /// The model service.
     Service,
     /// The package registries.
@@ -42,7 +42,7 @@ pub enum Listed {
     Host(HostPattern),
 }
 
-impl Reach {
+impl EgressReach {
     /// Parses one of the words `off`, `service`, `registries` and `open`.
     pub fn parse_word(word: &str) -> Option<Self> {
         Some(match word {
@@ -55,26 +55,30 @@ impl Reach {
     }
 
     /// Returns the services of this machine that are listed with their ports.
-    pub fn services_here(&self) -> Vec<SocketAddr> {
+    pub fn local_services(&self) -> Vec<SocketAddr> {
         let Self::Hosts(listed) = self else { return Vec::new() };
         let hosts = listed.iter().filter_map(|listed| match listed {
-            Listed::Host(host) => host.service_here(),
-            Listed::Service | Listed::Registries => None,
+            ReachEntry::Host(host) => host.local_service(),
+            ReachEntry::Service | ReachEntry::Registries => None,
         });
         hosts.collect()
     }
 
     /// Returns the lines of the settings that allow a target in addition.
-    pub(super) fn to_lines_with(&self, target: &Target, setting: ReachSetting) -> String {
+    pub(super) fn render_lines_allowing(
+        &self,
+        target: &EgressTarget,
+        setting: ReachSetting,
+    ) -> String {
         let host = match (&target.host, target.port) {
-            (Host::Name(_) | Host::Address(_), 80 | 443) => target.host.to_string(),
+            (EgressHost::Name(_) | EgressHost::Address(_), 80 | 443) => target.host.to_string(),
             _ => target.to_string(),
         };
         let listed: Vec<String> = match self {
             Self::Off | Self::Open => Vec::new(),
-            Self::Service => vec![Listed::Service.to_string()],
-            Self::Registries => vec![Listed::Registries.to_string()],
-            Self::Hosts(listed) => listed.iter().map(Listed::to_string).collect(),
+            Self::Service => vec![ReachEntry::Service.to_string()],
+            Self::Registries => vec![ReachEntry::Registries.to_string()],
+            Self::Hosts(listed) => listed.iter().map(ReachEntry::to_string).collect(),
         };
         let quoted: Vec<_> =
             listed.into_iter().chain([host]).map(|entry| format!("\"{entry}\"")).collect();
@@ -83,9 +87,9 @@ impl Reach {
     }
 }
 
-impl Listed {
+impl ReachEntry {
     /// Parses an entry: `service`, `registries`, or a host.
-    pub fn parse(text: &str) -> Result<Self, PatternError> {
+    pub fn parse(text: &str) -> Result<Self, HostPatternError> {
         match text {
             "service" => Ok(Self::Service),
             "registries" => Ok(Self::Registries),
@@ -94,7 +98,7 @@ impl Listed {
     }
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for ReachEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Service => f.write_str("service"),

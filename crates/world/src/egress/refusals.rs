@@ -39,21 +39,26 @@ pub struct RefusedTarget {
 
 /// A counter of refusals by target.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
-    counted: Mutex<Counted>,
+pub(super) struct RefusalLog {
+    counted: Mutex<RefusalCounts>,
 }
 
 /// The reason, and the lines that would allow it.
-type Refused = (RefusalReason, Option<String>);
+type RefusalCause = (RefusalReason, Option<String>);
 
 #[derive(Debug, Default)]
-struct Counted {
-    targets: BTreeMap<String, (Refused, u64)>,
-    others: Option<(Refused, u64)>,
+struct RefusalCounts {
+    targets: BTreeMap<String, (RefusalCause, u64)>,
+    others: Option<(RefusalCause, u64)>,
 }
 
-impl Refusals {
-    pub(super) fn note(&self, target: &str, reason: RefusalReason, allowed_by: Option<String>) {
+impl RefusalLog {
+    pub(super) fn record_refusal(
+        &self,
+        target: &str,
+        reason: RefusalReason,
+        allowed_by: Option<String>,
+    ) {
         let printable = target.chars().filter(|c| !c.is_control());
         let target: String = printable.take(SHOWN_CHARS_MAX).collect();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +102,7 @@ impl fmt::Display for RefusalReason {
 
 impl RefusedTarget {
     /// Returns one line for the agent that says what was refused and which setting allows it.
-    pub fn sentence(&self) -> String {
+    pub fn render_sentence(&self) -> String {
         let Self { target, reason, .. } = self;
         let mut text = format!("Unstuck refused the connection to {target}: {reason}.");
         if let Some(lines) = &self.allowed_by {
@@ -127,23 +132,23 @@ mod tests {
 
     #[test]
     fn refusals_are_counted_and_bounded() {
-        let refusals = Refusals::default();
+        let refusals = RefusalLog::default();
         for _ in 0..3 {
             let lines = "[agent]\nnetwork = [\"evil.example\"]".to_owned();
-            refusals.note("evil.example:443", RefusalReason::NotListed, Some(lines));
+            refusals.record_refusal("evil.example:443", RefusalReason::NotListed, Some(lines));
         }
         assert_eq!(
             refusals.list()[0].to_string(),
             "connect to evil.example:443 (3 times): the host is not allowed by the settings"
         );
         assert_eq!(
-            refusals.list()[0].sentence(),
+            refusals.list()[0].render_sentence(),
             "Unstuck refused the connection to evil.example:443: the host is not allowed by the \
              settings. To allow it, write into unstuck.toml: [agent] network = [\"evil.example\"]"
         );
         for number in 0..1_000 {
             let target = format!("host{number}:1\r\n{}", "x".repeat(500));
-            refusals.note(&target, RefusalReason::Address, None);
+            refusals.record_refusal(&target, RefusalReason::Address, None);
         }
         let list = refusals.list();
         assert_eq!(list.len(), TARGETS_MAX + 1);

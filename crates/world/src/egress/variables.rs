@@ -31,7 +31,7 @@ pub const JAVA_OPTIONS: [&str; 3] = ["MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"];
 
 /// The way in which programs reach loopback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LoopbackWay {
+pub enum LoopbackRoute {
     /// Directly: it is the loopback of their own namespace, where a test may start a server.
     #[default]
     Direct,
@@ -47,12 +47,12 @@ pub struct ProxyAddress {
     /// The password that the proxy requires.
     pub credential: Option<String>,
     /// The way to loopback, which may be the proxy, too.
-    pub loopback: LoopbackWay,
+    pub loopback: LoopbackRoute,
 }
 
 impl ProxyAddress {
     /// Returns the URL of the proxy.
-    pub fn url(&self) -> String {
+    pub fn to_url(&self) -> String {
         let port = self.port;
         match &self.credential {
             None => format!("http://127.0.0.1:{port}"),
@@ -62,12 +62,12 @@ impl ProxyAddress {
 
     /// Sends programs with this environment through the proxy. Keeps existing options of Java's
     /// build tools.
-    pub fn announce(&self, environment: &mut Vec<(OsString, OsString)>) {
-        let url = self.url();
+    pub fn announce_in(&self, environment: &mut Vec<(OsString, OsString)>) {
+        let url = self.to_url();
         let proxied = PROXIED.map(|name| (name, url.as_str()));
         let not_proxied = match self.loopback {
-            LoopbackWay::Direct => NOT_PROXIED,
-            LoopbackWay::Proxied => "",
+            LoopbackRoute::Direct => NOT_PROXIED,
+            LoopbackRoute::Proxied => "",
         };
         let direct = ["NO_PROXY", "no_proxy"].map(|name| (name, not_proxied));
         // Node's own client reads the other variables only if this one is set.
@@ -76,7 +76,7 @@ impl ProxyAddress {
             environment.retain(|(known, _)| known != name);
             environment.push((name.into(), value.into()));
         }
-        let options = self.java_options();
+        let options = self.render_java_options();
         for name in JAVA_OPTIONS {
             match environment.iter_mut().find(|(known, _)| known == name) {
                 Some((_, value)) => {
@@ -90,7 +90,7 @@ impl ProxyAddress {
 
     /// Returns the proxy as Java properties. Maven has to be told to read them, under another name
     /// since version 4.
-    fn java_options(&self) -> String {
+    fn render_java_options(&self) -> String {
         let mut options: Vec<String> = Vec::new();
         for scheme in ["http", "https"] {
             options.push(format!("-D{scheme}.proxyHost=127.0.0.1"));
@@ -101,8 +101,8 @@ impl ProxyAddress {
             }
         }
         let not_proxied = match self.loopback {
-            LoopbackWay::Direct => NOT_PROXIED_BY_JAVA,
-            LoopbackWay::Proxied => "",
+            LoopbackRoute::Direct => NOT_PROXIED_BY_JAVA,
+            LoopbackRoute::Proxied => "",
         };
         options.push(format!("-Dhttp.nonProxyHosts={not_proxied}"));
         options.push("-Djdk.http.auth.tunneling.disabledSchemes=".to_owned());
@@ -120,7 +120,7 @@ mod tests {
     fn announced(address: &ProxyAddress, before: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
         let before = before.iter().map(|(name, value)| (name.into(), value.into()));
         let mut environment: Vec<(OsString, OsString)> = before.collect();
-        address.announce(&mut environment);
+        address.announce_in(&mut environment);
         environment
     }
 
@@ -133,13 +133,14 @@ mod tests {
 
     #[test]
     fn loopback_is_left_out_unless_the_proxy_leads_there() {
-        for (loopback, left_out) in [(LoopbackWay::Direct, NOT_PROXIED), (LoopbackWay::Proxied, "")]
+        for (loopback, left_out) in
+            [(LoopbackRoute::Direct, NOT_PROXIED), (LoopbackRoute::Proxied, "")]
         {
             let set = announced(&ProxyAddress { port: 1, credential: None, loopback }, &[]);
             assert_eq!(of(&set, "NO_PROXY"), left_out);
             assert_eq!(of(&set, "no_proxy"), left_out);
             let java = of(&set, "MAVEN_OPTS");
-            assert_eq!(java.contains("nonProxyHosts=localhost"), loopback == LoopbackWay::Direct);
+            assert_eq!(java.contains("nonProxyHosts=localhost"), loopback == LoopbackRoute::Direct);
         }
     }
 
@@ -147,7 +148,7 @@ mod tests {
     fn both_spellings_of_every_variable_are_set() {
         let before = [("HTTPS_PROXY", "http://person:1"), ("no_proxy", "*")];
         let set = announced(
-            &ProxyAddress { port: 1, credential: None, loopback: LoopbackWay::Direct },
+            &ProxyAddress { port: 1, credential: None, loopback: LoopbackRoute::Direct },
             &before,
         );
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
@@ -164,7 +165,7 @@ mod tests {
         let address = ProxyAddress {
             port: 7,
             credential: Some("s3".to_owned()),
-            loopback: LoopbackWay::Direct,
+            loopback: LoopbackRoute::Direct,
         };
         let set = announced(&address, &[("MAVEN_OPTS", "-Xmx1g")]);
         let maven = of(&set, "MAVEN_OPTS");
@@ -177,7 +178,7 @@ mod tests {
         }
         let without = of(
             &announced(
-                &ProxyAddress { port: 7, credential: None, loopback: LoopbackWay::Direct },
+                &ProxyAddress { port: 7, credential: None, loopback: LoopbackRoute::Direct },
                 &[],
             ),
             "SBT_OPTS",

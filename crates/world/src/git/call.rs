@@ -15,10 +15,10 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 use unstuck_core::fault::Fault;
 
-use super::fail::{Failed, Operation};
+use super::fail::{GitAction, GitFailure};
 use super::git::Git;
 use super::remote::SILENCE_MAX;
-use crate::process::{Deadline, Guard, How, Kept, Launch, NotStarted};
+use crate::process::{Deadline, GuardCommand, Launch, OutputExcerpt, ProcessEnd, StartFailure};
 
 /// Maximum length of git's output, in bytes: more than any expected answer, as a patch may be
 /// large.
@@ -72,9 +72,9 @@ const SETTINGS: [&str; 10] = [
 
 /// A git command that is being built.
 #[derive(Debug)]
-pub(crate) struct Call<'git> {
+pub(crate) struct GitCall<'git> {
     git: &'git Git,
-    operation: Operation,
+    operation: GitAction,
     arguments: Vec<OsString>,
     environment: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
@@ -85,14 +85,14 @@ pub(crate) struct Call<'git> {
 
 /// The result of a git command that ended with an expected exit code.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct GitOutput {
     pub(crate) status: i32,
     pub(crate) stdout: Vec<u8>,
 }
 
 impl Git {
-    pub(crate) fn call(&self, operation: Operation) -> Call<'_> {
-        Call {
+    pub(crate) fn call(&self, operation: GitAction) -> GitCall<'_> {
+        GitCall {
             git: self,
             operation,
             arguments: Vec::new(),
@@ -104,7 +104,7 @@ impl Git {
     }
 }
 
-impl Call<'_> {
+impl GitCall<'_> {
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(arguments.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
@@ -128,59 +128,59 @@ impl Call<'_> {
 
     /// Sets the branch or commit that the command is about, for the fault and for the search for a
     /// lock file.
-    pub(crate) fn about(mut self, reference: impl Into<String>) -> Self {
+    pub(crate) fn with_reference(mut self, reference: impl Into<String>) -> Self {
         self.reference = Some(reference.into());
         self
     }
 
     /// Runs the command; any exit code but 0 is a fault.
-    pub(crate) async fn run(self) -> Result<Done, Fault> {
+    pub(crate) async fn run(self) -> Result<GitOutput, Fault> {
         self.run_expecting(&[0]).await
     }
 
     /// Runs the command; any exit code that is not expected is a fault.
-    pub(crate) async fn run_expecting(self, expected: &[i32]) -> Result<Done, Fault> {
-        let ended = self.perform().await;
-        let (status, stdout, stderr) = ended.map_err(|how| self.failed(how))?;
+    pub(crate) async fn run_expecting(self, expected: &[i32]) -> Result<GitOutput, Fault> {
+        let ended = self.run_process().await;
+        let (status, stdout, stderr) = ended.map_err(|how| self.to_fault(how))?;
         match (status.code(), status.signal()) {
             (Some(code), _) if expected.contains(&code) => {
                 if stdout.len() as u64 >= STDOUT_BYTES_MAX {
-                    return Err(self.failed(Failed::TooMuch));
+                    return Err(self.to_fault(GitFailure::TooMuch));
                 }
-                Ok(Done { status: code, stdout })
+                Ok(GitOutput { status: code, stdout })
             }
-            (Some(exit), _) => Err(self.failed(Failed::Exited { exit, stderr })),
-            (None, signal) => Err(self.failed(Failed::Signalled(signal.unwrap_or_default()))),
+            (Some(exit), _) => Err(self.to_fault(GitFailure::Exited { exit, stderr })),
+            (None, signal) => Err(self.to_fault(GitFailure::Signalled(signal.unwrap_or_default()))),
         }
     }
 
-    fn failed(&self, how: Failed) -> Fault {
-        self.operation.failed(self.git, how, self.reference.as_deref())
+    fn to_fault(&self, how: GitFailure) -> Fault {
+        self.operation.fault_from_failure(self.git, how, self.reference.as_deref())
     }
 
-    async fn perform(&self) -> Result<(ExitStatus, Vec<u8>, Kept), Failed> {
+    async fn run_process(&self) -> Result<(ExitStatus, Vec<u8>, OutputExcerpt), GitFailure> {
         if let Some((guard, lock)) = &self.git.kept_by {
-            return self.perform_kept(guard.clone(), lock).await;
+            return self.run_guarded(guard.clone(), lock).await;
         }
         let patience = self.git.patience;
-        match timeout(patience, self.perform_alone()).await {
-            Ok(ended) => ended.map_err(Failed::Io),
-            Err(_) => Err(Failed::TimedOut(patience)),
+        match timeout(patience, self.run_unguarded()).await {
+            Ok(ended) => ended.map_err(GitFailure::Io),
+            Err(_) => Err(GitFailure::TimedOut(patience)),
         }
     }
 
-    async fn perform_alone(&self) -> io::Result<(ExitStatus, Vec<u8>, Kept)> {
-        let mut child = Group(self.command().spawn()?);
+    async fn run_unguarded(&self) -> io::Result<(ExitStatus, Vec<u8>, OutputExcerpt)> {
+        let mut child = GitProcessGroup(self.build_command().spawn()?);
         let (stdin, stdout, stderr) =
             (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
         let mut out = Vec::new();
-        let mut complaints = Kept::within(STDERR_BYTES_MAX);
+        let mut complaints = OutputExcerpt::with_limit(STDERR_BYTES_MAX);
         let status = {
             let streams = async {
                 tokio::join!(
-                    feed(stdin, &self.input),
-                    gather(stdout, &mut out),
-                    keep(stderr, &mut complaints)
+                    write_stdin(stdin, &self.input),
+                    read_stdout(stdout, &mut out),
+                    read_stderr(stderr, &mut complaints)
                 );
             };
             tokio::pin!(streams);
@@ -200,39 +200,41 @@ impl Call<'_> {
     }
 
     /// Runs the command under a guard; for commands without input whose output is short.
-    async fn perform_kept(
+    async fn run_guarded(
         &self,
-        guard: Guard,
+        guard: GuardCommand,
         lock: &Path,
-    ) -> Result<(ExitStatus, Vec<u8>, Kept), Failed> {
-        let directory = existing(&self.git.directory);
+    ) -> Result<(ExitStatus, Vec<u8>, OutputExcerpt), GitFailure> {
+        let directory = find_existing_ancestor(&self.git.directory);
         let mut launch = Launch::new(guard, lock, directory, &self.git.program);
-        launch.arguments = self.arguments();
+        launch.arguments = self.build_arguments();
         let named = |(name, value): (&'static str, Option<OsString>)| (name.into(), value);
-        launch.environment = self.environment().into_iter().map(named).collect();
+        launch.environment = self.build_environment().into_iter().map(named).collect();
         launch.deadlines.total = Some(self.git.patience);
-        launch.deadlines.idle = (self.operation == Operation::Push).then_some(SILENCE_MAX);
+        launch.deadlines.idle = (self.operation == GitAction::Push).then_some(SILENCE_MAX);
         let started = launch.start().await;
-        let process = started.map_err(|fault| Failed::Io(io::Error::other(fault)))?;
+        let process = started.map_err(|fault| GitFailure::Io(io::Error::other(fault)))?;
         let ended = process.wait().await;
         let status = match ended.how {
-            How::Exited(code) => ExitStatus::from_raw(code << 8),
-            How::Signalled(signal) => ExitStatus::from_raw(signal),
-            How::TimedOut { which: Deadline::Total, limit } => return Err(Failed::TimedOut(limit)),
-            How::TimedOut { limit, .. } => return Err(Failed::Silent(limit)),
-            How::NotStarted(NotStarted::NotFound) => {
-                return Err(Failed::Io(io::ErrorKind::NotFound.into()));
+            ProcessEnd::Exited(code) => ExitStatus::from_raw(code << 8),
+            ProcessEnd::Signalled(signal) => ExitStatus::from_raw(signal),
+            ProcessEnd::TimedOut { which: Deadline::Total, limit } => {
+                return Err(GitFailure::TimedOut(limit));
+            }
+            ProcessEnd::TimedOut { limit, .. } => return Err(GitFailure::Silent(limit)),
+            ProcessEnd::NotStarted(StartFailure::NotFound) => {
+                return Err(GitFailure::Io(io::ErrorKind::NotFound.into()));
             }
             how => {
                 let said = format!("git was not seen to its end: {how:?}");
-                return Err(Failed::Io(io::Error::other(said)));
+                return Err(GitFailure::Io(io::Error::other(said)));
             }
         };
         Ok((status, ended.output.to_bytes(), ended.output))
     }
 
     /// Returns git's arguments, after the settings of every command.
-    fn arguments(&self) -> Vec<OsString> {
+    fn build_arguments(&self) -> Vec<OsString> {
         let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
         let literal = self.literal.then_some("--literal-pathspecs");
         let own = settings.chain(literal).chain(["--no-pager"]).map(OsString::from);
@@ -240,13 +242,13 @@ impl Call<'_> {
     }
 
     /// Returns the changes to the inherited environment; `None` removes a variable.
-    fn environment(&self) -> Vec<(&'static str, Option<OsString>)> {
+    fn build_environment(&self) -> Vec<(&'static str, Option<OsString>)> {
         let mut changes: Vec<_> = REMOVED.iter().map(|name| (*name, None)).collect();
         let mut set = |name, value: &OsStr| changes.push((name, Some(value.to_owned())));
         set("LC_ALL", "C".as_ref());
         set("GIT_TERMINAL_PROMPT", "0".as_ref());
         set("GIT_PAGER", "cat".as_ref());
-        if self.git.index.is_none() && self.operation.only_looks() {
+        if self.git.index.is_none() && self.operation.is_read_only() {
             set("GIT_OPTIONAL_LOCKS", "0".as_ref());
         }
         if let Some(folders) = &self.git.folders {
@@ -265,16 +267,19 @@ impl Call<'_> {
         changes
     }
 
-    pub(super) fn command(&self) -> Command {
+    pub(super) fn build_command(&self) -> Command {
         let mut command = Command::new(&self.git.program);
-        for (name, value) in self.environment() {
+        for (name, value) in self.build_environment() {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
         }
-        command.args(self.arguments());
-        command.current_dir(existing(&self.git.directory)).process_group(0).kill_on_drop(true);
+        command.args(self.build_arguments());
+        command
+            .current_dir(find_existing_ancestor(&self.git.directory))
+            .process_group(0)
+            .kill_on_drop(true);
         let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -283,15 +288,15 @@ impl Call<'_> {
 
 /// Returns the nearest existing ancestor of a directory: starting git in a missing directory would
 /// look like a missing program.
-fn existing(directory: &Path) -> &Path {
+fn find_existing_ancestor(directory: &Path) -> &Path {
     directory.ancestors().find(|dir| dir.is_dir()).unwrap_or(directory)
 }
 
 /// A child process whose whole group is killed on drop: git starts other programs.
 #[derive(Debug)]
-pub(super) struct Group(pub(super) Child);
+pub(super) struct GitProcessGroup(pub(super) Child);
 
-impl Drop for Group {
+impl Drop for GitProcessGroup {
     fn drop(&mut self) {
         // The id is `None` once the child was waited for.
         let id = self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
@@ -302,19 +307,19 @@ impl Drop for Group {
 }
 
 /// Writes the input. Ignores errors, because git may end without having read everything.
-async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+async fn write_stdin(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(input).await;
     }
 }
 
-async fn gather(stream: Option<impl AsyncRead + Unpin>, to: &mut Vec<u8>) {
+async fn read_stdout(stream: Option<impl AsyncRead + Unpin>, to: &mut Vec<u8>) {
     if let Some(stream) = stream {
         let _ = stream.take(STDOUT_BYTES_MAX).read_to_end(to).await;
     }
 }
 
-async fn keep(stream: Option<impl AsyncRead + Unpin>, to: &mut Kept) {
+async fn read_stderr(stream: Option<impl AsyncRead + Unpin>, to: &mut OutputExcerpt) {
     let Some(mut stream) = stream else { return };
     let mut chunk = [0; 4_096];
     while let Ok(length @ 1..) = stream.read(&mut chunk).await {

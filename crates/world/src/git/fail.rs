@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use unstuck_core::fault::text_rules::{self, Applies};
+use unstuck_core::fault::text_rules::{self, RuleSet};
 use unstuck_core::fault::{
     Auth, Code, Crash, Fault, GitOperation, Internal, Kind, Missing, Timeout, Tool,
 };
@@ -11,12 +11,12 @@ use unstuck_core::signature::Signature;
 
 use super::git::Git;
 use super::locks;
-use super::remote::without_progress;
-use crate::process::Kept;
+use super::remote::strip_progress;
+use crate::process::OutputExcerpt;
 
 /// The purpose of a git command, which decides the error code of its failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum GitAction {
     /// Reading refs, settings or objects.
     Look,
     /// Reading what changed.
@@ -37,10 +37,10 @@ pub(crate) enum Operation {
 
 /// The way in which a command failed.
 #[derive(Debug)]
-pub(super) enum Failed {
+pub(super) enum GitFailure {
     Exited {
         exit: i32,
-        stderr: Kept,
+        stderr: OutputExcerpt,
     },
     Signalled(i32),
     TimedOut(Duration),
@@ -50,7 +50,7 @@ pub(super) enum Failed {
     Io(io::Error),
 }
 
-impl Operation {
+impl GitAction {
     const fn name(self) -> &'static str {
         match self {
             Self::Look => "look",
@@ -65,16 +65,16 @@ impl Operation {
     }
 
     /// Returns the source name of its faults.
-    pub(crate) fn source(self) -> String {
+    pub(crate) fn fault_source(self) -> String {
         format!("git.{}", self.name())
     }
 
-    pub(super) const fn only_looks(self) -> bool {
+    pub(super) const fn is_read_only(self) -> bool {
         matches!(self, Self::Look | Self::Status | Self::AskRemote)
     }
 
     /// Returns the fault of this operation if no more specific cause is known.
-    pub(crate) fn fault(
+    pub(crate) fn to_fault(
         self,
         message: impl Into<String>,
         exit: Option<i32>,
@@ -86,7 +86,7 @@ impl Operation {
             reference: reference.map(str::to_owned),
             remote: None,
         };
-        let source = self.source();
+        let source = self.fault_source();
         let message = message.into();
         match self {
             // No step may continue without this information, or without a worktree.
@@ -99,84 +99,96 @@ impl Operation {
         }
     }
 
-    pub(super) fn failed(self, git: &Git, how: Failed, reference: Option<&str>) -> Fault {
+    pub(super) fn fault_from_failure(
+        self,
+        git: &Git,
+        how: GitFailure,
+        reference: Option<&str>,
+    ) -> Fault {
         match how {
-            Failed::Exited { exit, stderr } => self.exited(git, exit, &stderr, reference),
-            Failed::Signalled(signal) => {
+            GitFailure::Exited { exit, stderr } => self.exit_fault(git, exit, &stderr, reference),
+            GitFailure::Signalled(signal) => {
                 let crash = Crash { exit: None, signal: Some(signal) };
                 let message = format!("git was ended by signal {signal}");
-                Fault::tool_crash(self.source(), message, crash)
+                Fault::tool_crash(self.fault_source(), message, crash)
             }
-            Failed::TimedOut(limit) => {
-                self.timed_out(limit, format!("git took longer than {} s", limit.as_secs()))
+            GitFailure::TimedOut(limit) => {
+                self.timeout_fault(limit, format!("git took longer than {} s", limit.as_secs()))
             }
-            Failed::Silent(limit) => {
+            GitFailure::Silent(limit) => {
                 let seconds = limit.as_secs();
-                self.timed_out(limit, format!("the remote did not answer for {seconds} s"))
+                self.timeout_fault(limit, format!("the remote did not answer for {seconds} s"))
             }
-            Failed::TooMuch => self.fault("git had too much to say", None, reference),
-            Failed::Io(error) => self.not_run(git, &error),
+            GitFailure::TooMuch => self.to_fault("git had too much to say", None, reference),
+            GitFailure::Io(error) => self.spawn_fault(git, &error),
         }
     }
 
-    fn timed_out(self, limit: Duration, message: String) -> Fault {
+    fn timeout_fault(self, limit: Duration, message: String) -> Fault {
         let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        let context = Timeout { operation: self.source(), limit_ms };
-        Fault::operation_timeout(self.source(), message, context)
+        let context = Timeout { operation: self.fault_source(), limit_ms };
+        Fault::operation_timeout(self.fault_source(), message, context)
     }
 
     /// Returns the fault for a git that cannot be started. Git is no program of the agent's: if it
     /// is missing, the operator has to install it.
-    fn not_run(self, git: &Git, error: &io::Error) -> Fault {
+    fn spawn_fault(self, git: &Git, error: &io::Error) -> Fault {
         let program = git.program.display();
         match error.kind() {
             io::ErrorKind::NotFound => {
                 let message = format!("{program}: there is no such program");
                 let what = "git".to_owned();
-                Fault::precondition_missing(self.source(), message, Missing { what })
+                Fault::precondition_missing(self.fault_source(), message, Missing { what })
             }
             io::ErrorKind::PermissionDenied => {
                 let tool = Tool { command: Some("git".to_owned()), ..Tool::default() };
                 let message = format!("{program} may not be executed");
-                Fault::tool_access_denied(self.source(), message, tool)
+                Fault::tool_access_denied(self.fault_source(), message, tool)
             }
             _ => {
                 let message = format!("{program} could not be run");
                 let component = "git".to_owned();
-                Fault::internal_error(self.source(), message, Internal { component })
+                Fault::internal_error(self.fault_source(), message, Internal { component })
             }
         }
-        .caused_by(error)
+        .with_cause(error)
     }
 
-    fn exited(self, git: &Git, exit: i32, stderr: &Kept, reference: Option<&str>) -> Fault {
+    fn exit_fault(
+        self,
+        git: &Git,
+        exit: i32,
+        stderr: &OutputExcerpt,
+        reference: Option<&str>,
+    ) -> Fault {
         let bytes = stderr.to_bytes();
         let said = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-        let said = if self == Self::Push { without_progress(&said) } else { said };
-        if let Some(lock) = locks::held(git, reference) {
+        let said = if self == Self::Push { strip_progress(&said) } else { said };
+        if let Some(lock) = locks::find_held_lock(git, reference) {
             let message = format!("{} is there: {said}", lock.display());
-            return self.locked(message, exit, reference);
+            return self.lock_fault(message, exit, reference);
         }
-        match text_rules::classify(said.as_bytes(), Applies::Everything) {
-            Some((code, rule)) => match self.told(code, exit, reference) {
+        match text_rules::classify_with(said.as_bytes(), RuleSet::Everything) {
+            Some((code, rule)) => match self.kind_from_code(code, exit, reference) {
                 Some(kind) => {
-                    let signature = Signature::of_output(code, &self.source(), &said, Some(exit));
-                    Fault::new(kind, self.source(), said).by_rule(rule, signature)
+                    let signature =
+                        Signature::from_output(code, &self.fault_source(), &said, Some(exit));
+                    Fault::new(kind, self.fault_source(), said).with_rule(rule, signature)
                 }
-                None => self.fault(said, Some(exit), reference),
+                None => self.to_fault(said, Some(exit), reference),
             },
-            None => self.fault(said, Some(exit), reference),
+            None => self.to_fault(said, Some(exit), reference),
         }
     }
 
-    fn locked(self, message: String, exit: i32, reference: Option<&str>) -> Fault {
-        let kind = self.told(Code::GitLocked, exit, reference);
-        Fault::new(kind.unwrap_or(Kind::bare(Code::GitLocked)), self.source(), message)
+    fn lock_fault(self, message: String, exit: i32, reference: Option<&str>) -> Fault {
+        let kind = self.kind_from_code(Code::GitLocked, exit, reference);
+        Fault::new(kind.unwrap_or(Kind::bare(Code::GitLocked)), self.fault_source(), message)
     }
 
     /// Returns the fault kind of a cause that git reports in prose only, if it applies to this
     /// operation.
-    fn told(self, code: Code, exit: i32, reference: Option<&str>) -> Option<Kind> {
+    fn kind_from_code(self, code: Code, exit: i32, reference: Option<&str>) -> Option<Kind> {
         let account = || Auth { account: "the git remote".to_owned(), ..Auth::default() };
         let git = || GitOperation {
             operation: self.name().to_owned(),

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use unstuck_core::fault::{Fault, Missing};
 
-use super::fail::Operation;
-use super::lookup::Lookup;
-use super::status::{self, Entry};
-use crate::process::Guard;
+use super::fail::GitAction;
+use super::lookup::RevisionLookup;
+use super::status::{self, StatusEntry};
+use crate::process::GuardCommand;
 
 /// Default timeout of a git command. Cloning and fetching are not among the operations; a status of
 /// a very large tree on a slow disk is.
@@ -23,20 +23,20 @@ pub struct Git {
     pub(super) program: OsString,
     pub(super) directory: PathBuf,
     /// The folders of the repository; git looks for them itself if this is `None`.
-    pub(super) folders: Option<Folders>,
+    pub(super) folders: Option<GitFolders>,
     pub(super) index: Option<PathBuf>,
     pub(super) patience: Duration,
     /// The guard that ends a command if the holder dies, and the lock of the run that it belongs
     /// to.
-    pub(super) kept_by: Option<(Guard, PathBuf)>,
+    pub(super) kept_by: Option<(GuardCommand, PathBuf)>,
     /// The lookup process, shared by all clients of the same repository.
-    pub(super) lookup: Arc<Lookup>,
+    pub(super) lookup: Arc<RevisionLookup>,
 }
 
 /// The folders of a repository, named explicitly so that no file in a working tree decides about
 /// them.
 #[derive(Clone, Debug)]
-pub(super) struct Folders {
+pub(super) struct GitFolders {
     /// The git folder of one working tree.
     pub(super) own: PathBuf,
     /// The git folder that all working trees share.
@@ -47,7 +47,7 @@ pub(super) struct Folders {
 
 /// The folders of a repository, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct GitLayout {
     /// The git folder of this working tree alone.
     pub git_dir: PathBuf,
     /// The git folder that all working trees share.
@@ -60,11 +60,11 @@ pub struct Layout {
 
 impl Git {
     /// Returns a client that runs `program` for the repository that contains `directory`.
-    pub fn at(program: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
+    pub fn new(program: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
         Self {
             program: program.into(),
-            lookup: Arc::new(Lookup::at(directory.clone(), None)),
+            lookup: Arc::new(RevisionLookup::new(directory.clone(), None)),
             directory,
             folders: None,
             kept_by: None,
@@ -76,7 +76,7 @@ impl Git {
     /// Returns a client whose commands run under a guard: a long one, such as a push, must not
     /// continue after the holder is killed.
     #[must_use]
-    pub fn kept_by(&self, guard: Guard, lock: impl Into<PathBuf>) -> Self {
+    pub fn with_guard(&self, guard: GuardCommand, lock: impl Into<PathBuf>) -> Self {
         Self { kept_by: Some((guard, lock.into())), ..self.clone() }
     }
 
@@ -84,23 +84,23 @@ impl Git {
     /// `own` belongs to this working tree, `common` is shared by all. Git then ignores `.git` in
     /// that directory and `commondir` in `own`, because an agent may have changed them.
     #[must_use]
-    pub fn in_worktree(
+    pub fn for_worktree(
         &self,
         directory: impl Into<PathBuf>,
         own: impl Into<PathBuf>,
         common: impl Into<PathBuf>,
     ) -> Self {
-        let folders = Folders { own: own.into(), common: common.into(), at_root: true };
+        let folders = GitFolders { own: own.into(), common: common.into(), at_root: true };
         Self { directory: directory.into(), folders: Some(folders), index: None, ..self.clone() }
     }
 
     /// Returns a client with the folders of its repository fixed.
     #[must_use]
-    pub fn pinned(&self, layout: &Layout) -> Self {
+    pub fn with_layout(&self, layout: &GitLayout) -> Self {
         let own = layout.git_dir.clone();
         let common = layout.common_dir.clone();
-        let folders = Some(Folders { own, common, at_root: false });
-        let lookup = Arc::new(Lookup::at(self.directory.clone(), folders.clone()));
+        let folders = Some(GitFolders { own, common, at_root: false });
+        let lookup = Arc::new(RevisionLookup::new(self.directory.clone(), folders.clone()));
         Self { folders, lookup, ..self.clone() }
     }
 
@@ -112,7 +112,7 @@ impl Git {
 
     /// Returns a client with another timeout for its commands.
     #[must_use]
-    pub fn with_patience(&self, patience: Duration) -> Self {
+    pub fn with_timeout(&self, patience: Duration) -> Self {
         Self { patience, ..self.clone() }
     }
 
@@ -132,30 +132,30 @@ impl Git {
     }
 
     /// Returns the version of the program, such as `2.47.3`.
-    pub async fn version(&self) -> Result<String, Fault> {
-        let done = self.call(Operation::Look).args(["--version"]).run().await?;
+    pub async fn read_version(&self) -> Result<String, Fault> {
+        let done = self.call(GitAction::Look).args(["--version"]).run().await?;
         let said = String::from_utf8_lossy(&done.stdout);
         let number =
             said.strip_prefix("git version ").and_then(|rest| rest.split_whitespace().next());
-        number.map(str::to_owned).ok_or_else(|| self.unreadable(Operation::Look))
+        number.map(str::to_owned).ok_or_else(|| self.unreadable_fault(GitAction::Look))
     }
 
     /// Returns whether git ignores this folder, which need not exist.
     pub async fn ignores_folder(&self, path: &str) -> Result<bool, Fault> {
         let folder = format!("{}/", path.trim_end_matches('/'));
-        let call = self.call(Operation::Look).with_plain_paths();
+        let call = self.call(GitAction::Look).with_plain_paths();
         let call = call.args(["check-ignore", "--quiet", "--", &folder]);
         Ok(call.run_expecting(&[0, 1]).await?.status == 0)
     }
 
     /// Returns the folders of the repository. The lack of a repository is `PRECONDITION_MISSING`.
-    pub async fn layout(&self) -> Result<Layout, Fault> {
+    pub async fn read_layout(&self) -> Result<GitLayout, Fault> {
         if self.folders.is_none() && !self.has_repository() {
             let message = format!("{} is not in a git repository", self.directory.display());
             let what = "a git repository".to_owned();
             return Err(Fault::precondition_missing("git.look", message, Missing { what }));
         }
-        let call = self.call(Operation::Look).args(["rev-parse", "--path-format=absolute"]);
+        let call = self.call(GitAction::Look).args(["rev-parse", "--path-format=absolute"]);
         let done = call
             .args(["--git-dir", "--git-common-dir"])
             .args(["--is-bare-repository", "--is-shallow-repository"])
@@ -163,10 +163,10 @@ impl Git {
             .await?;
         let lines: Vec<&[u8]> = done.stdout.split(|byte| *byte == b'\n').collect();
         let [git_dir, common_dir, bare, shallow, ..] = lines.as_slice() else {
-            return Err(self.unreadable(Operation::Look));
+            return Err(self.unreadable_fault(GitAction::Look));
         };
         let path = |line: &[u8]| PathBuf::from(OsString::from_vec(line.to_vec()));
-        Ok(Layout {
+        Ok(GitLayout {
             git_dir: path(git_dir),
             common_dir: path(common_dir),
             bare: *bare == b"true",
@@ -177,12 +177,12 @@ impl Git {
     /// Returns the differences between the last commit, the index and the working tree, without
     /// rename detection. Lists every new file, not just its folder. Of a submodule only the commit
     /// counts: looking further would start a git there, with the settings that an agent left in it.
-    pub async fn status(&self) -> Result<Vec<Entry>, Fault> {
-        let call = self.call(Operation::Status).args(["status", "--porcelain=v2", "-z"]);
+    pub async fn status(&self) -> Result<Vec<StatusEntry>, Fault> {
+        let call = self.call(GitAction::Status).args(["status", "--porcelain=v2", "-z"]);
         let call =
             call.args(["--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"]);
         let done = call.run().await?;
-        status::parse(&done.stdout).map_err(|_| self.unreadable(Operation::Status))
+        status::parse_status(&done.stdout).map_err(|_| self.unreadable_fault(GitAction::Status))
     }
 
     /// Returns whether the directory is in a repository. Git itself exits with 128 for every kind
@@ -194,8 +194,8 @@ impl Git {
     }
 
     /// Returns the fault for output of git that cannot be parsed.
-    pub(super) fn unreadable(&self, operation: Operation) -> Fault {
+    pub(super) fn unreadable_fault(&self, operation: GitAction) -> Fault {
         let message = format!("{} gave an answer that cannot be read", self.program.display());
-        operation.fault(message, None, None)
+        operation.to_fault(message, None, None)
     }
 }

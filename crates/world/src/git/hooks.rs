@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
-use super::fail::Operation;
+use super::fail::GitAction;
 use super::git::Git;
 
 /// Pattern of settings that are hooks themselves, in newer versions of git.
@@ -15,7 +15,7 @@ const SETTINGS: &str = r"^hook\.";
 
 /// The location of a repository's hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hooks {
+pub struct HookSources {
     /// The folder of hook files.
     folder: PathBuf,
     /// Hooks that are settings: names and values.
@@ -25,28 +25,28 @@ pub struct Hooks {
 impl Git {
     /// Returns the hooks of the working tree, which has them in `folder` unless the operator's
     /// settings say otherwise.
-    pub async fn hooks(&self, folder: &Path) -> Result<Hooks, Fault> {
-        let call = self.call(Operation::Look).args(["config", "--null", "--type=path"]);
+    pub async fn find_hooks(&self, folder: &Path) -> Result<HookSources, Fault> {
+        let call = self.call(GitAction::Look).args(["config", "--null", "--type=path"]);
         let said = call.args(["--get-all", "core.hooksPath"]).run_expecting(&[0, 1]).await?.stdout;
-        let mut folders: Vec<&[u8]> = records(&said).collect();
+        let mut folders: Vec<&[u8]> = split_records(&said).collect();
         // The last one comes from the fixed settings, which keep these commands from running hooks.
         folders.pop();
         let folder = match folders.last() {
             Some(named) => self.directory().join(OsString::from_vec(named.to_vec())),
             None => folder.to_owned(),
         };
-        let call = self.call(Operation::Look).args(["config", "--null", "--get-regexp", SETTINGS]);
+        let call = self.call(GitAction::Look).args(["config", "--null", "--get-regexp", SETTINGS]);
         let said = call.run_expecting(&[0, 1]).await?.stdout;
         let setting = |record: &[u8]| String::from_utf8_lossy(record).replacen('\n', "=", 1);
-        Ok(Hooks { folder, settings: records(&said).map(setting).collect() })
+        Ok(HookSources { folder, settings: split_records(&said).map(setting).collect() })
     }
 }
 
-fn records(said: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn split_records(said: &[u8]) -> impl Iterator<Item = &[u8]> {
     said.split(|byte| *byte == 0).filter(|record| !record.is_empty())
 }
 
-impl Hooks {
+impl HookSources {
     /// Returns whether there may be a hook of this name. Git itself skips files that are not
     /// executable.
     pub fn may_have(&self, name: &str) -> bool {
@@ -54,12 +54,12 @@ impl Hooks {
     }
 
     /// Returns the path of a hook's file, which need not exist.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn hook_file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// Returns the arguments that make another git run these hooks and no others.
-    pub(crate) fn arguments(&self) -> Vec<OsString> {
+    pub(crate) fn to_arguments(&self) -> Vec<OsString> {
         let mut path = OsString::from("core.hooksPath=");
         path.push(&self.folder);
         let settings = self.settings.iter().map(OsString::from);

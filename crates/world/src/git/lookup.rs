@@ -14,9 +14,9 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::call::Group;
-use super::fail::Operation;
-use super::git::{Folders, Git};
+use super::call::GitProcessGroup;
+use super::fail::GitAction;
+use super::git::{Git, GitFolders};
 use super::oid::Oid;
 
 /// Maximum length of an answer line, in bytes: longer than any name that is asked plus git's word
@@ -26,35 +26,35 @@ const ANSWER_BYTES_MAX: u64 = 4_096;
 /// A git process that resolves names, shared by all clients of a repository. It is started at the
 /// first lookup.
 #[derive(Debug)]
-pub(super) struct Lookup {
+pub(super) struct RevisionLookup {
     /// The folder in which git runs. It is not a task's worktree: those come and go, and agents
     /// change their files.
     directory: PathBuf,
-    folders: Option<Folders>,
-    running: Mutex<Option<Running>>,
+    folders: Option<GitFolders>,
+    running: Mutex<Option<LookupProcess>>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct LookupProcess {
     ask: ChildStdin,
     answers: BufReader<ChildStdout>,
-    _child: Group,
+    _child: GitProcessGroup,
 }
 
 /// The result of resolving a name.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum LookupAnswer {
     Object(Oid),
     Nothing,
 }
 
-impl Lookup {
-    pub(super) fn at(directory: PathBuf, folders: Option<Folders>) -> Self {
+impl RevisionLookup {
+    pub(super) fn new(directory: PathBuf, folders: Option<GitFolders>) -> Self {
         Self { directory, folders, running: Mutex::default() }
     }
 
     /// Resolves a name; returns `None` if the caller has to ask git in another way.
-    pub(super) async fn ask(&self, git: &Git, name: &str) -> Option<Meaning> {
+    pub(super) async fn resolve_name(&self, git: &Git, name: &str) -> Option<LookupAnswer> {
         if !is_same_everywhere(name) {
             return None;
         }
@@ -63,45 +63,46 @@ impl Lookup {
         // answer.
         let mut running = match kept.take() {
             Some(running) => running,
-            None => self.start(git)?,
+            None => self.start_process(git)?,
         };
-        let meaning = timeout(git.patience, running.ask(name)).await.ok()??;
+        let meaning = timeout(git.patience, running.query_name(name)).await.ok()??;
         *kept = Some(running);
         Some(meaning)
     }
 
-    fn start(&self, git: &Git) -> Option<Running> {
+    fn start_process(&self, git: &Git) -> Option<LookupProcess> {
         let directory = self.directory.clone();
         let folders = self.folders.clone();
         let repository = Git { directory, folders, ..git.clone() };
-        let call = repository.call(Operation::Look);
+        let call = repository.call(GitAction::Look);
         let call = call.args(["cat-file", "--batch-check=%(objectname)"]);
-        let mut command = call.command();
-        let mut child = Group(command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?);
+        let mut command = call.build_command();
+        let mut child =
+            GitProcessGroup(command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?);
         let ask = child.0.stdin.take()?;
         let answers = child.0.stdout.take()?;
-        Some(Running { ask, answers: BufReader::new(answers), _child: child })
+        Some(LookupProcess { ask, answers: BufReader::new(answers), _child: child })
     }
 }
 
-impl Running {
-    async fn ask(&mut self, name: &str) -> Option<Meaning> {
+impl LookupProcess {
+    async fn query_name(&mut self, name: &str) -> Option<LookupAnswer> {
         self.ask.write_all(format!("{name}\n").as_bytes()).await.ok()?;
         let mut answer = Vec::new();
         let mut answers = (&mut self.answers).take(ANSWER_BYTES_MAX);
         answers.read_until(b'\n', &mut answer).await.ok()?;
-        meaning(name, &answer)
+        parse_answer(name, &answer)
     }
 }
 
 /// Parses one line of git's output; returns `None` if it is no answer to this question.
-fn meaning(name: &str, answer: &[u8]) -> Option<Meaning> {
+fn parse_answer(name: &str, answer: &[u8]) -> Option<LookupAnswer> {
     let line = answer.strip_suffix(b"\n")?;
-    if let Some(oid) = Oid::read(line) {
-        return Some(Meaning::Object(oid));
+    if let Some(oid) = Oid::parse(line) {
+        return Some(LookupAnswer::Object(oid));
     }
     let word = line.strip_prefix(name.as_bytes())?;
-    (word == b" missing").then_some(Meaning::Nothing)
+    (word == b" missing").then_some(LookupAnswer::Nothing)
 }
 
 /// Returns whether a name means the same from every working tree, and fits on a line.
@@ -109,7 +110,7 @@ fn is_same_everywhere(name: &str) -> bool {
     let bare = name.split('^').next().unwrap_or_default();
     let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
     let of_all = bare.starts_with("refs/") && !own.iter().any(|prefix| bare.starts_with(prefix));
-    (of_all || Oid::read(bare.as_bytes()).is_some()) && !name.contains(char::is_whitespace)
+    (of_all || Oid::parse(bare.as_bytes()).is_some()) && !name.contains(char::is_whitespace)
 }
 
 #[cfg(test)]
@@ -120,10 +121,10 @@ mod tests {
     fn only_what_is_an_answer_is_read_as_one() {
         let name = "refs/heads/a^{commit}";
         let oid = "1".repeat(40);
-        let object = Meaning::Object(Oid::read(oid.as_bytes()).unwrap());
+        let object = LookupAnswer::Object(Oid::parse(oid.as_bytes()).unwrap());
         let rows = [
             (format!("{oid}\n"), Some(object)),
-            (format!("{name} missing\n"), Some(Meaning::Nothing)),
+            (format!("{name} missing\n"), Some(LookupAnswer::Nothing)),
             (format!("{name} ambiguous\n"), None),
             ("refs/heads/b^{commit} missing\n".to_owned(), None),
             (oid, None),
@@ -131,7 +132,7 @@ mod tests {
             (String::new(), None),
         ];
         for (answer, wanted) in rows {
-            assert_eq!(meaning(name, answer.as_bytes()), wanted, "{answer:?}");
+            assert_eq!(parse_answer(name, answer.as_bytes()), wanted, "{answer:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The kind of object that git holds at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum GitFileMode {
     /// No object.
     Absent,
     /// A regular file.
@@ -20,9 +20,9 @@ pub enum Mode {
     Other(u32),
 }
 
-impl Mode {
+impl GitFileMode {
     /// Parses six octal digits.
-    pub(super) fn read(digits: &[u8]) -> Option<Self> {
+    pub(super) fn parse(digits: &[u8]) -> Option<Self> {
         if digits.len() != 6 {
             return None;
         }

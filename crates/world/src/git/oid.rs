@@ -11,7 +11,7 @@ pub struct Oid(String);
 
 impl Oid {
     /// Parses a full hash in lower case; returns `None` for any other text.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         let hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
         if !matches!(bytes.len(), 40 | 64) || !bytes.iter().all(hex) {
             return None;
@@ -25,7 +25,7 @@ impl Oid {
     }
 
     /// Returns the null hash, of the same length.
-    pub(super) fn zero(&self) -> String {
+    pub(super) fn null_name(&self) -> String {
         "0".repeat(self.0.len())
     }
 }
@@ -40,7 +40,7 @@ impl TryFrom<String> for Oid {
     type Error = &'static str;
 
     fn try_from(name: String) -> Result<Self, Self::Error> {
-        Self::read(name.as_bytes()).ok_or("not the full name of a git object")
+        Self::parse(name.as_bytes()).ok_or("not the full name of a git object")
     }
 }
 
@@ -56,12 +56,12 @@ mod tests {
 
     #[test]
     fn only_full_names_are_names() {
-        assert!(Oid::read("a".repeat(40).as_bytes()).is_some());
-        assert!(Oid::read("0".repeat(64).as_bytes()).is_some());
+        assert!(Oid::parse("a".repeat(40).as_bytes()).is_some());
+        assert!(Oid::parse("0".repeat(64).as_bytes()).is_some());
         for wrong in ["", "abc", "HEAD"] {
-            assert_eq!(Oid::read(wrong.as_bytes()), None);
+            assert_eq!(Oid::parse(wrong.as_bytes()), None);
         }
-        assert_eq!(Oid::read("A".repeat(40).as_bytes()), None);
-        assert_eq!(Oid::read("g".repeat(40).as_bytes()), None);
+        assert_eq!(Oid::parse("A".repeat(40).as_bytes()), None);
+        assert_eq!(Oid::parse("g".repeat(40).as_bytes()), None);
     }
 }

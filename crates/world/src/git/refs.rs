@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use unstuck_core::fault::{Fault, Missing};
 
-use super::fail::Operation;
+use super::fail::GitAction;
 use super::git::Git;
-use super::lookup::Meaning;
+use super::lookup::LookupAnswer;
 use super::oid::Oid;
 
 /// A change of one ref.
@@ -23,7 +23,7 @@ pub struct RefChange {
 
 /// The outcome of changing refs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Swapped {
+pub enum RefSwapOutcome {
     /// All refs have their new values.
     Done,
     /// No ref was changed, because this one has an unexpected value.
@@ -37,47 +37,47 @@ pub enum Swapped {
 
 impl Git {
     /// Returns the commit that a name refers to, if it exists.
-    pub async fn commit_of(&self, name: &str) -> Result<Option<Oid>, Fault> {
-        self.resolve(&format!("{name}^{{commit}}")).await
+    pub async fn resolve_commit(&self, name: &str) -> Result<Option<Oid>, Fault> {
+        self.resolve_revision(&format!("{name}^{{commit}}")).await
     }
 
     /// Returns the tree that a name refers to, if it exists.
-    pub async fn tree_of(&self, name: &str) -> Result<Option<Oid>, Fault> {
-        self.resolve(&format!("{name}^{{tree}}")).await
+    pub async fn resolve_tree(&self, name: &str) -> Result<Option<Oid>, Fault> {
+        self.resolve_revision(&format!("{name}^{{tree}}")).await
     }
 
     /// Returns the first parent of a commit, if it has one.
-    pub async fn parent_of(&self, commit: &Oid) -> Result<Option<Oid>, Fault> {
-        self.resolve(&format!("{commit}^1")).await
+    pub async fn resolve_parent(&self, commit: &Oid) -> Result<Option<Oid>, Fault> {
+        self.resolve_revision(&format!("{commit}^1")).await
     }
 
     /// Returns whether a commit contains a file or folder at this path.
-    pub async fn holds(&self, commit: &Oid, path: &str) -> Result<bool, Fault> {
-        Ok(self.resolve(&format!("{commit}:{path}")).await?.is_some())
+    pub async fn has_path(&self, commit: &Oid, path: &str) -> Result<bool, Fault> {
+        Ok(self.resolve_revision(&format!("{commit}:{path}")).await?.is_some())
     }
 
-    async fn resolve(&self, name: &str) -> Result<Option<Oid>, Fault> {
-        match self.lookup.ask(self, name).await {
-            Some(Meaning::Object(oid)) => return Ok(Some(oid)),
-            Some(Meaning::Nothing) => return Ok(None),
+    async fn resolve_revision(&self, name: &str) -> Result<Option<Oid>, Fault> {
+        match self.lookup.resolve_name(self, name).await {
+            Some(LookupAnswer::Object(oid)) => return Ok(Some(oid)),
+            Some(LookupAnswer::Nothing) => return Ok(None),
             None => {}
         }
-        let call = self.call(Operation::Look).args(["rev-parse", "--verify", "--quiet"]);
+        let call = self.call(GitAction::Look).args(["rev-parse", "--verify", "--quiet"]);
         let done = call.args(["--end-of-options", name]).run_expecting(&[0, 1]).await?;
         match done.status {
-            0 => Oid::read(done.stdout.trim_ascii_end())
+            0 => Oid::parse(done.stdout.trim_ascii_end())
                 .map(Some)
-                .ok_or_else(|| self.unreadable(Operation::Look)),
+                .ok_or_else(|| self.unreadable_fault(GitAction::Look)),
             _ => Ok(None),
         }
     }
 
     /// Returns the commit that is checked out. The lack of one is `PRECONDITION_MISSING`.
-    pub async fn head(&self) -> Result<Oid, Fault> {
-        self.commit_of("HEAD").await?.ok_or_else(|| {
+    pub async fn resolve_head(&self) -> Result<Oid, Fault> {
+        self.resolve_commit("HEAD").await?.ok_or_else(|| {
             let message = format!("{} has no commit yet", self.directory().display());
             Fault::precondition_missing(
-                Operation::Look.source(),
+                GitAction::Look.fault_source(),
                 message,
                 Missing { what: "a first commit".to_owned() },
             )
@@ -89,35 +89,39 @@ impl Git {
         if older == newer {
             return Ok(true);
         }
-        let call = self.call(Operation::Look).args(["merge-base", "--is-ancestor"]);
+        let call = self.call(GitAction::Look).args(["merge-base", "--is-ancestor"]);
         let done = call.args([older.as_str(), newer.as_str()]).run_expecting(&[0, 1]).await?;
         Ok(done.status == 0)
     }
 
     /// Returns every ref whose name begins with one of these prefixes, and the object it points to.
-    pub async fn refs(&self, prefixes: &[&str]) -> Result<BTreeMap<String, Oid>, Fault> {
-        let call = self.call(Operation::Look);
+    pub async fn list_refs(&self, prefixes: &[&str]) -> Result<BTreeMap<String, Oid>, Fault> {
+        let call = self.call(GitAction::Look);
         let call = call.args(["for-each-ref", "--format=%(objectname) %(refname)"]).args(prefixes);
         let done = call.run().await?;
         let read = |line: &[u8]| {
             let at = line.iter().position(|byte| *byte == b' ')?;
             let name = std::str::from_utf8(&line[at + 1..]).ok()?;
-            Some((name.to_owned(), Oid::read(&line[..at])?))
+            Some((name.to_owned(), Oid::parse(&line[..at])?))
         };
         let lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let refs: Option<BTreeMap<String, Oid>> = lines.map(read).collect();
-        refs.ok_or_else(|| self.unreadable(Operation::Look))
+        refs.ok_or_else(|| self.unreadable_fault(GitAction::Look))
     }
 
     /// Changes all of these refs or none of them. A ref with an unexpected value is a result, not a
     /// fault.
-    pub async fn swap(&self, changes: &[RefChange], why: &str) -> Result<Swapped, Fault> {
+    pub async fn swap_refs(
+        &self,
+        changes: &[RefChange],
+        why: &str,
+    ) -> Result<RefSwapOutcome, Fault> {
         let mut orders = String::from("start\n");
         for change in changes {
             let RefChange { name, old, new } = change;
             let Some(any) = new.as_ref().or(old.as_ref()) else { continue };
             let old = old.as_ref().map(Oid::as_str);
-            let zero = any.zero();
+            let zero = any.null_name();
             let old = old.unwrap_or(&zero);
             let _ = match new {
                 Some(new) => writeln!(orders, "update {name} {new} {old}"),
@@ -125,18 +129,18 @@ impl Git {
             };
         }
         orders.push_str("prepare\ncommit\n");
-        let call = self.call(Operation::Commit).args(["update-ref", "--create-reflog", "-m", why]);
+        let call = self.call(GitAction::Commit).args(["update-ref", "--create-reflog", "-m", why]);
         let call = call.args(["--no-deref", "--stdin"]).input(orders);
-        let call =
-            call.about(changes.first().map(|change| change.name.clone()).unwrap_or_default());
+        let call = call
+            .with_reference(changes.first().map(|change| change.name.clone()).unwrap_or_default());
         match call.run().await {
-            Ok(_) => Ok(Swapped::Done),
-            Err(fault) => self.moved(changes).await?.ok_or(fault),
+            Ok(_) => Ok(RefSwapOutcome::Done),
+            Err(fault) => self.diagnose_swap(changes).await?.ok_or(fault),
         }
     }
 
     /// Points refs of Unstuck at these objects, regardless of their values. Writes no reflog.
-    pub(crate) async fn keep_refs(
+    pub(crate) async fn set_refs(
         &self,
         refs: impl IntoIterator<Item = (String, Oid)>,
     ) -> Result<(), Fault> {
@@ -145,29 +149,29 @@ impl Git {
     }
 
     /// Deletes refs of Unstuck that have these values.
-    pub(crate) async fn forget_refs(&self, refs: BTreeMap<String, Oid>) -> Result<(), Fault> {
+    pub(crate) async fn delete_refs(&self, refs: BTreeMap<String, Oid>) -> Result<(), Fault> {
         let orders = refs.into_iter().map(|(name, oid)| format!("delete {name} {oid}\n"));
         self.update_refs(orders.collect()).await
     }
 
     async fn update_refs(&self, orders: String) -> Result<(), Fault> {
-        let call = self.call(Operation::Commit).args(["update-ref", "--no-deref", "--stdin"]);
+        let call = self.call(GitAction::Commit).args(["update-ref", "--no-deref", "--stdin"]);
         call.input(orders).run().await.map(drop)
     }
 
     /// Determines from the values of the refs why git refused to change them, because git does not
     /// say.
-    async fn moved(&self, changes: &[RefChange]) -> Result<Option<Swapped>, Fault> {
+    async fn diagnose_swap(&self, changes: &[RefChange]) -> Result<Option<RefSwapOutcome>, Fault> {
         let mut moved = None;
         let mut done = true;
         for change in changes {
-            let at = self.resolve(&change.name).await?;
+            let at = self.resolve_revision(&change.name).await?;
             done &= at == change.new;
             if at != change.old && moved.is_none() {
-                moved = Some(Swapped::Moved { name: change.name.clone(), at });
+                moved = Some(RefSwapOutcome::Moved { name: change.name.clone(), at });
             }
         }
         // Git may have died right after it changed them.
-        Ok(if done { Some(Swapped::Done) } else { moved })
+        Ok(if done { Some(RefSwapOutcome::Done) } else { moved })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use unstuck_core::fault::Fault;
 
-use super::fail::Operation;
+use super::fail::GitAction;
 use super::git::Git;
 use super::oid::Oid;
 
@@ -40,8 +40,13 @@ impl Git {
     /// Pushes `commit` to `remote` as `reference` (a full name), without force. The caller runs the
     /// pre-push hook before: [`pass_push_hook`](crate::workspace::Workspace::pass_push_hook). Under
     /// a guard, the push is ended when neither git nor the remote says anything for a minute.
-    pub async fn push(&self, remote: &str, commit: &Oid, reference: &str) -> Result<(), Fault> {
-        self.send(&["--no-verify", "--progress"], remote, commit, reference).await
+    pub async fn push_commit(
+        &self,
+        remote: &str,
+        commit: &Oid,
+        reference: &str,
+    ) -> Result<(), Fault> {
+        self.run_push(&["--no-verify", "--progress"], remote, commit, reference).await
     }
 
     /// Pushes as a person would: git itself runs the repository's pre-push hook.
@@ -51,25 +56,29 @@ impl Git {
         commit: &Oid,
         reference: &str,
     ) -> Result<(), Fault> {
-        self.send(&[], remote, commit, reference).await
+        self.run_push(&[], remote, commit, reference).await
     }
 
-    async fn send(
+    async fn run_push(
         &self,
         options: &[&str],
         remote: &str,
         commit: &Oid,
         reference: &str,
     ) -> Result<(), Fault> {
-        let call = self.call(Operation::Push).args(["push", "--porcelain"]).args(options);
+        let call = self.call(GitAction::Push).args(["push", "--porcelain"]).args(options);
         let refspec = format!("{commit}:{reference}");
-        call.args(["--end-of-options", remote, &refspec]).about(reference).run().await.map(drop)
+        call.args(["--end-of-options", remote, &refspec])
+            .with_reference(reference)
+            .run()
+            .await
+            .map(drop)
     }
 
     /// Returns the address that `remote` is pushed to. A string that is no name of a remote is an
     /// address itself.
-    pub async fn push_url(&self, remote: &str) -> Result<String, Fault> {
-        let call = self.call(Operation::Look).args(["remote", "get-url", "--push"]);
+    pub async fn read_push_url(&self, remote: &str) -> Result<String, Fault> {
+        let call = self.call(GitAction::Look).args(["remote", "get-url", "--push"]);
         let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
         let url = String::from_utf8_lossy(done.stdout.trim_ascii_end());
         Ok(if done.status == NO_REMOTE { remote.to_owned() } else { url.into_owned() })
@@ -77,30 +86,34 @@ impl Git {
 
     /// Returns whether `remote` is the name of a remote, or an address.
     pub async fn knows_remote(&self, remote: &str) -> Result<bool, Fault> {
-        let call = self.call(Operation::Look).args(["remote", "get-url", "--push"]);
+        let call = self.call(GitAction::Look).args(["remote", "get-url", "--push"]);
         let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
         Ok(done.status != NO_REMOTE || remote.contains(['/', ':']))
     }
 
     /// Returns the object of the ref at `remote` with exactly this full name, if it exists.
-    pub async fn ls_remote(&self, remote: &str, reference: &str) -> Result<Option<Oid>, Fault> {
-        let git = self.with_patience(self.patience.min(SILENCE_MAX));
-        let call = git.call(Operation::AskRemote).args(["ls-remote", "--refs"]);
-        let call = call.args(["--end-of-options", remote, reference]).about(reference);
+    pub async fn query_remote_ref(
+        &self,
+        remote: &str,
+        reference: &str,
+    ) -> Result<Option<Oid>, Fault> {
+        let git = self.with_timeout(self.patience.min(SILENCE_MAX));
+        let call = git.call(GitAction::AskRemote).args(["ls-remote", "--refs"]);
+        let call = call.args(["--end-of-options", remote, reference]).with_reference(reference);
         let done = call.run().await?;
         let refs: Option<Vec<RemoteRef>> = done
             .stdout
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
-            .map(read)
+            .map(parse_remote_ref)
             .collect();
-        let refs = refs.ok_or_else(|| self.unreadable(Operation::AskRemote))?;
+        let refs = refs.ok_or_else(|| self.unreadable_fault(GitAction::AskRemote))?;
         Ok(refs.into_iter().find(|found| found.name == reference).map(|found| found.oid))
     }
 
     /// Returns the addresses of all remotes: those for fetching, and those for pushing alone.
-    pub(crate) async fn remote_urls(&self) -> Result<(Vec<String>, Vec<String>), Fault> {
-        let call = self.call(Operation::Look).args(["config", "--null", "--get-regexp"]);
+    pub(crate) async fn read_remote_urls(&self) -> Result<(Vec<String>, Vec<String>), Fault> {
+        let call = self.call(GitAction::Look).args(["config", "--null", "--get-regexp"]);
         let done = call.args([r"^remote\..*\.(url|pushurl)$"]).run_expecting(&[0, 1]).await?;
         let mut urls = Vec::new();
         let mut push_urls = Vec::new();
@@ -115,7 +128,7 @@ impl Git {
 }
 
 /// Removes progress reports from the output of a push.
-pub(super) fn without_progress(said: &str) -> String {
+pub(super) fn strip_progress(said: &str) -> String {
     // A carriage return overwrites the line, as on a terminal.
     let lines = said.lines().map(|line| line.rsplit('\r').find(|part| !part.is_empty()));
     let told = lines.flatten().filter(|line| {
@@ -125,10 +138,10 @@ pub(super) fn without_progress(said: &str) -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
-fn read(line: &[u8]) -> Option<RemoteRef> {
+fn parse_remote_ref(line: &[u8]) -> Option<RemoteRef> {
     let at = line.iter().position(|byte| *byte == b'\t')?;
     let name = std::str::from_utf8(&line[at + 1..]).ok()?.to_owned();
-    Some(RemoteRef { name, oid: Oid::read(&line[..at])? })
+    Some(RemoteRef { name, oid: Oid::parse(&line[..at])? })
 }
 
 #[cfg(test)]
@@ -143,6 +156,6 @@ mod tests {
                     remote: \n!\ta:b\t[remote rejected] (hook declined)\nDone\n";
         let told =
             "remote: main is protected\nremote: \n!\ta:b\t[remote rejected] (hook declined)\nDone";
-        assert_eq!(without_progress(said), told);
+        assert_eq!(strip_progress(said), told);
     }
 }

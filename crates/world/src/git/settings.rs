@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use unstuck_core::fault::Fault;
 
-use super::fail::Operation;
+use super::fail::GitAction;
 use super::git::Git;
 
 /// Settings below `core` that say how files and objects are written.
@@ -40,7 +40,7 @@ const EXTENSIONS: [&str; 2] = ["objectformat", "partialclone"];
 
 /// A setting of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Setting {
+struct RepositorySetting {
     section: String,
     subsection: Option<String>,
     key: String,
@@ -50,15 +50,15 @@ struct Setting {
 impl Git {
     /// Returns the settings for an agent's repository, as the text of a file. Pushing to any remote
     /// leads to `refused`, an address that no transport knows.
-    pub(crate) async fn settings_for_agent(&self, refused: &str) -> Result<String, Fault> {
-        let call = self.call(Operation::Look).args(["config", "--null", "--list", "--show-scope"]);
+    pub(crate) async fn render_agent_settings(&self, refused: &str) -> Result<String, Fault> {
+        let call = self.call(GitAction::Look).args(["config", "--null", "--list", "--show-scope"]);
         let listed = call.run().await?.stdout;
-        Ok(write_settings(&own_settings(&String::from_utf8_lossy(&listed)), refused))
+        Ok(render_settings(&parse_own_settings(&String::from_utf8_lossy(&listed)), refused))
     }
 }
 
 /// Parses the settings of the repository itself, without those of the user or the machine.
-fn own_settings(listed: &str) -> Vec<Setting> {
+fn parse_own_settings(listed: &str) -> Vec<RepositorySetting> {
     let mut found = Vec::new();
     let mut records = listed.split('\0');
     while let (Some(scope), Some(record)) = (records.next(), records.next()) {
@@ -74,12 +74,12 @@ fn own_settings(listed: &str) -> Vec<Setting> {
         };
         let section = section.to_owned();
         let key = key.to_owned();
-        found.push(Setting { section, subsection, key, value: value.to_owned() });
+        found.push(RepositorySetting { section, subsection, key, value: value.to_owned() });
     }
     found
 }
 
-fn is_wanted(setting: &Setting) -> bool {
+fn is_kept_for_agent(setting: &RepositorySetting) -> bool {
     let has = |list: &[&str]| list.contains(&setting.key.as_str());
     match setting.section.as_str() {
         "core" => has(&CORE),
@@ -91,8 +91,9 @@ fn is_wanted(setting: &Setting) -> bool {
     }
 }
 
-fn write_settings(settings: &[Setting], refused: &str) -> String {
-    let wanted: Vec<&Setting> = settings.iter().filter(|setting| is_wanted(setting)).collect();
+fn render_settings(settings: &[RepositorySetting], refused: &str) -> String {
+    let wanted: Vec<&RepositorySetting> =
+        settings.iter().filter(|setting| is_kept_for_agent(setting)).collect();
     let extended = wanted.iter().any(|setting| setting.section == "extensions");
     let mut text = format!(
         "[core]\n\trepositoryformatversion = {}\n\tbare = false\n\tlogallrefupdates = true\n\
@@ -101,20 +102,20 @@ fn write_settings(settings: &[Setting], refused: &str) -> String {
     );
     for setting in wanted {
         let value = match (setting.section.as_str(), setting.key.as_str()) {
-            ("remote", "url") => without_password(&setting.value),
+            ("remote", "url") => strip_password(&setting.value),
             _ => setting.value.clone(),
         };
         let section = &setting.section;
         let subsection = setting.subsection.as_deref();
-        write_setting(&mut text, (section, subsection), &setting.key, &value);
+        render_setting(&mut text, (section, subsection), &setting.key, &value);
         if (section.as_str(), setting.key.as_str()) == ("remote", "url") {
-            write_setting(&mut text, (section, subsection), "pushurl", refused);
+            render_setting(&mut text, (section, subsection), "pushurl", refused);
         }
     }
     text
 }
 
-fn write_setting(
+fn render_setting(
     text: &mut String,
     (section, subsection): (&str, Option<&str>),
     key: &str,
@@ -130,18 +131,18 @@ fn write_setting(
 }
 
 /// Returns the part of an HTTP address before the host, which may be a credential.
-fn user_of(address: &str) -> Option<&str> {
+fn find_login(address: &str) -> Option<&str> {
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let host = rest.split('/').next().unwrap_or_default();
     host.rsplit_once('@').map(|(user, _)| user)
 }
 
 fn has_password(address: Option<&str>) -> bool {
-    address.is_some_and(|address| user_of(address).is_some())
+    address.is_some_and(|address| find_login(address).is_some())
 }
 
-fn without_password(address: &str) -> String {
-    match user_of(address) {
+fn strip_password(address: &str) -> String {
+    match find_login(address) {
         Some(user) => address.replacen(&format!("{user}@"), "", 1),
         None => address.to_owned(),
     }
@@ -154,7 +155,10 @@ mod tests {
     fn made(listed: &[(&str, &str, &str)]) -> String {
         let record =
             |(scope, name, value): &(&str, &str, &str)| format!("{scope}\0{name}\n{value}\0");
-        write_settings(&own_settings(&listed.iter().map(record).collect::<String>()), "nowhere::")
+        render_settings(
+            &parse_own_settings(&listed.iter().map(record).collect::<String>()),
+            "nowhere::",
+        )
     }
 
     #[test]

@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::Fault;
 
-use super::fail::Operation;
-use super::git::{Git, Layout};
+use super::fail::GitAction;
+use super::git::{Git, GitLayout};
 use super::oid::Oid;
-use super::refs::{RefChange, Swapped};
+use super::refs::{RefChange, RefSwapOutcome};
 
 /// Files of the snapshot, relative to the shared git folder.
 const FILES: [&str; 4] = ["config", "config.worktree", "shallow", "objects/info/alternates"];
@@ -38,24 +38,24 @@ const OURS: [&str; 2] = ["refs/unstuck/", "refs/heads/unstuck/"];
 
 /// The state before an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
-    files: BTreeMap<PathBuf, Held>,
+pub struct RepositorySnapshot {
+    files: BTreeMap<PathBuf, FileSnapshot>,
     refs: BTreeMap<String, Oid>,
     /// The operator's checked-out branch. Snapshots of earlier versions have none.
     #[serde(default)]
-    head: Option<Head>,
+    head: Option<HeadSnapshot>,
 }
 
 /// The `HEAD` file of a working tree, and the length of its reflog in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Head {
-    file: Held,
+struct HeadSnapshot {
+    file: FileSnapshot,
     log_bytes: u64,
 }
 
 /// Possible write access of an agent to the operator's repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum RepositoryExposure {
     /// The sandbox kept the agent from writing there: a step that no reflog explains was not the
     /// agent's.
     Held,
@@ -65,7 +65,7 @@ pub enum Reach {
 
 /// The origin of a change to a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mover {
+enum RefMover {
     /// Each step is the agent's.
     Agent,
     /// At least one step is not the agent's.
@@ -75,7 +75,7 @@ enum Mover {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Held {
+struct FileSnapshot {
     mode: u32,
     #[serde(with = "bytes_as_text")]
     bytes: Vec<u8>,
@@ -99,7 +99,7 @@ mod bytes_as_text {
 
 /// The result of restoring a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreReport {
     /// Restored files, relative to the shared git folder.
     pub files: Vec<PathBuf>,
     /// Restored refs, which the agent had moved, created or deleted.
@@ -111,20 +111,20 @@ pub struct Restored {
 }
 
 /// Returns the ref that keeps a commit of an agent's from garbage collection.
-pub(crate) fn kept_ref(commit: &Oid) -> String {
+pub(crate) fn kept_ref_name(commit: &Oid) -> String {
     format!("{KEPT}/{commit}")
 }
 
-impl Snapshot {
+impl RepositorySnapshot {
     /// Takes a snapshot of a repository.
-    pub async fn take(git: &Git, layout: &Layout) -> Result<Self, Fault> {
+    pub async fn capture(git: &Git, layout: &GitLayout) -> Result<Self, Fault> {
         let common_dir = &layout.common_dir;
-        let files = files(common_dir).map_err(|error| unreadable(common_dir, &error))?;
-        let head =
-            read(&layout.git_dir.join(HEAD)).map_err(|error| unreadable(common_dir, &error))?;
+        let files = read_files(common_dir).map_err(|error| comparison_fault(common_dir, &error))?;
+        let head = read_file_snapshot(&layout.git_dir.join(HEAD))
+            .map_err(|error| comparison_fault(common_dir, &error))?;
         let log = fs::metadata(layout.git_dir.join(HEAD_LOG)).map_or(0, |log| log.len());
-        let head = head.map(|file| Head { file, log_bytes: log });
-        Ok(Self { files, refs: git.refs(&[]).await?, head })
+        let head = head.map(|file| HeadSnapshot { file, log_bytes: log });
+        Ok(Self { files, refs: git.list_refs(&[]).await?, head })
     }
 
     /// Restores what an agent that commits under the address `agent` changed since the snapshot.
@@ -133,20 +133,20 @@ impl Snapshot {
     pub async fn restore(
         &self,
         git: &Git,
-        layout: &Layout,
-        (agent, reach): (&str, Reach),
+        layout: &GitLayout,
+        (agent, reach): (&str, RepositoryExposure),
         needed: &[String],
         keep: &Path,
-    ) -> Result<Restored, Fault> {
+    ) -> Result<RestoreReport, Fault> {
         // Files come first: git's behavior afterwards depends on them.
         let files = self.restore_files(&layout.common_dir, keep);
-        let files = files.map_err(|error| unreadable(&layout.common_dir, &error))?;
-        let mut restored = Restored { files, ..Restored::default() };
+        let files = files.map_err(|error| comparison_fault(&layout.common_dir, &error))?;
+        let mut restored = RestoreReport { files, ..RestoreReport::default() };
         let head = self.restore_head(layout, (agent, reach), keep);
-        if head.map_err(|error| unreadable(&layout.git_dir, &error))? {
+        if head.map_err(|error| comparison_fault(&layout.git_dir, &error))? {
             restored.files.push(HEAD.into());
         }
-        let now = git.refs(&[]).await?;
+        let now = git.list_refs(&[]).await?;
         let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
         for name in names {
             let before = self.refs.get(name);
@@ -157,15 +157,15 @@ impl Snapshot {
             let ours = OURS.iter().any(|prefix| name.starts_with(prefix));
             let back = match after {
                 None => !ours || needed.contains(name),
-                Some(after) => match mover(git, name, (before, after), agent).await? {
-                    Mover::Agent => true,
-                    Mover::Another => false,
+                Some(after) => match find_ref_mover(git, name, (before, after), agent).await? {
+                    RefMover::Agent => true,
+                    RefMover::Another => false,
                     // Refs of Unstuck that only keep an object have no reflog.
-                    Mover::Untold if before.is_none() && name.starts_with(OURS[0]) => false,
-                    Mover::Untold => reach == Reach::Unknown,
+                    RefMover::Untold if before.is_none() && name.starts_with(OURS[0]) => false,
+                    RefMover::Untold => reach == RepositoryExposure::Unknown,
                 },
             };
-            if back && put_back(git, name, before, after).await? {
+            if back && restore_ref(git, name, before, after).await? {
                 restored.refs.push(name.clone());
                 restored.stood_at.extend(after.map(|after| (name.clone(), after.clone())));
             } else if !ours {
@@ -179,33 +179,33 @@ impl Snapshot {
     /// working tree. Returns whether it did.
     fn restore_head(
         &self,
-        layout: &Layout,
-        (agent, reach): (&str, Reach),
+        layout: &GitLayout,
+        (agent, reach): (&str, RepositoryExposure),
         keep: &Path,
     ) -> io::Result<bool> {
         let Some(before) = &self.head else { return Ok(false) };
         let path = layout.git_dir.join(HEAD);
-        let after = read(&path)?;
+        let after = read_file_snapshot(&path)?;
         if after.as_ref().is_some_and(|after| after.bytes == before.file.bytes) {
             return Ok(false);
         }
         let log = fs::read(layout.git_dir.join(HEAD_LOG)).unwrap_or_default();
-        let back = match head_mover(&log, before.log_bytes, agent) {
-            Mover::Agent => true,
-            Mover::Another => false,
-            Mover::Untold => reach == Reach::Unknown,
+        let back = match find_head_mover(&log, before.log_bytes, agent) {
+            RefMover::Agent => true,
+            RefMover::Another => false,
+            RefMover::Untold => reach == RepositoryExposure::Unknown,
         };
         if back {
             if let Some(after) = &after {
-                write(&keep.join(HEAD), after)?;
+                write_file_snapshot(&keep.join(HEAD), after)?;
             }
-            write(&path, &before.file)?;
+            write_file_snapshot(&path, &before.file)?;
         }
         Ok(back)
     }
 
     fn restore_files(&self, common_dir: &Path, keep: &Path) -> io::Result<Vec<PathBuf>> {
-        let now = files(common_dir)?;
+        let now = read_files(common_dir)?;
         let names: BTreeSet<&PathBuf> = self.files.keys().chain(now.keys()).collect();
         let mut restored = Vec::new();
         for name in names {
@@ -215,10 +215,10 @@ impl Snapshot {
                 continue;
             }
             if let Some(after) = after {
-                write(&keep.join(name), after)?;
+                write_file_snapshot(&keep.join(name), after)?;
             }
             match before {
-                Some(before) => write(&common_dir.join(name), before)?,
+                Some(before) => write_file_snapshot(&common_dir.join(name), before)?,
                 None => fs::remove_file(common_dir.join(name))?,
             }
             restored.push(name.clone());
@@ -228,13 +228,13 @@ impl Snapshot {
 }
 
 /// Determines from its reflog who moved a ref.
-async fn mover(
+async fn find_ref_mover(
     git: &Git,
     name: &str,
     (before, after): (Option<&Oid>, &Oid),
     agent: &str,
-) -> Result<Mover, Fault> {
-    let call = git.call(Operation::Look).args(["log", "--walk-reflogs", "-z", "--format=%H %ge"]);
+) -> Result<RefMover, Fault> {
+    let call = git.call(GitAction::Look).args(["log", "--walk-reflogs", "-z", "--format=%H %ge"]);
     let call = call.args(["--end-of-options", name, "--"]);
     // A ref that names no commit has no log that git would show.
     let done = call.run_expecting(&[0, 128]).await?;
@@ -248,29 +248,29 @@ async fn mover(
     };
     let since = begin.map(|begin| &steps[..begin]).unwrap_or_default();
     Ok(match since.first() {
-        Some((at, _)) if *at != after.as_str() => Mover::Untold,
-        Some(_) if since.iter().all(|(_, by)| *by == agent) => Mover::Agent,
-        Some(_) => Mover::Another,
-        None => Mover::Untold,
+        Some((at, _)) if *at != after.as_str() => RefMover::Untold,
+        Some(_) if since.iter().all(|(_, by)| *by == agent) => RefMover::Agent,
+        Some(_) => RefMover::Another,
+        None => RefMover::Untold,
     })
 }
 
 /// Determines who changed `HEAD`, from the part of its reflog that was written since the snapshot.
-fn head_mover(log: &[u8], log_bytes: u64, agent: &str) -> Mover {
+fn find_head_mover(log: &[u8], log_bytes: u64, agent: &str) -> RefMover {
     let known = usize::try_from(log_bytes).unwrap_or(usize::MAX);
     let since = log.get(known..).unwrap_or_default();
     let by_agent = format!("<{agent}>");
     let is_agents = |line: &[u8]| String::from_utf8_lossy(line).contains(&by_agent);
     let mut lines = since.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).peekable();
     if lines.peek().is_none() {
-        return Mover::Untold;
+        return RefMover::Untold;
     }
-    if lines.all(is_agents) { Mover::Agent } else { Mover::Another }
+    if lines.all(is_agents) { RefMover::Agent } else { RefMover::Another }
 }
 
 /// Moves a ref back and keeps the agent's value under another ref. Returns `false` if the ref has
 /// moved on meanwhile.
-async fn put_back(
+async fn restore_ref(
     git: &Git,
     name: &str,
     before: Option<&Oid>,
@@ -279,31 +279,31 @@ async fn put_back(
     let mut changes =
         vec![RefChange { name: name.to_owned(), old: after.cloned(), new: before.cloned() }];
     if let Some(after) = after {
-        let kept = kept_ref(after);
-        let old = git.commit_of(&kept).await?;
+        let kept = kept_ref_name(after);
+        let old = git.resolve_commit(&kept).await?;
         changes.push(RefChange { name: kept, old, new: Some(after.clone()) });
     }
-    let swapped = git.swap(&changes, "unstuck: put back after an attempt").await?;
-    Ok(swapped == Swapped::Done)
+    let swapped = git.swap_refs(&changes, "unstuck: put back after an attempt").await?;
+    Ok(swapped == RefSwapOutcome::Done)
 }
 
-fn files(common_dir: &Path) -> io::Result<BTreeMap<PathBuf, Held>> {
+fn read_files(common_dir: &Path) -> io::Result<BTreeMap<PathBuf, FileSnapshot>> {
     let mut names: Vec<PathBuf> = FILES.iter().map(PathBuf::from).collect();
     for folder in FOLDERS {
-        for entry in listed(&common_dir.join(folder))? {
+        for entry in list_folder(&common_dir.join(folder))? {
             names.push(Path::new(folder).join(entry?.file_name()));
         }
     }
     let mut files = BTreeMap::new();
     for name in names {
-        if let Some(held) = read(&common_dir.join(&name))? {
+        if let Some(held) = read_file_snapshot(&common_dir.join(&name))? {
             files.insert(name, held);
         }
     }
     Ok(files)
 }
 
-fn listed(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
+fn list_folder(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
     match fs::read_dir(folder) {
         Ok(entries) => Ok(Some(entries).into_iter().flatten()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None.into_iter().flatten()),
@@ -311,10 +311,10 @@ fn listed(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEn
     }
 }
 
-fn read(path: &Path) -> io::Result<Option<Held>> {
+fn read_file_snapshot(path: &Path) -> io::Result<Option<FileSnapshot>> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() && found.len() <= FILE_BYTES_MAX => {
-            Ok(Some(Held { mode: found.permissions().mode(), bytes: fs::read(path)? }))
+            Ok(Some(FileSnapshot { mode: found.permissions().mode(), bytes: fs::read(path)? }))
         }
         Ok(_) => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -323,7 +323,7 @@ fn read(path: &Path) -> io::Result<Option<Held>> {
 }
 
 /// Writes a file atomically: a truncated settings file would stop every git command.
-fn write(path: &Path, held: &Held) -> io::Result<()> {
+fn write_file_snapshot(path: &Path, held: &FileSnapshot) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -333,9 +333,9 @@ fn write(path: &Path, held: &Held) -> io::Result<()> {
     fs::rename(&beside, path)
 }
 
-fn unreadable(common_dir: &Path, error: &io::Error) -> Fault {
+fn comparison_fault(common_dir: &Path, error: &io::Error) -> Fault {
     let message = format!("{} cannot be compared", common_dir.display());
-    Operation::Status.fault(message, None, None).caused_by(error)
+    GitAction::Status.to_fault(message, None, None).with_cause(error)
 }
 
 #[cfg(test)]
@@ -344,9 +344,9 @@ mod tests {
 
     #[test]
     fn every_byte_is_kept() {
-        let held = Held { mode: 0o755, bytes: (0..=255).collect() };
+        let held = FileSnapshot { mode: 0o755, bytes: (0..=255).collect() };
         let text = serde_json::to_string(&held).unwrap();
-        assert_eq!(serde_json::from_str::<Held>(&text).unwrap(), held);
-        assert!(serde_json::from_str::<Held>(r#"{"mode":1,"bytes":"\u0100"}"#).is_err());
+        assert_eq!(serde_json::from_str::<FileSnapshot>(&text).unwrap(), held);
+        assert!(serde_json::from_str::<FileSnapshot>(r#"{"mode":1,"bytes":"\u0100"}"#).is_err());
     }
 }

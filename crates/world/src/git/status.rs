@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::mode::Mode;
+use super::mode::GitFileMode;
 
 /// The difference of a path between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum PathState {
     /// No difference.
     Same,
     /// The content or the mode changed.
@@ -29,9 +29,9 @@ pub enum State {
 
 /// An entry of a status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum StatusEntry {
     /// A tracked path that differs.
-    Changed(Box<Changed>),
+    Changed(Box<ChangedEntry>),
     /// A path with a conflict.
     Unmerged {
         /// The path, relative to the root.
@@ -52,9 +52,9 @@ pub enum Entry {
     },
 }
 
-impl Entry {
+impl StatusEntry {
     /// Returns the path, relative to the root.
-    pub fn path(&self) -> &Path {
+    pub fn relative_path(&self) -> &Path {
         match self {
             Self::Changed(changed) => &changed.path,
             Self::Unmerged { path } | Self::Untracked { path, .. } | Self::Ignored { path } => path,
@@ -64,28 +64,28 @@ impl Entry {
 
 /// A tracked path that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedEntry {
     /// The path, relative to the root.
     pub path: PathBuf,
     /// The original path, if it was renamed or copied.
     pub from: Option<PathBuf>,
     /// The difference between the last commit and the index.
-    pub staged: State,
+    pub staged: PathState,
     /// The difference between the index and the working tree.
-    pub unstaged: State,
+    pub unstaged: PathState,
     /// The mode in the last commit.
-    pub head: Mode,
+    pub head: GitFileMode,
     /// The mode in the index.
-    pub index: Mode,
+    pub index: GitFileMode,
     /// The mode in the working tree.
-    pub worktree: Mode,
+    pub worktree: GitFileMode,
     /// The differences within it, if it is a submodule.
-    pub submodule: Option<Inside>,
+    pub submodule: Option<SubmoduleChanges>,
 }
 
 /// The differences of a submodule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inside {
+pub struct SubmoduleChanges {
     /// `true` if another commit is checked out.
     pub commit: bool,
     /// `true` if tracked files in it are changed.
@@ -96,20 +96,20 @@ pub struct Inside {
 
 /// The error for bytes that are no valid list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct GitParseError {
     /// Number of records that were parsed before.
     pub after_records: usize,
 }
 
 /// Parses a whole status.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
+pub fn parse_status(bytes: &[u8]) -> Result<Vec<StatusEntry>, GitParseError> {
     let mut entries = Vec::new();
-    let mut records = records(bytes);
+    let mut records = split_records(bytes);
     while let Some(record) = records.next() {
-        let unreadable = Unreadable { after_records: entries.len() };
+        let unreadable = GitParseError { after_records: entries.len() };
         match record.split_first() {
             Some((b'#', _)) => {}
-            Some(_) => entries.push(entry(record, &mut records).ok_or(unreadable)?),
+            Some(_) => entries.push(parse_entry(record, &mut records).ok_or(unreadable)?),
             None => return Err(unreadable),
         }
     }
@@ -117,34 +117,39 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
 }
 
 /// Splits bytes into zero-terminated records.
-pub(super) fn records(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn split_records(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = bytes.strip_suffix(b"\0").unwrap_or(bytes);
     let count = if bytes.is_empty() { 0 } else { usize::MAX };
     whole.split(|byte| *byte == 0).take(count)
 }
 
-fn entry<'a>(record: &'a [u8], next: &mut impl Iterator<Item = &'a [u8]>) -> Option<Entry> {
+fn parse_entry<'a>(
+    record: &'a [u8],
+    next: &mut impl Iterator<Item = &'a [u8]>,
+) -> Option<StatusEntry> {
     let (kind, rest) = record.split_at_checked(2)?;
     match kind {
-        b"1 " => changed(rest, None),
-        b"2 " => changed(rest, Some(path(next.next()?)?)),
-        b"u " => Some(Entry::Unmerged { path: path(fields::<9>(rest)?.1)? }),
+        b"1 " => parse_changed(rest, None),
+        b"2 " => parse_changed(rest, Some(parse_path(next.next()?)?)),
+        b"u " => Some(StatusEntry::Unmerged { path: parse_path(split_fields::<9>(rest)?.1)? }),
         b"? " => {
             let repository = rest.ends_with(b"/");
             let name = rest.strip_suffix(b"/").unwrap_or(rest);
-            Some(Entry::Untracked { path: path(name)?, repository })
+            Some(StatusEntry::Untracked { path: parse_path(name)?, repository })
         }
-        b"! " => Some(Entry::Ignored { path: path(rest.strip_suffix(b"/").unwrap_or(rest))? }),
+        b"! " => Some(StatusEntry::Ignored {
+            path: parse_path(rest.strip_suffix(b"/").unwrap_or(rest))?,
+        }),
         _ => None,
     }
 }
 
 /// Parses the submodule field: `N...`, or `S` with a letter or a dot for each kind of difference.
 #[expect(clippy::option_option, reason = "no status, no submodule, and a submodule")]
-fn inside(field: &[u8]) -> Option<Option<Inside>> {
+fn parse_submodule(field: &[u8]) -> Option<Option<SubmoduleChanges>> {
     match field {
         [b'N', ..] => Some(None),
-        [b'S', commit, modified, untracked] => Some(Some(Inside {
+        [b'S', commit, modified, untracked] => Some(Some(SubmoduleChanges {
             commit: *commit == b'C',
             modified: *modified == b'M',
             untracked: *untracked == b'U',
@@ -153,27 +158,27 @@ fn inside(field: &[u8]) -> Option<Option<Inside>> {
     }
 }
 
-fn changed(rest: &[u8], from: Option<PathBuf>) -> Option<Entry> {
-    let ([states, submodule, head, index, worktree, _, _], mut name) = fields::<7>(rest)?;
+fn parse_changed(rest: &[u8], from: Option<PathBuf>) -> Option<StatusEntry> {
+    let ([states, submodule, head, index, worktree, _, _], mut name) = split_fields::<7>(rest)?;
     if from.is_some() {
         // The similarity score of the two paths.
-        name = fields::<1>(name)?.1;
+        name = split_fields::<1>(name)?.1;
     }
     let [staged, unstaged] = states else { return None };
-    Some(Entry::Changed(Box::new(Changed {
-        path: path(name)?,
+    Some(StatusEntry::Changed(Box::new(ChangedEntry {
+        path: parse_path(name)?,
         from,
-        staged: state(*staged)?,
-        unstaged: state(*unstaged)?,
-        head: Mode::read(head)?,
-        index: Mode::read(index)?,
-        worktree: Mode::read(worktree)?,
-        submodule: inside(submodule)?,
+        staged: parse_state(*staged)?,
+        unstaged: parse_state(*unstaged)?,
+        head: GitFileMode::parse(head)?,
+        index: GitFileMode::parse(index)?,
+        worktree: GitFileMode::parse(worktree)?,
+        submodule: parse_submodule(submodule)?,
     })))
 }
 
 /// Splits off the first `N` words, and returns them and the rest.
-fn fields<const N: usize>(mut rest: &[u8]) -> Option<([&[u8]; N], &[u8])> {
+fn split_fields<const N: usize>(mut rest: &[u8]) -> Option<([&[u8]; N], &[u8])> {
     let mut words = [&rest[..0]; N];
     for word in &mut words {
         let at = rest.iter().position(|byte| *byte == b' ')?;
@@ -182,20 +187,20 @@ fn fields<const N: usize>(mut rest: &[u8]) -> Option<([&[u8]; N], &[u8])> {
     Some((words, rest))
 }
 
-pub(super) fn path(name: &[u8]) -> Option<PathBuf> {
+pub(super) fn parse_path(name: &[u8]) -> Option<PathBuf> {
     (!name.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(name)))
 }
 
-const fn state(letter: u8) -> Option<State> {
+const fn parse_state(letter: u8) -> Option<PathState> {
     Some(match letter {
-        b'.' => State::Same,
-        b'M' => State::Modified,
-        b'T' => State::TypeChanged,
-        b'A' => State::Added,
-        b'D' => State::Deleted,
-        b'R' => State::Renamed,
-        b'C' => State::Copied,
-        b'U' => State::Unmerged,
+        b'.' => PathState::Same,
+        b'M' => PathState::Modified,
+        b'T' => PathState::TypeChanged,
+        b'A' => PathState::Added,
+        b'D' => PathState::Deleted,
+        b'R' => PathState::Renamed,
+        b'C' => PathState::Copied,
+        b'U' => PathState::Unmerged,
         _ => return None,
     })
 }
@@ -206,21 +211,25 @@ mod tests {
 
     const NAME: &str = "1111111111111111111111111111111111111111";
 
-    fn one(record: &str) -> Option<Entry> {
+    fn one(record: &str) -> Option<StatusEntry> {
         let bytes = record.replace("OID", NAME).replace('|', "\0");
-        parse(bytes.as_bytes()).ok().and_then(|mut entries| entries.pop())
+        parse_status(bytes.as_bytes()).ok().and_then(|mut entries| entries.pop())
     }
 
     #[test]
     fn each_kind_of_line_is_read() {
-        let Some(Entry::Changed(modified)) = one("1 .M N... 100644 100644 100755 OID OID a b\n|")
+        let Some(StatusEntry::Changed(modified)) =
+            one("1 .M N... 100644 100644 100755 OID OID a b\n|")
         else {
             panic!()
         };
         assert_eq!(modified.path, PathBuf::from("a b\n"));
-        assert_eq!((modified.staged, modified.unstaged), (State::Same, State::Modified));
-        assert_eq!((modified.index, modified.worktree), (Mode::File, Mode::Executable));
-        let Some(Entry::Changed(renamed)) =
+        assert_eq!((modified.staged, modified.unstaged), (PathState::Same, PathState::Modified));
+        assert_eq!(
+            (modified.index, modified.worktree),
+            (GitFileMode::File, GitFileMode::Executable)
+        );
+        let Some(StatusEntry::Changed(renamed)) =
             one("2 R. N... 100644 100644 100644 OID OID R100 new name|old name|")
         else {
             panic!()
@@ -228,25 +237,25 @@ mod tests {
         assert_eq!(renamed.path, PathBuf::from("new name"));
         assert_eq!(renamed.from, Some(PathBuf::from("old name")));
         let unmerged = one("u UU N... 100644 100644 100644 100644 OID OID OID both|");
-        assert_eq!(unmerged, Some(Entry::Unmerged { path: "both".into() }));
+        assert_eq!(unmerged, Some(StatusEntry::Unmerged { path: "both".into() }));
         let new = one("? new|");
-        assert_eq!(new, Some(Entry::Untracked { path: "new".into(), repository: false }));
+        assert_eq!(new, Some(StatusEntry::Untracked { path: "new".into(), repository: false }));
         let inner = one("? inner/|");
-        assert_eq!(inner, Some(Entry::Untracked { path: "inner".into(), repository: true }));
-        assert_eq!(one("! out/|"), Some(Entry::Ignored { path: "out".into() }));
+        assert_eq!(inner, Some(StatusEntry::Untracked { path: "inner".into(), repository: true }));
+        assert_eq!(one("! out/|"), Some(StatusEntry::Ignored { path: "out".into() }));
         assert_eq!(one("# branch.oid (initial)|"), None);
     }
 
     #[test]
     fn names_are_bytes() {
-        let entries = parse(b"? caf\xe9 \xff\0").unwrap();
+        let entries = parse_status(b"? caf\xe9 \xff\0").unwrap();
         let name = OsStr::from_bytes(b"caf\xe9 \xff");
-        assert_eq!(entries, [Entry::Untracked { path: name.into(), repository: false }]);
+        assert_eq!(entries, [StatusEntry::Untracked { path: name.into(), repository: false }]);
     }
 
     #[test]
     fn nothing_is_an_empty_status_and_half_a_line_is_none() {
-        assert_eq!(parse(b""), Ok(Vec::new()));
+        assert_eq!(parse_status(b""), Ok(Vec::new()));
         let broken: [&[u8]; 8] = [
             b"x",
             b"\0",
@@ -258,7 +267,7 @@ mod tests {
             b"? good\0nonsense\0",
         ];
         for bytes in broken {
-            assert!(parse(bytes).is_err(), "{:?}", bytes.escape_ascii().to_string());
+            assert!(parse_status(bytes).is_err(), "{:?}", bytes.escape_ascii().to_string());
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
-use super::fail::Operation;
+use super::fail::GitAction;
 use super::git::Git;
 
 /// A repository that another one holds at a path.
@@ -20,9 +20,9 @@ pub struct Submodule {
 
 impl Git {
     /// Returns the submodules that `.gitmodules` of a commit, a branch or a tree lists.
-    pub async fn submodules(&self, revision: &str) -> Result<Vec<Submodule>, Fault> {
+    pub async fn list_submodules(&self, revision: &str) -> Result<Vec<Submodule>, Fault> {
         let blob = format!("{revision}:.gitmodules");
-        let call = self.call(Operation::Look).args(["config", "-z", "--blob", &blob]);
+        let call = self.call(GitAction::Look).args(["config", "-z", "--blob", &blob]);
         let call = call.args(["--get-regexp", r"^submodule\..*\.path$"]);
         // Exit code 1 is a file without any, 128 no such file.
         let done = call.run_expecting(&[0, 1, 128]).await?;
@@ -37,10 +37,10 @@ impl Git {
 
     /// Returns the addresses of submodules, by name: those of the operator's settings, else those
     /// of the commit that the operator has checked out. Relative addresses are resolved.
-    pub(crate) async fn submodule_addresses(&self) -> Result<BTreeMap<String, String>, Fault> {
+    pub(crate) async fn read_submodule_addresses(&self) -> Result<BTreeMap<String, String>, Fault> {
         let mut found = BTreeMap::new();
         for source in [&["--blob", "HEAD:.gitmodules"][..], &[]] {
-            let call = self.call(Operation::Look).args(["config", "-z"]).args(source);
+            let call = self.call(GitAction::Look).args(["config", "-z"]).args(source);
             let call = call.args(["--get-regexp", r"^submodule\..*\.url$"]);
             // Exit code 1 is a file without any, 128 no such file.
             let done = call.run_expecting(&[0, 1, 128]).await?;
@@ -51,7 +51,7 @@ impl Git {
                 Some((name.to_owned(), url.to_owned()))
             }));
         }
-        let origin = self.setting("remote.origin.url").await?;
+        let origin = self.read_setting("remote.origin.url").await?;
         let origin = origin.unwrap_or_else(|| self.directory().display().to_string());
         for url in found.values_mut().filter(|url| url.starts_with("./") || url.starts_with("../"))
         {
@@ -62,8 +62,8 @@ impl Git {
 
     /// Returns the working tree that the repository's settings name, relative to its git folder, if
     /// any.
-    pub(crate) async fn own_working_tree(&self) -> Result<Option<String>, Fault> {
-        self.setting("core.worktree").await
+    pub(crate) async fn read_working_tree(&self) -> Result<Option<String>, Fault> {
+        self.read_setting("core.worktree").await
     }
 
     /// Checks out these submodules at the commits in the index, and discards changes in them. They
@@ -77,7 +77,7 @@ impl Git {
             return Ok(());
         }
         // Settings on the command line take precedence, and the operator's own stay unchanged.
-        let mut call = self.call(Operation::Worktree).with_plain_paths();
+        let mut call = self.call(GitAction::Worktree).with_plain_paths();
         call = call.args(["-c", "protocol.file.allow=always"]);
         for (name, address) in addresses {
             let url = format!("submodule.{name}.url={address}");
@@ -111,7 +111,7 @@ fn resolve_address(origin: &str, relative: &str) -> String {
 
 /// Returns the submodules that a repository has on this disk, by name: those below its git folder,
 /// and nested ones.
-pub fn local_submodules(common_dir: &Path) -> Vec<(String, PathBuf)> {
+pub fn find_local_submodules(common_dir: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     let mut folders = vec![(common_dir.join("modules"), String::new())];
     while let Some((folder, above)) = folders.pop() {

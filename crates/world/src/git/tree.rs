@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
-use super::fail::Operation;
+use super::fail::GitAction;
 use super::git::Git;
 use super::oid::Oid;
-use super::raw::{self, Difference};
+use super::raw::{self, TreeDifference};
 
 impl Git {
     /// Stages these paths as they are in the working tree, new, changed or deleted.
-    pub async fn take_in<'a>(
+    pub async fn stage_paths<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a Path>,
     ) -> Result<(), Fault> {
@@ -22,7 +22,7 @@ impl Git {
     }
 
     /// Removes these paths from the index, even if the working tree has them.
-    pub async fn take_out<'a>(
+    pub async fn unstage_paths<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a Path>,
     ) -> Result<(), Fault> {
@@ -42,12 +42,12 @@ impl Git {
         if list.is_empty() {
             return Ok(());
         }
-        let call = self.call(Operation::Commit).args(["update-index"]).args(how);
+        let call = self.call(GitAction::Commit).args(["update-index"]).args(how);
         call.args(["-z", "--stdin"]).input(list).run().await.map(drop)
     }
 
     /// Sets these paths in the index to their state in `tree`; removes those that `tree` lacks.
-    pub async fn put_back<'a>(
+    pub async fn reset_index_paths<'a>(
         &self,
         tree: &Oid,
         paths: impl IntoIterator<Item = &'a Path>,
@@ -55,20 +55,20 @@ impl Git {
         let wanted: Vec<&Path> = paths.into_iter().collect();
         let mut orders = Vec::new();
         for path in &wanted {
-            orders.extend_from_slice(format!("0 {}\t", tree.zero()).as_bytes());
+            orders.extend_from_slice(format!("0 {}\t", tree.null_name()).as_bytes());
             orders.extend_from_slice(path.as_os_str().as_bytes());
             orders.push(0);
         }
-        orders.extend_from_slice(&self.listed(tree, &wanted).await?);
+        orders.extend_from_slice(&self.list_tree_entries(tree, &wanted).await?);
         let call =
-            self.call(Operation::Revert).args(["update-index", "--replace", "-z", "--index-info"]);
+            self.call(GitAction::Revert).args(["update-index", "--replace", "-z", "--index-info"]);
         call.input(orders).run().await.map(drop)
     }
 
     /// Returns the entries of `tree` at exactly these paths, in git's own format. A long list of
     /// paths does not fit on a command line, so the whole tree is listed and filtered here.
-    async fn listed(&self, tree: &Oid, wanted: &[&Path]) -> Result<Vec<u8>, Fault> {
-        let call = self.call(Operation::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);
+    async fn list_tree_entries(&self, tree: &Oid, wanted: &[&Path]) -> Result<Vec<u8>, Fault> {
+        let call = self.call(GitAction::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);
         let done = call.args([tree.as_str()]).run().await?;
         let wanted: std::collections::HashSet<&[u8]> =
             wanted.iter().map(|path| path.as_os_str().as_bytes()).collect();
@@ -84,16 +84,16 @@ impl Git {
     }
 
     /// Returns the names at the root of a commit.
-    pub async fn names_in(&self, commit: &Oid) -> Result<BTreeSet<PathBuf>, Fault> {
-        let call = self.call(Operation::Look).args(["ls-tree", "-z", "--name-only", "--full-tree"]);
+    pub async fn list_root_names(&self, commit: &Oid) -> Result<BTreeSet<PathBuf>, Fault> {
+        let call = self.call(GitAction::Look).args(["ls-tree", "-z", "--name-only", "--full-tree"]);
         let done = call.args([commit.as_str()]).run().await?;
         let names = done.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
     }
 
     /// Returns the symbolic links in a commit.
-    pub async fn links_in(&self, commit: &Oid) -> Result<Vec<PathBuf>, Fault> {
-        let call = self.call(Operation::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);
+    pub async fn list_links(&self, commit: &Oid) -> Result<Vec<PathBuf>, Fault> {
+        let call = self.call(GitAction::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);
         let done = call.args([commit.as_str()]).run().await?;
         let records = done.stdout.split(|byte| *byte == 0);
         let links = records.filter(|record| record.starts_with(b"120000 "));
@@ -108,28 +108,28 @@ impl Git {
     /// has its refs.
     pub async fn require_objects(&self, commit: &Oid) -> Result<(), Fault> {
         let call =
-            self.call(Operation::Look).args(["rev-list", "--objects", "--no-walk", "--quiet"]);
+            self.call(GitAction::Look).args(["rev-list", "--objects", "--no-walk", "--quiet"]);
         let call = call.args(["--exclude-promisor-objects", commit.as_str()]);
-        call.about(commit.as_str()).run().await.map(drop)
+        call.with_reference(commit.as_str()).run().await.map(drop)
     }
 
     /// Returns the content of a file in a commit, or `None` if there is no such file.
-    pub async fn file_at(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+    pub async fn read_file_at(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
         let mut name = OsString::from(format!("{commit}:"));
         name.push(path);
-        let call = self.call(Operation::Look).args(["cat-file", "blob"]).args([name]);
+        let call = self.call(GitAction::Look).args(["cat-file", "blob"]).args([name]);
         let done = call.run_expecting(&[0, 128]).await?;
         Ok((done.status == 0).then_some(done.stdout))
     }
 
     /// Returns those of these paths that are folders in a commit.
-    pub async fn folders_in<'a>(
+    pub async fn filter_folders<'a>(
         &self,
         commit: &Oid,
         paths: impl IntoIterator<Item = &'a Path>,
     ) -> Result<BTreeSet<PathBuf>, Fault> {
         let wanted: BTreeSet<&Path> = paths.into_iter().collect();
-        let call = self.call(Operation::Look).args(["ls-tree", "-r", "-d", "-z", "--name-only"]);
+        let call = self.call(GitAction::Look).args(["ls-tree", "-r", "-d", "-z", "--name-only"]);
         let done = call.args(["--full-tree", commit.as_str()]).run().await?;
         let found =
             done.stdout.split(|byte| *byte == 0).map(|name| Path::new(OsStr::from_bytes(name)));
@@ -138,31 +138,32 @@ impl Git {
 
     /// Writes the index as a tree.
     pub async fn write_tree(&self) -> Result<Oid, Fault> {
-        let done = self.call(Operation::Commit).args(["write-tree"]).run().await?;
-        Oid::read(done.stdout.trim_ascii_end()).ok_or_else(|| self.unreadable(Operation::Commit))
+        let done = self.call(GitAction::Commit).args(["write-tree"]).run().await?;
+        Oid::parse(done.stdout.trim_ascii_end())
+            .ok_or_else(|| self.unreadable_fault(GitAction::Commit))
     }
 
     /// Replaces the index by `tree`; keeps cached file data of unchanged entries.
     pub async fn read_tree(&self, tree: &Oid) -> Result<(), Fault> {
-        let call = self.call(Operation::Revert).args(["read-tree", "--reset", tree.as_str()]);
+        let call = self.call(GitAction::Revert).args(["read-tree", "--reset", tree.as_str()]);
         call.run().await?;
         // Refreshing saves reading unchanged files next time; changed ones are listed with exit
         // code 1.
-        let call = self.call(Operation::Revert).args(["update-index", "-q", "--refresh"]);
+        let call = self.call(GitAction::Revert).args(["update-index", "-q", "--refresh"]);
         call.run_expecting(&[0, 1]).await.map(drop)
     }
 
     /// Checks out `tree` into the index and the working tree. Removes files that only the index
     /// knows, and keeps untracked ones.
-    pub async fn check_out(&self, tree: &Oid) -> Result<(), Fault> {
-        let call = self.call(Operation::Revert).args(["read-tree", "--reset", "-u", tree.as_str()]);
+    pub async fn check_out_tree(&self, tree: &Oid) -> Result<(), Fault> {
+        let call = self.call(GitAction::Revert).args(["read-tree", "--reset", "-u", tree.as_str()]);
         call.run().await.map(drop)
     }
 
     /// Returns the differences between two trees, with rename detection.
-    pub async fn differences(&self, old: &Oid, new: &Oid) -> Result<Vec<Difference>, Fault> {
-        let call = self.call(Operation::Status).args(["diff-tree", "-r", "-M", "--raw", "-z"]);
+    pub async fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeDifference>, Fault> {
+        let call = self.call(GitAction::Status).args(["diff-tree", "-r", "-M", "--raw", "-z"]);
         let done = call.args([old.as_str(), new.as_str()]).run().await?;
-        raw::parse(&done.stdout).map_err(|_| self.unreadable(Operation::Status))
+        raw::parse_differences(&done.stdout).map_err(|_| self.unreadable_fault(GitAction::Status))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::oid::Oid;
-use super::status::{Unreadable, path};
+use super::status::{GitParseError, parse_path};
 
 /// A working tree of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,18 +19,18 @@ pub struct Worktree {
 }
 
 /// Parses a whole list. Skips attributes that newer versions of git add.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Worktree>, Unreadable> {
+pub fn parse_worktrees(bytes: &[u8]) -> Result<Vec<Worktree>, GitParseError> {
     let mut worktrees: Vec<Worktree> = Vec::new();
     for line in bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-        let unreadable = Unreadable { after_records: worktrees.len() };
+        let unreadable = GitParseError { after_records: worktrees.len() };
         if let Some(name) = line.strip_prefix(b"worktree ") {
-            let path = path(name).ok_or(unreadable)?;
+            let path = parse_path(name).ok_or(unreadable)?;
             worktrees.push(Worktree { path, ..Worktree::default() });
             continue;
         }
         let worktree = worktrees.last_mut().ok_or(unreadable)?;
         if let Some(head) = line.strip_prefix(b"HEAD ") {
-            worktree.head = Some(Oid::read(head).ok_or(unreadable)?);
+            worktree.head = Some(Oid::parse(head).ok_or(unreadable)?);
         } else if let Some(branch) = line.strip_prefix(b"branch ") {
             worktree.branch = Some(String::from_utf8_lossy(branch).into_owned());
         } else if line == b"bare" {
@@ -51,13 +51,13 @@ mod tests {
             "worktree /a b|HEAD {oid}|branch refs/heads/main||worktree /c|bare||\
              worktree /d|HEAD {oid}|detached|locked why|prunable gone||"
         );
-        let worktrees = parse(list.replace('|', "\0").as_bytes()).unwrap();
+        let worktrees = parse_worktrees(list.replace('|', "\0").as_bytes()).unwrap();
         let [main, bare, detached] = worktrees.as_slice() else { panic!("{worktrees:?}") };
         assert_eq!(main.branch.as_deref(), Some("refs/heads/main"));
         assert_eq!(main.path, PathBuf::from("/a b"));
         assert!(bare.bare && bare.head.is_none());
         assert_eq!((&detached.branch, detached.head.is_some()), (&None, true));
-        assert!(parse(b"HEAD x\0").is_err());
-        assert!(parse(b"worktree /a\0HEAD x\0").is_err());
+        assert!(parse_worktrees(b"HEAD x\0").is_err());
+        assert!(parse_worktrees(b"worktree /a\0HEAD x\0").is_err());
     }
 }

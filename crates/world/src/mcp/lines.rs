@@ -6,7 +6,7 @@ pub const LINE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 
 /// A line of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum McpLine {
     /// The line, without its newline.
     Whole(Vec<u8>),
     /// A line that was too long and was dropped.
@@ -15,25 +15,25 @@ pub enum Line {
 
 /// Splits a stream that arrives in chunks of any size into lines, buffering at most one line.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct McpLineSplitter {
     begun: Vec<u8>,
     too_long: bool,
 }
 
-impl Lines {
+impl McpLineSplitter {
     /// Takes the next chunk and calls `each` with every line that it completes. A remainder without
     /// a newline at the end of the stream is no line.
-    pub fn push(&mut self, chunk: &[u8], mut each: impl FnMut(Line)) {
+    pub fn push(&mut self, chunk: &[u8], mut each: impl FnMut(McpLine)) {
         let mut parts = chunk.split(|byte| *byte == b'\n').peekable();
         while let Some(part) = parts.next() {
-            self.keep(part);
+            self.buffer_bytes(part);
             if parts.peek().is_some() {
-                each(self.take());
+                each(self.take_line());
             }
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    fn buffer_bytes(&mut self, bytes: &[u8]) {
         self.too_long |= self.begun.len() + bytes.len() > LINE_BYTES_MAX;
         if self.too_long {
             self.begun = Vec::new();
@@ -42,9 +42,9 @@ impl Lines {
         }
     }
 
-    fn take(&mut self) -> Line {
+    fn take_line(&mut self) -> McpLine {
         let line = std::mem::take(&mut self.begun);
-        if std::mem::take(&mut self.too_long) { Line::TooLong } else { Line::Whole(line) }
+        if std::mem::take(&mut self.too_long) { McpLine::TooLong } else { McpLine::Whole(line) }
     }
 }
 
@@ -52,8 +52,8 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn cut(bytes: &[u8], piece: usize) -> Vec<Line> {
-        let mut lines = Lines::default();
+    fn cut(bytes: &[u8], piece: usize) -> Vec<McpLine> {
+        let mut lines = McpLineSplitter::default();
         let mut all = Vec::new();
         for chunk in bytes.chunks(piece) {
             lines.push(chunk, |line| all.push(line));
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn lines_are_the_same_however_they_arrive() {
         let bytes = b"one\n\ntwo\r\nleft";
-        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+        let whole = |text: &str| McpLine::Whole(text.as_bytes().to_vec());
         for piece in 1..=bytes.len() {
             assert_eq!(cut(bytes, piece), [whole("one"), whole(""), whole("two\r")], "{piece}");
         }
@@ -77,7 +77,7 @@ mod tests {
         bytes.push(b'\n');
         bytes.extend_from_slice(&longest);
         bytes.extend_from_slice(b"y\nafter\n");
-        let after = Line::Whole(b"after".to_vec());
-        assert_eq!(cut(&bytes, 65_536), [Line::Whole(longest), Line::TooLong, after]);
+        let after = McpLine::Whole(b"after".to_vec());
+        assert_eq!(cut(&bytes, 65_536), [McpLine::Whole(longest), McpLine::TooLong, after]);
     }
 }

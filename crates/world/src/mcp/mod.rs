@@ -15,18 +15,18 @@ mod wire;
 
 use std::ffi::OsString;
 
-pub use lines::{LINE_BYTES_MAX, Line, Lines};
-pub use protocol::{Call, Heard, Protocol};
-pub use tools::tools;
+pub use lines::{LINE_BYTES_MAX, McpLine, McpLineSplitter};
+pub use protocol::{McpCall, McpProtocol, McpReaction};
+pub use tools::mcp_tools;
 pub use variable::{DECLARABLE, RUN, SOCKET, TOKEN, VARIABLES};
-pub use wanted::{CheckAnswer, ReportFailure, Wanted};
+pub use wanted::{CheckAnswer, ParsedMcpCall, ReportFailure};
 
 /// The name of the server in its clients.
 pub const NAME: &str = "unstuck";
 
 /// Returns whether processes with this environment can reach the holder. Those that cannot get no
 /// MCP tools, because these could do nothing for them.
-pub(crate) fn reaches_us(environment: &[(OsString, OsString)]) -> bool {
+pub(crate) fn can_reach_holder(environment: &[(OsString, OsString)]) -> bool {
     environment.iter().any(|(name, value)| name == TOKEN && !value.is_empty())
 }
 

@@ -7,8 +7,8 @@ use unstuck_core::fault::Code;
 
 use super::NAME;
 use super::wire::{
-    CallTool, INVALID_PARAMS, INVALID_REQUEST, Id, Initialize, METHOD_NOT_FOUND, Message, Outcome,
-    PARSE_ERROR, Reply,
+    CallTool, INVALID_PARAMS, INVALID_REQUEST, JsonRpcId, METHOD_NOT_FOUND, McpInitialize,
+    McpMessage, McpOutcome, McpReply, PARSE_ERROR,
 };
 use crate::model::ToolSpec;
 
@@ -19,7 +19,7 @@ const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-
 /// The protocol of a server that offers tools and no other feature. It is stateless: every request
 /// is answered, in any order.
 #[derive(Clone, Debug)]
-pub struct Protocol {
+pub struct McpProtocol {
     tools: Vec<ToolSpec>,
     instructions: String,
     version: &'static str,
@@ -27,26 +27,26 @@ pub struct Protocol {
 
 /// The reaction to a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum McpReaction {
     /// No response.
     Nothing,
     /// A response to write.
     Reply(Vec<u8>),
     /// A call of a tool; its result is written as [`Call::answer`] formats it.
-    Call(Call),
+    Call(McpCall),
 }
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
-    id: Id,
+pub struct McpCall {
+    id: JsonRpcId,
     /// The name of the tool.
     pub tool: String,
     /// The arguments of the call.
     pub input: Value,
 }
 
-impl Protocol {
+impl McpProtocol {
     /// Creates a server with these tools; `version` is Unstuck's own. Clients show the instructions
     /// to their models.
     pub fn new(
@@ -58,60 +58,71 @@ impl Protocol {
     }
 
     /// Handles a line.
-    pub fn line(&self, line: &[u8]) -> Heard {
+    pub fn handle_line(&self, line: &[u8]) -> McpReaction {
         if line.trim_ascii().is_empty() {
-            return Heard::Nothing;
+            return McpReaction::Nothing;
         }
-        match serde_json::from_slice::<Message<'_>>(line) {
-            Ok(message) => self.message(&message),
-            Err(error) if error.is_data() => refused(None, INVALID_REQUEST, "this is no message"),
-            Err(_) => refused(None, PARSE_ERROR, "this is no JSON"),
+        match serde_json::from_slice::<McpMessage<'_>>(line) {
+            Ok(message) => self.handle_message(&message),
+            Err(error) if error.is_data() => {
+                reply_with_error(None, INVALID_REQUEST, "this is no message")
+            }
+            Err(_) => reply_with_error(None, PARSE_ERROR, "this is no JSON"),
         }
     }
 
     /// Returns the response to a line that exceeded [`super::LINE_BYTES_MAX`].
-    pub fn too_long(&self) -> Heard {
-        refused(None, INVALID_REQUEST, "the message is too long")
+    pub fn reject_long_line(&self) -> McpReaction {
+        reply_with_error(None, INVALID_REQUEST, "the message is too long")
     }
 
-    fn message(&self, message: &Message<'_>) -> Heard {
-        let id = match message.id.map(read::<Id>) {
+    fn handle_message(&self, message: &McpMessage<'_>) -> McpReaction {
+        let id = match message.id.map(parse_raw::<JsonRpcId>) {
             None => None,
             Some(Some(id)) => Some(id),
-            Some(None) => return refused(None, INVALID_REQUEST, "the id is no number and no text"),
+            Some(None) => {
+                return reply_with_error(None, INVALID_REQUEST, "the id is no number and no text");
+            }
         };
         match (&message.method, id) {
             // A response or a notification: neither is answered.
-            (None, Some(_)) | (Some(_), None) => Heard::Nothing,
-            (None, None) => refused(None, INVALID_REQUEST, "this is no message"),
+            (None, Some(_)) | (Some(_), None) => McpReaction::Nothing,
+            (None, None) => reply_with_error(None, INVALID_REQUEST, "this is no message"),
             (Some(_), Some(id)) if message.jsonrpc.as_deref() != Some("2.0") => {
-                refused(Some(&id), INVALID_REQUEST, "only JSON-RPC 2.0 is spoken here")
+                reply_with_error(Some(&id), INVALID_REQUEST, "only JSON-RPC 2.0 is spoken here")
             }
-            (Some(method), Some(id)) => self.request(id, method, message.params),
+            (Some(method), Some(id)) => self.handle_request(id, method, message.params),
         }
     }
 
-    fn request(&self, id: Id, method: &str, params: Option<&RawValue>) -> Heard {
+    fn handle_request(
+        &self,
+        id: JsonRpcId,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> McpReaction {
         match method {
             "initialize" => {
-                let asked = params.and_then(read::<Initialize>).unwrap_or_default();
-                replied(&id, self.introduction(&asked.protocol_version))
+                let asked = params.and_then(parse_raw::<McpInitialize>).unwrap_or_default();
+                reply_with_result(&id, self.build_introduction(&asked.protocol_version))
             }
-            "ping" => replied(&id, json!({})),
-            "tools/list" => replied(&id, json!({ "tools": self.listed() })),
-            "tools/call" => match params.and_then(read::<CallTool>) {
-                Some(CallTool { name, arguments }) => {
-                    Heard::Call(Call { id, tool: name, input: arguments.unwrap_or(json!({})) })
-                }
-                None => refused(Some(&id), INVALID_PARAMS, "a call names its tool"),
+            "ping" => reply_with_result(&id, json!({})),
+            "tools/list" => reply_with_result(&id, json!({ "tools": self.list_tools() })),
+            "tools/call" => match params.and_then(parse_raw::<CallTool>) {
+                Some(CallTool { name, arguments }) => McpReaction::Call(McpCall {
+                    id,
+                    tool: name,
+                    input: arguments.unwrap_or(json!({})),
+                }),
+                None => reply_with_error(Some(&id), INVALID_PARAMS, "a call names its tool"),
             },
-            _ => refused(Some(&id), METHOD_NOT_FOUND, "this is not offered here"),
+            _ => reply_with_error(Some(&id), METHOD_NOT_FOUND, "this is not offered here"),
         }
     }
 
     /// Returns the response to `initialize`. An unsupported version is answered with the newest
     /// supported one; the client decides whether to go on with that.
-    fn introduction(&self, asked: &str) -> Value {
+    fn build_introduction(&self, asked: &str) -> Value {
         let version = VERSIONS.iter().find(|known| **known == asked).unwrap_or(&VERSIONS[0]);
         json!({
             "protocolVersion": version,
@@ -123,7 +134,7 @@ impl Protocol {
 
     /// Returns the list of tools. None of them destroys data or reaches outside by itself, and the
     /// annotations say so: clients that ask people about such tools need not ask about these.
-    fn listed(&self) -> Vec<Value> {
+    fn list_tools(&self) -> Vec<Value> {
         let told = |tool: &ToolSpec| {
             json!({
                 "name": tool.name,
@@ -136,31 +147,32 @@ impl Protocol {
     }
 }
 
-impl Call {
+impl McpCall {
     /// Formats the response to the call as a line. A failure is a result as well, for the model to
     /// read. If the result is about a fault, its code and category are added as structured content.
-    pub fn answer(&self, text: &str, failed: bool, about: Option<Code>) -> Vec<u8> {
+    pub fn format_response(&self, text: &str, failed: bool, about: Option<Code>) -> Vec<u8> {
         let content = json!([{ "type": "text", "text": text }]);
         let mut result = json!({ "content": content, "isError": failed });
         if let Some(code) = about {
             let category = code.row().category;
             result["structuredContent"] = json!({ "code": code, "category": category });
         }
-        Reply { jsonrpc: "2.0", id: Some(&self.id), outcome: Outcome::Result(result) }.written()
+        McpReply { jsonrpc: "2.0", id: Some(&self.id), outcome: McpOutcome::Result(result) }
+            .to_line()
     }
 }
 
-fn replied(id: &Id, result: Value) -> Heard {
-    let reply = Reply { jsonrpc: "2.0", id: Some(id), outcome: Outcome::Result(result) };
-    Heard::Reply(reply.written())
+fn reply_with_result(id: &JsonRpcId, result: Value) -> McpReaction {
+    let reply = McpReply { jsonrpc: "2.0", id: Some(id), outcome: McpOutcome::Result(result) };
+    McpReaction::Reply(reply.to_line())
 }
 
-fn refused(id: Option<&Id>, code: i32, message: &str) -> Heard {
-    let reply = Reply { jsonrpc: "2.0", id, outcome: Outcome::Error { code, message } };
-    Heard::Reply(reply.written())
+fn reply_with_error(id: Option<&JsonRpcId>, code: i32, message: &str) -> McpReaction {
+    let reply = McpReply { jsonrpc: "2.0", id, outcome: McpOutcome::Error { code, message } };
+    McpReaction::Reply(reply.to_line())
 }
 
-fn read<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
+fn parse_raw<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
     serde_json::from_str(raw.get()).ok()
 }
 
@@ -169,21 +181,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mcp::tools;
+    use crate::mcp::mcp_tools;
 
-    fn protocol() -> Protocol {
-        Protocol::new(tools(), "ask", "1.2.3")
+    fn protocol() -> McpProtocol {
+        McpProtocol::new(mcp_tools(), "ask", "1.2.3")
     }
 
     /// Returns the response to a line as a value.
     fn answer(line: &str) -> Value {
-        match protocol().line(line.as_bytes()) {
-            Heard::Nothing => Value::Null,
-            Heard::Reply(reply) => {
+        match protocol().handle_line(line.as_bytes()) {
+            McpReaction::Nothing => Value::Null,
+            McpReaction::Reply(reply) => {
                 assert_eq!(memchr::memchr_iter(b'\n', &reply).count(), 1);
                 serde_json::from_slice(&reply).unwrap()
             }
-            Heard::Call(call) => panic!("{call:?}"),
+            McpReaction::Call(call) => panic!("{call:?}"),
         }
     }
 
@@ -231,7 +243,7 @@ mod tests {
             let said = answer(line);
             assert_eq!((&said["id"], &said["error"]["code"]), (&id, &json!(code)), "{line}");
         }
-        let Heard::Reply(said) = protocol().too_long() else { panic!("it is said") };
+        let McpReaction::Reply(said) = protocol().reject_long_line() else { panic!("it is said") };
         assert!(said.ends_with(b"\n"));
     }
 
@@ -253,10 +265,13 @@ mod tests {
     fn a_call_keeps_its_id_and_its_answer_says_how_it_came_out() {
         let line = r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"narrate",
             "arguments":{"text":"hi"},"_meta":{"progressToken":1}}}"#;
-        let Heard::Call(call) = protocol().line(line.as_bytes()) else { panic!("a call") };
+        let McpReaction::Call(call) = protocol().handle_line(line.as_bytes()) else {
+            panic!("a call")
+        };
         assert_eq!((call.tool.as_str(), &call.input), ("narrate", &json!({"text": "hi"})));
         let about = Some(Code::ToolMissing);
-        let said: Value = serde_json::from_slice(&call.answer("no\nway", true, about)).unwrap();
+        let said: Value =
+            serde_json::from_slice(&call.format_response("no\nway", true, about)).unwrap();
         assert_eq!(
             said,
             json!({"jsonrpc": "2.0", "id": 9, "result": {
@@ -275,7 +290,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_line_gets_at_most_one_line(line in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Heard::Reply(reply) = protocol().line(&line) {
+            if let McpReaction::Reply(reply) = protocol().handle_line(&line) {
                 prop_assert_eq!(memchr::memchr_iter(b'\n', &reply).count(), 1);
                 let said: Value = serde_json::from_slice(&reply).unwrap();
                 prop_assert_eq!(&said["jsonrpc"], "2.0");
@@ -294,9 +309,9 @@ mod tests {
             fields.extend(method.clone().map(|method| ("method".to_owned(), json!(method))));
             let params = params.and_then(|params| serde_json::from_str::<Value>(&params).ok());
             fields.extend(params.map(|params| ("params".to_owned(), params)));
-            let heard = protocol().line(line.to_string().as_bytes());
+            let heard = protocol().handle_line(line.to_string().as_bytes());
             let silent = id.is_some() != method.is_some();
-            prop_assert_eq!(heard == Heard::Nothing, silent, "{}", line);
+            prop_assert_eq!(heard == McpReaction::Nothing, silent, "{}", line);
         }
     }
 }

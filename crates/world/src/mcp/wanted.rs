@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use unstuck_core::fault::text_rules::{self, Reading};
+use unstuck_core::fault::text_rules::{self, OutputClassification};
 use unstuck_core::fault::{Category, Code, Fault, Kind, Origin};
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Span;
 
-use crate::tool::{Speak, Wish, bad_input, typed};
+use crate::tool::{ModelStatement, ToolCall, bad_input_fault, parse_input};
 
 /// The source of reported faults.
 const SOURCE: &str = "agent";
@@ -16,9 +16,9 @@ const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
 
 /// A parsed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ParsedMcpCall {
     /// A statement that Unstuck's own models can make as well.
-    Speak(Speak),
+    Speak(ModelStatement),
     /// The report of a failure.
     ReportFailure(ReportFailure),
     /// A query whether a question has been answered.
@@ -47,16 +47,16 @@ pub struct CheckAnswer {
     pub question: String,
 }
 
-impl Wanted {
+impl ParsedMcpCall {
     /// Parses a call. An unknown tool, or input that does not match the tool's schema, is a fault
     /// whose message goes to the model.
-    pub fn read(tool: &str, input: &Value) -> Result<Self, Box<Fault>> {
+    pub fn parse(tool: &str, input: &Value) -> Result<Self, Box<Fault>> {
         match tool {
-            "report_failure" => typed(tool, input).map(Self::ReportFailure),
-            "check_answer" => typed(tool, input).map(Self::CheckAnswer),
-            _ => match Wish::read(tool, input)? {
-                Wish::Speak(speak) => Ok(Self::Speak(speak)),
-                Wish::Act(_) => Err(bad_input("tool", "there is no such tool")),
+            "report_failure" => parse_input(tool, input).map(Self::ReportFailure),
+            "check_answer" => parse_input(tool, input).map(Self::CheckAnswer),
+            _ => match ToolCall::parse(tool, input)? {
+                ToolCall::Speak(speak) => Ok(Self::Speak(speak)),
+                ToolCall::Act(_) => Err(bad_input_fault("tool", "there is no such tool")),
             },
         }
     }
@@ -66,29 +66,30 @@ impl ReportFailure {
     /// Returns the fault that is reported. A given code is taken as it is; without one, the message
     /// is classified. Codes of the internal category are rejected, because an agent cannot report a
     /// fault inside Unstuck.
-    pub fn fault(&self) -> Result<Fault, Box<Fault>> {
-        let message = tail(&self.message);
+    pub fn to_fault(&self) -> Result<Fault, Box<Fault>> {
+        let message = message_tail(&self.message);
         let fault = match self.code {
             Some(code) if code.row().category == Category::Internal => {
                 let why = format!("{code} is about Unstuck itself");
-                return Err(bad_input("report_failure", &why));
+                return Err(bad_input_fault("report_failure", &why));
             }
             Some(code) => Fault::new(Kind::bare(code), SOURCE, message),
             None => {
-                let Reading { code, rule, .. } = text_rules::read(self.message.as_bytes());
-                let signature = Signature::of_output(code, SOURCE, &self.message, None);
-                Fault::new(Kind::bare(code), SOURCE, message).by_rule(rule, signature)
+                let OutputClassification { code, rule, .. } =
+                    text_rules::classify_output(self.message.as_bytes());
+                let signature = Signature::from_output(code, SOURCE, &self.message, None);
+                Fault::new(Kind::bare(code), SOURCE, message).with_rule(rule, signature)
             }
         };
-        let fault = fault.from_origin(Origin::Agent);
+        let fault = fault.with_origin(Origin::Agent);
         Ok(match self.retry_after_seconds {
-            Some(seconds) => fault.retry_after(Span::from_secs(seconds)),
+            Some(seconds) => fault.with_retry_after(Span::from_secs(seconds)),
             None => fault,
         })
     }
 }
 
-fn tail(message: &str) -> &str {
+fn message_tail(message: &str) -> &str {
     let from = message.len().saturating_sub(MESSAGE_BYTES_MAX);
     &message[message.ceil_char_boundary(from)..]
 }
@@ -98,7 +99,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::mcp::tools;
+    use crate::mcp::mcp_tools;
 
     #[test]
     fn everything_that_is_offered_can_be_called_and_nothing_else() {
@@ -111,10 +112,10 @@ mod tests {
             ("check_answer", json!({"question": "q3"})),
             ("report_failure", json!({"message": "x"})),
         ];
-        let offered: Vec<&str> = tools().iter().map(|tool| tool.name).collect();
+        let offered: Vec<&str> = mcp_tools().iter().map(|tool| tool.name).collect();
         assert_eq!(offered, inputs.each_ref().map(|(name, _)| *name));
         for (tool, input) in inputs {
-            Wanted::read(tool, &input).unwrap();
+            ParsedMcpCall::parse(tool, &input).unwrap();
         }
         for (tool, input) in [
             ("read_file", json!({"path": "a"})),
@@ -124,7 +125,7 @@ mod tests {
             ("check_answer", json!({"question": 3})),
             ("narrate", json!(null)),
         ] {
-            let fault = Wanted::read(tool, &input).unwrap_err();
+            let fault = ParsedMcpCall::parse(tool, &input).unwrap_err();
             assert_eq!(fault.code(), Code::LogicBadInput, "{tool} {input}");
         }
     }
@@ -135,15 +136,15 @@ mod tests {
 
     #[test]
     fn a_failure_has_the_code_that_was_said_or_that_its_words_have() {
-        let said = report(Some(Code::AuthExpired), "log in again").fault().unwrap();
+        let said = report(Some(Code::AuthExpired), "log in again").to_fault().unwrap();
         assert_eq!((said.code(), said.origin), (Code::AuthExpired, Origin::Agent));
-        let read = report(None, "getaddrinfo ENOTFOUND registry.example").fault().unwrap();
+        let read = report(None, "getaddrinfo ENOTFOUND registry.example").to_fault().unwrap();
         assert_eq!(read.code(), Code::EnvDns);
         let waits = ReportFailure { retry_after_seconds: Some(9), ..report(None, "x") };
-        assert_eq!(waits.fault().unwrap().retry_after, Some(Span::from_secs(9)));
-        let ours = report(Some(Code::InternalStore), "x").fault().unwrap_err();
+        assert_eq!(waits.to_fault().unwrap().retry_after, Some(Span::from_secs(9)));
+        let ours = report(Some(Code::InternalStore), "x").to_fault().unwrap_err();
         assert_eq!(ours.code(), Code::LogicBadInput);
-        let long = report(Some(Code::LogicError), &"ü".repeat(10_000)).fault().unwrap();
+        let long = report(Some(Code::LogicError), &"ü".repeat(10_000)).to_fault().unwrap();
         assert!(long.message.len() <= MESSAGE_BYTES_MAX);
     }
 }

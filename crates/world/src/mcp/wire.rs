@@ -16,14 +16,14 @@ pub(super) const INVALID_PARAMS: i32 = -32_602;
 /// The id of a request, in the type that the client chose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Id {
+pub(super) enum JsonRpcId {
     Number(i64),
     Text(String),
 }
 
 /// A message of the client: a request, a notification, or a response.
 #[derive(Debug, Deserialize)]
-pub(super) struct Message<'a> {
+pub(super) struct McpMessage<'a> {
     #[serde(default)]
     pub(super) jsonrpc: Option<String>,
     #[serde(default, borrow)]
@@ -36,7 +36,7 @@ pub(super) struct Message<'a> {
 
 /// The parameters of `initialize` that are read.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Initialize {
+pub(super) struct McpInitialize {
     #[serde(default, rename = "protocolVersion")]
     pub(super) protocol_version: String,
 }
@@ -51,23 +51,23 @@ pub(super) struct CallTool {
 
 /// A response of the server.
 #[derive(Serialize)]
-pub(super) struct Reply<'a> {
+pub(super) struct McpReply<'a> {
     pub(super) jsonrpc: &'static str,
-    pub(super) id: Option<&'a Id>,
+    pub(super) id: Option<&'a JsonRpcId>,
     #[serde(flatten)]
-    pub(super) outcome: Outcome<'a>,
+    pub(super) outcome: McpOutcome<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Outcome<'a> {
+pub(super) enum McpOutcome<'a> {
     Result(Value),
     Error { code: i32, message: &'a str },
 }
 
-impl Reply<'_> {
+impl McpReply<'_> {
     /// Serializes the response as one line.
-    pub(super) fn written(&self) -> Vec<u8> {
+    pub(super) fn to_line(&self) -> Vec<u8> {
         // Serializing these types cannot fail.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');

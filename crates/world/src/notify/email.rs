@@ -11,12 +11,12 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Tokio1Executor};
 use serde::Deserialize;
 use unstuck_core::fault::Fault;
-use unstuck_core::tell::Message;
+use unstuck_core::tell::Notification;
 use unstuck_core::time::Time;
 
-use super::post::invalid;
+use super::post::invalid_setting;
 use super::settings::EmailSettings;
-use super::undelivered::Undelivered;
+use super::undelivered::DeliveryError;
 
 /// Timeout of one step of the SMTP session.
 const STEP: Duration = Duration::from_secs(20);
@@ -30,7 +30,7 @@ const LINE_CHARS: usize = 76;
 /// The encryption of the connection to a mail server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Security {
+pub enum SmtpSecurity {
     /// TLS from the first byte on.
     #[default]
     Tls,
@@ -40,109 +40,114 @@ pub enum Security {
     None,
 }
 
-pub(super) struct Email {
+pub(super) struct EmailChannel {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     host: String,
     from: Address,
     to: Vec<Address>,
 }
 
-impl Email {
+impl EmailChannel {
     pub(super) fn new(settings: EmailSettings) -> Result<Self, Fault> {
         let host = settings.host.clone();
-        let from = address(&settings.from, "from")?;
-        let to = settings.to.iter().map(|to| address(to, "to")).collect::<Result<Vec<_>, _>>()?;
+        let from = parse_address(&settings.from, "from")?;
+        let to =
+            settings.to.iter().map(|to| parse_address(to, "to")).collect::<Result<Vec<_>, _>>()?;
         if to.is_empty() {
-            return Err(invalid("to", "no recipient is named"));
+            return Err(invalid_setting("to", "no recipient is named"));
         }
-        Ok(Self { transport: transport(settings)?, host, from, to })
+        Ok(Self { transport: build_transport(settings)?, host, from, to })
     }
 
-    pub(super) async fn deliver(&self, message: &Message, now: Time) -> Result<(), Undelivered> {
+    pub(super) async fn deliver(
+        &self,
+        message: &Notification,
+        now: Time,
+    ) -> Result<(), DeliveryError> {
         let envelope = Envelope::new(Some(self.from.clone()), self.to.clone());
-        let envelope = envelope.map_err(|_| Undelivered::never("it has no recipient"))?;
-        let mail = mail(message, &self.from, &self.to, now);
+        let envelope = envelope.map_err(|_| DeliveryError::never("it has no recipient"))?;
+        let mail = render_mail(message, &self.from, &self.to, now);
         let send = self.transport.send_raw(&envelope, mail.as_bytes());
         match tokio::time::timeout(TOTAL, send).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(self.meaning(&error)),
+            Ok(Err(error)) => Err(self.interpret_error(&error)),
             Err(_) => {
                 let host = &self.host;
                 let seconds = TOTAL.as_secs();
-                Err(Undelivered::later(format!("{host} did not answer within {seconds} s")))
+                Err(DeliveryError::later(format!("{host} did not answer within {seconds} s")))
             }
         }
     }
 
     /// Maps an SMTP error to an outcome. Uses only the status code, because a server's text may
     /// contain anything.
-    fn meaning(&self, error: &Error) -> Undelivered {
+    fn interpret_error(&self, error: &Error) -> DeliveryError {
         let host = &self.host;
         match error.status() {
             Some(status) if error.is_permanent() => {
-                Undelivered::never(format!("{host} answered {status}"))
+                DeliveryError::never(format!("{host} answered {status}"))
             }
-            Some(status) => Undelivered::later(format!("{host} answered {status}")),
+            Some(status) => DeliveryError::later(format!("{host} answered {status}")),
             None if error.is_tls() => {
-                Undelivered::later(format!("no safe connection to {host} can be made"))
+                DeliveryError::later(format!("no safe connection to {host} can be made"))
             }
             None if error.is_client() => {
-                Undelivered::never(format!("{host} does not offer what the settings ask for"))
+                DeliveryError::never(format!("{host} does not offer what the settings ask for"))
             }
-            None => Undelivered::later(format!("{host} cannot be reached")),
+            None => DeliveryError::later(format!("{host} cannot be reached")),
         }
     }
 }
 
-fn transport(settings: EmailSettings) -> Result<AsyncSmtpTransport<Tokio1Executor>, Fault> {
+fn build_transport(settings: EmailSettings) -> Result<AsyncSmtpTransport<Tokio1Executor>, Fault> {
     let host = settings.host.as_str();
     let builder = match settings.security {
-        Security::Tls => AsyncSmtpTransport::<Tokio1Executor>::relay(host),
-        Security::StartTls => AsyncSmtpTransport::<Tokio1Executor>::starttls_relay(host),
-        Security::None => Ok(AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)),
+        SmtpSecurity::Tls => AsyncSmtpTransport::<Tokio1Executor>::relay(host),
+        SmtpSecurity::StartTls => AsyncSmtpTransport::<Tokio1Executor>::starttls_relay(host),
+        SmtpSecurity::None => Ok(AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)),
     };
-    let builder = builder.map_err(|_| invalid("host", "the mail server cannot be one"))?;
+    let builder = builder.map_err(|_| invalid_setting("host", "the mail server cannot be one"))?;
     let mut builder = builder.timeout(Some(STEP));
     if let Some(port) = settings.port {
         builder = builder.port(port);
     }
     match (settings.user, settings.password) {
         (None, None) => {}
-        (Some(_), Some(_)) if settings.security == Security::None && !is_here(host) => {
+        (Some(_), Some(_)) if settings.security == SmtpSecurity::None && !is_local_host(host) => {
             let why = "the password would be sent in the open; use \"tls\" or \"starttls\"";
-            return Err(invalid("security", why));
+            return Err(invalid_setting("security", why));
         }
         (Some(user), Some(password)) => {
             builder = builder.credentials(Credentials::new(user, password.expose().to_owned()));
         }
-        (Some(_), None) => return Err(invalid("password", "the login has no password")),
-        (None, Some(_)) => return Err(invalid("user", "the password has no login")),
+        (Some(_), None) => return Err(invalid_setting("password", "the login has no password")),
+        (None, Some(_)) => return Err(invalid_setting("user", "the password has no login")),
     }
     Ok(builder.build())
 }
 
 /// Returns whether a host is this machine.
-fn is_here(host: &str) -> bool {
+fn is_local_host(host: &str) -> bool {
     host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
 }
 
-fn address(text: &str, field: &str) -> Result<Address, Fault> {
+fn parse_address(text: &str, field: &str) -> Result<Address, Fault> {
     let address = text.trim().parse::<Address>();
-    address.map_err(|_| invalid(field, &format!("{text:?} is no e-mail address")))
+    address.map_err(|_| invalid_setting(field, &format!("{text:?} is no e-mail address")))
 }
 
 /// Formats the whole mail. Its id is that of the message, so that a mailbox that gets it twice can
 /// tell.
-fn mail(message: &Message, from: &Address, to: &[Address], now: Time) -> String {
+fn render_mail(message: &Notification, from: &Address, to: &[Address], now: Time) -> String {
     let to = to.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut headers = vec![
         format!("From: Unstuck <{from}>"),
         format!("To: {to}"),
-        format!("Subject: {}", encoded(&message.title)),
+        format!("Subject: {}", encode_header(&message.title)),
         format!("Message-ID: <{}@{}>", message.id, from.domain()),
         format!("X-Unstuck-Delivery: {}", message.id),
     ];
-    headers.extend(date(now).map(|date| format!("Date: {date}")));
+    headers.extend(render_date(now).map(|date| format!("Date: {date}")));
     headers.extend(message.category.map(|category| format!("X-Unstuck-Category: {category}")));
     headers.extend(message.code.map(|code| format!("X-Unstuck-Code: {code}")));
     // This header keeps vacation responders from replying.
@@ -150,17 +155,17 @@ fn mail(message: &Message, from: &Address, to: &[Address], now: Time) -> String 
     headers.push("MIME-Version: 1.0".to_owned());
     headers.push("Content-Type: text/plain; charset=utf-8".to_owned());
     headers.push("Content-Transfer-Encoding: base64".to_owned());
-    format!("{}\r\n\r\n{}\r\n", headers.join("\r\n"), wrapped(&message.text()))
+    format!("{}\r\n\r\n{}\r\n", headers.join("\r\n"), encode_body(&message.full_text()))
 }
 
-fn date(now: Time) -> Option<String> {
+fn render_date(now: Time) -> Option<String> {
     let millis = i64::try_from(now.as_millis()).ok()?;
     let at = jiff::Timestamp::from_millisecond(millis).ok()?;
     jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_string(&at).ok()
 }
 
 /// Encodes any text as the value of a header, in parts that end between characters.
-fn encoded(text: &str) -> String {
+fn encode_header(text: &str) -> String {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -171,7 +176,7 @@ fn encoded(text: &str) -> String {
     pieces.join("\r\n ")
 }
 
-fn wrapped(text: &str) -> String {
+fn encode_body(text: &str) -> String {
     let letters = BASE64.encode(text.replace('\n', "\r\n"));
     let mut lines = Vec::new();
     let mut rest = letters.as_str();
@@ -184,7 +189,7 @@ fn wrapped(text: &str) -> String {
 }
 
 /// Omits the login.
-impl fmt::Debug for Email {
+impl fmt::Debug for EmailChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Email").field("host", &self.host).finish_non_exhaustive()
     }

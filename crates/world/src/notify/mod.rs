@@ -21,12 +21,12 @@ mod telegram;
 mod undelivered;
 mod webhook;
 
-pub use channel::{Channel, Means};
-pub use email::Security;
+pub use channel::{ChannelContext, NotifyChannel};
+pub use email::SmtpSecurity;
 pub use jiff::tz::TimeZone;
-pub use quiet::{QuietHours, UnreadableHours};
+pub use quiet::{QuietHours, QuietHoursError};
 pub use settings::{
-    ChannelSettings, CommandSettings, DesktopSettings, DiscordSettings, EmailSettings,
-    NtfySettings, SlackSettings, TelegramSettings, Way, WebhookSettings,
+    ChannelKind, ChannelSettings, CommandSettings, DesktopSettings, DiscordSettings, EmailSettings,
+    NtfySettings, SlackSettings, TelegramSettings, WebhookSettings,
 };
-pub use undelivered::{Undelivered, Wait};
+pub use undelivered::{DeliveryDelay, DeliveryError};

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use unstuck_core::fault::{Category, Fault};
-use unstuck_core::tell::{Level, Message};
+use unstuck_core::tell::{Notification, NotificationLevel};
 
-use super::post::Post;
+use super::post::PostEndpoint;
 use super::settings::NtfySettings;
-use super::undelivered::Undelivered;
+use super::undelivered::DeliveryError;
 use crate::provider::Credential;
 
 const BASE_URL: &str = "https://ntfy.sh";
@@ -14,22 +14,23 @@ const BASE_URL: &str = "https://ntfy.sh";
 const MESSAGE_BYTES_MAX: usize = 4_000;
 
 #[derive(Debug)]
-pub(super) struct Ntfy {
-    post: Post,
+pub(super) struct NtfyChannel {
+    post: PostEndpoint,
     topic: Credential,
     token: Option<Credential>,
 }
 
-impl Ntfy {
+impl NtfyChannel {
     pub(super) fn new(settings: NtfySettings) -> Result<Self, Fault> {
         let base = Credential::new(settings.base_url.as_deref().unwrap_or(BASE_URL));
-        let base = base.ok_or_else(|| super::post::invalid("base_url", "the address is empty"))?;
-        let post = Post::new(&base, "base_url")?;
+        let base =
+            base.ok_or_else(|| super::post::invalid_setting("base_url", "the address is empty"))?;
+        let post = PostEndpoint::new(&base, "base_url")?;
         Ok(Self { post, topic: settings.topic, token: settings.token })
     }
 
-    pub(super) async fn deliver(&self, message: &Message) -> Result<(), Undelivered> {
-        let words = message.words();
+    pub(super) async fn deliver(&self, message: &Notification) -> Result<(), DeliveryError> {
+        let words = message.body_with_links();
         let text = &words[..words.floor_char_boundary(MESSAGE_BYTES_MAX)];
         let category = message.category.map(Category::as_str);
         let code = message.code.map(|code| code.to_string());
@@ -40,10 +41,10 @@ impl Ntfy {
             "message": text,
             "tags": tags,
             // A question waits for the operator.
-            "priority": if message.level == Level::Questions { 4 } else { 3 },
+            "priority": if message.level == NotificationLevel::Questions { 4 } else { 3 },
         });
         let token = self.token.as_ref().map(|token| format!("Bearer {}", token.expose()));
         let headers = token.map(|token| ("authorization", token)).into_iter().collect();
-        self.post.json(&message.id, headers, body.to_string().into_bytes()).await
+        self.post.post_json(&message.id, headers, body.to_string().into_bytes()).await
     }
 }

@@ -4,16 +4,16 @@ use serde::Serialize;
 use unstuck_core::engine::{BuildId, QuestionId};
 use unstuck_core::fault::{Category, Code};
 use unstuck_core::question::QuestionOption;
-use unstuck_core::tell::{AnswerLink, Level, Message};
+use unstuck_core::tell::{AnswerLink, Notification, NotificationLevel};
 use unstuck_core::time::Time;
 
 /// The JSON that a webhook and a command get. Readers skip fields that they do not know.
 #[derive(Debug, Serialize)]
-struct Payload<'a> {
+struct NotificationPayload<'a> {
     id: &'a str,
     project: &'a str,
     at: Time,
-    level: Level,
+    level: NotificationLevel,
     build: Option<BuildId>,
     question: Option<QuestionId>,
     category: Option<Category>,
@@ -26,8 +26,8 @@ struct Payload<'a> {
 }
 
 /// Serializes the message as JSON.
-pub(super) fn payload(message: &Message) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Payload {
+pub(super) fn encode_payload(message: &Notification) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&NotificationPayload {
         id: &message.id,
         project: &message.project,
         at: message.at,
@@ -45,9 +45,9 @@ pub(super) fn payload(message: &Message) -> serde_json::Result<Vec<u8>> {
 
 /// Formats the message for a chat, truncated to `chars_max` characters, with its error code at the
 /// end for looking it up.
-pub(super) fn chat(message: &Message, chars_max: usize) -> String {
+pub(super) fn render_chat(message: &Notification, chars_max: usize) -> String {
     let code = message.code.map_or_else(String::new, |code| format!("\n\n({code})"));
-    let text = message.text();
+    let text = message.full_text();
     let room = chars_max.saturating_sub(code.chars().count());
     if text.chars().nth(room).is_none() {
         return text + &code;

@@ -8,8 +8,8 @@ use reqwest::{Client, Response, Url};
 use serde_json::Value;
 use unstuck_core::fault::{Config, Fault};
 
-use super::undelivered::{Undelivered, Wait};
-use crate::provider::{Credential, Head, http_client};
+use super::undelivered::{DeliveryDelay, DeliveryError};
+use crate::provider::{Credential, ResponseHead, http_client};
 
 const SOURCE: &str = "notify";
 /// Connect timeout.
@@ -23,22 +23,22 @@ const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 pub(super) const DELIVERY: &str = "x-unstuck-delivery";
 
 /// A URL that messages are posted to.
-pub(super) struct Post {
+pub(super) struct PostEndpoint {
     client: Client,
     url: Url,
 }
 
 /// An unsuccessful response.
-pub(super) struct Refused {
+pub(super) struct PostRefusal {
     host: String,
-    head: Head,
+    head: ResponseHead,
     body: Vec<u8>,
 }
 
-impl Post {
+impl PostEndpoint {
     /// Makes a client for a URL. The URL is a secret: its holder can post.
     pub(super) fn new(url: &Credential, field: &str) -> Result<Self, Fault> {
-        let wrong = |why: &str| invalid(field, &format!("the address {why}"));
+        let wrong = |why: &str| invalid_setting(field, &format!("the address {why}"));
         let url = Url::parse(url.expose()).map_err(|_| wrong("cannot be read"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("is neither http nor https"));
@@ -47,22 +47,24 @@ impl Post {
     }
 
     /// Posts JSON; an unsuccessful response is an error.
-    pub(super) async fn json(
+    pub(super) async fn post_json(
         &self,
         delivery: &str,
         headers: Vec<(&'static str, String)>,
         body: Vec<u8>,
-    ) -> Result<(), Undelivered> {
-        self.send(delivery, headers, body).await?.map_err(|refused| refused.meaning(None))
+    ) -> Result<(), DeliveryError> {
+        self.try_post_json(delivery, headers, body)
+            .await?
+            .map_err(|refused| refused.to_delivery_error(None))
     }
 
     /// Posts JSON, and returns an unsuccessful response for the caller to judge.
-    pub(super) async fn send(
+    pub(super) async fn try_post_json(
         &self,
         delivery: &str,
         headers: Vec<(&'static str, String)>,
         body: Vec<u8>,
-    ) -> Result<Result<(), Refused>, Undelivered> {
+    ) -> Result<Result<(), PostRefusal>, DeliveryError> {
         let mut request = self
             .client
             .post(self.url.clone())
@@ -74,65 +76,67 @@ impl Post {
             .body(body);
         for (name, value) in headers.into_iter().chain([(DELIVERY, delivery.to_owned())]) {
             let mut value = HeaderValue::try_from(value)
-                .map_err(|_| Undelivered::never(format!("{name} has letters no header has")))?;
+                .map_err(|_| DeliveryError::never(format!("{name} has letters no header has")))?;
             value.set_sensitive(true);
             request = request.header(HeaderName::from_static(name), value);
         }
-        let host = self.host();
-        match tokio::time::timeout(TOTAL, exchange(request)).await {
+        let host = self.host_name();
+        match tokio::time::timeout(TOTAL, send_and_read(request)).await {
             Ok(Ok((head, _))) if (200..300).contains(&head.status) => Ok(Ok(())),
-            Ok(Ok((head, body))) => Ok(Err(Refused { host, head, body })),
+            Ok(Ok((head, body))) => Ok(Err(PostRefusal { host, head, body })),
             // The error itself contains the whole URL.
             Ok(Err(error)) if error.is_connect() => {
-                Err(Undelivered::later(format!("{host} cannot be reached")))
+                Err(DeliveryError::later(format!("{host} cannot be reached")))
             }
-            Ok(Err(_)) => Err(Undelivered::later(format!("the connection to {host} was lost"))),
+            Ok(Err(_)) => Err(DeliveryError::later(format!("the connection to {host} was lost"))),
             Err(_) => {
                 let seconds = TOTAL.as_secs();
-                Err(Undelivered::later(format!("{host} did not answer within {seconds} s")))
+                Err(DeliveryError::later(format!("{host} did not answer within {seconds} s")))
             }
         }
     }
 
-    fn host(&self) -> String {
+    fn host_name(&self) -> String {
         self.url.host_str().unwrap_or("the service").to_owned()
     }
 }
 
-impl Refused {
+impl PostRefusal {
     /// Returns the HTTP status.
     pub(super) fn status(&self) -> u16 {
         self.head.status
     }
 
     /// Parses the body as JSON; returns null if it is not.
-    pub(super) fn body(&self) -> Value {
+    pub(super) fn parse_body(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
     /// Maps the response to an outcome: trouble passes, a refusal stays. `after` is a wait that the
     /// body named.
-    pub(super) fn meaning(&self, after: Option<Wait>) -> Undelivered {
+    pub(super) fn to_delivery_error(&self, after: Option<DeliveryDelay>) -> DeliveryError {
         let why = format!("{} answered {}", self.host, self.head.status);
         match self.head.status {
             408 | 425 | 429 | 500..=599 => {
-                let span = self.head.retry_after().map(Wait::For);
-                let date = || self.head.retry_at().map(Wait::Until);
-                Undelivered::Later { why, after: after.or(span).or_else(date) }
+                let span = self.head.retry_after().map(DeliveryDelay::For);
+                let date = || self.head.retry_at().map(DeliveryDelay::Until);
+                DeliveryError::Later { why, after: after.or(span).or_else(date) }
             }
-            _ => Undelivered::Never { why },
+            _ => DeliveryError::Never { why },
         }
     }
 }
 
-async fn exchange(request: reqwest::RequestBuilder) -> reqwest::Result<(Head, Vec<u8>)> {
+async fn send_and_read(
+    request: reqwest::RequestBuilder,
+) -> reqwest::Result<(ResponseHead, Vec<u8>)> {
     let response = request.send().await?;
-    let head = Head::new(response.status().as_u16(), response.headers().clone());
-    Ok((head, read(response).await))
+    let head = ResponseHead::new(response.status().as_u16(), response.headers().clone());
+    Ok((head, read_body(response).await))
 }
 
 /// Reads the body up to the limit, or to an error.
-async fn read(mut response: Response) -> Vec<u8> {
+async fn read_body(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(&chunk);
@@ -144,14 +148,14 @@ async fn read(mut response: Response) -> Vec<u8> {
 }
 
 /// Returns the fault of settings that cannot work.
-pub(super) fn invalid(field: &str, message: &str) -> Fault {
+pub(super) fn invalid_setting(field: &str, message: &str) -> Fault {
     let field = Some(field.to_owned());
     Fault::config_invalid(SOURCE, message.to_owned(), Config { field, ..Config::default() })
 }
 
 /// Omits the URL.
-impl fmt::Debug for Post {
+impl fmt::Debug for PostEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Post").field("host", &self.host()).finish_non_exhaustive()
+        f.debug_struct("Post").field("host", &self.host_name()).finish_non_exhaustive()
     }
 }

@@ -19,11 +19,11 @@ pub struct QuietHours {
 /// The error for a text that is no valid quiet hours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no time of the day to be quiet in; write it like \"22:00-07:00\"")]
-pub struct UnreadableHours(String);
+pub struct QuietHoursError(String);
 
 impl QuietHours {
     /// Returns the end of the quiet hours that `at` falls into, or `None` if it is outside of them.
-    pub fn end(&self, at: Time, zone: &TimeZone) -> Option<Time> {
+    pub fn find_end(&self, at: Time, zone: &TimeZone) -> Option<Time> {
         let millis = i64::try_from(at.as_millis()).ok()?;
         let local = Timestamp::from_millisecond(millis).ok()?.to_zoned(zone.clone()).datetime();
         let date = local.date();
@@ -42,10 +42,10 @@ impl QuietHours {
 }
 
 impl FromStr for QuietHours {
-    type Err = UnreadableHours;
+    type Err = QuietHoursError;
 
-    fn from_str(text: &str) -> Result<Self, UnreadableHours> {
-        let unreadable = || UnreadableHours(text.chars().take(40).collect());
+    fn from_str(text: &str) -> Result<Self, QuietHoursError> {
+        let unreadable = || QuietHoursError(text.chars().take(40).collect());
         let (from, to) = text.split_once('-').ok_or_else(unreadable)?;
         let time = |part: &str| civil::Time::strptime("%H:%M", part.trim()).ok();
         let (from, to) = time(from).zip(time(to)).ok_or_else(unreadable)?;
@@ -111,7 +111,7 @@ mod tests {
         ];
         for (hours, now, end) in cases {
             let hours: QuietHours = hours.parse().unwrap();
-            assert_eq!(hours.end(at(now), &berlin()), end.map(at), "{hours} {now}");
+            assert_eq!(hours.find_end(at(now), &berlin()), end.map(at), "{hours} {now}");
         }
     }
 

@@ -1,10 +1,10 @@
 //! The settings of a channel: `[notify.NAME]` of `unstuck.toml`.
 
 use serde::Deserialize;
-use unstuck_core::tell::Level;
+use unstuck_core::tell::NotificationLevel;
 use unstuck_core::time::Span;
 
-use super::email::Security;
+use super::email::SmtpSecurity;
 use super::quiet::QuietHours;
 use crate::provider::Credential;
 
@@ -13,19 +13,19 @@ use crate::provider::Credential;
 pub struct ChannelSettings {
     /// The level of messages that the channel takes.
     #[serde(default)]
-    pub level: Level,
+    pub level: NotificationLevel,
     /// Quiet hours: messages of that time are delivered afterwards.
     #[serde(default)]
     pub quiet_hours: Option<QuietHours>,
     /// The transport. Its fields refuse unknown keys.
     #[serde(flatten)]
-    pub way: Way,
+    pub way: ChannelKind,
 }
 
 /// The transport of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Way {
+pub enum ChannelKind {
     /// A desktop notification.
     Desktop(DesktopSettings),
     /// A signed HTTP request.
@@ -125,7 +125,7 @@ pub struct EmailSettings {
     pub port: Option<u16>,
     /// The encryption of the connection.
     #[serde(default)]
-    pub security: Security,
+    pub security: SmtpSecurity,
     /// The login, if the server requires one.
     #[serde(default)]
     pub user: Option<String>,

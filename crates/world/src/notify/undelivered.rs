@@ -4,14 +4,14 @@ use unstuck_core::time::{Span, Time};
 
 /// The reason why a message was not delivered. Its text names hosts and programs, never a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Undelivered {
+pub enum DeliveryError {
     /// A retry may work.
     #[error("{why}")]
     Later {
         /// The error in words.
         why: String,
         /// The wait that the service asked for, if any.
-        after: Option<Wait>,
+        after: Option<DeliveryDelay>,
     },
     /// A retry cannot work: the operator has to change the settings.
     #[error("{why}")]
@@ -23,14 +23,14 @@ pub enum Undelivered {
 
 /// The time to wait before a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum DeliveryDelay {
     /// A span from now.
     For(Span),
     /// A point in time.
     Until(Time),
 }
 
-impl Undelivered {
+impl DeliveryError {
     pub(super) fn later(why: impl Into<String>) -> Self {
         Self::Later { why: why.into(), after: None }
     }
@@ -40,9 +40,9 @@ impl Undelivered {
     }
 }
 
-impl Wait {
+impl DeliveryDelay {
     /// Returns the end of the wait.
-    pub fn end(self, now: Time) -> Time {
+    pub fn ends_at(self, now: Time) -> Time {
         match self {
             Self::For(span) => now + span,
             Self::Until(at) => at,

@@ -8,39 +8,44 @@ use std::fmt::Write as _;
 
 use ring::hmac;
 use unstuck_core::fault::Fault;
-use unstuck_core::tell::Message;
+use unstuck_core::tell::Notification;
 use unstuck_core::time::Time;
 
-use super::payload::payload;
-use super::post::Post;
+use super::payload::encode_payload;
+use super::post::PostEndpoint;
 use super::settings::WebhookSettings;
-use super::undelivered::Undelivered;
+use super::undelivered::DeliveryError;
 use crate::provider::Credential;
 
 #[derive(Debug)]
-pub(super) struct Webhook {
-    post: Post,
+pub(super) struct WebhookChannel {
+    post: PostEndpoint,
     secret: Option<Credential>,
 }
 
-impl Webhook {
+impl WebhookChannel {
     pub(super) fn new(settings: WebhookSettings) -> Result<Self, Fault> {
-        Ok(Self { post: Post::new(&settings.url, "url")?, secret: settings.secret })
+        Ok(Self { post: PostEndpoint::new(&settings.url, "url")?, secret: settings.secret })
     }
 
-    pub(super) async fn deliver(&self, message: &Message, now: Time) -> Result<(), Undelivered> {
-        let body = payload(message).map_err(|error| Undelivered::never(error.to_string()))?;
+    pub(super) async fn deliver(
+        &self,
+        message: &Notification,
+        now: Time,
+    ) -> Result<(), DeliveryError> {
+        let body =
+            encode_payload(message).map_err(|error| DeliveryError::never(error.to_string()))?;
         let timestamp = (now.as_millis() / 1_000).to_string();
         let mut headers = Vec::new();
         if let Some(secret) = &self.secret {
-            headers.push(("x-unstuck-signature", signature(secret, &timestamp, &body)));
+            headers.push(("x-unstuck-signature", sign_body(secret, &timestamp, &body)));
         }
         headers.push(("x-unstuck-timestamp", timestamp));
-        self.post.json(&message.id, headers, body).await
+        self.post.post_json(&message.id, headers, body).await
     }
 }
 
-fn signature(secret: &Credential, timestamp: &str, body: &[u8]) -> String {
+fn sign_body(secret: &Credential, timestamp: &str, body: &[u8]) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
     let mut context = hmac::Context::with_key(&key);
     for part in [timestamp.as_bytes(), b".", body] {
@@ -63,7 +68,7 @@ mod tests {
     fn the_signature_is_what_others_make() {
         let secret = Credential::new("whsec-test").unwrap();
         assert_eq!(
-            signature(&secret, "1700000000", br#"{"id":"shop-1"}"#),
+            sign_body(&secret, "1700000000", br#"{"id":"shop-1"}"#),
             "sha256=dbb42f1c7c08cee4a803d27f8617262a9d9ee296bbce29b93fa9f9e33c2d45d4"
         );
     }

@@ -16,7 +16,7 @@ use rustix::process::Pid;
 
 use super::lock::group_name;
 use super::marker;
-use super::tree::Seen;
+use super::tree::ProcessSnapshot;
 
 /// Maximum number of ancestors; a longer chain is an error.
 const ANCESTORS_MAX: usize = 4_096;
@@ -28,16 +28,16 @@ const LOOKS: usize = 8;
 /// first. An error means that this cannot be determined, and that no statement about the process is
 /// possible.
 pub fn find_runs_around(process: Pid, folder: &Path) -> io::Result<Vec<String>> {
-    let locks = LockFiles::read(folder)?;
+    let locks = LockFiles::read_folder(folder)?;
     if locks.is_empty() {
         return Ok(Vec::new());
     }
     for _ in 1..LOOKS {
-        if let Ok(runs) = locks.around(process) {
+        if let Ok(runs) = locks.find_runs(process) {
             return Ok(runs);
         }
     }
-    locks.around(process)
+    locks.find_runs(process)
 }
 
 /// The lock files of a folder, by their inode.
@@ -47,7 +47,7 @@ struct LockFiles<'a> {
 }
 
 impl<'a> LockFiles<'a> {
-    fn read(folder: &'a Path) -> io::Result<Self> {
+    fn read_folder(folder: &'a Path) -> io::Result<Self> {
         let mut names = BTreeMap::new();
         let files = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -73,21 +73,22 @@ impl<'a> LockFiles<'a> {
     }
 
     /// Returns the runs of a process, innermost first, from a single pass over its ancestors.
-    fn around(&self, process: Pid) -> io::Result<Vec<String>> {
-        let holders = self.holders()?;
+    fn find_runs(&self, process: Pid) -> io::Result<Vec<String>> {
+        let holders = self.read_holders()?;
         let mut runs: Vec<String> = Vec::new();
         let mut next = Some(process);
         for _ in 0..ANCESTORS_MAX {
             let Some(pid) = next else { return Ok(runs) };
-            let seen = Seen::at(pid).ok_or(io::ErrorKind::NotFound)?;
+            let seen = ProcessSnapshot::from_pid(pid).ok_or(io::ErrorKind::NotFound)?;
             let held = holders.get(&pid.as_raw_pid()).cloned().unwrap_or_default();
-            for name in held.into_iter().chain(self.marked(pid)).chain(self.grouped(pid)) {
+            for name in held.into_iter().chain(self.find_marked(pid)).chain(self.find_grouped(pid))
+            {
                 if !runs.contains(&name) {
                     runs.push(name);
                 }
             }
             // Another process may have got the pid during the pass.
-            if Seen::at(pid).is_none_or(|now| now.started != seen.started) {
+            if ProcessSnapshot::from_pid(pid).is_none_or(|now| now.started != seen.started) {
                 return Err(io::ErrorKind::NotFound.into());
             }
             next = seen.parent;
@@ -97,10 +98,10 @@ impl<'a> LockFiles<'a> {
 
     /// Returns the lock files that each process holds, from the kernel's table. The device is not
     /// compared, because on some file systems the table and `stat` report different ones.
-    fn holders(&self) -> io::Result<BTreeMap<i32, Vec<String>>> {
+    fn read_holders(&self) -> io::Result<BTreeMap<i32, Vec<String>>> {
         let mut holders: BTreeMap<i32, Vec<String>> = BTreeMap::new();
         for line in fs::read_to_string("/proc/locks")?.lines() {
-            if let Some((pid, inode)) = read_flock(line)
+            if let Some((pid, inode)) = parse_flock(line)
                 && let Some((_, name)) = self.names.get(&inode)
             {
                 holders.entry(pid).or_default().push(name.clone());
@@ -111,15 +112,15 @@ impl<'a> LockFiles<'a> {
 
     /// Returns the runs whose marker is in the environment of a process; none if the environment
     /// cannot be read.
-    fn marked(&self, pid: Pid) -> Vec<String> {
+    fn find_marked(&self, pid: Pid) -> Vec<String> {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let Ok(folder) = self.folder.canonicalize() else { return Vec::new() };
         let names = self.names.values().map(|(_, name)| name);
-        names.filter(|name| marker::is_in(&environment, &folder.join(name))).cloned().collect()
+        names.filter(|name| marker::is_marked(&environment, &folder.join(name))).cloned().collect()
     }
 
     /// Returns the runs whose control group a process is in.
-    fn grouped(&self, pid: Pid) -> Vec<String> {
+    fn find_grouped(&self, pid: Pid) -> Vec<String> {
         let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
         let is_in =
             |name: &str| groups.lines().any(|line| line.split('/').any(|part| part == name));
@@ -132,7 +133,7 @@ impl<'a> LockFiles<'a> {
 
 /// Parses the guard's pid and the inode of the lock file from a line of the kernel's table:
 /// `1: FLOCK  ADVISORY  WRITE 32031 fe:00:7488945 0 EOF`.
-fn read_flock(line: &str) -> Option<(i32, u64)> {
+fn parse_flock(line: &str) -> Option<(i32, u64)> {
     let mut words = line.split_ascii_whitespace().skip(1);
     if words.next()? != "FLOCK" || words.nth(1)? != "WRITE" {
         return None;
@@ -151,7 +152,7 @@ mod tests {
     use rustix::process::getpid;
 
     use super::*;
-    use crate::process::reap;
+    use crate::process::reap_run;
 
     fn runs_of(process: Pid, folder: &Path) -> Vec<String> {
         find_runs_around(process, folder).unwrap()
@@ -180,7 +181,7 @@ mod tests {
     fn a_process_that_clears_a_run_away_does_not_live_in_it() {
         let folder = tempfile::tempdir().unwrap();
         let lock = folder.path().join("t0-r1.lock");
-        let held = reap(&lock, Duration::ZERO).unwrap();
+        let held = reap_run(&lock, Duration::ZERO).unwrap();
         assert!(runs_of(getpid(), folder.path()).is_empty());
         drop(held);
     }
@@ -192,7 +193,7 @@ mod tests {
         File::create(&lock).unwrap();
         let mut marked = Command::new("sh");
         marked.args(["-c", "echo; read line"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        marked.env(marker::VARIABLE, marker::within(None, &lock));
+        marked.env(marker::VARIABLE, marker::nest_marker(None, &lock));
         let mut marked = marked.spawn().unwrap();
         let mut byte = [0];
         io::Read::read_exact(&mut marked.stdout.take().unwrap(), &mut byte).unwrap();

@@ -15,12 +15,12 @@ pub(super) struct GuardChild {
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: Option<ChildStdout>,
     pub(super) stderr: Option<ChildStderr>,
-    process: Came,
+    process: GuardOrigin,
 }
 
 /// The origin of a guard's process.
 #[derive(Debug)]
-enum Came {
+enum GuardOrigin {
     /// A started executable.
     Started(Child),
     /// A fork of this process. There is at most one, since it is made before any other step.
@@ -29,42 +29,44 @@ enum Came {
 }
 
 impl GuardChild {
-    pub(super) fn started(mut child: Child) -> Self {
+    pub(super) fn from_child(mut child: Child) -> Self {
         Self {
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
-            process: Came::Started(child),
+            process: GuardOrigin::Started(child),
         }
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) fn forked(pid: Pid, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<Self> {
+    pub(super) fn from_fork(pid: Pid, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<Self> {
         Ok(Self {
             stdin: None,
             stdout: Some(ChildStdout::from_std(stdout.into())?),
             stderr: Some(ChildStderr::from_std(stderr.into())?),
-            process: Came::Forked(pid),
+            process: GuardOrigin::Forked(pid),
         })
     }
 
     pub(super) fn is_alive(&mut self) -> bool {
         match &mut self.process {
-            Came::Started(child) => matches!(child.try_wait(), Ok(None)),
+            GuardOrigin::Started(child) => matches!(child.try_wait(), Ok(None)),
             #[cfg(target_os = "linux")]
-            Came::Forked(pid) => matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(None)),
+            GuardOrigin::Forked(pid) => {
+                matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(None))
+            }
         }
     }
 
     /// Waits for a guard that has sent its last report, or is dead.
     pub(super) async fn dismiss(&mut self) {
         match &mut self.process {
-            Came::Started(child) => {
+            GuardOrigin::Started(child) => {
                 let _ = child.wait().await;
             }
             // It ends by itself. If it has not yet, its zombie ends with this process.
             #[cfg(target_os = "linux")]
-            Came::Forked(_) => {
+            GuardOrigin::Forked(_) => {
                 self.is_alive();
             }
         }

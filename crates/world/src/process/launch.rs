@@ -9,14 +9,14 @@ use tokio::time::Instant;
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::signature::{HEAD_BYTES_MAX, TAIL_BYTES_MAX};
 
-use super::deadlines::Deadlines;
-use super::guard::report::{Refusal, Report};
-use super::guard::{Order, Session};
-use super::log::Log;
+use super::deadlines::ProcessDeadlines;
+use super::guard::report::{GuardRefusal, GuardReport};
+use super::guard::{GuardOrder, TerminalSession};
+use super::log::ProcessLog;
 use super::own_input::OwnInput;
 use super::process::Process;
-use super::waiting::Waiting;
-use super::wall::{Held, Layers, Wall};
+use super::waiting::IdleGuard;
+use super::wall::{Wall, WallEnforcement, WallLayers};
 
 /// The source of faults about starting.
 const SOURCE: &str = "process.start";
@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The executable that becomes the guard, and the arguments that make it one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Guard {
+pub struct GuardCommand {
     /// The path of the executable; usually Unstuck's own.
     pub executable: PathBuf,
     /// The arguments; usually [`guard::ARGUMENT`](super::guard).
@@ -39,7 +39,7 @@ pub struct Guard {
 
 /// The standard input of a program.
 #[derive(Clone, Debug, Default)]
-pub enum Input {
+pub enum ProcessInput {
     /// No input.
     #[default]
     Nothing,
@@ -56,21 +56,21 @@ pub enum Input {
 
 /// The destination of a program's output, besides the part that is kept.
 #[derive(Clone, Debug, Default)]
-pub enum Output {
+pub enum ProcessOutput {
     /// No destination.
     #[default]
     Capture,
     /// The standard output and error of this process, byte by byte as it arrives.
     PassThrough,
     /// A log file.
-    Log(Log),
+    Log(ProcessLog),
 }
 
 /// A program to start. [`Launch::new`] fills in the defaults; the fields are there to be set.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The executable of the guard.
-    pub guard: Guard,
+    pub guard: GuardCommand,
     /// The lock file of the run; its directory exists. At most one process tree holds it at a time.
     pub lock: PathBuf,
     /// The program, looked up as a shell would.
@@ -85,17 +85,17 @@ pub struct Launch {
     /// Changes to that environment: a value, or `None` to remove a variable.
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// The standard input.
-    pub input: Input,
+    pub input: ProcessInput,
     /// The destination of the output.
-    pub output: Output,
+    pub output: ProcessOutput,
     /// Maximum number of bytes of output to keep.
     pub output_bytes_max: usize,
     /// The sandbox of the program.
     pub wall: Wall,
     /// The terminal session of the program.
-    pub session: Session,
+    pub session: TerminalSession,
     /// The time limits of the program.
-    pub deadlines: Deadlines,
+    pub deadlines: ProcessDeadlines,
     /// Time between SIGTERM and SIGKILL; zero sends SIGKILL at once.
     pub grace: Duration,
 }
@@ -104,7 +104,7 @@ impl Launch {
     /// Creates a launch of `program` in `directory` with defaults: no input and arguments, captured
     /// output, no deadline, and as much kept output as the text rules look at.
     pub fn new(
-        guard: Guard,
+        guard: GuardCommand,
         lock: impl Into<PathBuf>,
         directory: impl Into<PathBuf>,
         program: impl Into<OsString>,
@@ -117,12 +117,12 @@ impl Launch {
             directory: directory.into(),
             inherits_environment: true,
             environment: Vec::new(),
-            input: Input::default(),
-            output: Output::default(),
+            input: ProcessInput::default(),
+            output: ProcessOutput::default(),
             output_bytes_max: HEAD_BYTES_MAX + TAIL_BYTES_MAX,
             wall: Wall::default(),
-            session: Session::default(),
-            deadlines: Deadlines::default(),
+            session: TerminalSession::default(),
+            deadlines: ProcessDeadlines::default(),
             grace: GRACE,
         }
     }
@@ -136,59 +136,59 @@ impl Launch {
     }
 
     /// Starts the program under a guard that was started ahead, for the same kind of input.
-    pub async fn start_under(self, guard: Waiting) -> Result<Process, Fault> {
-        Box::pin(self.start_trying(guard)).await
+    pub async fn start_under(self, guard: IdleGuard) -> Result<Process, Fault> {
+        Box::pin(self.start_with_retries(guard)).await
     }
 
-    async fn start_trying(self, mut guard: Waiting) -> Result<Process, Fault> {
+    async fn start_with_retries(self, mut guard: IdleGuard) -> Result<Process, Fault> {
         let tries = if self.wall.is_open() { 1 } else { WALL_TRIES_MAX };
         for _ in 1..tries {
-            let mut process = self.clone().tell(guard).await?;
+            let mut process = self.clone().send_order(guard).await?;
             if !process.is_without_wall() {
                 return Ok(process);
             }
             // The output of this attempt does not come from the program.
-            process.launch.output = Output::Capture;
+            process.launch.output = ProcessOutput::Capture;
             process.wait().await;
             guard = self.start_guard()?;
         }
-        self.tell(guard).await
+        self.send_order(guard).await
     }
 
-    fn start_guard(&self) -> Result<Waiting, Fault> {
-        Waiting::start(&self.guard, &self.input).map_err(|error| {
+    fn start_guard(&self) -> Result<IdleGuard, Fault> {
+        IdleGuard::start(&self.guard, &self.input).map_err(|error| {
             let guard = self.guard.executable.display();
-            fault(format!("the guard {guard} could not be started: {error}"))
+            start_fault(format!("the guard {guard} could not be started: {error}"))
         })
     }
 
     /// Sends the order to a guard.
-    async fn tell(self, guard: Waiting) -> Result<Process, Fault> {
+    async fn send_order(self, guard: IdleGuard) -> Result<Process, Fault> {
         let started = Instant::now();
         let silent = || {
             let guard = self.guard.executable.display();
-            fault(format!("{guard} ended without a word; it is no guard"))
+            start_fault(format!("{guard} ended without a word; it is no guard"))
         };
-        let told = guard.tell(self.order()).await;
-        let (guard, mut status, stop) = told.map_err(|error| silent().caused_by(error))?;
-        let (held, gone) = match status.next().await {
-            Some(Report::Started(held)) => (held, None),
-            Some(Report::Gone(gone)) => (Held::default(), Some(gone)),
-            Some(Report::Refused(refusal)) => return Err(self.refused(refusal)),
+        let told = guard.send_order(self.build_order()).await;
+        let (guard, mut status, stop) = told.map_err(|error| silent().with_cause(error))?;
+        let (held, gone) = match status.next_report().await {
+            Some(GuardReport::Started(held)) => (held, None),
+            Some(GuardReport::Gone(gone)) => (WallEnforcement::default(), Some(gone)),
+            Some(GuardReport::Refused(refusal)) => return Err(self.refusal_fault(refusal)),
             // The guard was killed, perhaps after it had started the program: [`Process::wait`]
             // finds that out, and kills what is left.
-            None if self.lock.exists() => (Held::default(), None),
+            None if self.lock.exists() => (WallEnforcement::default(), None),
             None => return Err(silent()),
         };
         Ok(Process { launch: self, started, guard, status, held, gone, stop })
     }
 
-    fn order(&self) -> Order {
-        Order {
+    fn build_order(&self) -> GuardOrder {
+        GuardOrder {
             session: self.session,
             grace: self.grace,
             wall: self.wall.clone(),
-            layers: self.layers(),
+            layers: self.find_layers(),
             inherits_environment: self.inherits_environment,
             environment: self.environment.clone(),
             lock: self.lock.clone(),
@@ -200,23 +200,31 @@ impl Launch {
 
     /// Returns the layers of walls on this machine. They are only probed if there is a wall to set
     /// up.
-    fn layers(&self) -> Layers {
-        if self.wall == Wall::default() { Layers::default() } else { Layers::here().clone() }
+    fn find_layers(&self) -> WallLayers {
+        if self.wall == Wall::default() {
+            WallLayers::default()
+        } else {
+            WallLayers::detect().clone()
+        }
     }
 
-    fn refused(&self, refusal: Refusal) -> Fault {
+    fn refusal_fault(&self, refusal: GuardRefusal) -> Fault {
         let lock = self.lock.display();
         let error = io::Error::from_raw_os_error;
         match refusal {
-            Refusal::Held => fault(format!("{lock} is held: its last program is not gone yet")),
-            Refusal::Lock(number) => {
-                fault(format!("{lock} cannot be used")).caused_by(error(number))
+            GuardRefusal::Held => {
+                start_fault(format!("{lock} is held: its last program is not gone yet"))
             }
-            Refusal::Setup(number) => fault("the guard cannot work here").caused_by(error(number)),
+            GuardRefusal::Lock(number) => {
+                start_fault(format!("{lock} cannot be used")).with_cause(error(number))
+            }
+            GuardRefusal::Setup(number) => {
+                start_fault("the guard cannot work here").with_cause(error(number))
+            }
         }
     }
 }
 
-fn fault(message: impl Into<String>) -> Fault {
+fn start_fault(message: impl Into<String>) -> Fault {
     Fault::internal_error(SOURCE, message, Internal { component: "process".to_owned() })
 }

@@ -13,12 +13,12 @@ const NOTE_BYTES_MAX: u64 = 4_096;
 
 /// A run's lock, held until it is dropped.
 #[derive(Debug)]
-pub struct Lock {
+pub struct RunLock {
     file: File,
     path: PathBuf,
 }
 
-impl Lock {
+impl RunLock {
     /// Takes the lock exclusively if no process holds it, without waiting. Only the guard of the
     /// run does this: every process below the exclusive holder belongs to the run.
     pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
@@ -53,7 +53,7 @@ impl Lock {
 
     /// Returns a name that no other lock file has.
     #[cfg(target_os = "linux")]
-    pub(super) fn name(&self) -> io::Result<String> {
+    pub(super) fn cgroup_name(&self) -> io::Result<String> {
         let file = self.file.metadata()?;
         Ok(group_name(file.dev(), file.ino()))
     }
@@ -68,7 +68,7 @@ impl Lock {
 
     /// Reads the note of the previous holder.
     #[cfg(target_os = "linux")]
-    pub(super) fn note(&mut self) -> io::Result<Vec<u8>> {
+    pub(super) fn read_note(&mut self) -> io::Result<Vec<u8>> {
         let mut note = Vec::new();
         self.file.rewind()?;
         (&self.file).take(NOTE_BYTES_MAX).read_to_end(&mut note)?;

@@ -6,11 +6,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::redact::{Redactor, Stream};
+use crate::redact::{RedactionStream, Redactor};
 
 /// The destination and the limits of a log.
 #[derive(Clone, Debug)]
-pub struct Log {
+pub struct ProcessLog {
     /// The path of the file. Output is appended to its content.
     pub path: PathBuf,
     /// The redactor that removes secrets.
@@ -22,35 +22,35 @@ pub struct Log {
 /// The notice that is written once when the limit is reached.
 const FULL: &[u8] = b"\n[... the rest is left out: the file is full ...]\n";
 
-impl Log {
+impl ProcessLog {
     /// Opens the file; returns `None` if that fails, because a missing log is no reason not to run.
-    pub(super) fn open(&self) -> Option<Opened> {
+    pub(super) fn open(&self) -> Option<OpenLog> {
         let mut options = OpenOptions::new();
         let file = options.append(true).create(true).mode(0o600).open(&self.path);
         let file = file.and_then(|file| {
             let left = self.bytes_max.saturating_sub(file.metadata()?.len());
-            Ok(Opened(Mutex::new(Open { file, left })))
+            Ok(OpenLog(Mutex::new(OpenLogFile { file, left })))
         });
         file.ok()
     }
 
-    pub(super) fn stream(&self) -> Stream<'_> {
-        self.redactor.stream()
+    pub(super) fn redaction_stream(&self) -> RedactionStream<'_> {
+        self.redactor.start_stream()
     }
 }
 
 /// The open file, which both streams of a program share.
 #[derive(Debug)]
-pub(super) struct Opened(Mutex<Open>);
+pub(super) struct OpenLog(Mutex<OpenLogFile>);
 
 #[derive(Debug)]
-struct Open {
+struct OpenLogFile {
     file: File,
     left: u64,
 }
 
-impl Opened {
-    pub(super) fn write(&self, clean: &[u8]) {
+impl OpenLog {
+    pub(super) fn write_clean(&self, clean: &[u8]) {
         // No code panics between changes, so a poisoned value is consistent.
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if open.left == 0 {

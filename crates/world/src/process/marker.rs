@@ -14,27 +14,27 @@ pub(super) const VARIABLE: &str = "UNSTUCK_GUARD";
 const BETWEEN: u8 = b':';
 
 /// Returns the value for the tree of `lock`, nested in the runs that `outer` names.
-pub(super) fn within(outer: Option<&OsStr>, lock: &Path) -> OsString {
+pub(super) fn nest_marker(outer: Option<&OsStr>, lock: &Path) -> OsString {
     let mut value = outer.map(|outer| outer.as_bytes().to_vec()).unwrap_or_default();
     if !value.is_empty() {
         value.push(BETWEEN);
     }
-    value.extend(escaped(lock));
+    value.extend(escape_path(lock));
     OsString::from_vec(value)
 }
 
 /// Returns whether an environment, in the kernel's format, marks its process as part of `lock`'s
 /// tree.
 #[cfg(target_os = "linux")]
-pub(super) fn is_in(environment: &[u8], lock: &Path) -> bool {
-    let wanted = escaped(lock);
+pub(super) fn is_marked(environment: &[u8], lock: &Path) -> bool {
+    let wanted = escape_path(lock);
     environment
         .split(|byte| *byte == 0)
         .filter_map(|entry| entry.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"="))
         .any(|value| value.split(|byte| *byte == BETWEEN).any(|run| run == wanted))
 }
 
-fn escaped(lock: &Path) -> Vec<u8> {
+fn escape_path(lock: &Path) -> Vec<u8> {
     let mut out = Vec::new();
     for byte in lock.as_os_str().as_bytes() {
         match *byte {
@@ -56,21 +56,21 @@ mod tests {
 
     #[test]
     fn a_tree_is_known_by_its_own_run_and_the_runs_around_it() {
-        let outer = within(None, Path::new("/p/a"));
-        let inner = within(Some(&outer), Path::new("/p/b"));
-        assert!(is_in(&environment(&outer), Path::new("/p/a")));
-        assert!(is_in(&environment(&inner), Path::new("/p/a")));
-        assert!(is_in(&environment(&inner), Path::new("/p/b")));
+        let outer = nest_marker(None, Path::new("/p/a"));
+        let inner = nest_marker(Some(&outer), Path::new("/p/b"));
+        assert!(is_marked(&environment(&outer), Path::new("/p/a")));
+        assert!(is_marked(&environment(&inner), Path::new("/p/a")));
+        assert!(is_marked(&environment(&inner), Path::new("/p/b")));
     }
 
     #[test]
     fn a_run_is_never_taken_for_another() {
         let cases = ["/p/a1", "/p", "/a", "/x:/p/a", "/p/a:/x", "/x%3A/p/a", ""];
         for other in cases {
-            let value = within(None, Path::new(other));
-            assert!(!is_in(&environment(&value), Path::new("/p/a")), "{other}");
+            let value = nest_marker(None, Path::new(other));
+            assert!(!is_marked(&environment(&value), Path::new("/p/a")), "{other}");
         }
         // The values of other variables do not count.
-        assert!(!is_in(&environment(OsStr::new("/p/c")), Path::new("/p/b")));
+        assert!(!is_marked(&environment(OsStr::new("/p/c")), Path::new("/p/b")));
     }
 }

@@ -37,20 +37,23 @@ mod waiting;
 pub mod wall;
 
 pub use around::find_runs_around;
-pub use deadlines::{Deadline, Deadlines};
-pub use ended::{Ended, How, NotStarted};
-pub use guard::Session;
-pub use launch::{Guard, Input, Launch, Output};
-pub use lock::Lock;
-pub use log::Log;
-pub use output::Kept;
+pub use deadlines::{Deadline, ProcessDeadlines};
+pub use ended::{ProcessEnd, ProcessResult, StartFailure};
+pub use guard::TerminalSession;
+pub use launch::{GuardCommand, Launch, ProcessInput, ProcessOutput};
+pub use lock::RunLock;
+pub use log::ProcessLog;
+pub use output::OutputExcerpt;
 pub(crate) use output::last_lines;
 pub use own_input::OwnInput;
-pub use process::{Process, Stop};
-pub use reap::reap;
+pub use process::{Process, ProcessStopper};
+pub use reap::reap_run;
 pub use socket_path::SocketPath;
-pub use turn::Turn;
-pub(crate) use verdict::with_facts;
-pub use verdict::{how_it_ended, verdict};
-pub use waiting::Waiting;
-pub use wall::{Connections, Denied, Held, Hold, Layers, Limits, Private, Wall};
+pub use turn::FileLock;
+pub(crate) use verdict::add_facts;
+pub use verdict::{derive_fault, describe_end};
+pub use waiting::IdleGuard;
+pub use wall::{
+    Connections, DeniedPath, EnforcementLevel, PrivateFolder, ResourceLimits, Wall,
+    WallEnforcement, WallLayers,
+};

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::Instant;
 
-use super::log::Opened;
-use crate::redact::Stream;
+use super::log::OpenLog;
+use crate::redact::RedactionStream;
 
 /// Size of a read: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1_024;
@@ -18,7 +18,7 @@ const HEAD_SHARE: usize = 4;
 
 /// The beginning and the end of an output, with both streams in the order of arrival.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct OutputExcerpt {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped_bytes: u64,
@@ -26,9 +26,9 @@ pub struct Kept {
     tail_bytes_max: usize,
 }
 
-impl Kept {
+impl OutputExcerpt {
     /// Creates an empty buffer that keeps at most `output_bytes_max` bytes.
-    pub fn within(output_bytes_max: usize) -> Self {
+    pub fn with_limit(output_bytes_max: usize) -> Self {
         let head_bytes_max = output_bytes_max / HEAD_SHARE;
         let tail_bytes_max = output_bytes_max - head_bytes_max;
         Self { head_bytes_max, tail_bytes_max, ..Self::default() }
@@ -78,39 +78,39 @@ pub(crate) fn last_lines(text: &str, bytes_max: usize) -> &str {
 
 /// The output of a running program, shared by its two streams and its deadlines.
 #[derive(Debug)]
-pub(super) struct Flow(Mutex<Flowing>);
+pub(super) struct OutputFlow(Mutex<OutputFlowState>);
 
 #[derive(Debug)]
-struct Flowing {
-    kept: Kept,
+struct OutputFlowState {
+    kept: OutputExcerpt,
     last_byte: Option<Instant>,
     /// Number of streams that wait for the reader of this process's own output.
     held_up: u32,
 }
 
-impl Flow {
-    pub(super) fn within(output_bytes_max: usize) -> Self {
-        let kept = Kept::within(output_bytes_max);
-        Self(Mutex::new(Flowing { kept, last_byte: None, held_up: 0 }))
+impl OutputFlow {
+    pub(super) fn with_limit(output_bytes_max: usize) -> Self {
+        let kept = OutputExcerpt::with_limit(output_bytes_max);
+        Self(Mutex::new(OutputFlowState { kept, last_byte: None, held_up: 0 }))
     }
 
     /// Returns the time of the last output. While the reader of this process's own output blocks,
     /// the program cannot write, which is not its fault: then the time is now.
-    pub(super) fn last_byte(&self) -> Option<Instant> {
-        let flowing = self.lock();
+    pub(super) fn last_byte_at(&self) -> Option<Instant> {
+        let flowing = self.lock_state();
         if flowing.held_up > 0 { Some(Instant::now()) } else { flowing.last_byte }
     }
 
     /// Takes the output kept so far; further output is dropped.
-    pub(super) fn take(&self) -> Kept {
-        std::mem::take(&mut self.lock().kept)
+    pub(super) fn take_output(&self) -> OutputExcerpt {
+        std::mem::take(&mut self.lock_state().kept)
     }
 
     /// Keeps the output of `from` and passes it on to `to`, until one of them ends.
     ///
     /// A destination that was closed ends the copy: the program then gets a broken pipe, as it
     /// would without Unstuck in between.
-    pub(super) async fn copy<R, W>(&self, from: Option<R>, mut to: Option<W>)
+    pub(super) async fn copy_output<R, W>(&self, from: Option<R>, mut to: Option<W>)
     where
         R: AsyncRead + Unpin,
         W: AsyncWrite + Unpin,
@@ -119,14 +119,14 @@ impl Flow {
         let mut chunk = vec![0; CHUNK_BYTES];
         while let Ok(length @ 1..) = from.read(&mut chunk).await {
             let chunk = &chunk[..length];
-            self.arrived(chunk, to.is_some());
+            self.record_chunk(chunk, to.is_some());
             let Some(to) = &mut to else { continue };
             let passed = async {
                 to.write_all(chunk).await?;
                 to.flush().await
             };
             let passed = passed.await;
-            self.passed_on();
+            self.record_pass();
             if passed.is_err() {
                 return;
             }
@@ -134,35 +134,39 @@ impl Flow {
     }
 
     /// Keeps the output of `from`, and writes it to a log without its secrets.
-    pub(super) async fn keep<R>(&self, from: Option<R>, to: Option<&Opened>, mut clean: Stream<'_>)
-    where
+    pub(super) async fn log_output<R>(
+        &self,
+        from: Option<R>,
+        to: Option<&OpenLog>,
+        mut clean: RedactionStream<'_>,
+    ) where
         R: AsyncRead + Unpin,
     {
         let Some(mut from) = from else { return };
         let mut chunk = vec![0; CHUNK_BYTES];
-        let write = |bytes: &[u8]| to.into_iter().for_each(|to| to.write(bytes));
+        let write = |bytes: &[u8]| to.into_iter().for_each(|to| to.write_clean(bytes));
         while let Ok(length @ 1..) = from.read(&mut chunk).await {
             let chunk = &chunk[..length];
-            self.arrived(chunk, false);
+            self.record_chunk(chunk, false);
             write(&clean.push(chunk));
         }
         write(&clean.finish());
     }
 
-    fn arrived(&self, chunk: &[u8], to_be_passed_on: bool) {
-        let mut flowing = self.lock();
+    fn record_chunk(&self, chunk: &[u8], to_be_passed_on: bool) {
+        let mut flowing = self.lock_state();
         flowing.kept.push(chunk);
         flowing.last_byte = Some(Instant::now());
         flowing.held_up += u32::from(to_be_passed_on);
     }
 
-    fn passed_on(&self) {
-        let mut flowing = self.lock();
+    fn record_pass(&self) {
+        let mut flowing = self.lock_state();
         flowing.last_byte = Some(Instant::now());
         flowing.held_up -= 1;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Flowing> {
+    fn lock_state(&self) -> MutexGuard<'_, OutputFlowState> {
         // No code panics between changes, so a poisoned value is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,7 +177,7 @@ mod tests {
     use super::*;
 
     fn kept(bytes_max: usize, writes: &[&[u8]]) -> (String, u64) {
-        let mut kept = Kept::within(bytes_max);
+        let mut kept = OutputExcerpt::with_limit(bytes_max);
         for bytes in writes {
             kept.push(bytes);
         }

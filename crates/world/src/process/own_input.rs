@@ -25,22 +25,22 @@ const CHUNK_BYTES: usize = 64 * 1_024;
 
 /// The standard input of this process. Clones share their state.
 #[derive(Clone, Debug, Default)]
-pub struct OwnInput(Arc<Kind>);
+pub struct OwnInput(Arc<OwnInputKind>);
 
 #[derive(Debug, Default)]
-enum Kind {
+enum OwnInputKind {
     /// A terminal, or another input without a beginning.
     #[default]
     Same,
     /// A file, from this position on.
     File { start: u64 },
     /// A pipe.
-    Pipe(Mutex<Piped>),
+    Pipe(Mutex<PipedInput>),
 }
 
 /// The input from a pipe so far.
 #[derive(Debug, Default)]
-struct Piped {
+struct PipedInput {
     /// The pipe, until the first read.
     pipe: Option<File>,
     source: Option<Receiver>,
@@ -53,50 +53,55 @@ struct Piped {
 
 impl OwnInput {
     /// Returns the standard input of this process.
-    pub fn of_this_process() -> Self {
+    pub fn from_this_process() -> Self {
         let stdin = io::stdin();
         let kind = fstat(stdin.as_fd()).map(|found| FileType::from_raw_mode(found.st_mode));
         Self(Arc::new(match kind {
-            Ok(FileType::Fifo) => match open() {
-                Ok(pipe) => Kind::Pipe(Mutex::new(Piped { pipe: Some(pipe), ..Piped::default() })),
+            Ok(FileType::Fifo) => match open_pipe() {
+                Ok(pipe) => OwnInputKind::Pipe(Mutex::new(PipedInput {
+                    pipe: Some(pipe),
+                    ..PipedInput::default()
+                })),
                 // It belongs to another user, and can only be inherited.
-                Err(_) => Kind::Same,
+                Err(_) => OwnInputKind::Same,
             },
             Ok(FileType::RegularFile) => match seek(stdin.as_fd(), SeekFrom::Current(0)) {
-                Ok(start) => Kind::File { start },
-                Err(_) => Kind::Same,
+                Ok(start) => OwnInputKind::File { start },
+                Err(_) => OwnInputKind::Same,
             },
-            _ => Kind::Same,
+            _ => OwnInputKind::Same,
         }))
     }
 
     /// Returns whether this process reads the input and passes it on.
     pub fn is_passed_on(&self) -> bool {
-        matches!(*self.0, Kind::Pipe(_))
+        matches!(*self.0, OwnInputKind::Pipe(_))
     }
 
     /// Ensures that the next program reads the input from the beginning; fails if that is
     /// impossible.
     pub async fn begin_anew(&self) -> Result<(), Fault> {
         match &*self.0 {
-            Kind::File { start } => {
+            OwnInputKind::File { start } => {
                 let set_back = seek(io::stdin().as_fd(), SeekFrom::Start(*start));
-                set_back.map(drop).map_err(|error| gone(&format!("it cannot be set back: {error}")))
+                set_back
+                    .map(drop)
+                    .map_err(|error| lost_input_fault(&format!("it cannot be set back: {error}")))
             }
-            Kind::Pipe(piped) if piped.lock().await.is_lost => {
-                Err(gone("more than 16 MB came through a pipe"))
+            OwnInputKind::Pipe(piped) if piped.lock().await.is_lost => {
+                Err(lost_input_fault("more than 16 MB came through a pipe"))
             }
-            Kind::Same | Kind::Pipe(_) => Ok(()),
+            OwnInputKind::Same | OwnInputKind::Pipe(_) => Ok(()),
         }
     }
 
     /// Passes the input to a program, from its beginning to its end.
-    pub(super) async fn feed(&self, mut program: ChildStdin) {
-        let Kind::Pipe(piped) = &*self.0 else { return };
+    pub(super) async fn feed_program(&self, mut program: ChildStdin) {
+        let OwnInputKind::Pipe(piped) = &*self.0 else { return };
         let mut at = 0;
         loop {
             // An unreadable pipe counts as ended.
-            let chunk = piped.lock().await.next(at).await.unwrap_or_default();
+            let chunk = piped.lock().await.next_chunk(at).await.unwrap_or_default();
             at += chunk.len();
             // A program may end without reading all of its input.
             if chunk.is_empty() || program.write_all(&chunk).await.is_err() {
@@ -106,9 +111,9 @@ impl OwnInput {
     }
 }
 
-impl Piped {
+impl PipedInput {
     /// Returns the chunk at this position, reading it if necessary; empty at the end of the input.
-    async fn next(&mut self, at: usize) -> io::Result<Vec<u8>> {
+    async fn next_chunk(&mut self, at: usize) -> io::Result<Vec<u8>> {
         let kept = self.kept.get(at..).unwrap_or_default();
         if !kept.is_empty() || self.is_over {
             return Ok(kept[..kept.len().min(CHUNK_BYTES)].to_vec());
@@ -126,11 +131,11 @@ impl Piped {
             }
         };
         chunk.truncate(read);
-        self.keep(&chunk);
+        self.keep_chunk(&chunk);
         Ok(chunk)
     }
 
-    fn keep(&mut self, chunk: &[u8]) {
+    fn keep_chunk(&mut self, chunk: &[u8]) {
         self.is_over = chunk.is_empty();
         self.is_lost |= self.kept.len() + chunk.len() > KEPT_BYTES_MAX;
         if self.is_lost {
@@ -143,12 +148,12 @@ impl Piped {
 
 /// Opens the pipe again for non-blocking reads: the existing descriptor may be shared with programs
 /// that rely on its blocking reads.
-fn open() -> io::Result<File> {
+fn open_pipe() -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     File::options().read(true).custom_flags(flags).open("/dev/stdin")
 }
 
-fn gone(why: &str) -> Fault {
+fn lost_input_fault(why: &str) -> Fault {
     let what = "its standard input from the beginning".to_owned();
     let message = format!("the command would read only the rest of its standard input: {why}");
     Fault::precondition_missing("exec", message, Missing { what })

@@ -12,14 +12,14 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::deadlines::Deadline;
-use super::ended::{Ended, How, NotStarted};
+use super::ended::{ProcessEnd, ProcessResult, StartFailure};
 use super::guard;
-use super::guard::report::{Gone, Program, Report};
+use super::guard::report::{GuardReport, ProgramExit, TreeEnd};
 use super::guard_child::GuardChild;
-use super::launch::{Input, Launch, Output};
-use super::output::Flow;
-use super::reap::reap;
-use super::wall::Held;
+use super::launch::{Launch, ProcessInput, ProcessOutput};
+use super::output::OutputFlow;
+use super::reap::reap_run;
+use super::wall::WallEnforcement;
 
 /// Time for the streams to end. Once the tree is gone they end at once; if one does not, a process
 /// that the guard could not know of holds it, and no output of the program is left in it.
@@ -34,36 +34,39 @@ pub struct Process {
     pub(super) launch: Launch,
     pub(super) started: Instant,
     pub(super) guard: GuardChild,
-    pub(super) status: Status,
-    pub(super) held: Held,
+    pub(super) status: GuardReports,
+    pub(super) held: WallEnforcement,
     /// The end of the tree, already known if the program was not started.
-    pub(super) gone: Option<Gone>,
-    pub(super) stop: Stop,
+    pub(super) gone: Option<TreeEnd>,
+    pub(super) stop: ProcessStopper,
 }
 
 impl Process {
     /// Returns a handle that ends the program early.
-    pub fn stopper(&self) -> Stop {
+    pub fn stopper(&self) -> ProcessStopper {
         self.stop.clone()
     }
 
     /// Returns the parts of the wall that are really enforced.
-    pub const fn held(&self) -> Held {
+    pub const fn wall_enforcement(&self) -> WallEnforcement {
         self.held
     }
 
     /// Returns whether the program was not started because its wall could not be set up.
     pub(super) fn is_without_wall(&self) -> bool {
         let program = self.gone.map(|gone| gone.program);
-        program == Some(Program::NotStarted(NotStarted::NoWall))
+        program == Some(ProgramExit::NotStarted(StartFailure::NoWall))
     }
 
     /// Returns the standard input of the program, if it was launched with [`Input::Taken`].
     /// Dropping it ends the input.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         match self.launch.input {
-            Input::Taken => self.guard.stdin.take(),
-            Input::Nothing | Input::Inherit | Input::Own(_) | Input::Bytes(_) => None,
+            ProcessInput::Taken => self.guard.stdin.take(),
+            ProcessInput::Nothing
+            | ProcessInput::Inherit
+            | ProcessInput::Own(_)
+            | ProcessInput::Bytes(_) => None,
         }
     }
 
@@ -80,10 +83,10 @@ impl Process {
 
     /// Waits until no process of the program is left. Deadlines count and output flows only during
     /// this call.
-    pub async fn wait(mut self) -> Ended {
-        let flow = Flow::within(self.launch.output_bytes_max);
-        let feeding = feed(self.guard.stdin.take(), std::mem::take(&mut self.launch.input));
-        let streams = streams(&mut self.launch, &mut self.guard, &flow);
+    pub async fn wait(mut self) -> ProcessResult {
+        let flow = OutputFlow::with_limit(self.launch.output_bytes_max);
+        let feeding = feed_input(self.guard.stdin.take(), std::mem::take(&mut self.launch.input));
+        let streams = forward_output(&mut self.launch, &mut self.guard, &flow);
         tokio::pin!(feeding, streams);
         let mut fed = false;
         let mut flowing = true;
@@ -94,37 +97,37 @@ impl Process {
             tokio::select! {
                 () = &mut feeding, if !fed => fed = true,
                 () = &mut streams, if flowing => flowing = false,
-                passed = deadlines.passed(self.started, &flow), if timed_out.is_none() => {
+                passed = deadlines.wait_until_passed(self.started, &flow), if timed_out.is_none() => {
                     timed_out = Some(passed);
                     self.stop.stop();
                 }
-                report = self.status.next() => match report {
-                    Some(Report::Gone(report)) => gone = Some(report),
-                    Some(Report::Started(_) | Report::Refused(_)) => {}
+                report = self.status.next_report() => match report {
+                    Some(GuardReport::Gone(report)) => gone = Some(report),
+                    Some(GuardReport::Started(_) | GuardReport::Refused(_)) => {}
                     None => break,
                 },
             }
         }
         let how = match gone {
-            Some(gone) => how(gone, timed_out),
-            None => self.lost().await,
+            Some(gone) => to_process_end(gone, timed_out),
+            None => self.end_lost_tree().await,
         };
         while flowing {
-            let before = flow.last_byte();
+            let before = flow.last_byte_at();
             let ended = timeout(STREAM_END_MAX, &mut streams).await.is_ok();
-            flowing = !ended && flow.last_byte() != before;
+            flowing = !ended && flow.last_byte_at() != before;
         }
         self.guard.dismiss().await;
-        Ended {
+        ProcessResult {
             how,
-            output: flow.take(),
+            output: flow.take_output(),
             duration: self.started.elapsed(),
             leftovers_ended: gone.map_or(0, |gone| gone.leftovers),
         }
     }
 
     /// Waits until no process of the program is left, and ends it if `stop` is canceled.
-    pub async fn wait_unless(self, stop: &CancellationToken) -> Ended {
+    pub async fn wait_or_stop(self, stop: &CancellationToken) -> ProcessResult {
         let stopper = self.stopper();
         let wait = self.wait();
         tokio::pin!(wait);
@@ -138,10 +141,10 @@ impl Process {
     }
 
     /// Handles a killed guard: its processes go on, so they are searched for and killed.
-    async fn lost(&self) -> How {
+    async fn end_lost_tree(&self) -> ProcessEnd {
         let lock = self.launch.lock.clone();
-        let reaped = tokio::task::spawn_blocking(move || reap(&lock, LOST_PATIENCE).is_ok());
-        How::Lost { tree_gone: reaped.await.unwrap_or(false) }
+        let reaped = tokio::task::spawn_blocking(move || reap_run(&lock, LOST_PATIENCE).is_ok());
+        ProcessEnd::Lost { tree_gone: reaped.await.unwrap_or(false) }
     }
 }
 
@@ -152,61 +155,61 @@ impl Drop for Process {
     }
 }
 
-fn how(gone: Gone, timed_out: Option<(Deadline, Duration)>) -> How {
+fn to_process_end(gone: TreeEnd, timed_out: Option<(Deadline, Duration)>) -> ProcessEnd {
     match (gone.program, timed_out) {
-        (Program::NotStarted(reason), _) => How::NotStarted(reason),
-        (_, Some((which, limit))) if gone.stopped => How::TimedOut { which, limit },
-        (_, None) if gone.stopped => How::Stopped,
+        (ProgramExit::NotStarted(reason), _) => ProcessEnd::NotStarted(reason),
+        (_, Some((which, limit))) if gone.stopped => ProcessEnd::TimedOut { which, limit },
+        (_, None) if gone.stopped => ProcessEnd::Stopped,
         // The program ended by itself just before it was stopped.
-        (Program::Exited(status), _) => How::Exited(status),
-        (Program::Signalled(signal), _) => How::Signalled(signal),
-        (Program::TooMany(allowed), _) => How::TooMany { allowed },
+        (ProgramExit::Exited(status), _) => ProcessEnd::Exited(status),
+        (ProgramExit::Signalled(signal), _) => ProcessEnd::Signalled(signal),
+        (ProgramExit::TooMany(allowed), _) => ProcessEnd::TooMany { allowed },
     }
 }
 
 /// Returns the future that handles the program's output until its end.
-fn streams<'flow>(
+fn forward_output<'flow>(
     launch: &mut Launch,
     guard: &mut GuardChild,
-    flow: &'flow Flow,
+    flow: &'flow OutputFlow,
 ) -> impl Future<Output = ()> + use<'flow> {
     let stdout = guard.stdout.take();
     let stderr = guard.stderr.take();
     let output = std::mem::take(&mut launch.output);
     async move {
-        if let Output::Log(log) = &output {
+        if let ProcessOutput::Log(log) = &output {
             let opened = log.open();
             let opened = opened.as_ref();
             tokio::join!(
-                flow.keep(stdout, opened, log.stream()),
-                flow.keep(stderr, opened, log.stream())
+                flow.log_output(stdout, opened, log.redaction_stream()),
+                flow.log_output(stderr, opened, log.redaction_stream())
             );
             return;
         }
-        let passes = matches!(output, Output::PassThrough);
+        let passes = matches!(output, ProcessOutput::PassThrough);
         let to_stdout = passes.then(tokio::io::stdout);
         let to_stderr = passes.then(tokio::io::stderr);
-        tokio::join!(flow.copy(stdout, to_stdout), flow.copy(stderr, to_stderr));
+        tokio::join!(flow.copy_output(stdout, to_stdout), flow.copy_output(stderr, to_stderr));
     }
 }
 
 /// Feeds the input to a program, which may end without reading all of it.
-async fn feed(stdin: Option<ChildStdin>, input: Input) {
+async fn feed_input(stdin: Option<ChildStdin>, input: ProcessInput) {
     match (stdin, input) {
-        (Some(mut stdin), Input::Bytes(bytes)) => {
+        (Some(mut stdin), ProcessInput::Bytes(bytes)) => {
             let _ = stdin.write_all(&bytes).await;
         }
-        (Some(stdin), Input::Own(own)) => own.feed(stdin).await,
+        (Some(stdin), ProcessInput::Own(own)) => own.feed_program(stdin).await,
         _ => {}
     }
 }
 
 /// A handle that ends a program and all processes that it has started.
 #[derive(Clone, Debug)]
-pub struct Stop(Arc<Mutex<Option<Sender>>>);
+pub struct ProcessStopper(Arc<Mutex<Option<Sender>>>);
 
-impl Stop {
-    pub(super) fn closing(control: Sender) -> Self {
+impl ProcessStopper {
+    pub(super) fn from_control(control: Sender) -> Self {
         Self(Arc::new(Mutex::new(Some(control))))
     }
 
@@ -225,20 +228,20 @@ impl Stop {
 
 /// The reports of the guard.
 #[derive(Debug)]
-pub(super) struct Status {
+pub(super) struct GuardReports {
     pipe: BufReader<Receiver>,
     /// The part of the next line that has arrived.
     line: Vec<u8>,
 }
 
-impl Status {
-    pub(super) fn reading(pipe: PipeReader) -> io::Result<Self> {
+impl GuardReports {
+    pub(super) fn from_pipe(pipe: PipeReader) -> io::Result<Self> {
         let pipe = BufReader::new(Receiver::from_owned_fd(OwnedFd::from(pipe))?);
         Ok(Self { pipe, line: Vec::new() })
     }
 
     /// Returns the next report; `None` if the guard is gone.
-    pub(super) async fn next(&mut self) -> Option<Report> {
+    pub(super) async fn next_report(&mut self) -> Option<GuardReport> {
         self.pipe.read_until(b'\n', &mut self.line).await.ok()?;
         serde_json::from_slice(&std::mem::take(&mut self.line)).ok()
     }

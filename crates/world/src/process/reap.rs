@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use unstuck_core::fault::{Fault, Internal};
 
-use super::lock::Lock;
+use super::lock::RunLock;
 
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -22,24 +22,25 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// that reap the same run do not disturb each other, and neither is mistaken for its guard.
 ///
 /// The call blocks its thread.
-pub fn reap(lock: &Path, patience: Duration) -> Result<Lock, Fault> {
-    let unusable = |error: io::Error| fault(lock, "cannot be used").caused_by(error);
-    let try_share = || Lock::try_share(lock).map_err(unusable).transpose();
-    let taken = within(patience, try_share).unwrap_or_else(|| Err(fault(lock, "is still held")))?;
+pub fn reap_run(lock: &Path, patience: Duration) -> Result<RunLock, Fault> {
+    let unusable = |error: io::Error| reap_fault(lock, "cannot be used").with_cause(error);
+    let try_share = || RunLock::try_share(lock).map_err(unusable).transpose();
+    let taken = retry_within(patience, try_share)
+        .unwrap_or_else(|| Err(reap_fault(lock, "is still held")))?;
     end_tree(taken, patience)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn end_tree(lock: Lock, _patience: Duration) -> Result<Lock, Fault> {
+fn end_tree(lock: RunLock, _patience: Duration) -> Result<RunLock, Fault> {
     Ok(lock)
 }
 
 #[cfg(target_os = "linux")]
-fn end_tree(mut lock: Lock, patience: Duration) -> Result<Lock, Fault> {
+fn end_tree(mut lock: RunLock, patience: Duration) -> Result<RunLock, Fault> {
     use super::cgroup::Cgroup;
 
-    let group = Cgroup::left_behind(&mut lock);
-    let emptied = within(patience, || match &group {
+    let group = Cgroup::find_left_behind(&mut lock);
+    let emptied = retry_within(patience, || match &group {
         Some(group) if group.is_populated() => {
             let _ = group.kill();
             None
@@ -47,7 +48,7 @@ fn end_tree(mut lock: Lock, patience: Duration) -> Result<Lock, Fault> {
         _ => marked::end_all(lock.path()).then_some(()),
     });
     if emptied.is_none() {
-        return Err(fault(lock.path(), "is ours, but something of its last program lives on"));
+        return Err(reap_fault(lock.path(), "is ours, but something of its last program lives on"));
     }
     if let Some(group) = group {
         group.remove();
@@ -56,7 +57,7 @@ fn end_tree(mut lock: Lock, patience: Duration) -> Result<Lock, Fault> {
 }
 
 /// Calls `ask` until it returns a value, for at most `patience`, and at least once.
-fn within<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+fn retry_within<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let pauses = patience.as_millis() / PAUSE.as_millis();
     for _ in 0..pauses {
         match ask() {
@@ -67,7 +68,7 @@ fn within<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T
     ask()
 }
 
-fn fault(lock: &Path, what: &str) -> Fault {
+fn reap_fault(lock: &Path, what: &str) -> Fault {
     let component = "process".to_owned();
     Fault::internal_error(
         "process.reap",
@@ -93,7 +94,9 @@ mod marked {
     /// Kills every marked process, and returns whether there were none.
     pub(super) fn end_all(lock: &Path) -> bool {
         (0..LOOKS).all(|_| {
-            let found = tree::all().filter(|pid| *pid != getpid()).filter(|pid| end(*pid, lock));
+            let found = tree::list_pids()
+                .filter(|pid| *pid != getpid())
+                .filter(|pid| end_if_marked(*pid, lock));
             found.count() == 0
         })
     }
@@ -102,10 +105,10 @@ mod marked {
     ///
     /// The handle is opened first: if the process ends after that and its pid is reused, the handle
     /// still refers to the ended process, and the new one is not hit, whatever its marker.
-    fn end(pid: Pid, lock: &Path) -> bool {
-        let Ok(handle) = tree::pidfd(pid) else { return false };
+    fn end_if_marked(pid: Pid, lock: &Path) -> bool {
+        let Ok(handle) = tree::open_pidfd(pid) else { return false };
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let marked = marker::is_in(&environment, lock);
+        let marked = marker::is_marked(&environment, lock);
         if marked {
             // It may have ended by now, and is then not found in the next pass.
             let _ = pidfd_send_signal(handle, Signal::KILL);

@@ -19,7 +19,7 @@ pub struct SocketPath {
 
 impl SocketPath {
     /// Returns the short path of the socket at `path`, which need not exist yet; its folder has to.
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn from_path(path: &Path) -> io::Result<Self> {
         if path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
             return Ok(Self { path: path.to_owned(), _folder: None });
         }

@@ -3,24 +3,24 @@
 //! Facts come first: a deadline, a signal, an error number. Only a program that exited by itself
 //! with a status of its own choosing is judged by its output.
 
-use unstuck_core::fault::text_rules::{self, Named, Reading};
+use unstuck_core::fault::text_rules::{self, OutputClassification, OutputNames};
 use unstuck_core::fault::{Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool};
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Span;
 
 use super::deadlines::Deadline;
-use super::ended::{Ended, How, NotStarted};
+use super::ended::{ProcessEnd, ProcessResult, StartFailure};
 use super::output::last_lines;
 
 /// Maximum number of bytes of a program's output in a fault.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
 
 /// Returns the fault of `command`, raised at `source`; `None` if it succeeded or was asked to stop.
-pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
+pub fn derive_fault(ended: &ProcessResult, source: &str, command: &str) -> Option<Fault> {
     match ended.how {
-        How::Exited(0) | How::Stopped => None,
-        How::Exited(status) => Some(failed(ended, status, source, command)),
-        How::Signalled(signal) => {
+        ProcessEnd::Exited(0) | ProcessEnd::Stopped => None,
+        ProcessEnd::Exited(status) => Some(exit_fault(ended, status, source, command)),
+        ProcessEnd::Signalled(signal) => {
             let crash = Crash { exit: None, signal: Some(signal) };
             Some(Fault::tool_crash(
                 source,
@@ -28,7 +28,7 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
                 crash,
             ))
         }
-        How::TimedOut { which, limit } => {
+        ProcessEnd::TimedOut { which, limit } => {
             let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
             let limit = Span::from_millis(limit_ms);
             let message = match which {
@@ -46,19 +46,19 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
             }
             Some(fault)
         }
-        How::TooMany { allowed } => {
+        ProcessEnd::TooMany { allowed } => {
             let message = format!(
                 "{command} had more than {allowed} processes and threads at a time and was ended; \
                  `wall.processes` sets how many there may be"
             );
             Some(Fault::tool_crash(source, message, Crash::default()))
         }
-        How::NotStarted(reason) => Some(not_started(reason, source, command)),
-        How::Lost { tree_gone: true } => {
+        ProcessEnd::NotStarted(reason) => Some(not_started_fault(reason, source, command)),
+        ProcessEnd::Lost { tree_gone: true } => {
             let message = format!("{command} was ended together with its guard");
             Some(Fault::tool_crash(source, message, Crash::default()))
         }
-        How::Lost { tree_gone: false } => {
+        ProcessEnd::Lost { tree_gone: false } => {
             let message = format!("the guard of {command} was killed, and {command} goes on");
             let component = "process".to_owned();
             Some(Fault::internal_error(source, message, Internal { component }))
@@ -68,11 +68,16 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
 
 /// Describes how a command that did not succeed ended: its exit code or the reason of its end, with
 /// the last lines of `told`, its standard output, and of its other output; `None` if it succeeded.
-pub fn how_it_ended(ended: &Ended, told: &[u8], source: &str, command: &str) -> Option<String> {
-    let verdict = verdict(ended, source, command)?.message;
+pub fn describe_end(
+    ended: &ProcessResult,
+    told: &[u8],
+    source: &str,
+    command: &str,
+) -> Option<String> {
+    let verdict = derive_fault(ended, source, command)?.message;
     let told = String::from_utf8_lossy(told);
     let told = last_lines(&told, MESSAGE_BYTES_MAX);
-    let How::Exited(status) = ended.how else {
+    let ProcessEnd::Exited(status) = ended.how else {
         return Some(if told.is_empty() { verdict } else { format!("{verdict}\n{told}") });
     };
     let said = [told, verdict.trim_end()].map(|said| said.trim_start_matches('\n'));
@@ -83,25 +88,25 @@ pub fn how_it_ended(ended: &Ended, told: &[u8], source: &str, command: &str) -> 
     })
 }
 
-fn not_started(reason: NotStarted, source: &str, command: &str) -> Fault {
+fn not_started_fault(reason: StartFailure, source: &str, command: &str) -> Fault {
     let tool = Tool { command: Some(command.to_owned()), ..Tool::default() };
     match reason {
-        NotStarted::NotFound => {
+        StartFailure::NotFound => {
             Fault::tool_missing(source, format!("{command}: there is no such program"), tool)
         }
-        NotStarted::AccessDenied => {
+        StartFailure::AccessDenied => {
             Fault::tool_access_denied(source, format!("{command} may not be executed"), tool)
         }
-        NotStarted::DirectoryMissing => {
+        StartFailure::DirectoryMissing => {
             let message = format!("the directory that {command} was to start in does not exist");
             let what = "the directory to start in".to_owned();
             Fault::precondition_missing(source, message, Missing { what })
         }
-        NotStarted::NoRoom => {
+        StartFailure::NoRoom => {
             let message = format!("there is no room for another process to run {command}");
             Fault::env_unavailable(source, message, tool)
         }
-        NotStarted::NoWall => {
+        StartFailure::NoWall => {
             let message = format!(
                 "the wall around {command} could not be put up, so it was not started; \
                  `unstuck doctor --wall` says why"
@@ -109,7 +114,7 @@ fn not_started(reason: NotStarted, source: &str, command: &str) -> Fault {
             let what = "the wall around programs".to_owned();
             Fault::precondition_missing(source, message, Missing { what })
         }
-        NotStarted::Other(number) => {
+        StartFailure::Other(number) => {
             let message = format!("{command} could not be started (error {number})");
             let logic = Logic { step: Some(command.to_owned()), exit: None };
             Fault::logic_error(source, message, logic)
@@ -117,26 +122,26 @@ fn not_started(reason: NotStarted, source: &str, command: &str) -> Fault {
     }
 }
 
-fn failed(ended: &Ended, status: i32, source: &str, command: &str) -> Fault {
+fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -> Fault {
     let output = ended.output.to_bytes();
-    let Reading { code, rule, .. } = text_rules::read(&output);
+    let OutputClassification { code, rule, .. } = text_rules::classify_output(&output);
     let text = String::from_utf8_lossy(&output);
     let place = source.split('#').next().unwrap_or_default();
-    let signature = Signature::of_output(code, place, &text, Some(status));
-    let kind = with_names(with_facts(Kind::bare(code), status, command), &output);
-    Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX)).by_rule(rule, signature)
+    let signature = Signature::from_output(code, place, &text, Some(status));
+    let kind = add_names(add_facts(Kind::bare(code), status, command), &output);
+    Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX)).with_rule(rule, signature)
 }
 
 /// Adds the account or the host to the fault, as far as the output names it.
-fn with_names(mut kind: Kind, output: &[u8]) -> Kind {
+fn add_names(mut kind: Kind, output: &[u8]) -> Kind {
     match &mut kind {
         Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) => {
-            let Named { host, variable } = text_rules::named(output);
+            let OutputNames { host, variable } = text_rules::extract_names(output);
             auth.account = host.unwrap_or_default();
             auth.variable = variable;
         }
         Kind::ToolAccessDenied(tool) | Kind::ToolQuota(tool) | Kind::ToolRateLimit(tool) => {
-            tool.host = text_rules::named(output).host;
+            tool.host = text_rules::extract_names(output).host;
         }
         _ => {}
     }
@@ -144,7 +149,7 @@ fn with_names(mut kind: Kind, output: &[u8]) -> Kind {
 }
 
 /// Adds the command and the exit code to the contexts that have fields for them.
-pub(crate) fn with_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
+pub(crate) fn add_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
     match &mut kind {
         Kind::EnvConnection(tool)
         | Kind::EnvTimeout(tool)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use unstuck_core::fault::{Auth, Fault, Kind};
 
 use super::credential::Credential;
-use crate::agent::End;
+use crate::agent::AgentEnd;
 use crate::redact::Redactor;
 
 /// The agent programs, each with its login command and the variable of a key that works instead.
@@ -17,10 +17,10 @@ const LOGINS: [(&str, &str, &str); 2] = [
 
 /// The way to authenticate at an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Account {
+pub enum AccountAuth {
     /// A key or a long-lived token. The program gets a home of its own, and the operator's login is
     /// not touched.
-    Key(Key),
+    Key(AccountKey),
     /// The operator's own login, in the directory where the program keeps it (`~/.claude`,
     /// `~/.codex`).
     Login(PathBuf),
@@ -28,19 +28,19 @@ pub enum Account {
 
 /// A key, and the variable from which the program reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct AccountKey {
     /// The name of the variable.
     pub variable: String,
     /// The key itself; `None` if the variable is not set.
     pub credential: Option<Credential>,
 }
 
-impl Account {
+impl AccountAuth {
     /// Checks that there is a credential: a key, or the file `login` in the directory of the login.
-    pub(super) fn check(&self, source: &str, login: &str) -> Result<(), Fault> {
-        let auth = self.way_in(source);
+    pub(super) fn check_credential(&self, source: &str, login: &str) -> Result<(), Fault> {
+        let auth = self.describe_auth(source);
         match self {
-            Self::Key(Key { credential: Some(_), .. }) => Ok(()),
+            Self::Key(AccountKey { credential: Some(_), .. }) => Ok(()),
             Self::Key(key) => {
                 Err(Fault::auth_missing(source, format!("{} is not set", key.variable), auth))
             }
@@ -63,7 +63,7 @@ impl Account {
     }
 
     /// Returns what the operator can do to authenticate: set the variable of the key, or log in.
-    fn way_in(&self, source: &str) -> Auth {
+    fn describe_auth(&self, source: &str) -> Auth {
         let account = source.to_owned();
         match self {
             Self::Key(key) => {
@@ -79,14 +79,14 @@ impl Account {
 
     /// Removes the secret from the message of a failure, because a service may repeat the key that
     /// it rejects, and adds to an authentication failure what the operator can do about it.
-    pub(super) fn redacted(&self, mut end: End) -> End {
-        if let End::Failed(fault) = &mut end {
+    pub(super) fn redact_end(&self, mut end: AgentEnd) -> AgentEnd {
+        if let AgentEnd::Failed(fault) = &mut end {
             let secret = self.credential().map(Credential::expose);
-            fault.message = Redactor::new(secret).text(&fault.message).into_owned();
+            fault.message = Redactor::new(secret).redact_text(&fault.message).into_owned();
             if let Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) =
                 &mut fault.kind
             {
-                *auth = self.way_in(&auth.account);
+                *auth = self.describe_auth(&auth.account);
             }
         }
         end
@@ -106,24 +106,29 @@ mod tests {
 
     use super::*;
 
-    fn key(value: &str) -> Account {
-        Account::Key(Key { variable: "SOME_KEY".to_owned(), credential: Credential::new(value) })
+    fn key(value: &str) -> AccountAuth {
+        AccountAuth::Key(AccountKey {
+            variable: "SOME_KEY".to_owned(),
+            credential: Credential::new(value),
+        })
     }
 
     #[test]
     fn what_is_missing_is_named() {
-        let auth = |account: &Account| {
-            let fault = account.check("claude-cli", "auth").unwrap_err();
+        let auth = |account: &AccountAuth| {
+            let fault = account.check_credential("claude-cli", "auth").unwrap_err();
             let Kind::AuthMissing(auth) = fault.kind else { panic!("{fault}") };
             (auth.variable, auth.login)
         };
         assert_eq!(auth(&key("")), (Some("SOME_KEY".to_owned()), None));
         let home = tempfile::tempdir().unwrap();
-        let login = Account::Login(home.path().to_owned());
+        let login = AccountAuth::Login(home.path().to_owned());
         let both = (Some("ANTHROPIC_API_KEY".to_owned()), Some("claude login".to_owned()));
         assert_eq!(auth(&login), both);
         let refused = Fault::auth_invalid("claude-cli", "no", Auth::default());
-        let End::Failed(fault) = login.redacted(End::Failed(Box::new(refused))) else { panic!() };
+        let AgentEnd::Failed(fault) = login.redact_end(AgentEnd::Failed(Box::new(refused))) else {
+            panic!()
+        };
         let Kind::AuthInvalid(auth) = fault.kind else { panic!() };
         assert_eq!(auth.login, None, "the account is not known by name");
     }
@@ -131,8 +136,10 @@ mod tests {
     #[test]
     fn a_way_in_is_a_key_or_a_login() {
         let home = tempfile::tempdir().unwrap();
-        let login = Account::Login(home.path().to_owned());
-        let code = |account: &Account| account.check("x", "auth").err().map(|fault| fault.code());
+        let login = AccountAuth::Login(home.path().to_owned());
+        let code = |account: &AccountAuth| {
+            account.check_credential("x", "auth").err().map(|fault| fault.code())
+        };
         assert_eq!(code(&key("")), Some(Code::AuthMissing));
         assert_eq!(code(&key("k")), None);
         assert_eq!(code(&login), Some(Code::AuthMissing));
@@ -144,10 +151,10 @@ mod tests {
     fn a_key_is_never_written_down() {
         let account = key("canary-5a1e");
         assert!(!format!("{account:?}").contains("canary"), "{account:?}");
-        let said = |account: &Account, text: &str| {
+        let said = |account: &AccountAuth, text: &str| {
             let fault = Fault::auth_invalid("x", text, Auth::default());
-            match account.redacted(End::Failed(Box::new(fault))) {
-                End::Failed(fault) => fault.message,
+            match account.redact_end(AgentEnd::Failed(Box::new(fault))) {
+                AgentEnd::Failed(fault) => fault.message,
                 other => panic!("{other:?}"),
             }
         };

@@ -39,7 +39,7 @@ impl fmt::Debug for Credential {
 
 /// Returns the key of the account behind an address and a credential: processes that share both
 /// share its limits. The key is a hash, so that no secret can be read from it.
-pub fn gate(provider: &str, base_url: &str, credential: Option<&Credential>) -> GateKey {
+pub fn derive_gate_key(provider: &str, base_url: &str, credential: Option<&Credential>) -> GateKey {
     let mut hasher = blake3::Hasher::new_derive_key("unstuck: the account behind a provider");
     for part in
         [provider, base_url.trim_end_matches('/'), credential.map_or("", Credential::expose)]
@@ -70,16 +70,16 @@ mod tests {
         let one = Credential::new("key-one");
         let two = Credential::new("key-two");
         let gates = [
-            gate("anthropic-api", "https://a", one.as_ref()),
-            gate("anthropic-api", "https://a", two.as_ref()),
-            gate("anthropic-api", "https://b", one.as_ref()),
-            gate("openai-api", "https://a", one.as_ref()),
-            gate("anthropic-api", "https://a", None),
-            gate("anthropic-apihttps://a", "", one.as_ref()),
+            derive_gate_key("anthropic-api", "https://a", one.as_ref()),
+            derive_gate_key("anthropic-api", "https://a", two.as_ref()),
+            derive_gate_key("anthropic-api", "https://b", one.as_ref()),
+            derive_gate_key("openai-api", "https://a", one.as_ref()),
+            derive_gate_key("anthropic-api", "https://a", None),
+            derive_gate_key("anthropic-apihttps://a", "", one.as_ref()),
         ];
         for (index, key) in gates.iter().enumerate() {
             assert!(!gates[..index].contains(key), "{index}");
         }
-        assert_eq!(gates[0], gate("anthropic-api", "https://a/", one.as_ref()));
+        assert_eq!(gates[0], derive_gate_key("anthropic-api", "https://a/", one.as_ref()));
     }
 }

@@ -19,8 +19,8 @@ mod program;
 pub mod script;
 pub mod sse;
 
-pub use account::{Account, Key};
-pub use credential::{Credential, gate};
-pub use http::{Deadlines, Proxies, Settings};
-pub(crate) use http::{Head, client as http_client};
-pub use program::{LINE_BYTES_MAX, Lines, find, version};
+pub use account::{AccountAuth, AccountKey};
+pub use credential::{Credential, derive_gate_key};
+pub use http::{ModelSettings, Proxies, TurnDeadlines};
+pub(crate) use http::{ResponseHead, build_client as http_client};
+pub use program::{LINE_BYTES_MAX, LineSplitter, find_program, query_version};

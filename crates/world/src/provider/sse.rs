@@ -7,11 +7,11 @@ pub const EVENT_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// The error of an event above the maximum size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLarge;
+pub struct EventTooLarge;
 
 /// The state of a stream.
 #[derive(Debug, Default)]
-pub struct Events {
+pub struct SseParser {
     /// The incomplete line.
     line: Vec<u8>,
     /// The data of the incomplete event.
@@ -22,10 +22,10 @@ pub struct Events {
     begun: bool,
 }
 
-impl Events {
+impl SseParser {
     /// Handles the next bytes and passes the data of each completed event to `each`, until that
     /// returns `true` for the last one.
-    pub fn push<E: From<TooLarge>>(
+    pub fn push<E: From<EventTooLarge>>(
         &mut self,
         bytes: &[u8],
         mut each: impl FnMut(&[u8]) -> Result<bool, E>,
@@ -42,7 +42,7 @@ impl Events {
                 self.after_return = rest.is_empty();
                 rest = rest.strip_prefix(b"\n").unwrap_or(rest);
             }
-            if self.ended(line)? {
+            if self.finish_line(line)? {
                 let last = each(&self.data)?;
                 self.data.clear();
                 self.has_data = false;
@@ -51,26 +51,26 @@ impl Events {
                 }
             }
         }
-        self.fits(rest)?;
+        self.check_size(rest)?;
         self.line.extend_from_slice(rest);
         Ok(false)
     }
 
     /// Handles the end of a line, and returns whether it completes an event.
-    fn ended(&mut self, end: &[u8]) -> Result<bool, TooLarge> {
-        self.fits(end)?;
+    fn finish_line(&mut self, end: &[u8]) -> Result<bool, EventTooLarge> {
+        self.check_size(end)?;
         if self.line.is_empty() {
-            return Ok(self.field(end));
+            return Ok(self.parse_field(end));
         }
         let mut line = std::mem::take(&mut self.line);
         line.extend_from_slice(end);
-        let ended = self.field(&line);
+        let ended = self.parse_field(&line);
         line.clear();
         self.line = line;
         Ok(ended)
     }
 
-    fn field(&mut self, line: &[u8]) -> bool {
+    fn parse_field(&mut self, line: &[u8]) -> bool {
         let first = !std::mem::replace(&mut self.begun, true);
         let line = if first { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) } else { line };
         if line.is_empty() {
@@ -90,9 +90,9 @@ impl Events {
         false
     }
 
-    fn fits(&self, more: &[u8]) -> Result<(), TooLarge> {
+    fn check_size(&self, more: &[u8]) -> Result<(), EventTooLarge> {
         let size = self.line.len() + self.data.len() + more.len();
-        if size > EVENT_BYTES_MAX { Err(TooLarge) } else { Ok(()) }
+        if size > EVENT_BYTES_MAX { Err(EventTooLarge) } else { Ok(()) }
     }
 }
 
@@ -101,10 +101,10 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8], size: usize) -> Vec<String> {
-        let mut events = Events::default();
+        let mut events = SseParser::default();
         let mut read = Vec::new();
         for piece in bytes.chunks(size) {
-            let last = events.push::<TooLarge>(piece, |data| {
+            let last = events.push::<EventTooLarge>(piece, |data| {
                 read.push(String::from_utf8_lossy(data).into_owned());
                 Ok(data == b"[DONE]")
             });
@@ -138,13 +138,15 @@ mod tests {
 
     #[test]
     fn an_event_has_a_largest_size() {
-        let mut events = Events::default();
+        let mut events = SseParser::default();
         let piece = vec![b'x'; 1_024 * 1_024];
-        let taken = (0..64).take_while(|_| events.push::<TooLarge>(&piece, |_| Ok(false)).is_ok());
+        let taken =
+            (0..64).take_while(|_| events.push::<EventTooLarge>(&piece, |_| Ok(false)).is_ok());
         assert_eq!(taken.count(), 16);
-        let mut events = Events::default();
+        let mut events = SseParser::default();
         let lines = b"data: 0123456789\n".repeat(100_000);
-        let taken = (0..64).take_while(|_| events.push::<TooLarge>(&lines, |_| Ok(false)).is_ok());
+        let taken =
+            (0..64).take_while(|_| events.push::<EventTooLarge>(&lines, |_| Ok(false)).is_ok());
         assert_eq!(taken.count(), 15);
     }
 }

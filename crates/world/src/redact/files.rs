@@ -57,7 +57,7 @@ impl Redactor {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && depth > 0 {
                 cleaned += self.redact_below(&entry.path(), since, depth - 1).unwrap_or(0);
-            } else if kind.is_file() && is_wanted(&entry, since) {
+            } else if kind.is_file() && needs_redaction(&entry, since) {
                 // A file that has disappeared or cannot be written is no reason to skip the others.
                 cleaned += usize::from(self.redact_file(&entry.path()).unwrap_or(false));
             }
@@ -78,7 +78,7 @@ impl Redactor {
             if at == 0 && piece[..length].starts_with(DATABASE) {
                 return Ok(false);
             }
-            for secret in self.known(&piece[..length]) {
+            for secret in self.find_known(&piece[..length]) {
                 let range = secret.range;
                 let start = at + u64::try_from(range.start).unwrap_or(u64::MAX);
                 file.write_all_at(&vec![b'*'; range.len()], start)?;
@@ -93,7 +93,7 @@ impl Redactor {
     }
 }
 
-fn is_wanted(entry: &DirEntry, since: Option<SystemTime>) -> bool {
+fn needs_redaction(entry: &DirEntry, since: Option<SystemTime>) -> bool {
     let name = entry.file_name();
     if LOGINS.iter().any(|login| name == OsStr::new(login)) {
         return false;

@@ -13,20 +13,25 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// A form to search for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Form {
+pub(super) struct SecretForm {
     pub(super) text: String,
     pub(super) base64: bool,
 }
 
 /// Returns all forms of all secrets, without duplicates.
-pub(super) fn of<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Vec<Form> {
+pub(super) fn list_forms<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Vec<SecretForm> {
     let mut forms = BTreeSet::new();
     for secret in secrets {
         // A secret of several lines is shown line by line as often as whole.
         for value in [secret].into_iter().chain(secret.lines()).map(str::trim) {
             if value.len() >= VALUE_BYTES_MIN {
-                forms.extend(plain(value).into_iter().map(|text| Form { text, base64: false }));
-                forms.extend(encoded(value).map(|text| Form { text, base64: true }));
+                forms.extend(
+                    list_plain_forms(value)
+                        .into_iter()
+                        .map(|text| SecretForm { text, base64: false }),
+                );
+                forms
+                    .extend(list_base64_forms(value).map(|text| SecretForm { text, base64: true }));
             }
         }
     }
@@ -35,7 +40,7 @@ pub(super) fn of<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Vec<Form> {
     forms.into_iter().collect()
 }
 
-fn plain(value: &str) -> Vec<String> {
+fn list_plain_forms(value: &str) -> Vec<String> {
     let address = utf8_percent_encode(value, ESCAPED).to_string();
     let form = address.replace("%20", "+");
     let json = serde_json::to_string(value).unwrap_or_default();
@@ -43,8 +48,8 @@ fn plain(value: &str) -> Vec<String> {
     let json = json.strip_suffix('"').unwrap_or(json);
     vec![
         value.to_owned(),
-        lower_hex(&address),
-        lower_hex(&form),
+        lowercase_escapes(&address),
+        lowercase_escapes(&form),
         address,
         form,
         json.replace('/', "\\/"),
@@ -53,7 +58,7 @@ fn plain(value: &str) -> Vec<String> {
 }
 
 /// Converts `%2F` to `%2f`.
-fn lower_hex(address: &str) -> String {
+fn lowercase_escapes(address: &str) -> String {
     let mut lowered = String::with_capacity(address.len());
     let mut rest = address;
     while let Some(at) = rest.find('%') {
@@ -68,7 +73,7 @@ fn lower_hex(address: &str) -> String {
 
 /// Returns the base64 forms of a value, for each of its three positions within a group of
 /// characters. Leaves out characters that it shares with its neighbors.
-fn encoded(value: &str) -> impl Iterator<Item = String> {
+fn list_base64_forms(value: &str) -> impl Iterator<Item = String> {
     (0..3_usize).flat_map(move |offset| {
         let mut bytes = vec![0; offset];
         bytes.extend_from_slice(value.as_bytes());

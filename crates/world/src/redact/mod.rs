@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-pub use stream::Stream;
+pub use stream::RedactionStream;
 
 /// Minimum length of a secret value, in bytes: shorter ones are words, ports and version numbers as
 /// well.
@@ -41,7 +41,7 @@ impl fmt::Debug for Redactor {
 
 /// A range that has to be replaced, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+struct SecretMatch {
     range: Range<usize>,
     kind: Option<&'static str>,
 }
@@ -49,7 +49,7 @@ struct Found {
 impl Redactor {
     /// Makes a redactor for `secrets` and for the known shapes.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
-        let forms = forms::of(secrets);
+        let forms = forms::list_forms(secrets);
         let longest = forms.iter().map(|form| form.text.len()).max().unwrap_or(0);
         let base64 = forms.iter().map(|form| form.base64).collect();
         // This kind is faster to build than a full table, and each command of Unstuck builds one.
@@ -61,8 +61,8 @@ impl Redactor {
     }
 
     /// Returns the text without its secrets.
-    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.bytes(text.as_bytes()) {
+    pub fn redact_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.redact_bytes(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
             // Every cut is beside an ASCII character or at the edge of a whole value.
             Cow::Owned(bytes) => Cow::Owned(
@@ -73,58 +73,58 @@ impl Redactor {
     }
 
     /// Returns the bytes without their secrets.
-    pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
-        let plain = !shapes::possible(bytes)
+    pub fn redact_bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
+        let plain = !shapes::has_anchor(bytes)
             && !self.values.as_ref().is_some_and(|values| values.is_match(bytes));
         if plain {
             return Cow::Borrowed(bytes);
         }
-        let mut stream = self.stream();
+        let mut stream = self.start_stream();
         let mut clean = stream.push(bytes);
         clean.extend(stream.finish());
         if clean == bytes { Cow::Borrowed(bytes) } else { Cow::Owned(clean) }
     }
 
     /// Returns the kind of a certain secret in a line: that of a key, or `value` for a known value.
-    pub fn finds(&self, line: &[u8]) -> Option<&'static str> {
+    pub fn find_secret_kind(&self, line: &[u8]) -> Option<&'static str> {
         let known = || self.values.as_ref().is_some_and(|values| values.is_match(line));
-        shapes::key_in(line).or_else(|| known().then_some("value"))
+        shapes::find_key_kind(line).or_else(|| known().then_some("value"))
     }
 
     /// Returns a stream for text that comes in chunks.
-    pub fn stream(&self) -> Stream<'_> {
-        Stream::new(self)
+    pub fn start_stream(&self) -> RedactionStream<'_> {
+        RedactionStream::new(self)
     }
 
     /// Redacts one line: known values first, so that no shape ends within one; then shapes, in the
     /// rest. Returns whether a private key continues after it.
-    fn line(&self, line: &[u8], into: &mut Vec<u8>) -> bool {
-        let values = self.known(line);
+    fn redact_line(&self, line: &[u8], into: &mut Vec<u8>) -> bool {
+        let values = self.find_known(line);
         let mut rest = Cow::Borrowed(line);
         if !values.is_empty() {
-            rest = Cow::Owned(replace(line, &values));
+            rest = Cow::Owned(replace_matches(line, &values));
         }
         let mut open = false;
         // A marker can complete another shape around it; each round leaves less to find.
         loop {
-            let found = shapes::find(&rest);
+            let found = shapes::find_shapes(&rest);
             if found.is_empty() {
                 into.extend_from_slice(&rest);
                 return open;
             }
             open |= shapes::opens_key(&rest, &found);
-            rest = Cow::Owned(replace(&rest, &found));
+            rest = Cow::Owned(replace_matches(&rest, &found));
         }
     }
 
     /// Returns the known values in a line, in order; merges overlapping ones.
-    fn known(&self, line: &[u8]) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::new();
+    fn find_known(&self, line: &[u8]) -> Vec<SecretMatch> {
+        let mut found: Vec<SecretMatch> = Vec::new();
         let Some(values) = &self.values else { return found };
         for hit in values.find_overlapping_iter(line) {
             let base64 = self.base64[hit.pattern().as_usize()];
-            let range = if base64 { widen(line, hit.range()) } else { hit.range() };
-            found.push(Found { range, kind: None });
+            let range = if base64 { widen_to_base64(line, hit.range()) } else { hit.range() };
+            found.push(SecretMatch { range, kind: None });
         }
         found.sort_by_key(|found| found.range.start);
         found.dedup_by(|next, last| {
@@ -139,12 +139,12 @@ impl Redactor {
 
     /// Returns the position nearest before `wanted` at which a line can be cut without cutting a
     /// secret, or the nearest after it if there is none.
-    fn cut(&self, line: &[u8], wanted: usize) -> usize {
-        let mut found = self.known(line);
-        found.extend(shapes::find(line));
+    fn find_cut(&self, line: &[u8], wanted: usize) -> usize {
+        let mut found = self.find_known(line);
+        found.extend(shapes::find_shapes(line));
         found.sort_by_key(|found| std::cmp::Reverse(found.range.start));
         let mut cut = wanted;
-        for Found { range, .. } in &found {
+        for SecretMatch { range, .. } in &found {
             if range.start < cut && cut < range.end {
                 cut = range.start;
             }
@@ -158,7 +158,7 @@ impl Redactor {
 }
 
 /// Extends a range to the whole run of base64 around it.
-fn widen(line: &[u8], range: Range<usize>) -> Range<usize> {
+fn widen_to_base64(line: &[u8], range: Range<usize>) -> Range<usize> {
     let inside = |byte: &u8| forms::is_base64(*byte);
     let before = line[..range.start].iter().rev().take_while(|byte| inside(byte)).count();
     let after = line[range.end..].iter().take_while(|byte| inside(byte)).count();
@@ -166,10 +166,10 @@ fn widen(line: &[u8], range: Range<usize>) -> Range<usize> {
 }
 
 /// Replaces the matches in `text`.
-fn replace(text: &[u8], found: &[Found]) -> Vec<u8> {
+fn replace_matches(text: &[u8], found: &[SecretMatch]) -> Vec<u8> {
     let mut replaced = Vec::with_capacity(text.len());
     let mut at = 0;
-    for Found { range, kind } in found {
+    for SecretMatch { range, kind } in found {
         replaced.extend_from_slice(&text[at..range.start]);
         replaced.extend_from_slice(b"[redacted");
         if let Some(kind) = kind {

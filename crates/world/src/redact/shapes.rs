@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
-use super::Found;
+use super::SecretMatch;
 use super::forms::is_base64;
 
 /// The shape to look for around an anchor.
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum SecretShape {
     /// A key: the anchor in exactly this case at the start of a word, and at least this many
     /// characters after it.
     Key { kind: &'static str, letters_min: usize },
@@ -32,54 +32,54 @@ enum Shape {
     PasswordOrFolder,
 }
 
-const fn key(kind: &'static str, letters_min: usize) -> Shape {
-    Shape::Key { kind, letters_min }
+const fn key_shape(kind: &'static str, letters_min: usize) -> SecretShape {
+    SecretShape::Key { kind, letters_min }
 }
 
 /// A password may be a plain word; a token that is one is more likely a variable.
-const PASSWORD: Shape = Shape::Assignment { plain_words: true };
-const TOKEN: Shape = Shape::Assignment { plain_words: false };
+const PASSWORD: SecretShape = SecretShape::Assignment { plain_words: true };
+const TOKEN: SecretShape = SecretShape::Assignment { plain_words: false };
 
-const SHAPES: &[(&str, Shape)] = &[
-    ("sk-", key("api-key", 20)),
-    ("sk_live_", key("stripe", 10)),
-    ("sk_test_", key("stripe", 10)),
-    ("rk_live_", key("stripe", 10)),
-    ("gsk_", key("api-key", 20)),
-    ("xai-", key("api-key", 20)),
-    ("hf_", key("hugging-face", 20)),
-    ("ghp_", key("github", 20)),
-    ("gho_", key("github", 20)),
-    ("ghu_", key("github", 20)),
-    ("ghs_", key("github", 20)),
-    ("ghr_", key("github", 20)),
-    ("github_pat_", key("github", 20)),
-    ("glpat-", key("gitlab", 16)),
-    ("xoxb-", key("slack", 10)),
-    ("xoxp-", key("slack", 10)),
-    ("xoxa-", key("slack", 10)),
-    ("xoxr-", key("slack", 10)),
-    ("xoxs-", key("slack", 10)),
-    ("xapp-", key("slack", 10)),
-    ("hooks.slack.com/services/", key("slack", 20)),
-    ("AKIA", key("aws", 16)),
-    ("ASIA", key("aws", 16)),
-    ("AIza", key("google", 30)),
-    ("ya29.", key("google", 20)),
-    ("npm_", key("npm", 30)),
-    ("pypi-", key("pypi", 20)),
-    ("ust_", key("unstuck", 40)),
-    ("eyJ", Shape::Jwt),
-    ("-----BEGIN ", Shape::PrivateKey),
-    ("authorization", Shape::Header),
-    ("cookie", Shape::Header),
-    ("x-api-key", Shape::Header),
-    ("bearer ", key(BEARER, 16)),
-    ("://", Shape::Address),
+const SHAPES: &[(&str, SecretShape)] = &[
+    ("sk-", key_shape("api-key", 20)),
+    ("sk_live_", key_shape("stripe", 10)),
+    ("sk_test_", key_shape("stripe", 10)),
+    ("rk_live_", key_shape("stripe", 10)),
+    ("gsk_", key_shape("api-key", 20)),
+    ("xai-", key_shape("api-key", 20)),
+    ("hf_", key_shape("hugging-face", 20)),
+    ("ghp_", key_shape("github", 20)),
+    ("gho_", key_shape("github", 20)),
+    ("ghu_", key_shape("github", 20)),
+    ("ghs_", key_shape("github", 20)),
+    ("ghr_", key_shape("github", 20)),
+    ("github_pat_", key_shape("github", 20)),
+    ("glpat-", key_shape("gitlab", 16)),
+    ("xoxb-", key_shape("slack", 10)),
+    ("xoxp-", key_shape("slack", 10)),
+    ("xoxa-", key_shape("slack", 10)),
+    ("xoxr-", key_shape("slack", 10)),
+    ("xoxs-", key_shape("slack", 10)),
+    ("xapp-", key_shape("slack", 10)),
+    ("hooks.slack.com/services/", key_shape("slack", 20)),
+    ("AKIA", key_shape("aws", 16)),
+    ("ASIA", key_shape("aws", 16)),
+    ("AIza", key_shape("google", 30)),
+    ("ya29.", key_shape("google", 20)),
+    ("npm_", key_shape("npm", 30)),
+    ("pypi-", key_shape("pypi", 20)),
+    ("ust_", key_shape("unstuck", 40)),
+    ("eyJ", SecretShape::Jwt),
+    ("-----BEGIN ", SecretShape::PrivateKey),
+    ("authorization", SecretShape::Header),
+    ("cookie", SecretShape::Header),
+    ("x-api-key", SecretShape::Header),
+    ("bearer ", key_shape(BEARER, 16)),
+    ("://", SecretShape::Address),
     ("password", PASSWORD),
     ("passwd", PASSWORD),
     ("passphrase", PASSWORD),
-    ("pwd", Shape::PasswordOrFolder),
+    ("pwd", SecretShape::PasswordOrFolder),
     ("secret", TOKEN),
     ("token", TOKEN),
     ("api_key", TOKEN),
@@ -108,12 +108,12 @@ static ANCHORS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 });
 
 /// Returns whether the text contains any anchor.
-pub(super) fn possible(text: &[u8]) -> bool {
+pub(super) fn has_anchor(text: &[u8]) -> bool {
     ANCHORS.as_ref().is_none_or(|anchors| anchors.is_match(text))
 }
 
 /// Returns all matches of the shapes in one line.
-pub(super) fn find(line: &[u8]) -> Vec<Found> {
+pub(super) fn find_shapes(line: &[u8]) -> Vec<SecretMatch> {
     let mut found = Vec::new();
     let Some(anchors) = ANCHORS.as_ref() else { return found };
     let mut at = 0;
@@ -121,27 +121,33 @@ pub(super) fn find(line: &[u8]) -> Vec<Found> {
     while let Some(hit) = anchors.find(Input::new(line).range(at..)) {
         let (anchor, shape) = SHAPES[hit.pattern().as_usize()];
         // An earlier match becomes a marker, and a word begins after that.
-        let fresh = hit.start() == last_end || !is_word(line[hit.start() - 1]);
+        let fresh = hit.start() == last_end || !is_word_byte(line[hit.start() - 1]);
         let range = match shape {
-            Shape::Key { kind, letters_min } => exact(line, &hit.range(), anchor, fresh)
-                .and_then(|range| run(line, range, letters_min))
-                .map(|range| (range, kind)),
-            Shape::Jwt => fresh.then(|| jwt(line, hit.start())).flatten().map(|r| (r, "jwt")),
-            Shape::PrivateKey => private_key(line, hit.range()).map(|r| (r, PRIVATE_KEY)),
-            Shape::Header => header(line, hit.end()).map(|r| (r, "header")),
-            Shape::Address => address(line, hit.end()).map(|r| (r, "address")),
-            Shape::Assignment { plain_words } => {
-                assignment(line, hit.end(), plain_words).map(|r| (r, "value"))
+            SecretShape::Key { kind, letters_min } => {
+                match_anchor(line, &hit.range(), anchor, fresh)
+                    .and_then(|range| extend_over_letters(line, range, letters_min))
+                    .map(|range| (range, kind))
             }
-            Shape::PasswordOrFolder => assignment(line, hit.end(), true)
-                .filter(|range| !is_folder(&line[range.clone()]))
+            SecretShape::Jwt => {
+                fresh.then(|| find_jwt(line, hit.start())).flatten().map(|r| (r, "jwt"))
+            }
+            SecretShape::PrivateKey => {
+                find_private_key(line, hit.range()).map(|r| (r, PRIVATE_KEY))
+            }
+            SecretShape::Header => find_header(line, hit.end()).map(|r| (r, "header")),
+            SecretShape::Address => find_password(line, hit.end()).map(|r| (r, "address")),
+            SecretShape::Assignment { plain_words } => {
+                find_assignment(line, hit.end(), plain_words).map(|r| (r, "value"))
+            }
+            SecretShape::PasswordOrFolder => find_assignment(line, hit.end(), true)
+                .filter(|range| !is_path(&line[range.clone()]))
                 .map(|r| (r, "value")),
         };
         match range {
             Some((range, kind)) => {
                 at = range.end.max(hit.start() + 1);
                 last_end = range.end;
-                found.push(Found { range, kind: Some(kind) });
+                found.push(SecretMatch { range, kind: Some(kind) });
             }
             None => at = hit.start() + 1,
         }
@@ -151,25 +157,28 @@ pub(super) fn find(line: &[u8]) -> Vec<Found> {
 
 /// Returns the kind of key in a line, if it can hardly be anything else: a key of a service, or a
 /// private key. Assignments, headers and URLs are excluded, because many programs contain them.
-pub(super) fn key_in(line: &[u8]) -> Option<&'static str> {
+pub(super) fn find_key_kind(line: &[u8]) -> Option<&'static str> {
     let anchors = ANCHORS.as_ref()?;
     let mut at = 0;
     while let Some(hit) = anchors.find(Input::new(line).range(at..)) {
         at = hit.start() + 1;
         let (anchor, shape) = SHAPES[hit.pattern().as_usize()];
-        let fresh = hit.start() == 0 || !is_word(line[hit.start() - 1]);
+        let fresh = hit.start() == 0 || !is_word_byte(line[hit.start() - 1]);
         match shape {
-            Shape::Key { kind, letters_min } if kind != BEARER => {
-                let key = exact(line, &hit.range(), anchor, fresh);
-                let Some(key) = key.and_then(|key| run(line, key, letters_min)) else { continue };
+            SecretShape::Key { kind, letters_min } if kind != BEARER => {
+                let key = match_anchor(line, &hit.range(), anchor, fresh);
+                let Some(key) = key.and_then(|key| extend_over_letters(line, key, letters_min))
+                else {
+                    continue;
+                };
                 // Manuals mark public example keys.
                 let is_example = line[..key.end].ends_with(b"EXAMPLE");
-                if !is_example && is_drawn(&line[hit.end()..key.end]) {
+                if !is_example && is_random(&line[hit.end()..key.end]) {
                     return Some(kind);
                 }
                 at = key.end;
             }
-            Shape::PrivateKey if private_key(line, hit.range()).is_some() => {
+            SecretShape::PrivateKey if find_private_key(line, hit.range()).is_some() => {
                 return Some(PRIVATE_KEY);
             }
             _ => {}
@@ -180,35 +189,44 @@ pub(super) fn key_in(line: &[u8]) -> Option<&'static str> {
 
 /// Returns whether characters look random: a name made of words has no digits and is not in
 /// capitals.
-fn is_drawn(letters: &[u8]) -> bool {
+fn is_random(letters: &[u8]) -> bool {
     letters.iter().any(u8::is_ascii_digit) || !letters.iter().any(u8::is_ascii_lowercase)
 }
 
-const fn is_word(byte: u8) -> bool {
+const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// Checks a key's anchor, which counts only in its own case; the word before a token counts in any.
-fn exact(line: &[u8], hit: &Range<usize>, anchor: &str, fresh: bool) -> Option<Range<usize>> {
+fn match_anchor(
+    line: &[u8],
+    hit: &Range<usize>,
+    anchor: &str,
+    fresh: bool,
+) -> Option<Range<usize>> {
     let word = anchor.ends_with(' ') || anchor.contains('/');
     let same = word || &line[hit.clone()] == anchor.as_bytes();
     (fresh && same).then(|| if word { hit.end..hit.end } else { hit.clone() })
 }
 
 /// Extends `range` by the characters after it, if there are enough of them.
-fn run(line: &[u8], range: Range<usize>, letters_min: usize) -> Option<Range<usize>> {
+fn extend_over_letters(
+    line: &[u8],
+    range: Range<usize>,
+    letters_min: usize,
+) -> Option<Range<usize>> {
     let letters = |byte: &u8| is_base64(*byte) || matches!(byte, b'.' | b'~');
     let letters = line[range.end..].iter().take_while(|byte| letters(byte)).count();
     (letters >= letters_min).then_some(range.start..range.end + letters)
 }
 
-fn jwt(line: &[u8], start: usize) -> Option<Range<usize>> {
-    let end = run(line, start..start, 30)?.end;
+fn find_jwt(line: &[u8], start: usize) -> Option<Range<usize>> {
+    let end = extend_over_letters(line, start..start, 30)?.end;
     let parts = line[start..end].split(|byte| *byte == b'.').take(3);
     (parts.filter(|part| part.len() >= 8).count() >= 2).then_some(start..end)
 }
 
-fn private_key(line: &[u8], begin: Range<usize>) -> Option<Range<usize>> {
+fn find_private_key(line: &[u8], begin: Range<usize>) -> Option<Range<usize>> {
     let rest = &line[begin.end..];
     let head = memchr::memmem::find(&rest[..rest.len().min(64)], b"PRIVATE KEY-----")?;
     let body = begin.end + head + b"PRIVATE KEY-----".len();
@@ -230,8 +248,8 @@ pub(super) const fn is_key_body(byte: u8) -> bool {
 }
 
 /// Returns whether a private key begins on a line and continues after it.
-pub(super) fn opens_key(line: &[u8], found: &[Found]) -> bool {
-    found.last().is_some_and(|Found { range, kind }| {
+pub(super) fn opens_key(line: &[u8], found: &[SecretMatch]) -> bool {
+    found.last().is_some_and(|SecretMatch { range, kind }| {
         *kind == Some(PRIVATE_KEY)
             && line[range.end..].trim_ascii().is_empty()
             && memchr::memmem::find(&line[range.clone()], b"-----END ").is_none()
@@ -239,13 +257,13 @@ pub(super) fn opens_key(line: &[u8], found: &[Found]) -> bool {
 }
 
 /// The position of an assigned value, after the name, a quote, `:` or `=`, and spaces.
-struct Given {
+struct AssignedValue {
     at: usize,
     quote: Option<u8>,
     tight: bool,
 }
 
-fn given(line: &[u8], name_end: usize) -> Option<Given> {
+fn find_value(line: &[u8], name_end: usize) -> Option<AssignedValue> {
     let skip = |mut at: usize, wanted: fn(u8) -> bool| {
         while line.get(at).is_some_and(|byte| wanted(*byte)) {
             at += 1;
@@ -262,33 +280,33 @@ fn given(line: &[u8], name_end: usize) -> Option<Given> {
     let escaped = usize::from(line.get(value) == Some(&b'\\'));
     let quote = line.get(value + escaped).copied().filter(|b| matches!(b, b'"' | b'\''));
     let at = if quote.is_some() { value + escaped + 1 } else { value };
-    Some(Given { at, quote, tight: sign_byte == b'=' && sign == name && value == sign + 1 })
+    Some(AssignedValue { at, quote, tight: sign_byte == b'=' && sign == name && value == sign + 1 })
 }
 
-fn already(line: &[u8], range: &Range<usize>) -> bool {
+fn is_redacted(line: &[u8], range: &Range<usize>) -> bool {
     line[range.clone()].starts_with(b"[redacted")
 }
 
-fn header(line: &[u8], name_end: usize) -> Option<Range<usize>> {
-    let given = given(line, name_end)?;
+fn find_header(line: &[u8], name_end: usize) -> Option<Range<usize>> {
+    let given = find_value(line, name_end)?;
     let ends = |byte: &u8| matches!(byte, b'"' | b'\'' | b'\\');
     let length = line[given.at..].iter().take_while(|byte| !ends(byte)).count();
     let range = given.at..given.at + line[given.at..given.at + length].trim_ascii_end().len();
-    (range.len() >= 8 && !already(line, &range)).then_some(range)
+    (range.len() >= 8 && !is_redacted(line, &range)).then_some(range)
 }
 
-fn address(line: &[u8], start: usize) -> Option<Range<usize>> {
+fn find_password(line: &[u8], start: usize) -> Option<Range<usize>> {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'<>`\\".contains(byte);
     let authority = line[start..].iter().take(AUTHORITY_BYTES_MAX);
     let length = authority.take_while(|byte| !ends(byte)).count();
     let at = memchr::memrchr(b'@', &line[start..start + length])?;
     let colon = memchr::memchr(b':', &line[start..start + at])?;
     let range = start + colon + 1..start + at;
-    (!range.is_empty() && !already(line, &range)).then_some(range)
+    (!range.is_empty() && !is_redacted(line, &range)).then_some(range)
 }
 
-fn assignment(line: &[u8], name_end: usize, plain_words: bool) -> Option<Range<usize>> {
-    let given = given(line, name_end)?;
+fn find_assignment(line: &[u8], name_end: usize, plain_words: bool) -> Option<Range<usize>> {
+    let given = find_value(line, name_end)?;
     let rest = &line[given.at..];
     let length = match given.quote {
         Some(quote) => {
@@ -301,17 +319,17 @@ fn assignment(line: &[u8], name_end: usize, plain_words: bool) -> Option<Range<u
         }
     };
     let range = given.at..given.at + length.unwrap_or(rest.len());
-    (!already(line, &range) && is_secret(&line[range.clone()], &given, plain_words))
+    (!is_redacted(line, &range) && is_secret(&line[range.clone()], &given, plain_words))
         .then_some(range)
 }
 
 /// Returns whether a value is a path from the root, from a home folder or from the current one.
-fn is_folder(value: &[u8]) -> bool {
+fn is_path(value: &[u8]) -> bool {
     [b"/".as_slice(), b"~", b"./", b"../"].iter().any(|start| value.starts_with(start))
 }
 
 /// Returns whether a value looks like a secret and not like a type, a variable or a call.
-fn is_secret(value: &[u8], given: &Given, plain_words: bool) -> bool {
+fn is_secret(value: &[u8], given: &AssignedValue, plain_words: bool) -> bool {
     let literal = given.quote.is_some() || given.tight;
     let long = if literal { 4 } else { 8 };
     let digit = value.iter().any(u8::is_ascii_digit);

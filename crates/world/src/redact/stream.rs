@@ -14,7 +14,7 @@ const KEY_LINES_MAX: u32 = 256;
 
 /// A redaction in progress.
 #[derive(Debug)]
-pub struct Stream<'r> {
+pub struct RedactionStream<'r> {
     redactor: &'r Redactor,
     /// The line that has not ended yet.
     pending: Vec<u8>,
@@ -22,7 +22,7 @@ pub struct Stream<'r> {
     key_lines: u32,
 }
 
-impl<'r> Stream<'r> {
+impl<'r> RedactionStream<'r> {
     pub(super) const fn new(redactor: &'r Redactor) -> Self {
         Self { redactor, pending: Vec::new(), key_lines: 0 }
     }
@@ -34,17 +34,17 @@ impl<'r> Stream<'r> {
         while let Some(at) = memchr::memchr(b'\n', rest) {
             let (line, after) = rest.split_at(at + 1);
             if self.pending.is_empty() {
-                self.line(line, &mut clean);
+                self.redact_line(line, &mut clean);
             } else {
                 self.pending.extend_from_slice(line);
                 let line = std::mem::take(&mut self.pending);
-                self.line(&line, &mut clean);
+                self.redact_line(&line, &mut clean);
             }
             rest = after;
         }
         self.pending.extend_from_slice(rest);
-        if self.pending.len() > LINE_BYTES_MAX + self.kept() {
-            self.part(&mut clean);
+        if self.pending.len() > LINE_BYTES_MAX + self.kept_bytes() {
+            self.redact_part(&mut clean);
         }
         clean
     }
@@ -54,25 +54,25 @@ impl<'r> Stream<'r> {
         let mut clean = Vec::new();
         let line = std::mem::take(&mut self.pending);
         if !line.is_empty() {
-            self.line(&line, &mut clean);
+            self.redact_line(&line, &mut clean);
         }
         clean
     }
 
-    fn kept(&self) -> usize {
+    fn kept_bytes(&self) -> usize {
         KEPT_BYTES.max(self.redactor.longest)
     }
 
     /// Redacts one line, with its line end if it has one.
-    fn line(&mut self, line: &[u8], clean: &mut Vec<u8>) {
-        let rest = if self.key_lines > 0 { self.key(line) } else { line };
-        if self.redactor.line(rest, clean) {
+    fn redact_line(&mut self, line: &[u8], clean: &mut Vec<u8>) {
+        let rest = if self.key_lines > 0 { self.skip_key_body(line) } else { line };
+        if self.redactor.redact_line(rest, clean) {
             self.key_lines = KEY_LINES_MAX;
         }
     }
 
     /// Returns the part of a line that does not belong to the private key that began before it.
-    fn key<'l>(&mut self, line: &'l [u8]) -> &'l [u8] {
+    fn skip_key_body<'l>(&mut self, line: &'l [u8]) -> &'l [u8] {
         self.key_lines -= 1;
         if let Some(at) = memchr::memmem::find(line, b"-----END ") {
             self.key_lines = 0;
@@ -95,10 +95,10 @@ impl<'r> Stream<'r> {
     }
 
     /// Redacts the first part of a line that does not end.
-    fn part(&mut self, clean: &mut Vec<u8>) {
-        let cut = self.redactor.cut(&self.pending, self.pending.len() - self.kept());
+    fn redact_part(&mut self, clean: &mut Vec<u8>) {
+        let cut = self.redactor.find_cut(&self.pending, self.pending.len() - self.kept_bytes());
         let rest = self.pending.split_off(cut);
         let part = std::mem::replace(&mut self.pending, rest);
-        self.line(&part, clean);
+        self.redact_line(&part, clean);
     }
 }

@@ -14,27 +14,32 @@ use std::path::{Component, Path, PathBuf};
 use unstuck_core::fault::{Fault, Permission};
 
 use super::private::is_private;
-use super::scope::Scope;
-use super::verdict::{SOURCE, Verdict};
+use super::scope::PathScope;
+use super::verdict::{SOURCE, ScopeVerdict};
 
 /// The kind of access to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum PathAccess {
     /// Reading. The scope is about changes, so only leaving the worktree is refused.
     Read,
     /// Writing.
     Write,
 }
 
-impl Scope {
+impl PathScope {
     /// Returns the real path of `path` within the worktree at `root`, if a tool may access it.
     ///
     /// A path may be relative to the root, or absolute and below it. Links are followed as long as
     /// they stay inside, and the scope judges their target.
-    pub fn admit(&self, root: &Path, path: &Path, access: Access) -> Result<PathBuf, Fault> {
-        let refused = |why: &str| refuse(path, why);
+    pub fn admit_path(
+        &self,
+        root: &Path,
+        path: &Path,
+        access: PathAccess,
+    ) -> Result<PathBuf, Fault> {
+        let refused = |why: &str| refusal_fault(path, why);
         let root =
-            fs::canonicalize(root).map_err(|error| refused("no worktree").caused_by(error))?;
+            fs::canonicalize(root).map_err(|error| refused("no worktree").with_cause(error))?;
         let wanted = path.strip_prefix(&root).unwrap_or(path);
         if !wanted.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
         {
@@ -43,22 +48,22 @@ impl Scope {
         if is_private(wanted) {
             return Err(refused("belongs to git or to Unstuck"));
         }
-        let (real, found) = follow(&root.join(wanted))
-            .map_err(|error| refused("cannot be followed to its end").caused_by(error))?;
+        let (real, found) = follow_links(&root.join(wanted))
+            .map_err(|error| refused("cannot be followed to its end").with_cause(error))?;
         let Ok(inside) = real.strip_prefix(&root).map(Path::to_owned) else {
             return Err(refused("leads out of the worktree"));
         };
         if is_private(&inside) {
             return Err(refused("leads to what belongs to git or to Unstuck"));
         }
-        if access == Access::Write {
+        if access == PathAccess::Write {
             if found.is_some_and(|found| found.is_file() && found.nlink() > 1) {
                 return Err(refused("has a second name, perhaps outside the worktree"));
             }
             // Paths that need the operator's approval are asked about when the work is done, as
             // with an agent program: the operator then sees all of them in one question.
-            let verdict = self.judge([inside.as_path()]);
-            if let Some(fault) = (Verdict { ask: Vec::new(), ..verdict }).fault(None) {
+            let verdict = self.judge_paths([inside.as_path()]);
+            if let Some(fault) = (ScopeVerdict { ask: Vec::new(), ..verdict }).to_fault(None) {
                 return Err(fault);
             }
         }
@@ -66,7 +71,7 @@ impl Scope {
     }
 }
 
-fn refuse(path: &Path, why: &str) -> Fault {
+fn refusal_fault(path: &Path, why: &str) -> Fault {
     let what = path.display().to_string();
     Fault::permission_file_access(
         SOURCE,
@@ -76,7 +81,7 @@ fn refuse(path: &Path, why: &str) -> Fault {
 }
 
 /// Resolves a path, and returns its metadata. A missing file is resolved from its nearest folder.
-fn follow(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
+fn follow_links(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
     match fs::symlink_metadata(path) {
         Ok(_) => {
             // A dangling link fails here, and rightly: writing would create its target.
@@ -88,7 +93,7 @@ fn follow(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
             let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
                 return Err(error);
             };
-            let (folder, _) = follow(folder)?;
+            let (folder, _) = follow_links(folder)?;
             Ok((folder.join(name), None))
         }
         Err(error) => Err(error),

@@ -11,8 +11,8 @@ mod private;
 mod scope;
 mod verdict;
 
-pub use admit::Access;
+pub use admit::PathAccess;
 pub use patterns::BadPattern;
-pub(crate) use patterns::{Case, Patterns};
-pub use scope::{Mode, Rules, Scope};
-pub use verdict::{Standing, Verdict};
+pub(crate) use patterns::{CaseMatching, PathPatterns};
+pub use scope::{PathScope, ScopeMode, ScopeRules};
+pub use verdict::{PathVerdict, ScopeVerdict};

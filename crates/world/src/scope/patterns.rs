@@ -16,21 +16,21 @@ pub struct BadPattern {
 /// A list of globs. `*` stays within one folder and `**` does not; a plain name matches that file,
 /// or that folder and everything in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Patterns {
+pub(crate) struct PathPatterns {
     set: GlobSet,
 }
 
 /// The case sensitivity of patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Case {
+pub(crate) enum CaseMatching {
     /// Upper and lower case differ.
     Matters,
     /// Upper and lower case are the same.
     Folds,
 }
 
-impl Patterns {
-    pub(crate) fn read(patterns: &[String], case: Case) -> Result<Self, BadPattern> {
+impl PathPatterns {
+    pub(crate) fn parse(patterns: &[String], case: CaseMatching) -> Result<Self, BadPattern> {
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
             let bad = |error: globset::Error| BadPattern {
@@ -40,7 +40,7 @@ impl Patterns {
             let trimmed = pattern.trim_start_matches("./").trim_end_matches('/');
             for glob in [trimmed.to_owned(), format!("{trimmed}/**")] {
                 let mut builder = GlobBuilder::new(&glob);
-                builder.literal_separator(true).case_insensitive(case == Case::Folds);
+                builder.literal_separator(true).case_insensitive(case == CaseMatching::Folds);
                 set.add(builder.build().map_err(bad)?);
             }
         }
@@ -51,7 +51,7 @@ impl Patterns {
         Ok(Self { set: set.build().map_err(bad)? })
     }
 
-    pub(crate) fn cover(&self, path: &Path) -> bool {
+    pub(crate) fn covers_path(&self, path: &Path) -> bool {
         self.set.is_match(path)
     }
 
@@ -76,19 +76,21 @@ mod tests {
             ("{x,y}/z", &["x/z", "y/z"], &["x/y"]),
         ];
         for (pattern, inside, outside) in cases {
-            let patterns = Patterns::read(&[pattern.to_owned()], Case::Matters).unwrap();
+            let patterns =
+                PathPatterns::parse(&[pattern.to_owned()], CaseMatching::Matters).unwrap();
             for path in inside {
-                assert!(patterns.cover(Path::new(path)), "{pattern} does not cover {path}");
+                assert!(patterns.covers_path(Path::new(path)), "{pattern} does not cover {path}");
             }
             for path in outside {
-                assert!(!patterns.cover(Path::new(path)), "{pattern} covers {path}");
+                assert!(!patterns.covers_path(Path::new(path)), "{pattern} covers {path}");
             }
         }
     }
 
     #[test]
     fn a_broken_pattern_is_named() {
-        let bad = Patterns::read(&["ok".to_owned(), "a[".to_owned()], Case::Matters).unwrap_err();
+        let bad = PathPatterns::parse(&["ok".to_owned(), "a[".to_owned()], CaseMatching::Matters)
+            .unwrap_err();
         assert_eq!(bad.pattern, "a[");
     }
 }

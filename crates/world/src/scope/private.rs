@@ -9,21 +9,21 @@ use std::path::{Component, Path};
 /// Returns whether a component of the path is the folder of git or of Unstuck.
 pub(super) fn is_private(path: &Path) -> bool {
     path.components().any(|component| match component {
-        Component::Normal(name) => named(name.as_bytes()),
+        Component::Normal(name) => is_private_name(name.as_bytes()),
         _ => false,
     })
 }
 
-fn named(name: &[u8]) -> bool {
+fn is_private_name(name: &[u8]) -> bool {
     let text = String::from_utf8_lossy(name);
-    let kept: String = text.chars().filter(|letter| !left_out(*letter)).collect();
+    let kept: String = text.chars().filter(|letter| !is_invisible(*letter)).collect();
     // A colon separates another stream of the same file.
     let plain = kept.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     [".git", "git~1", ".unstuck"].iter().any(|private| plain.eq_ignore_ascii_case(private))
 }
 
 /// Returns whether some file systems ignore a character.
-const fn left_out(letter: char) -> bool {
+const fn is_invisible(letter: char) -> bool {
     matches!(letter,
         '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }

@@ -5,14 +5,14 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::patterns::{BadPattern, Case, Patterns};
+use super::patterns::{BadPattern, CaseMatching, PathPatterns};
 use super::private::is_private;
-use super::verdict::{Standing, Verdict};
+use super::verdict::{PathVerdict, ScopeVerdict};
 
 /// The treatment of a change outside the allowed paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum ScopeMode {
     /// The change is reverted.
     #[default]
     Strict,
@@ -25,9 +25,9 @@ pub enum Mode {
 /// The rules, as they are written in the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Rules {
+pub struct ScopeRules {
     /// The treatment of a change outside the allowed paths.
-    pub mode: Mode,
+    pub mode: ScopeMode,
     /// Paths that may be changed; if empty, all that no other rule covers.
     pub allowed: Vec<String>,
     /// Paths that must not be changed, regardless of case.
@@ -42,66 +42,68 @@ pub struct Rules {
 
 /// The scope of a task.
 #[derive(Clone, Debug)]
-pub struct Scope {
-    mode: Mode,
-    allowed: Patterns,
+pub struct PathScope {
+    mode: ScopeMode,
+    allowed: PathPatterns,
     /// The parts between the slashes of all allowed patterns.
     allowed_parts: BTreeSet<String>,
-    forbidden: Patterns,
-    ask_first: Patterns,
-    ask_unless_named: Patterns,
-    tell_first: Patterns,
+    forbidden: PathPatterns,
+    ask_first: PathPatterns,
+    ask_unless_named: PathPatterns,
+    tell_first: PathPatterns,
     /// Allowed patterns that begin with a name: `**` names no path in particular.
-    named: Patterns,
+    named: PathPatterns,
 }
 
-impl Scope {
+impl PathScope {
     /// Parses the rules.
-    pub fn new(rules: &Rules) -> Result<Self, BadPattern> {
+    pub fn new(rules: &ScopeRules) -> Result<Self, BadPattern> {
         let named = rules.allowed.iter().filter(|one| !one.starts_with('*')).cloned();
         Ok(Self {
             mode: rules.mode,
-            allowed: Patterns::read(&rules.allowed, Case::Matters)?,
+            allowed: PathPatterns::parse(&rules.allowed, CaseMatching::Matters)?,
             allowed_parts: rules
                 .allowed
                 .iter()
                 .flat_map(|one| one.split('/'))
                 .map(str::to_owned)
                 .collect(),
-            forbidden: Patterns::read(&rules.forbidden, Case::Folds)?,
-            ask_first: Patterns::read(&rules.ask_first, Case::Folds)?,
-            ask_unless_named: Patterns::read(&rules.ask_unless_named, Case::Folds)?,
-            tell_first: Patterns::read(&rules.tell_first, Case::Folds)?,
-            named: Patterns::read(&named.collect::<Vec<_>>(), Case::Matters)?,
+            forbidden: PathPatterns::parse(&rules.forbidden, CaseMatching::Folds)?,
+            ask_first: PathPatterns::parse(&rules.ask_first, CaseMatching::Folds)?,
+            ask_unless_named: PathPatterns::parse(&rules.ask_unless_named, CaseMatching::Folds)?,
+            tell_first: PathPatterns::parse(&rules.tell_first, CaseMatching::Folds)?,
+            named: PathPatterns::parse(&named.collect::<Vec<_>>(), CaseMatching::Matters)?,
         })
     }
 
     /// Returns the standing of a path within the worktree. A path that leaves the worktree is
     /// forbidden.
-    pub fn standing(&self, path: &Path) -> Standing {
-        if !stays_inside(path) || is_private(path) || self.forbidden.cover(path) {
-            return Standing::Forbidden;
+    pub fn judge_path(&self, path: &Path) -> PathVerdict {
+        if !stays_inside(path) || is_private(path) || self.forbidden.covers_path(path) {
+            return PathVerdict::Forbidden;
         }
-        if self.ask_first.cover(path) {
-            return Standing::Ask;
+        if self.ask_first.covers_path(path) {
+            return PathVerdict::Ask;
         }
-        let is_inside = self.allowed.is_empty() || self.allowed.cover(path);
+        let is_inside = self.allowed.is_empty() || self.allowed.covers_path(path);
         match self.mode {
-            Mode::Strict if !is_inside => Standing::Outside,
-            Mode::Ask if !is_inside => Standing::Ask,
-            _ if self.ask_unless_named.cover(path) && !self.named.cover(path) => Standing::Ask,
-            _ => Standing::Inside,
+            ScopeMode::Strict if !is_inside => PathVerdict::Outside,
+            ScopeMode::Ask if !is_inside => PathVerdict::Ask,
+            _ if self.ask_unless_named.covers_path(path) && !self.named.covers_path(path) => {
+                PathVerdict::Ask
+            }
+            _ => PathVerdict::Inside,
         }
     }
 
     /// Returns whether the agent is told about a change of this path before the operator is asked.
-    pub fn tells_first(&self, path: &Path) -> bool {
-        self.tell_first.cover(path) && !self.ask_first.cover(path)
+    pub fn tells_agent_first(&self, path: &Path) -> bool {
+        self.tell_first.covers_path(path) && !self.ask_first.covers_path(path)
     }
 
     /// Returns whether the rules list this path explicitly as one that may be changed.
-    pub fn names(&self, path: &Path) -> bool {
-        self.allowed.cover(path) && !self.forbidden.cover(path)
+    pub fn names_path(&self, path: &Path) -> bool {
+        self.allowed.covers_path(path) && !self.forbidden.covers_path(path)
     }
 
     /// Returns the names of files and folders in the allowed patterns.
@@ -110,14 +112,14 @@ impl Scope {
     }
 
     /// Judges a set of changed paths.
-    pub fn judge<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub fn judge_paths<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> ScopeVerdict {
+        let mut verdict = ScopeVerdict::default();
         for path in paths {
-            match self.standing(path) {
-                Standing::Inside => {}
-                Standing::Forbidden => verdict.forbidden.push(path.to_owned()),
-                Standing::Outside => verdict.outside.push(path.to_owned()),
-                Standing::Ask => verdict.ask.push(path.to_owned()),
+            match self.judge_path(path) {
+                PathVerdict::Inside => {}
+                PathVerdict::Forbidden => verdict.forbidden.push(path.to_owned()),
+                PathVerdict::Outside => verdict.outside.push(path.to_owned()),
+                PathVerdict::Ask => verdict.ask.push(path.to_owned()),
             }
         }
         verdict
@@ -135,9 +137,9 @@ pub(super) fn stays_inside(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn rules(mode: Mode) -> Rules {
+    fn rules(mode: ScopeMode) -> ScopeRules {
         let list = |patterns: &[&str]| patterns.iter().map(|&one| one.to_owned()).collect();
-        Rules {
+        ScopeRules {
             mode,
             allowed: list(&["src/**", "docs"]),
             forbidden: list(&["src/secret/**", "LICENSE"]),
@@ -151,13 +153,14 @@ mod tests {
     fn what_decides_about_checks_is_asked_about_unless_the_rules_name_it() {
         let standing = |allowed: &[&str], path: &str| {
             let allowed = allowed.iter().map(|&one| one.to_owned()).collect();
-            let scope = Scope::new(&Rules { allowed, ..rules(Mode::Strict) }).unwrap();
-            scope.standing(Path::new(path))
+            let scope =
+                PathScope::new(&ScopeRules { allowed, ..rules(ScopeMode::Strict) }).unwrap();
+            scope.judge_path(Path::new(path))
         };
-        assert_eq!(standing(&[], "unstuck.toml"), Standing::Ask);
-        assert_eq!(standing(&["**"], ".ci/run.sh"), Standing::Ask);
-        assert_eq!(standing(&[".ci/**"], ".ci/run.sh"), Standing::Inside);
-        assert_eq!(standing(&["src/**"], ".ci/run.sh"), Standing::Outside);
+        assert_eq!(standing(&[], "unstuck.toml"), PathVerdict::Ask);
+        assert_eq!(standing(&["**"], ".ci/run.sh"), PathVerdict::Ask);
+        assert_eq!(standing(&[".ci/**"], ".ci/run.sh"), PathVerdict::Inside);
+        assert_eq!(standing(&["src/**"], ".ci/run.sh"), PathVerdict::Outside);
     }
 
     // T4.24: forbidden is told from outside, and paths that are allowed or to be asked about stay
@@ -165,26 +168,52 @@ mod tests {
     #[test]
     fn each_path_stands_as_the_rules_say() {
         let table = [
-            ("src/a.rs", Standing::Inside, Standing::Inside, Standing::Inside),
-            ("docs/deep/page.md", Standing::Inside, Standing::Inside, Standing::Inside),
-            ("src/secret/key", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            ("SRC/Secret/key", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            ("license", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            (".git/config", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            ("src/.GIT/x", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            (".unstuck/state.db", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            ("src/../LICENSE", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            ("/etc/passwd", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            ("", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
-            ("src/api.rs", Standing::Ask, Standing::Ask, Standing::Ask),
-            ("Cargo.toml", Standing::Ask, Standing::Ask, Standing::Ask),
-            ("build.rs", Standing::Outside, Standing::Ask, Standing::Inside),
-            ("Src/a.rs", Standing::Outside, Standing::Ask, Standing::Inside),
+            ("src/a.rs", PathVerdict::Inside, PathVerdict::Inside, PathVerdict::Inside),
+            ("docs/deep/page.md", PathVerdict::Inside, PathVerdict::Inside, PathVerdict::Inside),
+            (
+                "src/secret/key",
+                PathVerdict::Forbidden,
+                PathVerdict::Forbidden,
+                PathVerdict::Forbidden,
+            ),
+            (
+                "SRC/Secret/key",
+                PathVerdict::Forbidden,
+                PathVerdict::Forbidden,
+                PathVerdict::Forbidden,
+            ),
+            ("license", PathVerdict::Forbidden, PathVerdict::Forbidden, PathVerdict::Forbidden),
+            (".git/config", PathVerdict::Forbidden, PathVerdict::Forbidden, PathVerdict::Forbidden),
+            ("src/.GIT/x", PathVerdict::Forbidden, PathVerdict::Forbidden, PathVerdict::Forbidden),
+            (
+                ".unstuck/state.db",
+                PathVerdict::Forbidden,
+                PathVerdict::Forbidden,
+                PathVerdict::Forbidden,
+            ),
+            (
+                "src/../LICENSE",
+                PathVerdict::Forbidden,
+                PathVerdict::Forbidden,
+                PathVerdict::Forbidden,
+            ),
+            ("/etc/passwd", PathVerdict::Forbidden, PathVerdict::Forbidden, PathVerdict::Forbidden),
+            ("", PathVerdict::Forbidden, PathVerdict::Forbidden, PathVerdict::Forbidden),
+            ("src/api.rs", PathVerdict::Ask, PathVerdict::Ask, PathVerdict::Ask),
+            ("Cargo.toml", PathVerdict::Ask, PathVerdict::Ask, PathVerdict::Ask),
+            ("build.rs", PathVerdict::Outside, PathVerdict::Ask, PathVerdict::Inside),
+            ("Src/a.rs", PathVerdict::Outside, PathVerdict::Ask, PathVerdict::Inside),
         ];
         for (path, strict, ask, open) in table {
-            for (mode, expected) in [(Mode::Strict, strict), (Mode::Ask, ask), (Mode::Open, open)] {
-                let scope = Scope::new(&rules(mode)).unwrap();
-                assert_eq!(scope.standing(Path::new(path)), expected, "{path:?} in mode {mode:?}");
+            for (mode, expected) in
+                [(ScopeMode::Strict, strict), (ScopeMode::Ask, ask), (ScopeMode::Open, open)]
+            {
+                let scope = PathScope::new(&rules(mode)).unwrap();
+                assert_eq!(
+                    scope.judge_path(Path::new(path)),
+                    expected,
+                    "{path:?} in mode {mode:?}"
+                );
             }
         }
     }
@@ -193,26 +222,26 @@ mod tests {
     #[test]
     fn the_fault_is_the_gravest_and_names_its_files() {
         use unstuck_core::fault::{Code, Kind};
-        let scope = Scope::new(&rules(Mode::Strict)).unwrap();
-        let judge = |paths: &[&str]| scope.judge(paths.iter().map(Path::new));
-        assert_eq!(judge(&["src/a.rs", "docs/b"]).fault(None), None);
+        let scope = PathScope::new(&rules(ScopeMode::Strict)).unwrap();
+        let judge = |paths: &[&str]| scope.judge_paths(paths.iter().map(Path::new));
+        assert_eq!(judge(&["src/a.rs", "docs/b"]).to_fault(None), None);
         let mixed = judge(&["build.rs", "LICENSE", "Cargo.toml", "src/a.rs"]);
-        let fault = mixed.fault(Some(Path::new("kept.patch"))).unwrap();
+        let fault = mixed.to_fault(Some(Path::new("kept.patch"))).unwrap();
         let Kind::ScopeForbidden(files) = &fault.kind else { panic!("{fault}") };
         assert_eq!(files.files, ["LICENSE"]);
         assert_eq!(files.patch.as_deref(), Some("kept.patch"));
         assert_eq!(mixed.out_of_scope(), [Path::new("LICENSE"), Path::new("build.rs")]);
-        let outside = judge(&["build.rs", "Cargo.toml"]).fault(None).unwrap();
+        let outside = judge(&["build.rs", "Cargo.toml"]).to_fault(None).unwrap();
         assert_eq!(outside.code(), Code::ScopeOutsideAllowed);
-        let asked = judge(&["Cargo.toml"]).fault(None).unwrap();
+        let asked = judge(&["Cargo.toml"]).to_fault(None).unwrap();
         assert_eq!(asked.code(), Code::PermissionFileAccess);
     }
 
     #[test]
     fn without_a_list_everything_else_is_allowed() {
-        let scope = Scope::new(&Rules::default()).unwrap();
-        assert_eq!(scope.standing(Path::new("anything")), Standing::Inside);
-        assert_eq!(scope.standing(Path::new(".git/config")), Standing::Forbidden);
-        assert!(!scope.names(Path::new("anything")));
+        let scope = PathScope::new(&ScopeRules::default()).unwrap();
+        assert_eq!(scope.judge_path(Path::new("anything")), PathVerdict::Inside);
+        assert_eq!(scope.judge_path(Path::new(".git/config")), PathVerdict::Forbidden);
+        assert!(!scope.names_path(Path::new("anything")));
     }
 }

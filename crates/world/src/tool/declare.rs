@@ -16,10 +16,10 @@ use unstuck_core::plan::{
 };
 use unstuck_core::time::Span;
 
-use super::allow::{ActionReach, ActionRule, Permitted, TEXT_BYTES_MAX, text_of};
-use super::fail::bad_input;
+use super::allow::{ActionPermit, ActionReach, ActionRule, TEXT_BYTES_MAX, render_action};
+use super::fail::bad_input_fault;
 use super::wish::Declaration;
-use crate::commands::Commands;
+use crate::commands::CommandPolicy;
 
 const TOOL: &str = "mutate";
 /// Maximum length of an action's key in bytes.
@@ -30,7 +30,7 @@ const TIMEOUT_MAX: Span = Span::from_hours(1);
 /// The secrets, places and rules for actions that an agent declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Declarable {
+pub struct DeclarationPolicy {
     /// The variables of secrets that actions may name.
     pub secrets: BTreeSet<String>,
     /// The place and the token of pull requests; `None` if they are not set up.
@@ -42,7 +42,7 @@ pub struct Declarable {
 /// An irreversible action, as a model declares it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields)]
-pub enum Irreversible {
+pub enum IrreversibleAction {
     /// A shell line.
     #[serde(rename = "command")]
     Command {
@@ -99,53 +99,56 @@ pub enum Irreversible {
     },
 }
 
-impl Declarable {
+impl DeclarationPolicy {
     /// Builds the specification of a declared action. A forbidden command, or a variable or place
     /// that is not listed, is a fault.
-    pub fn action(
+    pub fn build_spec(
         &self,
         declared: &Declaration,
-        commands: &Commands,
+        commands: &CommandPolicy,
     ) -> Result<MutationSpec, Box<Fault>> {
         let key = declared.key.trim();
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
             let why = format!("the key has to have 1 to {KEY_BYTES_MAX} bytes");
-            return Err(bad_input(TOOL, &why));
+            return Err(bad_input_fault(TOOL, &why));
         }
         let spec = match &declared.action {
-            Irreversible::Command { command, secrets, timeout_seconds } => {
-                commands.admit(command).map_err(Box::new)?;
-                self.may_name(secrets.iter())?;
-                let call = shell(command, secrets, *timeout_seconds);
-                once_ever(MutationSpec::calling(key, Call::Command(call)))
+            IrreversibleAction::Command { command, secrets, timeout_seconds } => {
+                commands.check_line(command).map_err(Box::new)?;
+                self.check_secrets(secrets.iter())?;
+                let call = build_shell_call(command, secrets, *timeout_seconds);
+                make_permanent(MutationSpec::from_call(key, Call::Command(call)))
             }
-            Irreversible::Http { secrets, .. } => {
-                self.may_name(secrets.iter().map(|header| &header.variable))?;
-                once_ever(MutationSpec::calling(key, Call::Http(request(&declared.action))))
+            IrreversibleAction::Http { secrets, .. } => {
+                self.check_secrets(secrets.iter().map(|header| &header.variable))?;
+                make_permanent(MutationSpec::from_call(
+                    key,
+                    Call::Http(build_http_call(&declared.action)),
+                ))
             }
-            Irreversible::Push {} => push(key),
-            Irreversible::PullRequest { .. } => {
-                let call = self.pull_request(&declared.action)?;
-                MutationSpec::calling(key, Call::PullRequest(call))
+            IrreversibleAction::Push {} => build_push(key),
+            IrreversibleAction::PullRequest { .. } => {
+                let call = self.build_pull_request(&declared.action)?;
+                MutationSpec::from_call(key, Call::PullRequest(call))
             }
         };
         let spec = match &declared.probe {
-            Some(line) if commands.admit(line).map_err(Box::new)?.is_some() => {
-                return Err(bad_input(TOOL, "a probe must not do what cannot be taken back"));
+            Some(line) if commands.check_line(line).map_err(Box::new)?.is_some() => {
+                return Err(bad_input_fault(TOOL, "a probe must not do what cannot be taken back"));
             }
-            Some(line) => spec.looked_up_by(probe(line)),
+            Some(line) => spec.with_probe_command(build_probe(line)),
             None => spec,
         };
-        if text_of(&spec).len() > TEXT_BYTES_MAX {
+        if render_action(&spec).len() > TEXT_BYTES_MAX {
             let why = "it is too long for a person to read; put it into a script or a file";
-            return Err(bad_input(TOOL, why));
+            return Err(bad_input_fault(TOOL, why));
         }
         Ok(MutationSpec { requires: declared.after.clone(), ..spec })
     }
 
     /// Returns the sentence that tells the agent when an action is performed; `before` is the
     /// outcome of an earlier use of its key.
-    pub fn when_run(&self, spec: &MutationSpec, before: Option<Reconciled>) -> &'static str {
+    pub fn explain_timing(&self, spec: &MutationSpec, before: Option<Reconciled>) -> &'static str {
         match before {
             Some(Reconciled::Applied) => {
                 "not again: it was done before under this key. Another action needs another key"
@@ -153,7 +156,7 @@ impl Declarable {
             Some(Reconciled::Skipped) => {
                 "not at all: a person left it out before. Another action needs another key"
             }
-            Some(Reconciled::NotApplied) | None if self.ruled(spec).is_some() => {
+            Some(Reconciled::NotApplied) | None if self.find_permit(spec).is_some() => {
                 "once, after the checks"
             }
             Some(Reconciled::NotApplied) | None => {
@@ -167,51 +170,51 @@ impl Declarable {
     /// to have approved its exact text: `approved` holds those texts. The declaring process is not
     /// trusted to have asked. No rule applies to an action that runs code which the work changed:
     /// `changed` shows that code.
-    pub fn permits(
+    pub fn permit_action(
         &self,
         spec: &MutationSpec,
-        commands: &Commands,
+        commands: &CommandPolicy,
         approved: &BTreeSet<String>,
         changed: Option<&str>,
-    ) -> Result<Permitted, Box<Fault>> {
+    ) -> Result<ActionPermit, Box<Fault>> {
         match spec.call.as_deref() {
             None => {}
             Some(Call::Command(call)) => {
-                admit(commands, line_of(&call.program, &call.arguments))?;
-                self.may_name(call.variables.iter())?;
+                admit_line(commands, as_shell_line(&call.program, &call.arguments))?;
+                self.check_secrets(call.variables.iter())?;
             }
             Some(Call::Http(call)) => {
-                self.may_name(call.secrets.iter().map(|header| &header.variable))?;
+                self.check_secrets(call.secrets.iter().map(|header| &header.variable))?;
             }
-            Some(Call::PullRequest(wanted)) => self.is_the_place(wanted)?,
+            Some(Call::PullRequest(wanted)) => self.check_pull_request(wanted)?,
         }
         if let Some(probe) = &spec.look_up {
-            admit(commands, line_of(&probe.program, &probe.arguments))?;
+            admit_line(commands, as_shell_line(&probe.program, &probe.arguments))?;
         }
-        let ruled = self.ruled(spec);
+        let ruled = self.find_permit(spec);
         let text = match (&ruled, changed) {
             (Some(_), None) => return Ok(ruled.unwrap_or_default()),
-            (_, Some(changed)) => format!("{}\n\n{changed}", text_of(spec)),
-            (None, None) => text_of(spec),
+            (_, Some(changed)) => format!("{}\n\n{changed}", render_action(spec)),
+            (None, None) => render_action(spec),
         };
         if approved.contains(&text) {
             // The operator approved the code that it runs; its permissions are still those of the
             // rule.
             return Ok(ruled.unwrap_or_default());
         }
-        Err(not_allowed(spec, text, changed.is_some()))
+        Err(not_allowed_fault(spec, text, changed.is_some()))
     }
 
     /// Returns the permissions that the rules give to an action; `None` if no rule covers it. The
     /// call and the probe may be covered by different rules. Pushes and pull requests go where the
     /// settings say.
-    fn ruled(&self, spec: &MutationSpec) -> Option<Permitted> {
+    fn find_permit(&self, spec: &MutationSpec) -> Option<ActionPermit> {
         let hosts = |rule: &ActionRule| ActionReach::Hosts(rule.hosts.clone());
         let mut secrets = BTreeSet::new();
         let call = match spec.call.as_deref() {
             None | Some(Call::PullRequest(_)) => ActionReach::Anything,
             Some(call) => {
-                let rule = self.allowed.iter().find(|rule| rule.covers(call))?;
+                let rule = self.allowed.iter().find(|rule| rule.covers_call(call))?;
                 secrets.clone_from(&rule.secrets);
                 hosts(rule)
             }
@@ -220,10 +223,10 @@ impl Declarable {
             None => call.clone(),
             Some(probe) => hosts(self.allowed.iter().find(|rule| rule.covers_probe(probe))?),
         };
-        Some(Permitted { call, probe, secrets })
+        Some(ActionPermit { call, probe, secrets })
     }
 
-    fn is_the_place(&self, wanted: &PullRequest) -> Result<(), Box<Fault>> {
+    fn check_pull_request(&self, wanted: &PullRequest) -> Result<(), Box<Fault>> {
         let said = |place: &PullRequest| PullRequest {
             title: wanted.title.clone(),
             body: wanted.body.clone(),
@@ -233,24 +236,29 @@ impl Declarable {
         };
         match &self.pull_request {
             Some(place) if said(place) == *wanted => Ok(()),
-            _ => Err(bad_input(TOOL, "pull requests go where the settings say")),
+            _ => Err(bad_input_fault(TOOL, "pull requests go where the settings say")),
         }
     }
 
-    fn may_name<'a>(&self, mut named: impl Iterator<Item = &'a String>) -> Result<(), Box<Fault>> {
+    fn check_secrets<'a>(
+        &self,
+        mut named: impl Iterator<Item = &'a String>,
+    ) -> Result<(), Box<Fault>> {
         match named.find(|variable| !self.secrets.contains(*variable)) {
             None => Ok(()),
-            Some(other) => Err(bad_input(TOOL, &format!("{other} may not be named by an action"))),
+            Some(other) => {
+                Err(bad_input_fault(TOOL, &format!("{other} may not be named by an action")))
+            }
         }
     }
 
     /// Builds a pull request: the text comes from the model, the repository and the token from the
     /// settings.
-    fn pull_request(&self, wanted: &Irreversible) -> Result<PullRequest, Box<Fault>> {
-        let (Some(place), Irreversible::PullRequest { title, body, base, draft }) =
+    fn build_pull_request(&self, wanted: &IrreversibleAction) -> Result<PullRequest, Box<Fault>> {
+        let (Some(place), IrreversibleAction::PullRequest { title, body, base, draft }) =
             (&self.pull_request, wanted)
         else {
-            return Err(bad_input(TOOL, "no place for pull requests is set"));
+            return Err(bad_input_fault(TOOL, "no place for pull requests is set"));
         };
         Ok(PullRequest {
             title: title.clone(),
@@ -264,7 +272,7 @@ impl Declarable {
 
 /// Builds the fault of an action that no rule and no approval allows; the operator is asked, and
 /// reads its whole text.
-fn not_allowed(spec: &MutationSpec, text: String, is_changed: bool) -> Box<Fault> {
+fn not_allowed_fault(spec: &MutationSpec, text: String, is_changed: bool) -> Box<Fault> {
     let message = if is_changed {
         "this action runs what the work itself has changed, so it needs your leave"
     } else {
@@ -281,44 +289,51 @@ fn not_allowed(spec: &MutationSpec, text: String, is_changed: bool) -> Box<Fault
     Box::new(Fault::permission_command_blocked(TOOL, message, context))
 }
 
-fn admit(commands: &Commands, line: Option<&str>) -> Result<(), Box<Fault>> {
-    let line = line.ok_or_else(|| bad_input(TOOL, "a command is a line of shell"))?;
-    commands.admit(line).map(drop).map_err(Box::new)
+fn admit_line(commands: &CommandPolicy, line: Option<&str>) -> Result<(), Box<Fault>> {
+    let line = line.ok_or_else(|| bad_input_fault(TOOL, "a command is a line of shell"))?;
+    commands.check_line(line).map(drop).map_err(Box::new)
 }
 
 /// Returns the shell lines that an action runs: its call and its probe.
 pub fn shell_lines(spec: &MutationSpec) -> Vec<&str> {
     let call = match spec.call.as_deref() {
-        Some(Call::Command(call)) => line_of(&call.program, &call.arguments),
+        Some(Call::Command(call)) => as_shell_line(&call.program, &call.arguments),
         _ => None,
     };
     let probe = spec.look_up.as_ref();
-    let probe = probe.and_then(|probe| line_of(&probe.program, &probe.arguments));
+    let probe = probe.and_then(|probe| as_shell_line(&probe.program, &probe.arguments));
     call.into_iter().chain(probe).collect()
 }
 
 /// Returns the shell line of a command; `None` if the command is not `sh -c`.
-pub(super) fn line_of<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
+pub(super) fn as_shell_line<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
     match (program, arguments) {
         ("sh", [option, line]) if option == "-c" => Some(line),
         _ => None,
     }
 }
 
-fn shell(line: &str, secrets: &[String], timeout_seconds: Option<u64>) -> CommandCall {
+fn build_shell_call(line: &str, secrets: &[String], timeout_seconds: Option<u64>) -> CommandCall {
     let call = CommandCall {
         program: "sh".to_owned(),
         arguments: vec!["-c".to_owned(), line.to_owned()],
         variables: secrets.to_vec(),
         ..CommandCall::default()
     };
-    CommandCall { timeout_ms: timeout(timeout_seconds, call.timeout_ms), ..call }
+    CommandCall { timeout_ms: clamp_timeout(timeout_seconds, call.timeout_ms), ..call }
 }
 
-fn request(wanted: &Irreversible) -> HttpCall {
+fn build_http_call(wanted: &IrreversibleAction) -> HttpCall {
     let usual = HttpCall::default();
-    let Irreversible::Http { url, method, headers, secrets, body, look_up_url, timeout_seconds } =
-        wanted
+    let IrreversibleAction::Http {
+        url,
+        method,
+        headers,
+        secrets,
+        body,
+        look_up_url,
+        timeout_seconds,
+    } = wanted
     else {
         return usual;
     };
@@ -329,18 +344,18 @@ fn request(wanted: &Irreversible) -> HttpCall {
         secrets: secrets.clone(),
         body: body.clone(),
         look_up_url: look_up_url.clone(),
-        timeout_ms: timeout(*timeout_seconds, usual.timeout_ms),
+        timeout_ms: clamp_timeout(*timeout_seconds, usual.timeout_ms),
     }
 }
 
 /// Makes the key permanent, because a model's key for a charge or a release holds for good: another
 /// task or a later build that declares the same key does not perform it again. Pushes and pull
 /// requests belong to their branch.
-fn once_ever(spec: MutationSpec) -> MutationSpec {
+fn make_permanent(spec: MutationSpec) -> MutationSpec {
     MutationSpec { permanent: true, ..spec }
 }
 
-fn push(key: &str) -> MutationSpec {
+fn build_push(key: &str) -> MutationSpec {
     MutationSpec {
         key: key.to_owned(),
         kind: MutationKind::Push,
@@ -350,7 +365,7 @@ fn push(key: &str) -> MutationSpec {
     }
 }
 
-fn probe(line: &str) -> ProbeCommand {
+fn build_probe(line: &str) -> ProbeCommand {
     ProbeCommand {
         program: "sh".to_owned(),
         arguments: vec!["-c".to_owned(), line.to_owned()],
@@ -358,7 +373,7 @@ fn probe(line: &str) -> ProbeCommand {
     }
 }
 
-fn timeout(seconds: Option<u64>, usual: Span) -> Span {
+fn clamp_timeout(seconds: Option<u64>, usual: Span) -> Span {
     seconds.map_or(usual, |seconds| Span::from_secs(seconds).min(TIMEOUT_MAX))
 }
 
@@ -368,12 +383,12 @@ mod tests {
     use unstuck_core::fault::{Code, Kind};
 
     use super::*;
-    use crate::commands::Rules;
+    use crate::commands::CommandRules;
     use crate::egress::HostPattern;
-    use crate::tool::{Speak, Wish};
+    use crate::tool::{ModelStatement, ToolCall};
 
     fn declared(input: &serde_json::Value) -> Result<MutationSpec, Box<Fault>> {
-        let may = Declarable {
+        let may = DeclarationPolicy {
             secrets: ["TOKEN".to_owned()].into(),
             pull_request: Some(PullRequest {
                 repository: "ada/shop".to_owned(),
@@ -382,9 +397,9 @@ mod tests {
             }),
             allowed: Vec::new(),
         };
-        match Wish::read("mutate", input)? {
-            Wish::Speak(Speak::Mutate(wish)) => {
-                may.action(&wish, &Commands::new(&Rules::default()))
+        match ToolCall::parse("mutate", input)? {
+            ToolCall::Speak(ModelStatement::Mutate(wish)) => {
+                may.build_spec(&wish, &CommandPolicy::new(&CommandRules::default()))
             }
             other => panic!("{other:?}"),
         }
@@ -427,12 +442,12 @@ mod tests {
             hosts: vec![HostPattern::parse("a.example").unwrap()],
             secrets: secrets.clone(),
         };
-        let may = Declarable {
+        let may = DeclarationPolicy {
             allowed: vec![rule(Some("npm publish")), rule(None)],
             pull_request: Some(place.clone()),
             secrets: secrets.clone(),
         };
-        let commands = Commands::new(&Rules::default());
+        let commands = CommandPolicy::new(&CommandRules::default());
         let command = |program: &str, line: &str, variable: &str| {
             Call::Command(CommandCall {
                 program: program.to_owned(),
@@ -463,23 +478,23 @@ mod tests {
             (pull(theirs), Some(Code::LogicBadInput)),
             (pull(sent), Some(Code::LogicBadInput)),
         ] {
-            let spec = MutationSpec::calling("key", call);
-            let permitted = may.permits(&spec, &commands, &BTreeSet::new(), None);
+            let spec = MutationSpec::from_call("key", call);
+            let permitted = may.permit_action(&spec, &commands, &BTreeSet::new(), None);
             assert_eq!(permitted.err().map(|fault| fault.code()), code, "{spec:?}");
         }
-        let probed = push("out").looked_up_by(probe("rm -rf ~"));
-        assert!(may.permits(&push("out"), &commands, &BTreeSet::new(), None).is_ok());
-        assert!(may.permits(&probed, &commands, &BTreeSet::new(), None).is_err());
+        let probed = build_push("out").with_probe_command(build_probe("rm -rf ~"));
+        assert!(may.permit_action(&build_push("out"), &commands, &BTreeSet::new(), None).is_ok());
+        assert!(may.permit_action(&probed, &commands, &BTreeSet::new(), None).is_err());
         // An approval covers exactly that action, with all its parts.
-        let spec = |call| MutationSpec::calling("key", call);
+        let spec = |call| MutationSpec::from_call("key", call);
         let wanted = spec(command("sh", "./deploy a", "TOKEN"));
-        let approved = BTreeSet::from([text_of(&wanted)]);
-        let permitted = may.permits(&wanted, &commands, &approved, None).unwrap();
+        let approved = BTreeSet::from([render_action(&wanted)]);
+        let permitted = may.permit_action(&wanted, &commands, &approved, None).unwrap();
         assert_eq!(permitted.call, ActionReach::Anything);
         let other = spec(command("sh", "./deploy b", "TOKEN"));
-        let probed = wanted.clone().looked_up_by(probe("curl evil"));
+        let probed = wanted.clone().with_probe_command(build_probe("curl evil"));
         for unlike in [other, probed] {
-            assert!(may.permits(&unlike, &commands, &approved, None).is_err(), "{unlike:?}");
+            assert!(may.permit_action(&unlike, &commands, &approved, None).is_err(), "{unlike:?}");
         }
     }
 
@@ -490,11 +505,15 @@ mod tests {
             hosts: vec![HostPattern::parse("a.example").unwrap()],
             secrets: ["TOKEN".to_owned()].into(),
         };
-        let may = Declarable { allowed: vec![rule.clone()], ..Declarable::default() };
-        let commands = Commands::new(&Rules::default());
-        let spec = MutationSpec::calling("out", Call::Command(shell("./deploy 1", &[], None)));
-        let permits =
-            |approved: &BTreeSet<String>, changed| may.permits(&spec, &commands, approved, changed);
+        let may = DeclarationPolicy { allowed: vec![rule.clone()], ..DeclarationPolicy::default() };
+        let commands = CommandPolicy::new(&CommandRules::default());
+        let spec = MutationSpec::from_call(
+            "out",
+            Call::Command(build_shell_call("./deploy 1", &[], None)),
+        );
+        let permits = |approved: &BTreeSet<String>, changed| {
+            may.permit_action(&spec, &commands, approved, changed)
+        };
         let ruled = permits(&BTreeSet::new(), None).unwrap();
         assert_eq!(ruled.call, ActionReach::Hosts(rule.hosts));
         assert_eq!(ruled.secrets, rule.secrets, "the rule gives its variables");
@@ -517,22 +536,23 @@ mod tests {
         let (pay, asks) =
             (rule(Some("./pay *"), "pay.example"), rule(Some("./paid *"), "b.example"));
         let post = rule(None, "shop.example");
-        let commands = Commands::new(&Rules::default());
+        let commands = CommandPolicy::new(&CommandRules::default());
         let permits = |allowed: &[&ActionRule], spec: &MutationSpec| {
             let allowed = allowed.iter().map(|rule| (*rule).clone()).collect();
-            let may = Declarable { allowed, ..Declarable::default() };
-            may.permits(spec, &commands, &BTreeSet::new(), None).ok()
+            let may = DeclarationPolicy { allowed, ..DeclarationPolicy::default() };
+            may.permit_action(spec, &commands, &BTreeSet::new(), None).ok()
         };
-        let command = Call::Command(shell("./pay 7", &[], None));
+        let command = Call::Command(build_shell_call("./pay 7", &[], None));
         let request = HttpCall { url: "https://shop.example/".to_owned(), ..HttpCall::default() };
         for (call, host) in [(command, "pay.example"), (Call::Http(request), "shop.example")] {
-            let spec = MutationSpec::calling("pay", call).looked_up_by(probe("./paid 7"));
+            let spec =
+                MutationSpec::from_call("pay", call).with_probe_command(build_probe("./paid 7"));
             let permitted = permits(&[&pay, &post, &asks], &spec).unwrap();
             assert_eq!((permitted.call, permitted.probe), (reach(host), reach("b.example")));
             assert_eq!(permits(&[&pay, &post], &spec), None);
             assert_eq!(permits(&[&asks], &spec), None);
         }
-        let probed = push("out").looked_up_by(probe("./paid 7"));
+        let probed = build_push("out").with_probe_command(build_probe("./paid 7"));
         assert!(permits(&[&asks], &probed).is_some() && permits(&[&pay], &probed).is_none());
     }
 
@@ -571,10 +591,10 @@ mod tests {
         ] {
             assert_eq!(declared(&input).unwrap_err().code(), code, "{input}");
         }
-        let nowhere = Declarable::default();
+        let nowhere = DeclarationPolicy::default();
         let wish = Declaration {
             key: "pr".to_owned(),
-            action: Irreversible::PullRequest {
+            action: IrreversibleAction::PullRequest {
                 title: String::new(),
                 body: String::new(),
                 base: None,
@@ -583,7 +603,8 @@ mod tests {
             probe: None,
             after: None,
         };
-        let fault = nowhere.action(&wish, &Commands::new(&Rules::default())).unwrap_err();
+        let fault =
+            nowhere.build_spec(&wish, &CommandPolicy::new(&CommandRules::default())).unwrap_err();
         assert_eq!(fault.code(), Code::LogicBadInput);
     }
 }

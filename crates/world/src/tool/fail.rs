@@ -12,7 +12,7 @@ use unstuck_core::signature::Signature;
 /// Maximum length of a message in bytes.
 const MESSAGE_BYTES_MAX: usize = 500;
 
-pub(crate) fn bad_input(tool: &str, why: &str) -> Box<Fault> {
+pub(crate) fn bad_input_fault(tool: &str, why: &str) -> Box<Fault> {
     let why = &why[..why.floor_char_boundary(MESSAGE_BYTES_MAX)];
     let context = Logic { step: Some(tool.to_owned()), exit: None };
     Box::new(Fault::logic_bad_input(format!("tool.{tool}"), format!("{tool}: {why}"), context))
@@ -20,9 +20,9 @@ pub(crate) fn bad_input(tool: &str, why: &str) -> Box<Fault> {
 
 /// Builds the fault of a valid request that the files do not satisfy. `asked` determines the
 /// signature, by which a repetition is recognized as the same failure.
-pub(super) fn not_so(tool: &str, message: String, asked: &[&str]) -> Box<Fault> {
+pub(super) fn mismatch_fault(tool: &str, message: String, asked: &[&str]) -> Box<Fault> {
     let source = format!("tool.{tool}");
-    let signature = Signature::of_parts(Code::LogicError, &source, asked);
+    let signature = Signature::from_parts(Code::LogicError, &source, asked);
     let context = Logic { step: Some(tool.to_owned()), exit: None };
     let mut fault = Fault::logic_error(source, message, context);
     fault.signature = signature;
@@ -30,7 +30,7 @@ pub(super) fn not_so(tool: &str, message: String, asked: &[&str]) -> Box<Fault> 
 }
 
 /// Builds the fault for an I/O error.
-pub(super) fn by_system(tool: &str, path: &str, error: &io::Error) -> Box<Fault> {
+pub(super) fn io_fault(tool: &str, path: &str, error: &io::Error) -> Box<Fault> {
     let source = format!("tool.{tool}");
     let message = format!("{path}: {error}");
     let context = Tool { command: Some(tool.to_owned()), ..Tool::default() };
@@ -41,11 +41,11 @@ pub(super) fn by_system(tool: &str, path: &str, error: &io::Error) -> Box<Fault>
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             Fault::tool_access_denied(source, message, context)
         }
-        kind => return not_so(tool, message, &[path, &format!("{kind:?}")]),
+        kind => return mismatch_fault(tool, message, &[path, &format!("{kind:?}")]),
     })
 }
 
-pub(super) fn broke(tool: &str, what: impl std::fmt::Display) -> Box<Fault> {
+pub(super) fn internal_fault(tool: &str, what: impl std::fmt::Display) -> Box<Fault> {
     let context = Internal { component: "tool".to_owned() };
     Box::new(Fault::internal_error(format!("tool.{tool}"), what.to_string(), context))
 }

@@ -20,16 +20,16 @@ mod toolbox;
 mod walled;
 mod wish;
 
-pub use allow::{ActionReach, ActionRule, Permitted};
-pub use changed_code::changed_code;
-pub use declare::{Declarable, Irreversible, shell_lines};
-pub(crate) use fail::bad_input;
-pub use shorten::{SHOWN_BYTES_MAX, shorten};
-pub(crate) use spec::{described, number, text};
-pub use spec::{specs, spoken};
-pub use toolbox::{KeptFrom, Means, Shown, Toolbox};
-pub(crate) use wish::typed;
+pub use allow::{ActionPermit, ActionReach, ActionRule};
+pub use changed_code::find_changed_code;
+pub use declare::{DeclarationPolicy, IrreversibleAction, shell_lines};
+pub(crate) use fail::bad_input_fault;
+pub use shorten::{SHOWN_BYTES_MAX, shorten_text};
+pub(crate) use spec::{build_tool_spec, number_schema, text_schema};
+pub use spec::{statement_tools, tool_specs};
+pub use toolbox::{PreventedAction, ToolContext, ToolOutput, Toolbox};
+pub(crate) use wish::parse_input;
 pub use wish::{
-    Act, AskHuman, Declaration, EditFile, ListFiles, ReadFile, RunCommand, SearchText, Speak, Wish,
-    WriteFile,
+    AskHuman, Declaration, EditFile, ListFiles, ModelStatement, ReadFile, RunCommand, SearchText,
+    ToolCall, WorktreeAction, WriteFile,
 };

@@ -5,7 +5,7 @@ pub const SHOWN_BYTES_MAX: usize = 30 * 1_024;
 
 /// Shortens a text to at most `bytes_max` bytes plus one line that says how much is left out of the
 /// middle: the beginning says what the text is, the end how it came out.
-pub fn shorten(text: &str, bytes_max: usize) -> String {
+pub fn shorten_text(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
     }
@@ -27,9 +27,9 @@ mod tests {
 
     #[test]
     fn the_middle_goes_and_is_counted() {
-        assert_eq!(shorten("short", 10), "short");
+        assert_eq!(shorten_text("short", 10), "short");
         let lines: String = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
-        let shown = shorten(&lines, 40);
+        let shown = shorten_text(&lines, 40);
         assert!(shown.starts_with("line 0\nline 1\n[… "), "{shown}");
         assert!(shown.ends_with(" …]\nline 98\nline 99\n"), "{shown}");
     }
@@ -37,7 +37,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_shown_fits(text in "(\\PC|\n){0,400}", max in 0_usize..200) {
-            let shown = shorten(&text, max);
+            let shown = shorten_text(&text, max);
             prop_assert!(shown.len() <= max.max(text.len().min(max)) + 48, "{}", shown.len());
         }
     }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use unstuck_core::fault::{Category, Code, ErrorType, Fault};
 
-use crate::commands::Network;
+use crate::commands::NetworkIsolation;
 use crate::egress::RefusedTarget;
-use crate::process::{Connections, Denied, Wall};
+use crate::process::{Connections, DeniedPath, Wall};
 
 /// The message to the agent if the network is off.
 const NO_NETWORK: &str = "commands of this project have no network (commands.network is off): this is \
@@ -27,7 +27,7 @@ const REFUSED: [&str; 2] = ["permission denied", "operation not permitted"];
 
 /// The access that the sandbox denied to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum DeniedAccess {
     /// All of the network.
     Network {
         /// `true` if a proxy is reachable.
@@ -36,12 +36,12 @@ pub(super) enum Kept {
     /// A host that the settings do not name.
     Host(RefusedTarget),
     /// A path.
-    Path(Denied),
+    Path(DeniedPath),
 }
 
-impl Kept {
+impl DeniedAccess {
     /// Returns the message to the agent.
-    pub(super) fn for_agent(&self) -> String {
+    pub(super) fn render_for_agent(&self) -> String {
         match self {
             Self::Network { proxied } => if *proxied { ONLY_PROXY } else { NO_NETWORK }.to_owned(),
             Self::Host(RefusedTarget { target, reason, .. }) => format!(
@@ -49,13 +49,13 @@ impl Kept {
                  no outage, and trying again does not help; work with what is here, or ask a person"
             ),
             Self::Path(denied) => {
-                format!("{}; work below the worktree, or ask a person", denied.sentence())
+                format!("{}; work below the worktree, or ask a person", denied.render_sentence())
             }
         }
     }
 
     /// Returns the sentence for the log.
-    pub(super) fn for_people(&self) -> String {
+    pub(super) fn render_for_people(&self) -> String {
         match self {
             Self::Network { proxied } => {
                 let why =
@@ -78,12 +78,12 @@ impl Kept {
 }
 
 /// Returns the access whose denial caused the failure; `None` if the sandbox did not cause it.
-pub(super) fn by_our_wall(
+pub(super) fn find_denied_access(
     fault: &Fault,
     output: &str,
-    network: Network,
+    network: NetworkIsolation,
     (wall, directory): (&Wall, &Path),
-) -> Option<Kept> {
+) -> Option<DeniedAccess> {
     if network.is_off() {
         let lower = output.to_lowercase();
         let refused = REFUSED.iter().any(|word| lower.contains(word));
@@ -92,10 +92,10 @@ pub(super) fn by_our_wall(
             && fault.code() != Code::EnvDiskFull;
         if outage || (refused && CONNECTING.iter().any(|word| lower.contains(word))) {
             let proxied = matches!(&wall.network, Connections::Closed(ways) if !ways.is_empty());
-            return Some(Kept::Network { proxied });
+            return Some(DeniedAccess::Network { proxied });
         }
     }
-    wall.find_denied(output, directory).map(Kept::Path)
+    wall.find_denied(output, directory).map(DeniedAccess::Path)
 }
 
 #[cfg(test)]
@@ -114,18 +114,22 @@ mod tests {
         let output = "curl: (6) Could not resolve host: example.org";
         let wall = Wall::default();
         let at = (&wall, Path::new("/"));
-        let of =
-            |code, output: &str, network| by_our_wall(&fault(code), output, network, at).is_some();
+        let of = |code, output: &str, network| {
+            find_denied_access(&fault(code), output, network, at).is_some()
+        };
         for code in [Code::EnvDns, Code::EnvConnection, Code::EnvUnavailable, Code::EnvRegistry] {
-            assert!(of(code, output, Network::Landlock), "{code}");
-            assert!(!of(code, output, Network::Open), "{code}");
-            assert!(!of(code, output, Network::NotPossible), "{code}");
+            assert!(of(code, output, NetworkIsolation::Landlock), "{code}");
+            assert!(!of(code, output, NetworkIsolation::Open), "{code}");
+            assert!(!of(code, output, NetworkIsolation::NotPossible), "{code}");
         }
         let refused = "Failed to connect to example.org port 443: Permission denied";
-        assert!(of(Code::ToolAccessDenied, refused, Network::Landlock));
-        assert!(!of(Code::LogicError, "assertion failed", Network::Landlock));
-        assert!(!of(Code::EnvDiskFull, "No space left on device", Network::Landlock));
+        assert!(of(Code::ToolAccessDenied, refused, NetworkIsolation::Landlock));
+        assert!(!of(Code::LogicError, "assertion failed", NetworkIsolation::Landlock));
+        assert!(!of(Code::EnvDiskFull, "No space left on device", NetworkIsolation::Landlock));
         let other = Fault::tool_missing("shell", "no jq", Tool::default());
-        assert_eq!(by_our_wall(&other, "jq: not found", Network::Landlock, at), None);
+        assert_eq!(
+            find_denied_access(&other, "jq: not found", NetworkIsolation::Landlock, at),
+            None
+        );
     }
 }

@@ -8,21 +8,21 @@ use serde_json::Value;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::{Fault, Input};
 
-use super::declare::Irreversible;
-use super::fail::bad_input;
+use super::declare::IrreversibleAction;
+use super::fail::bad_input_fault;
 
 /// A parsed call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum ToolCall {
     /// An action in the worktree.
-    Act(Act),
+    Act(WorktreeAction),
     /// A statement to the worker.
-    Speak(Speak),
+    Speak(ModelStatement),
 }
 
 /// An action in the worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum WorktreeAction {
     /// Reads a file.
     Read(ReadFile),
     /// Lists a folder.
@@ -39,7 +39,7 @@ pub enum Act {
 
 /// A statement of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Speak {
+pub enum ModelStatement {
     /// A sentence for the people who watch.
     Narrate(Narrate),
     /// A question to the operator; the work cannot go on without the answer.
@@ -147,7 +147,7 @@ inputs! {
         /// The idempotency key; the same key is never performed twice.
         key: String,
         /// The action to perform.
-        action: Irreversible,
+        action: IrreversibleAction,
         /// A shell line that finds out whether the action happened: exit code 0 if it did, 1 if it
         /// did not.
         #[serde(default)]
@@ -170,36 +170,36 @@ inputs! {
     }
 }
 
-impl Wish {
+impl ToolCall {
     /// Parses a call of a tool. An unknown tool, or input that does not match the tool's schema, is
     /// a fault whose message goes to the model.
-    pub fn read(tool: &str, input: &Value) -> Result<Self, Box<Fault>> {
+    pub fn parse(tool: &str, input: &Value) -> Result<Self, Box<Fault>> {
         Ok(match tool {
-            "read_file" => Self::Act(Act::Read(typed(tool, input)?)),
-            "list" => Self::Act(Act::List(typed(tool, input)?)),
-            "search" => Self::Act(Act::Search(typed(tool, input)?)),
-            "write_file" => Self::Act(Act::Write(typed(tool, input)?)),
-            "edit_file" => Self::Act(Act::Edit(typed(tool, input)?)),
-            "run_command" => Self::Act(Act::Run(typed(tool, input)?)),
-            "narrate" => Self::Speak(Speak::Narrate(typed(tool, input)?)),
+            "read_file" => Self::Act(WorktreeAction::Read(parse_input(tool, input)?)),
+            "list" => Self::Act(WorktreeAction::List(parse_input(tool, input)?)),
+            "search" => Self::Act(WorktreeAction::Search(parse_input(tool, input)?)),
+            "write_file" => Self::Act(WorktreeAction::Write(parse_input(tool, input)?)),
+            "edit_file" => Self::Act(WorktreeAction::Edit(parse_input(tool, input)?)),
+            "run_command" => Self::Act(WorktreeAction::Run(parse_input(tool, input)?)),
+            "narrate" => Self::Speak(ModelStatement::Narrate(parse_input(tool, input)?)),
             "ask_human" => {
-                let ask: AskHuman = typed(tool, input)?;
-                require_words(tool, "question", &ask.question)?;
-                Self::Speak(Speak::AskHuman(ask))
+                let ask: AskHuman = parse_input(tool, input)?;
+                require_text(tool, "question", &ask.question)?;
+                Self::Speak(ModelStatement::AskHuman(ask))
             }
-            "mutate" => Self::Speak(Speak::Mutate(Box::new(typed(tool, input)?))),
-            "task_done" => Self::Speak(Speak::Done(typed(tool, input)?)),
+            "mutate" => Self::Speak(ModelStatement::Mutate(Box::new(parse_input(tool, input)?))),
+            "task_done" => Self::Speak(ModelStatement::Done(parse_input(tool, input)?)),
             "task_blocked" => {
-                let blocked: Blocked = typed(tool, input)?;
-                require_words(tool, "reason", &blocked.reason)?;
-                Self::Speak(Speak::Blocked(blocked))
+                let blocked: Blocked = parse_input(tool, input)?;
+                require_text(tool, "reason", &blocked.reason)?;
+                Self::Speak(ModelStatement::Blocked(blocked))
             }
-            _ => return Err(bad_input("tool", "there is no such tool")),
+            _ => return Err(bad_input_fault("tool", "there is no such tool")),
         })
     }
 
     /// Returns the kind of the tool with this name.
-    pub fn kind(tool: &str) -> ToolKind {
+    pub fn tool_kind(tool: &str) -> ToolKind {
         match tool {
             "read_file" => ToolKind::Read,
             "list" => ToolKind::List,
@@ -215,7 +215,7 @@ impl Wish {
 
 impl AskHuman {
     /// Returns the question and its options, each passed through `clean`.
-    pub fn input(&self, clean: impl Fn(&str) -> String) -> Input {
+    pub fn to_input(&self, clean: impl Fn(&str) -> String) -> Input {
         let options = self.options.iter().filter(|option| !option.trim().is_empty());
         Input {
             asked: clean(&self.question),
@@ -225,16 +225,19 @@ impl AskHuman {
 }
 
 /// Rejects an empty text, which the operator could not answer.
-fn require_words(tool: &str, field: &str, words: &str) -> Result<(), Box<Fault>> {
+fn require_text(tool: &str, field: &str, words: &str) -> Result<(), Box<Fault>> {
     if words.trim().is_empty() {
-        return Err(bad_input(tool, &format!("`{field}` is empty, and a person has to read it")));
+        return Err(bad_input_fault(
+            tool,
+            &format!("`{field}` is empty, and a person has to read it"),
+        ));
     }
     Ok(())
 }
 
 /// Deserializes the input of a tool.
-pub(crate) fn typed<T: DeserializeOwned>(tool: &str, input: &Value) -> Result<T, Box<Fault>> {
-    T::deserialize(input).map_err(|error| bad_input(tool, &error.to_string()))
+pub(crate) fn parse_input<T: DeserializeOwned>(tool: &str, input: &Value) -> Result<T, Box<Fault>> {
+    T::deserialize(input).map_err(|error| bad_input_fault(tool, &error.to_string()))
 }
 
 #[cfg(test)]
@@ -243,17 +246,17 @@ mod tests {
     use serde_json::json;
     use unstuck_core::fault::Code;
 
-    use super::super::spec::specs;
+    use super::super::spec::tool_specs;
     use super::*;
 
     #[test]
     fn every_tool_that_is_described_can_be_called_and_no_other() {
-        for spec in specs() {
+        for spec in tool_specs() {
             for input in examples(&spec.input) {
-                Wish::read(spec.name, &input).unwrap();
+                ToolCall::parse(spec.name, &input).unwrap();
             }
         }
-        let fault = Wish::read("format_disk", &json!({})).unwrap_err();
+        let fault = ToolCall::parse("format_disk", &json!({})).unwrap_err();
         assert_eq!(fault.code(), Code::LogicBadInput);
     }
 
@@ -295,7 +298,7 @@ mod tests {
             ("ask_human", json!({"question": " \n", "options": ["a"]}), "`question` is empty"),
             ("task_blocked", json!({"reason": "\t"}), "`reason` is empty"),
         ] {
-            let fault = Wish::read(tool, &input).unwrap_err();
+            let fault = ToolCall::parse(tool, &input).unwrap_err();
             assert_eq!(fault.code(), Code::LogicBadInput, "{tool} {input}");
             assert!(fault.message.contains(said), "{}", fault.message);
         }
@@ -310,7 +313,7 @@ mod tests {
         ) {
             let input: serde_json::Map<String, Value> =
                 keys.into_iter().map(|(key, value)| (key, json!(value))).collect();
-            if let Err(fault) = Wish::read(tool, &Value::Object(input)) {
+            if let Err(fault) = ToolCall::parse(tool, &Value::Object(input)) {
                 prop_assert_eq!(fault.code(), Code::LogicBadInput);
             }
         }

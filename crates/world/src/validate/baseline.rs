@@ -6,15 +6,15 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::failing::Failures;
-use unstuck_core::fault::{Code, Fault, Gate, Kind, Missing, SLOW_BASE, Tool};
-use unstuck_core::text::span;
+use unstuck_core::failing::CheckFailures;
+use unstuck_core::fault::{CheckStage, Code, Fault, Kind, Missing, SLOW_BASE, Tool};
+use unstuck_core::text::span_words;
 use unstuck_core::time::Span;
 
-use super::check::{Check, Checked, Passed, Red};
-use super::checks::Checks;
-use super::kept::{Wanted, kept_at_base};
-use super::missing::missing_package;
+use super::check::{CheckFailure, CheckOutcome, CheckPass, GateCheck};
+use super::checks::GateChecks;
+use super::kept::{BaselineRequirement, find_fence_fault};
+use super::missing::find_missing_package;
 use crate::git::Oid;
 use crate::workspace::{Shell, Workspace};
 
@@ -49,13 +49,13 @@ pub struct Baseline {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaselineCheck {
     /// The gate that the check belongs to.
-    pub gate: Gate,
+    pub gate: CheckStage,
     /// The exit code.
     pub exit: i32,
     /// The end of the output.
     pub output: String,
     /// The tests that failed.
-    pub failures: Failures,
+    pub failures: CheckFailures,
     /// Number of tests that the check reports to have run.
     #[serde(default)]
     pub tests_run: Option<u64>,
@@ -63,7 +63,7 @@ pub struct BaselineCheck {
 
 impl BaselineCheck {
     /// Returns whether the output names a file by its stem, as imports of a module do.
-    pub(super) fn speaks_of(&self, path: &Path) -> bool {
+    pub(super) fn mentions_file(&self, path: &Path) -> bool {
         let stem = path.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
         self.output.split(|c| !is_part(c)).any(|word| word == stem)
@@ -76,36 +76,37 @@ impl Baseline {
     /// makes red.
     pub async fn measure(
         workspace: &Workspace,
-        (gates, wanted): (&[&Checks], Wanted<'_>),
+        (gates, wanted): (&[&GateChecks], BaselineRequirement<'_>),
         shell: &Shell,
     ) -> Result<Self, Fault> {
-        let commit = workspace.base().await?;
-        let changes = workspace.changes().await?;
+        let commit = workspace.resolve_base().await?;
+        let changes = workspace.list_changes().await?;
         if let Some(change) = changes.first() {
             let message = format!("{} is changed already", change.path.display());
             let what = "an untouched worktree".to_owned();
             return Err(Fault::precondition_missing("validate:base", message, Missing { what }));
         }
-        let shell = &workspace.behind_wall(shell);
+        let shell = &workspace.confine_shell(shell);
         let red = BTreeMap::new();
         let flaky = Vec::new();
         let tests_run = BTreeMap::new();
         let mut baseline = Self { commit, red, flaky, tests_run };
         for checks in gates {
-            for check in (0..checks.commands().len()).filter_map(|n| checks.check(n)) {
+            for check in (0..checks.commands().len()).filter_map(|n| checks.nth_check(n)) {
                 let command = check.command.to_owned();
                 match check.run(workspace.directory(), shell).await {
-                    Checked::Green(passed) => {
+                    CheckOutcome::Green(passed) => {
                         baseline.tests_run.extend(passed.tests_run.map(|ran| (command, ran)));
                     }
-                    Checked::Flaky => baseline.flaky.push(command),
-                    Checked::Red(red) => {
-                        let kept = kept_at_base((&command, &red), wanted, workspace).await?;
-                        let Red { exit, output, failures, tests_run, .. } = *red;
-                        if let Some(package) = missing_package(&output, workspace.directory()) {
-                            return Err(cannot_run(
+                    CheckOutcome::Flaky => baseline.flaky.push(command),
+                    CheckOutcome::Red(red) => {
+                        let kept = find_fence_fault((&command, &red), wanted, workspace).await?;
+                        let CheckFailure { exit, output, failures, tests_run, .. } = *red;
+                        if let Some(package) = find_missing_package(&output, workspace.directory())
+                        {
+                            return Err(cannot_run_fault(
                                 &command,
-                                lacking(check, exit, &package, &output),
+                                missing_package_fault(check, exit, &package, &output),
                             ));
                         }
                         if let Some(fault) = kept {
@@ -115,7 +116,7 @@ impl Baseline {
                         let red = BaselineCheck { gate, exit, output, failures, tests_run };
                         baseline.red.insert(command, red);
                     }
-                    Checked::Failed(fault) => return Err(cannot_run(&command, *fault)),
+                    CheckOutcome::Failed(fault) => return Err(cannot_run_fault(&command, *fault)),
                 }
             }
         }
@@ -124,7 +125,7 @@ impl Baseline {
 
     /// Applies `clean` to all output of checks.
     #[must_use]
-    pub fn cleaned(mut self, clean: impl Fn(&str) -> String) -> Self {
+    pub fn with_clean_output(mut self, clean: impl Fn(&str) -> String) -> Self {
         for red in self.red.values_mut() {
             red.output = clean(&red.output);
             red.failures.tests = red.failures.tests.iter().map(|test| clean(test)).collect();
@@ -133,26 +134,30 @@ impl Baseline {
     }
 
     /// Returns the red checks, by command.
-    pub fn red(&self) -> impl Iterator<Item = (&str, &BaselineCheck)> {
+    pub fn red_checks(&self) -> impl Iterator<Item = (&str, &BaselineCheck)> {
         self.red.iter().map(|(command, red)| (command.as_str(), red))
     }
 
     /// Returns the result of a command that was red at the base.
-    pub(super) fn of(&self, command: &str) -> Option<&BaselineCheck> {
+    pub(super) fn find_red(&self, command: &str) -> Option<&BaselineCheck> {
         self.red.get(command)
     }
 
     /// Returns whether the failures of a command are a subset of those at the base.
-    pub fn fails_as_before(&self, command: &str, failures: &Failures) -> bool {
+    pub fn fails_as_before(&self, command: &str, failures: &CheckFailures) -> bool {
         self.red.get(command).is_some_and(|red| failures.are_within(&red.failures))
     }
 
     /// Returns the fault of a check that passes now without having tested what it tested at the
     /// base, if so.
-    pub(super) fn proves_less(&self, check: Check<'_>, passed: &Passed) -> Option<Fault> {
+    pub(super) fn weaker_proof_fault(
+        &self,
+        check: GateCheck<'_>,
+        passed: &CheckPass,
+    ) -> Option<Fault> {
         match self.red.get(check.command) {
-            Some(red) => check.proves_less(red, passed),
-            None => check.lost_tests(*self.tests_run.get(check.command)?, passed),
+            Some(red) => check.weaker_proof_fault(red, passed),
+            None => check.fewer_tests_fault(*self.tests_run.get(check.command)?, passed),
         }
     }
 
@@ -163,25 +168,25 @@ impl Baseline {
 }
 
 /// Returns the fault of a check that needs a package which is not installed.
-fn lacking(check: Check<'_>, exit: i32, package: &str, output: &str) -> Fault {
+fn missing_package_fault(check: GateCheck<'_>, exit: i32, package: &str, output: &str) -> Fault {
     let tool = Tool { command: Some(package.to_owned()), exit: Some(exit), ..Tool::default() };
     let message = format!("{package} is not installed\n{output}");
-    Fault::tool_missing(check.source(), message, tool)
+    Fault::tool_missing(check.fault_source(), message, tool)
 }
 
 /// Returns the fault of a check that cannot run at the base. The operator is asked before any money
 /// is spent; an outage is returned as it is, because it passes by itself.
-fn cannot_run(command: &str, fault: Fault) -> Fault {
+fn cannot_run_fault(command: &str, fault: Fault) -> Fault {
     if let Kind::OperationTimeout(of) = &fault.kind {
         let limit = match of.limit_ms {
             ..=1_000 => "one second".to_owned(),
-            limit_ms => span(Span::from_millis(limit_ms)),
+            limit_ms => span_words(Span::from_millis(limit_ms)),
         };
         let took = format!("took longer than {limit}");
         let output = fault.cause.as_deref().unwrap_or("it wrote nothing");
         let message = format!("{} (validate.timeout)\n{output}", fault.message);
         let what = command.to_owned();
-        return Fault::precondition_missing(SLOW_BASE, message, Missing { what }).caused_by(took);
+        return Fault::precondition_missing(SLOW_BASE, message, Missing { what }).with_cause(took);
     }
     let passes = !matches!(
         fault.code(),
@@ -197,5 +202,5 @@ fn cannot_run(command: &str, fault: Fault) -> Fault {
         }
         _ => format!("what the check `{command}` needs to run"),
     };
-    Fault::precondition_missing("validate:base", message, Missing { what }).caused_by(fault)
+    Fault::precondition_missing("validate:base", message, Missing { what }).with_cause(fault)
 }

@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use unstuck_core::failing::{Failures, tests_run};
-use unstuck_core::fault::text_rules::{self, Applies};
-use unstuck_core::fault::{Code, Crash, Fault, Gate, Internal, Kind, Tool, Validation};
+use unstuck_core::failing::{CheckFailures, tests_run};
+use unstuck_core::fault::text_rules::{self, RuleSet};
+use unstuck_core::fault::{CheckStage, Code, Crash, Fault, Internal, Kind, Tool, Validation};
 use unstuck_core::signature::Signature;
-use unstuck_core::text::without_escapes;
+use unstuck_core::text::strip_escapes;
 
 use super::baseline::BaselineCheck;
-use super::network::{Unreached, lacks_network, without_network};
-use crate::process::{Denied, Ended, How, Wall, last_lines, verdict, with_facts};
+use super::network::{BlockedConnection, lacks_network, no_network_fault};
+use crate::process::{
+    DeniedPath, ProcessEnd, ProcessResult, Wall, add_facts, derive_fault, last_lines,
+};
 use crate::workspace::Shell;
 
 /// Maximum length of the output that a fault carries, in bytes: the end, in whole lines.
@@ -37,19 +39,19 @@ const NOT_EXECUTABLE: i32 = 126;
 
 /// The result of a check.
 #[derive(Debug)]
-pub(super) enum Checked {
-    Green(Passed),
+pub(super) enum CheckOutcome {
+    Green(CheckPass),
     /// Red at first, and green when it was run again on the same files.
     Flaky,
     /// The check itself is red.
-    Red(Box<Red>),
+    Red(Box<CheckFailure>),
     /// The check could not run, and says nothing about the change.
     Failed(Box<Fault>),
 }
 
-impl Checked {
+impl CheckOutcome {
     /// Returns the fault of a check that is not green.
-    pub(super) fn passed(self) -> Result<(), Fault> {
+    pub(super) fn into_result(self) -> Result<(), Fault> {
         match self {
             Self::Green(_) | Self::Flaky => Ok(()),
             Self::Red(red) => Err(red.fault),
@@ -60,7 +62,7 @@ impl Checked {
 
 /// The data of a check that ended with exit code 0.
 #[derive(Debug, Default)]
-pub(super) struct Passed {
+pub(super) struct CheckPass {
     /// Number of tests that the check reports to have run.
     pub(super) tests_run: Option<u64>,
     /// Tests that failed all the same.
@@ -69,34 +71,34 @@ pub(super) struct Passed {
 
 /// The data of a red check.
 #[derive(Debug)]
-pub(super) struct Red {
+pub(super) struct CheckFailure {
     pub(super) fault: Fault,
     pub(super) exit: i32,
     /// The end of the output.
     pub(super) output: String,
-    pub(super) failures: Failures,
+    pub(super) failures: CheckFailures,
     /// Number of tests that the check reports to have run.
     pub(super) tests_run: Option<u64>,
     /// The access that the sandbox refused.
-    pub(super) denied: Option<Denied>,
+    pub(super) denied: Option<DeniedPath>,
 }
 
 /// The n-th check of a gate, counted from 1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Check<'a> {
-    pub(super) gate: Gate,
+pub(super) struct GateCheck<'a> {
+    pub(super) gate: CheckStage,
     pub(super) n: usize,
     pub(super) command: &'a str,
 }
 
-impl Check<'_> {
+impl GateCheck<'_> {
     /// Runs the check, and once more when it is red: a check that then passes is flaky.
-    pub(super) async fn run(self, directory: &Path, shell: &Shell) -> Checked {
+    pub(super) async fn run(self, directory: &Path, shell: &Shell) -> CheckOutcome {
         match self.run_once(directory, shell).await {
-            Checked::Red(red) => match self.run_once(directory, shell).await {
-                Checked::Green(_) => Checked::Flaky,
-                Checked::Red(again) => Checked::Red(again),
-                Checked::Flaky | Checked::Failed(_) => Checked::Red(red),
+            CheckOutcome::Red(red) => match self.run_once(directory, shell).await {
+                CheckOutcome::Green(_) => CheckOutcome::Flaky,
+                CheckOutcome::Red(again) => CheckOutcome::Red(again),
+                CheckOutcome::Flaky | CheckOutcome::Failed(_) => CheckOutcome::Red(red),
             },
             other => other,
         }
@@ -104,49 +106,49 @@ impl Check<'_> {
 
     /// Runs the check on a change whose base is known to end in time. A check that hangs or crashes
     /// twice is red: the change made it so.
-    pub(super) async fn run_on_change(self, directory: &Path, shell: &Shell) -> Checked {
+    pub(super) async fn run_on_change(self, directory: &Path, shell: &Shell) -> CheckOutcome {
         let fault = match self.run(directory, shell).await {
-            Checked::Failed(fault) if breaks_off(&fault).is_some() => fault,
+            CheckOutcome::Failed(fault) if break_off_status(&fault).is_some() => fault,
             // Without the change it needs no network.
-            Checked::Failed(fault) if lacks_network(&fault) => {
-                return self.broke_off_with(&fault.message, FAILED, &fault);
+            CheckOutcome::Failed(fault) if lacks_network(&fault) => {
+                return self.red_outcome(&fault.message, FAILED, &fault);
             }
             other => return other,
         };
         let ended = match shell.run(directory, self.command).await {
             Ok(ended) => ended,
-            Err(fault) => return Checked::Failed(Box::new(fault)),
+            Err(fault) => return CheckOutcome::Failed(Box::new(fault)),
         };
-        match self.judge(&ended, directory, &shell.wall) {
-            Checked::Green(_) => Checked::Flaky,
-            Checked::Failed(again) if again.code() == fault.code() => {
-                self.broke_off(&ended, &again)
+        match self.judge_end(&ended, directory, &shell.wall) {
+            CheckOutcome::Green(_) => CheckOutcome::Flaky,
+            CheckOutcome::Failed(again) if again.code() == fault.code() => {
+                self.judge_broken_off(&ended, &again)
             }
             other => other,
         }
     }
 
-    fn broke_off(self, ended: &Ended, fault: &Fault) -> Checked {
+    fn judge_broken_off(self, ended: &ProcessResult, fault: &Fault) -> CheckOutcome {
         let bytes = ended.output.to_bytes();
         let said = format!("{}; without the change it ends by itself.", fault.message);
         let output = format!("{}\n{said}", String::from_utf8_lossy(&bytes).trim_end());
-        self.broke_off_with(&output, breaks_off(fault).unwrap_or_default(), fault)
+        self.red_outcome(&output, break_off_status(fault).unwrap_or_default(), fault)
     }
 
     /// Returns a red result for a check that only the change keeps from running.
-    fn broke_off_with(self, output: &str, exit: i32, fault: &Fault) -> Checked {
-        Checked::Red(Box::new(Red {
-            fault: self.red(exit, &fault.message, output.trim_start()),
+    fn red_outcome(self, output: &str, exit: i32, fault: &Fault) -> CheckOutcome {
+        CheckOutcome::Red(Box::new(CheckFailure {
+            fault: self.red_fault(exit, &fault.message, output.trim_start()),
             exit,
             output: last_lines(output, OUTPUT_BYTES_MAX).to_owned(),
-            failures: Failures::default(),
+            failures: CheckFailures::default(),
             tests_run: None,
             denied: None,
         }))
     }
 
     /// Returns the fault of a check that is green only with new tests.
-    pub(super) fn only_with(self, tests: &[PathBuf], red: &Red) -> Fault {
+    pub(super) fn new_tests_only_fault(self, tests: &[PathBuf], red: &CheckFailure) -> Fault {
         let names: Vec<String> = tests.iter().map(|path| path.display().to_string()).collect();
         let names = names.join(", ");
         let said = format!(
@@ -155,12 +157,16 @@ impl Check<'_> {
         );
         let output = format!("{}\n[{said}]", red.output.trim_end());
         let message = format!("{} passes only with {names}", self.command);
-        self.red(red.exit, &message, &output)
+        self.red_fault(red.exit, &message, &output)
     }
 
     /// Returns the fault of a check that ended with exit code 0 without having tested what failed
     /// before the work, if so.
-    pub(super) fn proves_less(self, before: &BaselineCheck, passed: &Passed) -> Option<Fault> {
+    pub(super) fn weaker_proof_fault(
+        self,
+        before: &BaselineCheck,
+        passed: &CheckPass,
+    ) -> Option<Fault> {
         if before.failures.tests.is_empty() {
             return None;
         }
@@ -172,7 +178,7 @@ impl Check<'_> {
                 Some(now) => now.to_string(),
                 None => "none".to_owned(),
             };
-            let failed = named(before.failures.tests.iter());
+            let failed = join_test_names(before.failures.tests.iter());
             (
                 format!("{} runs fewer tests than before the work", self.command),
                 format!(
@@ -182,19 +188,19 @@ impl Check<'_> {
                 ),
             )
         } else {
-            let still = named(still.into_iter());
+            let still = join_test_names(still.into_iter());
             (
                 format!("{} ends with success although tests fail", self.command),
                 format!("it ends with success now, and this still fails: {still}"),
             )
         };
         let output = format!("{}\n[{said}]", before.output.trim_end());
-        Some(self.red(before.exit, &message, &output))
+        Some(self.red_fault(before.exit, &message, &output))
     }
 
     /// Returns the fault of a check that was green before the work and is green now with fewer
     /// tests, if so.
-    pub(super) fn lost_tests(self, ran: u64, passed: &Passed) -> Option<Fault> {
+    pub(super) fn fewer_tests_fault(self, ran: u64, passed: &CheckPass) -> Option<Fault> {
         let now = match passed.tests_run {
             Some(now) if now >= ran => return None,
             Some(now) => now.to_string(),
@@ -210,111 +216,132 @@ impl Check<'_> {
              does not speak of have to stay]",
             self.command
         );
-        Some(self.red(FAILED, &message, &output))
+        Some(self.red_fault(FAILED, &message, &output))
     }
 
-    pub(super) async fn run_once(self, directory: &Path, shell: &Shell) -> Checked {
+    pub(super) async fn run_once(self, directory: &Path, shell: &Shell) -> CheckOutcome {
         match shell.run(directory, self.command).await {
-            Ok(ended) => self.judge(&ended, directory, &shell.wall),
-            Err(fault) => Checked::Failed(Box::new(fault)),
+            Ok(ended) => self.judge_end(&ended, directory, &shell.wall),
+            Err(fault) => CheckOutcome::Failed(Box::new(fault)),
         }
     }
 
-    pub(super) fn source(self) -> String {
+    pub(super) fn fault_source(self) -> String {
         let gate = match self.gate {
-            Gate::PreCommit => "pre_commit",
-            Gate::PrePush => "pre_push",
-            Gate::PrePr => "pre_pr",
+            CheckStage::PreCommit => "pre_commit",
+            CheckStage::PrePush => "pre_push",
+            CheckStage::PrePr => "pre_pr",
         };
         format!("validate:{gate}#{}", self.n)
     }
 
-    fn judge(self, ended: &Ended, directory: &Path, wall: &Wall) -> Checked {
+    fn judge_end(self, ended: &ProcessResult, directory: &Path, wall: &Wall) -> CheckOutcome {
         match ended.how {
-            How::Exited(0) => Checked::Green(Passed::read(ended, directory)),
-            How::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
+            ProcessEnd::Exited(0) => CheckOutcome::Green(CheckPass::from_ended(ended, directory)),
+            ProcessEnd::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
                 let crash = Crash { exit: None, signal: Some(exit - SIGNAL_BASE) };
                 let message =
                     format!("{} was ended by signal {}", self.command, exit - SIGNAL_BASE);
-                Checked::Failed(Box::new(Fault::tool_crash(self.source(), message, crash)))
+                CheckOutcome::Failed(Box::new(Fault::tool_crash(
+                    self.fault_source(),
+                    message,
+                    crash,
+                )))
             }
-            How::Exited(exit) => self.ended_red(ended, exit, directory, wall),
+            ProcessEnd::Exited(exit) => self.judge_failed_exit(ended, exit, directory, wall),
             _ => {
-                let fault = verdict(ended, &self.source(), self.command).unwrap_or_else(|| {
-                    let component = "validate".to_owned();
-                    let message = format!("{} was stopped", self.command);
-                    Fault::internal_error(self.source(), message, Internal { component })
-                });
-                Checked::Failed(Box::new(with_output(fault, ended)))
+                let fault =
+                    derive_fault(ended, &self.fault_source(), self.command).unwrap_or_else(|| {
+                        let component = "validate".to_owned();
+                        let message = format!("{} was stopped", self.command);
+                        Fault::internal_error(self.fault_source(), message, Internal { component })
+                    });
+                CheckOutcome::Failed(Box::new(with_output(fault, ended)))
             }
         }
     }
 
-    fn ended_red(self, ended: &Ended, exit: i32, directory: &Path, wall: &Wall) -> Checked {
+    fn judge_failed_exit(
+        self,
+        ended: &ProcessResult,
+        exit: i32,
+        directory: &Path,
+        wall: &Wall,
+    ) -> CheckOutcome {
         let bytes = ended.output.to_bytes();
         // Colors of a runner are noise in a log or a prompt.
-        let mut output = without_escapes(&String::from_utf8_lossy(&bytes));
+        let mut output = strip_escapes(&String::from_utf8_lossy(&bytes));
         // A refusal by the sandbox is not classified as a message of a remote side.
         let denied = wall.find_denied(&output, directory);
         if let Some(denied) = &denied {
-            output = format!("{}\n[{}]", output.trim_end(), denied.sentence());
+            output = format!("{}\n[{}]", output.trim_end(), denied.render_sentence());
         }
-        if let Some(missing) = missing_program(self.command, exit, &output) {
+        if let Some(missing) = find_missing_program(self.command, exit, &output) {
             let tool = Tool { command: Some(missing.clone()), exit: Some(exit), ..Tool::default() };
             let end = last_lines(&output, OUTPUT_BYTES_MAX);
             let message = format!("{missing} is not there\n{end}");
-            let missing = Fault::tool_missing(self.source(), message, tool);
-            return Checked::Failed(Box::new(missing));
+            let missing = Fault::tool_missing(self.fault_source(), message, tool);
+            return CheckOutcome::Failed(Box::new(missing));
         }
         let classified = match &denied {
             Some(_) => None,
-            None => text_rules::classify(&bytes, Applies::ValidationOutput),
+            None => text_rules::classify_with(&bytes, RuleSet::ValidationOutput),
         };
         let outage = classified.map(|(code, _)| code);
         let unreached =
-            if denied.is_some() { None } else { Unreached::find(outage, &output, wall) };
+            if denied.is_some() { None } else { BlockedConnection::find(outage, &output, wall) };
         if let Some(unreached) = unreached {
-            output = format!("{}\n[{}]", output.trim_end(), unreached.sentence());
-            if unreached == Unreached::Network {
+            output = format!("{}\n[{}]", output.trim_end(), unreached.render_sentence());
+            if unreached == BlockedConnection::Network {
                 let end = last_lines(&output, OUTPUT_BYTES_MAX);
-                let fault = without_network(self.source(), self.command, end);
-                return Checked::Failed(Box::new(fault));
+                let fault = no_network_fault(self.fault_source(), self.command, end);
+                return CheckOutcome::Failed(Box::new(fault));
             }
         }
         match classified {
             Some((code, rule)) => {
-                let signature = Signature::of_output(code, &self.place(), &output, Some(exit));
-                let kind = with_facts(Kind::bare(code), exit, self.command);
-                let fault = Fault::new(kind, self.source(), last_lines(&output, OUTPUT_BYTES_MAX));
-                Checked::Failed(Box::new(fault.by_rule(rule, signature)))
+                let signature =
+                    Signature::from_output(code, &self.gate_source(), &output, Some(exit));
+                let kind = add_facts(Kind::bare(code), exit, self.command);
+                let fault =
+                    Fault::new(kind, self.fault_source(), last_lines(&output, OUTPUT_BYTES_MAX));
+                CheckOutcome::Failed(Box::new(fault.with_rule(rule, signature)))
             }
-            None => Checked::Red(Box::new(Red {
-                fault: self.red(exit, &format!("{} ended with {exit}", self.command), &output),
+            None => CheckOutcome::Red(Box::new(CheckFailure {
+                fault: self.red_fault(
+                    exit,
+                    &format!("{} ended with {exit}", self.command),
+                    &output,
+                ),
                 exit,
                 output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
-                failures: Failures::read(&bytes, &directory.to_string_lossy()),
+                failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
                 tests_run: count_tests(ended),
                 denied,
             })),
         }
     }
 
-    fn place(self) -> String {
-        self.source().split('#').next().unwrap_or_default().to_owned()
+    fn gate_source(self) -> String {
+        self.fault_source().split('#').next().unwrap_or_default().to_owned()
     }
 
     /// Returns the fault of a red check. Its signature covers the whole output; the fault then
     /// carries the end of it.
-    fn red(self, exit: i32, message: &str, output: &str) -> Fault {
+    fn red_fault(self, exit: i32, message: &str, output: &str) -> Fault {
         let context = Validation {
             command: self.command.to_owned(),
             exit: Some(exit),
             output: output.to_owned(),
         };
         let mut fault = match self.gate {
-            Gate::PreCommit => Fault::validation_pre_commit(self.source(), message, context),
-            Gate::PrePush => Fault::validation_pre_push(self.source(), message, context),
-            Gate::PrePr => Fault::validation_pre_pr(self.source(), message, context),
+            CheckStage::PreCommit => {
+                Fault::validation_pre_commit(self.fault_source(), message, context)
+            }
+            CheckStage::PrePush => {
+                Fault::validation_pre_push(self.fault_source(), message, context)
+            }
+            CheckStage::PrePr => Fault::validation_pre_pr(self.fault_source(), message, context),
         };
         if let Kind::ValidationPreCommit(context)
         | Kind::ValidationPrePush(context)
@@ -326,42 +353,42 @@ impl Check<'_> {
     }
 }
 
-impl Passed {
-    fn read(ended: &Ended, directory: &Path) -> Self {
+impl CheckPass {
+    fn from_ended(ended: &ProcessResult, directory: &Path) -> Self {
         let bytes = ended.output.to_bytes();
-        let failed = Failures::read(&bytes, &directory.to_string_lossy()).tests;
+        let failed = CheckFailures::from_output(&bytes, &directory.to_string_lossy()).tests;
         Self { tests_run: count_tests(ended), failed }
     }
 }
 
-fn named<'a>(tests: impl Iterator<Item = &'a String>) -> String {
+fn join_test_names<'a>(tests: impl Iterator<Item = &'a String>) -> String {
     let tests: Vec<&str> = tests.take(NAMED_MAX).map(String::as_str).collect();
     tests.join(", ")
 }
 
 /// Returns the number of tests that a check reports; `None` if its output was truncated, because
 /// the dropped part may have reported more.
-fn count_tests(ended: &Ended) -> Option<u64> {
+fn count_tests(ended: &ProcessResult) -> Option<u64> {
     if ended.output.dropped_bytes() > 0 {
         return None;
     }
-    tests_run(&without_escapes(&String::from_utf8_lossy(&ended.output.to_bytes())))
+    tests_run(&strip_escapes(&String::from_utf8_lossy(&ended.output.to_bytes())))
 }
 
 /// Adds the end of the output as the cause of a timeout.
-fn with_output(fault: Fault, ended: &Ended) -> Fault {
+fn with_output(fault: Fault, ended: &ProcessResult) -> Fault {
     if fault.code() != Code::OperationTimeout {
         return fault;
     }
     let bytes = ended.output.to_bytes();
-    let output = without_escapes(&String::from_utf8_lossy(&bytes));
+    let output = strip_escapes(&String::from_utf8_lossy(&bytes));
     let end = last_lines(output.trim_end(), OUTPUT_BYTES_MAX).to_owned();
-    if end.is_empty() { fault } else { fault.caused_by(end) }
+    if end.is_empty() { fault } else { fault.with_cause(end) }
 }
 
 /// Returns the exit code that stands for a check that did not end by itself, if the tested code can
 /// be the reason: it took too long, or it crashed.
-fn breaks_off(fault: &Fault) -> Option<i32> {
+fn break_off_status(fault: &Fault) -> Option<i32> {
     match &fault.kind {
         Kind::OperationTimeout(_) => Some(TOO_LONG),
         Kind::ToolCrash(crash) => {
@@ -375,9 +402,9 @@ fn breaks_off(fault: &Fault) -> Option<i32> {
 /// Returns what a check needs and does not find: the program itself, or the part of it that the
 /// command names. A missing module of the project is a red check: it may be an agent's task to
 /// write it.
-fn missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
+fn find_missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
     if matches!(exit, NOT_FOUND | NOT_EXECUTABLE) {
-        return Some(not_found_in(output).unwrap_or_else(|| first_word(command)));
+        return Some(find_not_found(output).unwrap_or_else(|| first_word(command)));
     }
     let words: Vec<&str> = command.split_whitespace().collect();
     let modules = words.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1]);
@@ -397,7 +424,7 @@ fn missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
 }
 
 /// Parses `sh: 1: pytest: not found` and `bash: line 1: pytest: command not found`.
-fn not_found_in(output: &str) -> Option<String> {
+fn find_not_found(output: &str) -> Option<String> {
     let line = output.lines().rev().find(|line| {
         line.ends_with(": not found")
             || line.ends_with("command not found")

@@ -3,26 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::RunId;
-use unstuck_core::failing::Failures;
-use unstuck_core::fault::{Fault, Gate};
+use unstuck_core::failing::CheckFailures;
+use unstuck_core::fault::{CheckStage, Fault};
 use unstuck_core::time::Time;
 
 use super::baseline::Baseline;
-use super::check::{Check, Checked, Red};
-use super::definition::{scripts_differ, scripts_run};
+use super::check::{CheckFailure, CheckOutcome, GateCheck};
+use super::definition::{find_scripts_run, scripts_differ};
 use crate::regular_file::read_regular;
-use crate::scope::{BadPattern, Case, Patterns, Scope};
-use crate::workspace::{Change, ChangeKind, Shell, TakenBack, Workspace};
+use crate::scope::{BadPattern, CaseMatching, PathPatterns, PathScope};
+use crate::workspace::{ChangeKind, RevertReport, Shell, Workspace, WorktreeChange};
 
 /// Maximum size of a manifest or test file that is read, in bytes.
 const MANIFEST_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 
 /// The checks of one gate.
 #[derive(Clone, Debug)]
-pub struct Checks {
-    gate: Gate,
+pub struct GateChecks {
+    gate: CheckStage,
     commands: Vec<String>,
-    protected: Patterns,
+    protected: PathPatterns,
     /// Files that define what the commands do; restored like protected ones if the base has them.
     defining: Vec<PathBuf>,
     /// Files that would be read instead of those; reverted if they are new.
@@ -33,65 +33,69 @@ pub struct Checks {
 
 /// The exemptions of a change from the protection.
 #[derive(Clone, Copy, Debug)]
-pub struct Held<'a> {
+pub struct ChangePermissions<'a> {
     /// The task's own scope: paths that it names may change.
-    pub scope: &'a Scope,
+    pub scope: &'a PathScope,
     /// Paths that the operator allowed the task to change.
     pub free: &'a [PathBuf],
 }
 
-impl Held<'_> {
-    fn lets_change(self, path: &Path) -> bool {
-        self.scope.names(path) || self.free.iter().any(|free| free == path)
+impl ChangePermissions<'_> {
+    fn allows_change(self, path: &Path) -> bool {
+        self.scope.names_path(path) || self.free.iter().any(|free| free == path)
     }
 }
 
 /// The result of a gate.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum GateVerdict {
     /// The gate has no checks, which is not the same as green.
     NothingToCheck,
     /// Every check is green, or fails exactly as it did at the base.
-    Green(Seen),
+    Green(GateReport),
     /// A check is red in a new way, or could not run.
     Red {
         /// The fault of that check.
         fault: Box<Fault>,
         /// The observations up to that check.
-        seen: Seen,
+        seen: GateReport,
     },
 }
 
 /// Observations during the checks of a gate.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct GateReport {
     /// Protected paths that had been changed, and were restored before the checks.
-    pub restored: Option<TakenBack>,
+    pub restored: Option<RevertReport>,
     /// Checks that are green.
     pub green: Vec<String>,
     /// Green checks that were red first and green when they were run again.
     pub flaky: Vec<String>,
     /// Checks that fail exactly as they did at the base.
-    pub red_at_base: Vec<RedAtBase>,
+    pub red_at_base: Vec<BaselineFailure>,
     /// Faults of checks that are green without having tested what they tested at the base.
     pub proves_less: Vec<Fault>,
 }
 
 /// A check that fails exactly as it did before any agent worked.
 #[derive(Clone, Debug)]
-pub struct RedAtBase {
+pub struct BaselineFailure {
     /// The command of the check.
     pub command: String,
     /// The tests that failed.
-    pub failures: Failures,
+    pub failures: CheckFailures,
     /// The fault of the red check.
     pub fault: Box<Fault>,
 }
 
-impl Checks {
+impl GateChecks {
     /// Makes the checks of a gate, with patterns of paths that are restored before they run.
-    pub fn new(gate: Gate, commands: &[String], protect: &[String]) -> Result<Self, BadPattern> {
-        let protected = Patterns::read(protect, Case::Folds)?;
+    pub fn new(
+        gate: CheckStage,
+        commands: &[String],
+        protect: &[String],
+    ) -> Result<Self, BadPattern> {
+        let protected = PathPatterns::parse(protect, CaseMatching::Folds)?;
         let commands = commands.to_vec();
         let defining = Vec::new();
         let replacing = Vec::new();
@@ -102,19 +106,19 @@ impl Checks {
     /// be the task's purpose, unless it is in `replacing`, that is, would be read instead of an
     /// existing one.
     #[must_use]
-    pub fn defined_by(self, files: Vec<PathBuf>, replacing: Vec<PathBuf>) -> Self {
+    pub fn with_definitions(self, files: Vec<PathBuf>, replacing: Vec<PathBuf>) -> Self {
         Self { defining: files, replacing, ..self }
     }
 
     /// Restores protected paths even if a scope names them: a repair is held to the existing
     /// checks.
     #[must_use]
-    pub fn firm(self) -> Self {
+    pub fn with_firm_protection(self) -> Self {
         Self { firm: true, ..self }
     }
 
     /// Returns the gate that the checks belong to.
-    pub const fn gate(&self) -> Gate {
+    pub const fn gate(&self) -> CheckStage {
         self.gate
     }
 
@@ -123,9 +127,9 @@ impl Checks {
         &self.commands
     }
 
-    pub(super) fn check(&self, n: usize) -> Option<Check<'_>> {
+    pub(super) fn nth_check(&self, n: usize) -> Option<GateCheck<'_>> {
         let command = self.commands.get(n)?;
-        Some(Check { gate: self.gate, n: n + 1, command })
+        Some(GateCheck { gate: self.gate, n: n + 1, command })
     }
 
     /// Returns whether protected paths are restored even if a scope or the operator exempts them.
@@ -138,18 +142,18 @@ impl Checks {
     pub async fn run(
         &self,
         workspace: &Workspace,
-        held: Held<'_>,
+        held: ChangePermissions<'_>,
         baseline: Option<&Baseline>,
         shell: &Shell,
         (run, now): (RunId, Time),
-    ) -> Result<Verdict, Fault> {
+    ) -> Result<GateVerdict, Fault> {
         if self.commands.is_empty() {
-            return Ok(Verdict::NothingToCheck);
+            return Ok(GateVerdict::NothingToCheck);
         }
-        let restored = self.protect(workspace, held, run, now).await?;
-        let mut seen = Seen { restored, ..Seen::default() };
-        let shell = &workspace.behind_wall(shell);
-        for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
+        let restored = self.restore_protected(workspace, held, run, now).await?;
+        let mut seen = GateReport { restored, ..GateReport::default() };
+        let shell = &workspace.confine_shell(shell);
+        for check in (0..self.commands.len()).filter_map(|n| self.nth_check(n)) {
             let command = check.command.to_owned();
             let directory = workspace.directory();
             let checked = if baseline.is_some() {
@@ -158,55 +162,56 @@ impl Checks {
                 check.run(directory, shell).await
             };
             match checked {
-                Checked::Green(_) | Checked::Flaky => {
-                    if let (Some(base), Checked::Green(passed)) = (baseline, &checked) {
-                        seen.proves_less.extend(base.proves_less(check, passed));
+                CheckOutcome::Green(_) | CheckOutcome::Flaky => {
+                    if let (Some(base), CheckOutcome::Green(passed)) = (baseline, &checked) {
+                        seen.proves_less.extend(base.weaker_proof_fault(check, passed));
                     }
                     let was_flaky = baseline.is_some_and(|base| base.is_flaky(&command));
-                    if was_flaky || matches!(checked, Checked::Flaky) {
+                    if was_flaky || matches!(checked, CheckOutcome::Flaky) {
                         seen.flaky.push(command.clone());
                     }
                     seen.green.push(command);
                 }
-                Checked::Red(red) => {
-                    let Red { fault, failures, .. } = *red;
+                CheckOutcome::Red(red) => {
+                    let CheckFailure { fault, failures, .. } = *red;
                     let fault = Box::new(fault);
                     if !baseline.is_some_and(|base| base.fails_as_before(&command, &failures)) {
-                        return Ok(Verdict::Red { fault, seen });
+                        return Ok(GateVerdict::Red { fault, seen });
                     }
-                    seen.red_at_base.push(RedAtBase { command, failures, fault });
+                    seen.red_at_base.push(BaselineFailure { command, failures, fault });
                 }
-                Checked::Failed(fault) => {
-                    return Ok(Verdict::Red { fault, seen });
+                CheckOutcome::Failed(fault) => {
+                    return Ok(GateVerdict::Red { fault, seen });
                 }
             }
         }
         match baseline {
-            Some(base) => self.confirm(workspace, base, shell, seen).await,
-            None => Ok(Verdict::Green(seen)),
+            Some(base) => self.confirm_without_new_tests(workspace, base, shell, seen).await,
+            None => Ok(GateVerdict::Green(seen)),
         }
     }
 
     /// Runs green checks again without the tests that the agent added: a check that failed at the
     /// base has to be green without them, because one of them could end the run before the others.
     /// So has one that was green at the base, without a file that decides which tests run.
-    async fn confirm(
+    async fn confirm_without_new_tests(
         &self,
         workspace: &Workspace,
         base: &Baseline,
         shell: &Shell,
-        seen: Seen,
-    ) -> Result<Verdict, Fault> {
-        let changes = workspace.changes().await?;
+        seen: GateReport,
+    ) -> Result<GateVerdict, Fault> {
+        let changes = workspace.list_changes().await?;
         let added = changes.into_iter().filter(|change| change.kind == ChangeKind::Added);
-        let added = added.map(|change| change.path).filter(|path| self.protected.cover(path));
+        let added = added.map(|change| change.path).filter(|path| self.protected.covers_path(path));
         let added: Vec<PathBuf> = added.collect();
         if added.is_empty() {
-            return Ok(Verdict::Green(seen));
+            return Ok(GateVerdict::Green(seen));
         }
-        let is_green = |check: &Check<'_>| seen.green.iter().any(|green| green == check.command);
-        for check in (0..self.commands.len()).filter_map(|n| self.check(n)).filter(is_green) {
-            let red = base.of(check.command);
+        let is_green =
+            |check: &GateCheck<'_>| seen.green.iter().any(|green| green == check.command);
+        for check in (0..self.commands.len()).filter_map(|n| self.nth_check(n)).filter(is_green) {
+            let red = base.find_red(check.command);
             let names_tests = red.is_some_and(|red| !red.failures.tests.is_empty());
             if red.is_some() && !names_tests {
                 continue;
@@ -214,7 +219,7 @@ impl Checks {
             let decides = |path: &Path| decides_which_tests_run(&workspace.directory().join(path));
             let counts = |path: &&PathBuf| match red {
                 // A check that failed because a file was missing may be green because of it.
-                Some(red) => !red.speaks_of(path),
+                Some(red) => !red.mentions_file(path),
                 // New tests beside the file that decides may need it.
                 None => added.iter().any(|of| of.parent() == path.parent() && decides(of)),
             };
@@ -223,104 +228,104 @@ impl Checks {
                 continue;
             }
             let again = check.run_once(workspace.directory(), shell);
-            let again = workspace.without_files(&tests, again).await?;
-            if let Checked::Red(still) = again
+            let again = workspace.run_without_files(&tests, again).await?;
+            if let CheckOutcome::Red(still) = again
                 && red.is_none_or(|red| !still.failures.tests.is_disjoint(&red.failures.tests))
             {
-                let fault = Box::new(check.only_with(&tests, &still));
-                return Ok(Verdict::Red { fault, seen });
+                let fault = Box::new(check.new_tests_only_fault(&tests, &still));
+                return Ok(GateVerdict::Red { fault, seen });
             }
         }
-        Ok(Verdict::Green(seen))
+        Ok(GateVerdict::Green(seen))
     }
 
     /// Runs the checks in a folder that holds a finished commit: no agent works there, so no path
     /// has to be restored, and no failure is excused.
-    pub async fn run_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
-        for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
-            check.run(directory, shell).await.passed()?;
+    pub async fn run_in_folder(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
+        for check in (0..self.commands.len()).filter_map(|n| self.nth_check(n)) {
+            check.run(directory, shell).await.into_result()?;
         }
         Ok(())
     }
 
     /// Runs each check only once, in a checkout in which none has run before. If all pass, returns
     /// the fault of the first that has tested less than at the base.
-    pub async fn run_once_at(
+    pub async fn run_once_in_folder(
         &self,
         directory: &Path,
         baseline: Option<&Baseline>,
         shell: &Shell,
     ) -> Result<Option<Fault>, Fault> {
         let mut proves_less = None;
-        for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
+        for check in (0..self.commands.len()).filter_map(|n| self.nth_check(n)) {
             let checked = check.run_once(directory, shell).await;
-            if let (Some(base), Checked::Green(passed)) = (baseline, &checked) {
-                proves_less = proves_less.or_else(|| base.proves_less(check, passed));
+            if let (Some(base), CheckOutcome::Green(passed)) = (baseline, &checked) {
+                proves_less = proves_less.or_else(|| base.weaker_proof_fault(check, passed));
             }
-            checked.passed()?;
+            checked.into_result()?;
         }
         Ok(proves_less)
     }
 
     /// Returns the protected paths among these changes that are not exempt.
-    pub async fn guarded(
+    pub async fn find_guarded_changes(
         &self,
         workspace: &Workspace,
-        changes: &[Change],
-        held: Held<'_>,
+        changes: &[WorktreeChange],
+        held: ChangePermissions<'_>,
     ) -> Result<Vec<PathBuf>, Fault> {
-        let manifests = self.changed_manifests(workspace, changes).await?;
-        let guarded = |change: &&Change| {
+        let manifests = self.find_changed_manifests(workspace, changes).await?;
+        let guarded = |change: &&WorktreeChange| {
             let defines = self.defining.contains(&change.path) || manifests.contains(&change.path);
             // A new file is work, unless it takes the place of an existing one.
-            let known = defines || self.protected.cover(&change.path);
+            let known = defines || self.protected.covers_path(&change.path);
             let replaces = self.replacing.iter().any(|other| change.path.starts_with(other));
             known && change.kind != ChangeKind::Added || replaces
         };
-        let free = |change: &&Change| !self.firm && held.lets_change(&change.path);
+        let free = |change: &&WorktreeChange| !self.firm && held.allows_change(&change.path);
         let protected = changes.iter().filter(guarded).filter(|change| !free(change));
         Ok(protected.map(|change| change.path.clone()).collect())
     }
 
     /// Restores protected paths that were changed, unless they are exempt.
-    async fn protect(
+    async fn restore_protected(
         &self,
         workspace: &Workspace,
-        held: Held<'_>,
+        held: ChangePermissions<'_>,
         run: RunId,
         now: Time,
-    ) -> Result<Option<TakenBack>, Fault> {
-        let changes = workspace.changes().await?;
-        let mut paths = self.guarded(workspace, &changes, held).await?;
+    ) -> Result<Option<RevertReport>, Fault> {
+        let changes = workspace.list_changes().await?;
+        let mut paths = self.find_guarded_changes(workspace, &changes, held).await?;
         if paths.is_empty() {
             return Ok(None);
         }
         // A link or a file at the path of a protected folder.
-        let in_the_way = |change: &&Change| {
+        let in_the_way = |change: &&WorktreeChange| {
             let is_above = |path: &PathBuf| *path != change.path && path.starts_with(&change.path);
             paths.iter().any(is_above)
         };
         let in_the_way: Vec<PathBuf> =
             changes.iter().filter(in_the_way).map(|change| change.path.clone()).collect();
         paths.extend(in_the_way);
-        workspace.take_back(&paths, run, now).await.map(Some)
+        workspace.revert_paths(&paths, run, now).await.map(Some)
     }
 
     /// Returns changed manifests in which a script that the checks run differs from the base.
-    async fn changed_manifests(
+    async fn find_changed_manifests(
         &self,
         workspace: &Workspace,
-        changes: &[Change],
+        changes: &[WorktreeChange],
     ) -> Result<Vec<PathBuf>, Fault> {
         let mut differing = Vec::new();
-        for (manifest, script) in scripts_run(&self.commands) {
+        for (manifest, script) in find_scripts_run(&self.commands) {
             let path = PathBuf::from(manifest);
             if !changes.iter().any(|change| change.path == path) {
                 continue;
             }
             let now = read_regular(&workspace.directory().join(&path), MANIFEST_BYTES_MAX);
             let now = now.unwrap_or_default();
-            let base = workspace.base_file(&path).await?;
+            let base = workspace.read_base_file(&path).await?;
             if base.is_some_and(|base| scripts_differ(&script, &base, &now)) {
                 differing.push(path);
             }

@@ -5,10 +5,10 @@
 use std::path::Path;
 
 use unstuck_core::fault::{Fault, KEPT_BASE, Kind, Missing};
-use unstuck_core::text::{VALUE_CHARS_MAX, quoted};
+use unstuck_core::text::{VALUE_CHARS_MAX, quote_words};
 
 use super::baseline::BaselineMode;
-use super::check::Red;
+use super::check::CheckFailure;
 use crate::workspace::Workspace;
 
 /// The consequence, as the operator reads it.
@@ -16,15 +16,15 @@ const NOT_BEGUN: &str = "the work has not begun";
 
 /// The conditions of a task for checks at the base.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct BaselineRequirement<'a> {
     /// The text of the task: an agent has to provide the files that it names.
     pub words: &'a str,
     /// The consequence of a red check.
     pub mode: BaselineMode,
 }
 
-impl Wanted<'_> {
-    fn names(self, path: &Path) -> bool {
+impl BaselineRequirement<'_> {
+    fn mentions_path(self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
         self.words.match_indices(&*name).any(|(at, _)| {
@@ -36,28 +36,28 @@ impl Wanted<'_> {
 
 /// Returns the fault that asks the operator about a check which is red at the base because of the
 /// sandbox; `None` if it is red for another reason.
-pub(super) async fn kept_at_base(
-    (command, red): (&str, &Red),
-    wanted: Wanted<'_>,
+pub(super) async fn find_fence_fault(
+    (command, red): (&str, &CheckFailure),
+    wanted: BaselineRequirement<'_>,
     workspace: &Workspace,
 ) -> Result<Option<Fault>, Fault> {
     // Where failures are compared, existing ones may stay.
     if wanted.mode == BaselineMode::Compare && !red.failures.tests.is_empty() {
         return Ok(None);
     }
-    let who = quoted(command, VALUE_CHARS_MAX).unwrap_or_default();
+    let who = quote_words(command, VALUE_CHARS_MAX).unwrap_or_default();
     let denied = red.denied.as_ref().filter(|denied| !denied.warned);
-    if let Some(denied) = denied.filter(|denied| !wanted.names(&denied.path)) {
+    if let Some(denied) = denied.filter(|denied| !wanted.mentions_path(&denied.path)) {
         let who = format!("the check {who}");
-        return Ok(Some(denied.fault(KEPT_BASE, (&who, NOT_BEGUN), &red.output)));
+        return Ok(Some(denied.to_fault(KEPT_BASE, (&who, NOT_BEGUN), &red.output)));
     }
     let Some(path) = workspace.find_unshared(&red.output).await? else { return Ok(None) };
-    if wanted.names(&path) {
+    if wanted.mentions_path(&path) {
         return Ok(None);
     }
     let path = path.display().to_string();
     let what = format!("`share = [\"{path}\"]` below [run] in unstuck.toml (run.share)");
-    let file = quoted(&path, VALUE_CHARS_MAX).unwrap_or_default();
+    let file = quote_words(&path, VALUE_CHARS_MAX).unwrap_or_default();
     let cause = format!(
         "The check {who} needs {file}, which only your own tree has because git ignores it, so \
          {NOT_BEGUN}."
@@ -67,14 +67,14 @@ pub(super) async fn kept_at_base(
          a file and links a folder]",
         red.output.trim_end()
     );
-    Ok(Some(Fault::precondition_missing(KEPT_BASE, output, Missing { what }).caused_by(cause)))
+    Ok(Some(Fault::precondition_missing(KEPT_BASE, output, Missing { what }).with_cause(cause)))
 }
 
 /// Returns the message about a check or a hook that the sandbox kept from a file, with the setting
 /// that allows it.
-pub fn kept_by_fence(fault: &Fault) -> Option<String> {
+pub fn render_fence_denial(fault: &Fault) -> Option<String> {
     let Kind::PreconditionMissing(missing) = &fault.kind else { return None };
-    let cause = fault.cause.as_deref().filter(|_| fault.is_kept())?;
+    let cause = fault.cause.as_deref().filter(|_| fault.needs_settings_line())?;
     Some(format!("{cause} To allow it: {}.", missing.what))
 }
 
@@ -91,8 +91,8 @@ mod tests {
             ("add a function", "local.json", false),
         ];
         for (words, path, expected) in cases {
-            let wanted = Wanted { words, mode: BaselineMode::Green };
-            assert_eq!(wanted.names(Path::new(path)), expected, "{words}");
+            let wanted = BaselineRequirement { words, mode: BaselineMode::Green };
+            assert_eq!(wanted.mentions_path(Path::new(path)), expected, "{words}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::commands::programs_of;
+use crate::commands::list_programs;
 
 /// The names that `make` looks for, in its order.
 const NAMES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
@@ -29,21 +29,21 @@ pub(super) struct Makefile {
 
 impl Makefile {
     /// Reads the Makefile of the project at `root`, if it has one.
-    pub(super) fn of(root: &Path) -> Option<Self> {
+    pub(super) fn read_from(root: &Path) -> Option<Self> {
         let path = NAMES.iter().map(|name| root.join(name)).find(|path| path.is_file())?;
         if fs::metadata(&path).is_ok_and(|file| file.len() > BYTES_MAX) {
             return None;
         }
-        fs::read_to_string(path).ok().map(|text| Self::read(&text))
+        fs::read_to_string(path).ok().map(|text| Self::parse(&text))
     }
 
-    fn read(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let mut found = Self::default();
         let joined = text.replace("\\\n", " ");
         for line in joined.lines().filter(|line| !line.starts_with('\t')) {
             let line = line.split('#').next().unwrap_or_default().trim();
-            if let Some(files) = included(line) {
-                let plain = files.split_whitespace().filter(|file| is_plain(file));
+            if let Some(files) = parse_include(line) {
+                let plain = files.split_whitespace().filter(|file| is_plain_name(file));
                 found.includes.extend(plain.map(PathBuf::from));
             } else if let Some((targets, needs)) = line.split_once(':') {
                 // `a := b` and `a ::= b` assign variables.
@@ -51,9 +51,9 @@ impl Makefile {
                     continue;
                 }
                 let needs = needs.trim_start_matches(':').split(';').next().unwrap_or_default();
-                let needs = needs.split_whitespace().filter(|need| is_plain(need));
+                let needs = needs.split_whitespace().filter(|need| is_plain_name(need));
                 let needs: Vec<String> = needs.map(str::to_owned).collect();
-                for target in targets.split_whitespace().filter(|target| is_plain(target)) {
+                for target in targets.split_whitespace().filter(|target| is_plain_name(target)) {
                     if target == ".PHONY" {
                         found.phony.extend(needs.iter().cloned());
                     } else {
@@ -67,8 +67,9 @@ impl Makefile {
 
     /// Returns the files that would keep these commands from making a target: the targets that they
     /// name and their prerequisites, if a rule makes them and they are not phony.
-    pub(super) fn standing_for(&self, commands: &[String]) -> BTreeSet<PathBuf> {
-        let mut wanted: Vec<String> = commands.iter().flat_map(|line| self.goals(line)).collect();
+    pub(super) fn find_shadowing_files(&self, commands: &[String]) -> BTreeSet<PathBuf> {
+        let mut wanted: Vec<String> =
+            commands.iter().flat_map(|line| self.find_goals(line)).collect();
         let mut seen = BTreeSet::new();
         while let Some(target) = wanted.pop() {
             if seen.len() < FOLLOWED_MAX && seen.insert(target.clone()) {
@@ -82,9 +83,9 @@ impl Makefile {
     }
 
     /// Returns the targets that a command asks `make` for, or the first one if it names none.
-    fn goals(&self, command: &str) -> Vec<String> {
+    fn find_goals(&self, command: &str) -> Vec<String> {
         let mut goals = Vec::new();
-        for words in programs_of(command) {
+        for words in list_programs(command) {
             let Some((program, arguments)) = words.split_first() else { continue };
             let name = program.rsplit('/').next().unwrap_or(program);
             if !matches!(name, "make" | "gmake" | "$(MAKE)" | "${MAKE}" | "$MAKE") {
@@ -102,7 +103,7 @@ impl Makefile {
             while let Some(word) = words.next() {
                 if TAKING.contains(&word.as_str()) {
                     words.next();
-                } else if !word.starts_with('-') && is_plain(word) {
+                } else if !word.starts_with('-') && is_plain_name(word) {
                     named.push(word.clone());
                 }
             }
@@ -116,13 +117,13 @@ impl Makefile {
     }
 }
 
-fn included(line: &str) -> Option<&str> {
+fn parse_include(line: &str) -> Option<&str> {
     let (word, files) = line.split_once(char::is_whitespace)?;
     matches!(word, "include" | "-include" | "sinclude").then_some(files)
 }
 
 /// Returns whether a word is a literal name.
-fn is_plain(word: &str) -> bool {
+fn is_plain_name(word: &str) -> bool {
     !word.is_empty() && !word.contains(['$', '%', '*', '?', '=', '(', ')', '|'])
 }
 
@@ -136,11 +137,11 @@ mod tests {
 
     #[test]
     fn what_it_includes_and_what_would_stand_for_a_target_is_known() {
-        let makefile = Makefile::read(TEXT);
+        let makefile = Makefile::parse(TEXT);
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
         assert_eq!(makefile.includes, paths(&["local.mk", "a.mk", "b.mk"]));
         let standing = |command: &str| {
-            makefile.standing_for(&[command.to_owned()]).into_iter().collect::<Vec<_>>()
+            makefile.find_shadowing_files(&[command.to_owned()]).into_iter().collect::<Vec<_>>()
         };
         assert_eq!(standing("make test"), paths(&["test", "unit"]));
         assert_eq!(standing("CI=1 make -j 4 V=1 unit"), paths(&["unit"]));

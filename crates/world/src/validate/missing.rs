@@ -86,9 +86,9 @@ const UNINSTALLED: [&str; 5] = [
 ];
 
 /// Returns the package that a check in the folder `root` misses, as its output names it.
-pub(super) fn missing_package(output: &str, root: &Path) -> Option<String> {
+pub(super) fn find_missing_package(output: &str, root: &Path) -> Option<String> {
     output.lines().find_map(|line| {
-        python(line, root).or_else(|| node(line, root)).or_else(|| {
+        find_missing_python(line, root).or_else(|| find_missing_node(line, root)).or_else(|| {
             let said = UNINSTALLED.iter().any(|said| line.contains(said));
             said.then(|| line.trim().to_owned())
         })
@@ -96,7 +96,7 @@ pub(super) fn missing_package(output: &str, root: &Path) -> Option<String> {
 }
 
 /// Parses `ModuleNotFoundError: No module named 'requests'`.
-fn python(line: &str, root: &Path) -> Option<String> {
+fn find_missing_python(line: &str, root: &Path) -> Option<String> {
     let (_, name) = line.split_once("ModuleNotFoundError: No module named ")?;
     let module = name.trim().trim_matches(['\'', '"']).split('.').next()?;
     let own = root.join(module).exists()
@@ -106,14 +106,14 @@ fn python(line: &str, root: &Path) -> Option<String> {
     let installed_as = PYTHON_NAMES.iter().find(|(imported, _)| *imported == known);
     let installed_as = installed_as.map_or(known.as_str(), |(_, name)| name);
     let is_package = PYTHON_PACKAGES.contains(&known.as_str())
-        || PYTHON_FILES.iter().any(|file| declares(&root.join(file), installed_as));
+        || PYTHON_FILES.iter().any(|file| declares_package(&root.join(file), installed_as));
     (!own && is_package).then(|| module.to_owned())
 }
 
 /// Parses `Error: Cannot find module 'express'` and
 /// `Cannot find package 'express' imported from …`. A name without a leading dot or slash is a
 /// package, and the project's own are declared as well.
-fn node(line: &str, root: &Path) -> Option<String> {
+fn find_missing_node(line: &str, root: &Path) -> Option<String> {
     let said = ["Cannot find module ", "Cannot find package "];
     let rest = said.iter().find_map(|said| line.split_once(said).map(|(_, rest)| rest))?;
     let quote = rest.chars().next().filter(|first| matches!(first, '\'' | '"'))?;
@@ -122,22 +122,22 @@ fn node(line: &str, root: &Path) -> Option<String> {
     let package: Vec<&str> = name.split('/').take(if scoped { 2 } else { 1 }).collect();
     let package = package.join("/");
     let is_path = package.is_empty() || name.starts_with(['.', '/']);
-    (!is_path && declares(&root.join("package.json"), &package)).then_some(package)
+    (!is_path && declares_package(&root.join("package.json"), &package)).then_some(package)
 }
 
 /// Returns whether a file holds a name as a whole word, regardless of case and separators.
-fn declares(file: &Path, name: &str) -> bool {
+fn declares_package(file: &Path, name: &str) -> bool {
     let small = fs::metadata(file).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
     let Some(text) = small.then(|| fs::read_to_string(file).ok()).flatten() else { return false };
-    let text = plain(&text);
-    let name = plain(name);
+    let text = normalize_name(&text);
+    let name = normalize_name(name);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '/' | '@');
     text.match_indices(&name).any(|(at, _)| {
         !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
     })
 }
 
-fn plain(text: &str) -> String {
+fn normalize_name(text: &str) -> String {
     text.to_ascii_lowercase().replace('_', "-")
 }
 
@@ -154,7 +154,7 @@ mod tests {
             fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
             fs::write(folder.path().join(name), text).unwrap();
         }
-        missing_package(output, folder.path())
+        find_missing_package(output, folder.path())
     }
 
     #[test]

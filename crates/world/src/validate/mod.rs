@@ -17,8 +17,8 @@ mod network;
 mod secrets;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
-pub use checks::{Checks, Held, RedAtBase, Seen, Verdict};
-pub use definition::{MissingDefinitions, defining_files};
-pub use kept::{Wanted, kept_by_fence};
-pub use network::{kept_from_network, kept_from_service};
-pub use secrets::{Finding, Secrets};
+pub use checks::{BaselineFailure, ChangePermissions, GateChecks, GateReport, GateVerdict};
+pub use definition::{MissingDefinitions, find_defining_files};
+pub use kept::{BaselineRequirement, render_fence_denial};
+pub use network::{render_network_denial, render_service_denial};
+pub use secrets::{SecretFinding, SecretScanner};

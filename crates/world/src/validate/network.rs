@@ -41,14 +41,14 @@ const BEFORE_PORT: [&str; 4] = [":", "/", "port ", "port="];
 
 /// The target that a check did not reach because of the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unreached {
+pub(super) enum BlockedConnection {
     /// The whole network.
     Network,
     /// The service that listens on this port of the machine.
     Here(u16),
 }
 
-impl Unreached {
+impl BlockedConnection {
     /// Determines whether the sandbox caused the failure of a red check. `outage` is the
     /// classification of its output, if known. A service of this machine counts only if it really
     /// listens.
@@ -57,16 +57,16 @@ impl Unreached {
         match outage {
             Some(code) => (is_outage(code) && ways.is_empty()).then_some(Self::Network),
             None => {
-                let listening = listening();
+                let listening = read_listening_ports();
                 let closed = |port: &u16| !ways.iter().any(|way| way.port == *port);
-                let mut ports = ports_here(output).into_iter().filter(closed);
+                let mut ports = find_local_ports(output).into_iter().filter(closed);
                 ports.find(|port| listening.contains(port)).map(Self::Here)
             }
         }
     }
 
     /// Returns the note that is put below the output of the check.
-    pub(super) fn sentence(self) -> String {
+    pub(super) fn render_sentence(self) -> String {
         match self {
             Self::Network => NO_NETWORK.to_owned(),
             Self::Here(port) => format!(
@@ -78,7 +78,7 @@ impl Unreached {
 }
 
 /// Returns the fault of a check that could not run without the network.
-pub(super) fn without_network(source: String, command: &str, output: &str) -> Fault {
+pub(super) fn no_network_fault(source: String, command: &str, output: &str) -> Fault {
     let what = format!("{LACKING} for the check “{command}”");
     Fault::precondition_missing(source, output, Missing { what })
 }
@@ -90,7 +90,7 @@ pub(super) fn lacks_network(fault: &Fault) -> bool {
 }
 
 /// Returns the log message about a check that the sandbox kept from the network.
-pub fn kept_from_network(fault: &Fault) -> Option<String> {
+pub fn render_network_denial(fault: &Fault) -> Option<String> {
     let Kind::PreconditionMissing(missing) = &fault.kind else { return None };
     let what = &missing.what;
     lacks_network(fault).then(|| {
@@ -100,7 +100,7 @@ pub fn kept_from_network(fault: &Fault) -> Option<String> {
 
 /// Returns the log message about a red check whose output has a note that the sandbox kept it from
 /// a service of this machine.
-pub fn kept_from_service(command: &str, output: &str) -> Option<String> {
+pub fn render_service_denial(command: &str, output: &str) -> Option<String> {
     let said = output.lines().rev().find_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
     let said = said.filter(|said| said.starts_with(LISTENING))?;
     Some(format!("`{command}` was kept from the network: {said}."))
@@ -115,7 +115,7 @@ fn is_outage(code: Code) -> bool {
 }
 
 /// Returns the ports of this machine that an output reports failed connections to.
-fn ports_here(output: &str) -> Vec<u16> {
+fn find_local_ports(output: &str) -> Vec<u16> {
     let lower = output.to_lowercase();
     let speaks = |line: &&str| {
         UNCONNECTED.iter().any(|word| line.contains(word))
@@ -134,13 +134,15 @@ fn ports_here(output: &str) -> Vec<u16> {
 }
 
 /// Returns the ports on which a process of this machine listens, outside of every sandbox.
-fn listening() -> Vec<u16> {
+fn read_listening_ports() -> Vec<u16> {
     let tables = SOCKETS.iter().filter_map(|table| fs::read_to_string(Path::new(table)).ok());
-    tables.flat_map(|table| table.lines().filter_map(listens).collect::<Vec<u16>>()).collect()
+    tables
+        .flat_map(|table| table.lines().filter_map(parse_listening_port).collect::<Vec<u16>>())
+        .collect()
 }
 
 /// Parses a line such as `  0: 0100007F:1538 00000000:0000 0A …`.
-fn listens(line: &str) -> Option<u16> {
+fn parse_listening_port(line: &str) -> Option<u16> {
     let mut columns = line.split_whitespace();
     let local = columns.nth(1)?;
     let state = columns.nth(1)?;
@@ -171,12 +173,12 @@ mod tests {
             ),
             ("x.sh: line 1: /dev/tcp/127.0.0.1/4711: Connection refused", 4711),
         ] {
-            assert!(ports_here(line).contains(&port), "{line}");
+            assert!(find_local_ports(line).contains(&port), "{line}");
         }
         for line in
             ["connected to localhost:443", "localhost:80 says 500", "refused by 10.0.0.7:80"]
         {
-            assert!(ports_here(line).is_empty(), "{line}");
+            assert!(find_local_ports(line).is_empty(), "{line}");
         }
     }
 
@@ -185,11 +187,11 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let listed = Path::new(SOCKETS[0]).exists();
-        assert_eq!(listening().contains(&port), listed);
+        assert_eq!(read_listening_ports().contains(&port), listed);
         drop(listener);
-        assert!(!listening().contains(&port));
-        assert_eq!(listens("  0: 0100007F:1538 00000000:0000 0A 0"), Some(0x1538));
-        assert_eq!(listens("  0: 0100007F:1538 00000000:0000 01 0"), None);
+        assert!(!read_listening_ports().contains(&port));
+        assert_eq!(parse_listening_port("  0: 0100007F:1538 00000000:0000 0A 0"), Some(0x1538));
+        assert_eq!(parse_listening_port("  0: 0100007F:1538 00000000:0000 01 0"), None);
     }
 
     // A failed server of the check itself makes the check red.
@@ -200,17 +202,21 @@ mod tests {
         let closed = Wall { network: Connections::Closed(Vec::new()), ..Wall::default() };
         let refused = format!("connect ECONNREFUSED 127.0.0.1:{port}");
         let listed = Path::new(SOCKETS[0]).exists();
-        let found = Unreached::find(None, &refused, &closed);
-        assert_eq!(found, listed.then_some(Unreached::Here(port)));
-        assert_eq!(Unreached::find(None, &refused, &Wall::default()), None, "it has a network");
+        let found = BlockedConnection::find(None, &refused, &closed);
+        assert_eq!(found, listed.then_some(BlockedConnection::Here(port)));
+        assert_eq!(
+            BlockedConnection::find(None, &refused, &Wall::default()),
+            None,
+            "it has a network"
+        );
         drop(listener);
-        assert_eq!(Unreached::find(None, &refused, &closed), None);
+        assert_eq!(BlockedConnection::find(None, &refused, &closed), None);
         let outage = Some(Code::EnvDns);
-        assert_eq!(Unreached::find(outage, "", &closed), Some(Unreached::Network));
-        assert_eq!(Unreached::find(Some(Code::EnvDiskFull), "", &closed), None);
-        let output = format!("refused\n[{}]", Unreached::Here(80).sentence());
-        let said = kept_from_service("make test", &output).unwrap();
+        assert_eq!(BlockedConnection::find(outage, "", &closed), Some(BlockedConnection::Network));
+        assert_eq!(BlockedConnection::find(Some(Code::EnvDiskFull), "", &closed), None);
+        let output = format!("refused\n[{}]", BlockedConnection::Here(80).render_sentence());
+        let said = render_service_denial("make test", &output).unwrap();
         assert!(said.starts_with("`make test` was kept from the network: something"), "{said}");
-        assert_eq!(kept_from_service("make test", "[done]"), None);
+        assert_eq!(render_service_denial("make test", "[done]"), None);
     }
 }

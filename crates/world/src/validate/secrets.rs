@@ -10,7 +10,7 @@ const COMMAND: &str = "scan for secrets";
 
 /// A place in a change that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct SecretFinding {
     /// The path of the changed file.
     pub file: String,
     /// The line in the changed file, counted from 1.
@@ -21,23 +21,23 @@ pub struct Finding {
 
 /// A scanner for secrets.
 #[derive(Debug)]
-pub struct Secrets(Redactor);
+pub struct SecretScanner(Redactor);
 
-impl Secrets {
+impl SecretScanner {
     /// Makes a scanner for keys and for these values; skips values that are too short.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         Self(Redactor::new(values))
     }
 
     /// Scans a change. A finding is a red check before the commit.
-    pub fn check(&self, patch: &[u8]) -> Result<(), Fault> {
-        let findings = self.scan(patch);
+    pub fn check_patch(&self, patch: &[u8]) -> Result<(), Fault> {
+        let findings = self.scan_patch(patch);
         if findings.is_empty() {
             return Ok(());
         }
         let lines: Vec<String> = findings
             .iter()
-            .map(|Finding { file, line, kind }| format!("{file}:{line}: a secret ({kind})"))
+            .map(|SecretFinding { file, line, kind }| format!("{file}:{line}: a secret ({kind})"))
             .collect();
         let message = "the change holds what looks like a secret";
         let context =
@@ -46,7 +46,7 @@ impl Secrets {
     }
 
     /// Scans the lines that a patch adds.
-    pub fn scan(&self, patch: &[u8]) -> Vec<Finding> {
+    pub fn scan_patch(&self, patch: &[u8]) -> Vec<SecretFinding> {
         let mut findings = Vec::new();
         let mut file = String::new();
         let mut number = 0_u64;
@@ -56,16 +56,16 @@ impl Secrets {
                 if let Some(name) = line.strip_prefix(b"+++ ") {
                     let name = name.strip_prefix(b"b/").unwrap_or(name);
                     file = String::from_utf8_lossy(name.trim_ascii_end()).into_owned();
-                } else if let Some((start, count)) = hunk(line) {
+                } else if let Some((start, count)) = parse_hunk(line) {
                     (number, left) = (start, count);
                 }
                 continue;
             }
             let Some((mark, text)) = line.split_first() else { continue };
             if *mark == b'+'
-                && let Some(kind) = self.0.finds(text)
+                && let Some(kind) = self.0.find_secret_kind(text)
             {
-                findings.push(Finding { file: file.clone(), line: number, kind });
+                findings.push(SecretFinding { file: file.clone(), line: number, kind });
             }
             if matches!(mark, b'+' | b' ') {
                 number = number.saturating_add(1);
@@ -77,7 +77,7 @@ impl Secrets {
 }
 
 /// Parses the header of a hunk: its first line in the new file, and its number of lines there.
-fn hunk(line: &[u8]) -> Option<(u64, u64)> {
+fn parse_hunk(line: &[u8]) -> Option<(u64, u64)> {
     let numbers = line.strip_prefix(b"@@ -")?;
     // The text after the second `@@` is a line of the file, in any encoding.
     let end = numbers.windows(3).position(|window| window == b" @@")?;
@@ -92,8 +92,12 @@ mod tests {
     use super::*;
 
     fn scan(patch: &str) -> Vec<(u64, &'static str)> {
-        let secrets = Secrets::new(["the-secret-value", "short"]);
-        secrets.scan(patch.as_bytes()).into_iter().map(|found| (found.line, found.kind)).collect()
+        let secrets = SecretScanner::new(["the-secret-value", "short"]);
+        secrets
+            .scan_patch(patch.as_bytes())
+            .into_iter()
+            .map(|found| (found.line, found.kind))
+            .collect()
     }
 
     #[test]
@@ -104,7 +108,7 @@ mod tests {
              +let t = \"{key}\";\n+++ short the-secret-value\n"
         );
         assert_eq!(scan(&patch), [(12, "github"), (13, "value")]);
-        let found = Secrets::new(["xxxxxxxxx"]).scan(patch.as_bytes());
+        let found = SecretScanner::new(["xxxxxxxxx"]).scan_patch(patch.as_bytes());
         assert_eq!(found[0].file, "x");
     }
 

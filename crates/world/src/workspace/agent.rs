@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 
-use super::elsewhere::elsewhere;
-use super::names::{Place, address, build_branch, build_start, build_tip};
+use super::elsewhere::misplaced_work_fault;
+use super::names::{WorkspaceKey, agent_email, build_branch_ref, build_start_ref, build_tip_ref};
 use super::project::FOLDER;
 use super::shell::Shell;
-use super::state::failed;
+use super::state::io_fault;
 use super::workspace::Workspace;
-use crate::git::{Oid, Reach, Restored, Snapshot, kept_ref};
-use crate::process::{Held, Private, Wall};
+use crate::git::{Oid, RepositoryExposure, RepositorySnapshot, RestoreReport, kept_ref_name};
+use crate::process::{PrivateFolder, Wall, WallEnforcement};
 
 /// An address that no transport of git handles; the message that git prints for it tells the agent
 /// what to use instead.
@@ -37,25 +37,25 @@ const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 impl Workspace {
     /// Returns the changes to the environment of everything that the agent runs.
-    pub async fn environment(
+    pub async fn build_agent_environment(
         &self,
         run: RunId,
     ) -> Result<Vec<(OsString, Option<OsString>)>, Fault> {
-        let (urls, push_urls) = self.project.git.remote_urls().await?;
+        let (urls, push_urls) = self.project.git.read_remote_urls().await?;
         // Git applies the longest matching rewrite, and a whole address is the longest there is.
         let mut settings = vec![(format!("url.{REFUSED}.pushInsteadOf"), String::new())];
         for url in urls {
-            settings.push((format!("url.{REFUSED}.pushInsteadOf"), without_login(&url)));
+            settings.push((format!("url.{REFUSED}.pushInsteadOf"), strip_login(&url)));
         }
         for url in push_urls {
-            settings.push((format!("url.{REFUSED}.insteadOf"), without_login(&url)));
+            settings.push((format!("url.{REFUSED}.insteadOf"), strip_login(&url)));
         }
         let mut variables = vec![
             ("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()),
             ("GIT_AUTHOR_NAME".to_owned(), "agent".to_owned()),
-            ("GIT_AUTHOR_EMAIL".to_owned(), address(run)),
+            ("GIT_AUTHOR_EMAIL".to_owned(), agent_email(run)),
             ("GIT_COMMITTER_NAME".to_owned(), "agent".to_owned()),
-            ("GIT_COMMITTER_EMAIL".to_owned(), address(run)),
+            ("GIT_COMMITTER_EMAIL".to_owned(), agent_email(run)),
             ("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string()),
         ];
         // Without its own repository, the agent's git would find the operator's further up.
@@ -74,35 +74,40 @@ impl Workspace {
     /// below folders that it shares, and to folders for temporary files. They have a private home
     /// folder. They cannot write to the operator's repository, unless they work in the operator's
     /// own tree.
-    pub fn wall(&self, environment: &[(OsString, OsString)]) -> Wall {
+    pub fn build_wall(&self, environment: &[(OsString, OsString)]) -> Wall {
         let common = &self.project.layout.common_dir;
         let shared = self.shared.iter().map(|path| self.project.root.join(path));
         let persons = [self.git_dir.clone()].into_iter();
         let persons = persons.chain(COMMITTING.map(|name| common.join(name)));
         let own = persons.filter(|_| self.in_place).chain(shared.filter(|path| path.is_dir()));
-        let private = self.state.private();
-        let mut wall = wall_around(&self.project.root, &self.directory, &private, environment);
+        let private = self.state.private_folder();
+        let mut wall =
+            build_wall_around(&self.project.root, &self.directory, &private, environment);
         wall.writable.iter_mut().for_each(|writable| writable.extend(own.clone()));
-        wall.readable.extend([common.clone(), self.state.site(), self.git_dir.join("modules")]);
-        wall.readable.extend(alternates(&common.join("objects")));
+        wall.readable.extend([
+            common.clone(),
+            self.state.site_folder(),
+            self.git_dir.join("modules"),
+        ]);
+        wall.readable.extend(read_alternates(&common.join("objects")));
         wall
     }
 
     /// Returns a shell that runs commands in the sandbox of this workspace.
-    pub fn behind_wall(&self, shell: &Shell) -> Shell {
+    pub fn confine_shell(&self, shell: &Shell) -> Shell {
         let inherited = shell.inherits_environment.then(std::env::vars_os).into_iter().flatten();
         let set =
             |(name, value): &(OsString, Option<OsString>)| Some((name.clone(), value.clone()?));
         // Variables that the shell sets come first, and are found first.
         let environment = shell.environment.iter().filter_map(set).chain(inherited);
         let environment: Vec<_> = environment.collect();
-        Shell { wall: self.wall(&environment).with(&shell.wall), ..shell.clone() }
+        Shell { wall: self.build_wall(&environment).with_rules(&shell.wall), ..shell.clone() }
     }
 
     /// Returns whether an agent could have written to the operator's repository, given its sandbox
     /// and the extent to which the machine enforced it. A writable folder can contain the
     /// repository itself.
-    pub fn reach(&self, held: Held, wall: &Wall) -> Reach {
+    pub fn assess_exposure(&self, held: WallEnforcement, wall: &Wall) -> RepositoryExposure {
         let layout = &self.project.layout;
         let folders = [&layout.common_dir, &layout.git_dir];
         // A folder that replaces another hides its files.
@@ -114,68 +119,83 @@ impl Workspace {
             !replaced(place) && folders.iter().any(|folder| folder.starts_with(&real))
         };
         let exposed = wall.writable.as_ref().is_none_or(|places| places.iter().any(holds));
-        if held.files.is_full() && !exposed { Reach::Held } else { Reach::Unknown }
+        if held.files.is_full() && !exposed {
+            RepositoryExposure::Held
+        } else {
+            RepositoryExposure::Unknown
+        }
     }
 
     /// Records the state of the operator's repository, before an attempt.
-    pub(super) async fn note_shared(&self) -> Result<(), Fault> {
-        let before = Snapshot::take(&self.project.git, &self.project.layout).await?;
+    pub(super) async fn note_repository(&self) -> Result<(), Fault> {
+        let before = RepositorySnapshot::capture(&self.project.git, &self.project.layout).await?;
         let bytes = serde_json::to_vec(&before)
-            .map_err(|error| failed(&self.state.kept(), &std::io::Error::from(error)))?;
-        self.state.write(BEFORE, &bytes).map(drop)
+            .map_err(|error| io_fault(&self.state.kept_folder(), &std::io::Error::from(error)))?;
+        self.state.write_file(BEFORE, &bytes).map(drop)
     }
 
     /// Restores settings, hooks, refs and the checked-out branch of the operator's repository to
     /// their state before the attempt, and removes everything from the agent's repository that git
     /// would run. This comes first after an attempt: settings decide what every other git command
     /// runs. `reach` says whether the agent could have written to the operator's repository.
-    pub async fn restore_shared(&self, run: RunId, reach: Reach) -> Result<Restored, Fault> {
-        let Some(bytes) = self.state.read(BEFORE)? else { return Ok(Restored::default()) };
-        let before: Snapshot = serde_json::from_slice(&bytes)
-            .map_err(|error| failed(&self.state.kept(), &std::io::Error::from(error)))?;
-        let keep = self.state.kept().join(run.to_string());
+    pub async fn restore_repository(
+        &self,
+        run: RunId,
+        reach: RepositoryExposure,
+    ) -> Result<RestoreReport, Fault> {
+        let Some(bytes) = self.state.read_file(BEFORE)? else {
+            return Ok(RestoreReport::default());
+        };
+        let before: RepositorySnapshot = serde_json::from_slice(&bytes)
+            .map_err(|error| io_fault(&self.state.kept_folder(), &std::io::Error::from(error)))?;
+        let keep = self.state.kept_folder().join(run.to_string());
         let git = &self.project.git;
         let layout = &self.project.layout;
-        if reach == Reach::Unknown {
-            self.project.mend(self.place.build)?;
+        if reach == RepositoryExposure::Unknown {
+            self.project.restore_missing(self.place.build)?;
         }
-        let by = address(run);
+        let by = agent_email(run);
         let restored =
-            before.restore(git, layout, (&by, reach), &self.needed_refs(), &keep).await?;
+            before.restore(git, layout, (&by, reach), &self.list_needed_refs(), &keep).await?;
         self.clean_private().await?;
-        self.state.forget(BEFORE)?;
+        self.state.delete_file(BEFORE)?;
         Ok(restored)
     }
 
     /// Returns the refs of Unstuck that must exist as long as the task is worked on.
-    fn needed_refs(&self) -> Vec<String> {
-        let Place { build, .. } = self.place;
-        let own = [self.place.base(), self.place.branch()];
-        own.into_iter().chain([build_branch(build), build_start(build), build_tip(build)]).collect()
+    fn list_needed_refs(&self) -> Vec<String> {
+        let WorkspaceKey { build, .. } = self.place;
+        let own = [self.place.base_ref(), self.place.branch_ref()];
+        own.into_iter()
+            .chain([build_branch_ref(build), build_start_ref(build), build_tip_ref(build)])
+            .collect()
     }
 
     /// Finds commits that the agent left on another branch, or in the stash, with the worktree
     /// unchanged. Such an attempt is not one without a change: the agent is told where its work is.
-    pub async fn find_work_elsewhere(&self, restored: &Restored) -> Result<Option<Fault>, Fault> {
+    pub async fn find_work_elsewhere(
+        &self,
+        restored: &RestoreReport,
+    ) -> Result<Option<Fault>, Fault> {
         if let Some(fault) = self.find_work_in_submodules().await? {
             return Ok(Some(fault));
         }
-        let left = self.refs_of_agent(restored).await?;
-        if left.is_empty() || !self.changes().await?.is_empty() {
+        let left = self.list_agent_refs(restored).await?;
+        if left.is_empty() || !self.list_changes().await?.is_empty() {
             return Ok(None);
         }
-        let base = self.base().await?;
-        let known = self.tree_of(&base).await?;
+        let base = self.resolve_base().await?;
+        let known = self.resolve_tree(&base).await?;
         for (name, commit) in &left {
-            if !self.take_over(commit, &base).await
-                || self.git.commit_of(commit.as_str()).await?.is_none()
+            if !self.import_object(commit, &base).await
+                || self.git.resolve_commit(commit.as_str()).await?.is_none()
                 || self.git.is_ancestor(commit, &base).await?
             {
                 continue;
             }
-            if self.git.tree_of(commit.as_str()).await?.is_some_and(|tree| tree != known) {
-                self.point(&kept_ref(commit), commit).await?;
-                return Ok(Some(on_another_branch(name, commit)));
+            if self.git.resolve_tree(commit.as_str()).await?.is_some_and(|tree| tree != known) {
+                self.point_ref(&kept_ref_name(commit), commit).await?;
+                return Ok(Some(other_branch_fault(name, commit)));
             }
         }
         Ok(None)
@@ -183,17 +203,20 @@ impl Workspace {
 
     /// Returns the agent's branches and stash, except the branch that it was given and those at a
     /// commit that a ref of the operator's repository names.
-    async fn refs_of_agent(&self, restored: &Restored) -> Result<BTreeMap<String, Oid>, Fault> {
+    async fn list_agent_refs(
+        &self,
+        restored: &RestoreReport,
+    ) -> Result<BTreeMap<String, Oid>, Fault> {
         let is_work = |name: &str| name.starts_with("refs/heads/") || name == STASH;
         let Some(private) = &self.private else {
             let mut left = restored.stood_at.clone();
             left.retain(|name, _| is_work(name));
             return Ok(left);
         };
-        let mut left = private.refs();
+        let mut left = private.read_refs();
         left.retain(|name, _| is_work(name) && *name != self.branch);
         if !left.is_empty() {
-            let persons = self.project.git.refs(&[]).await?;
+            let persons = self.project.git.list_refs(&[]).await?;
             left.retain(|_, commit| !persons.values().any(|known| known == commit));
         }
         Ok(left)
@@ -203,7 +226,7 @@ impl Workspace {
 /// Returns the sandbox for processes in `directory`, a working tree of the project at `root`: they
 /// write there and to folders for temporary files, and read the project. Their home folder and
 /// their folders for temporary files are below `private`.
-pub fn wall_around(
+pub fn build_wall_around(
     root: &Path,
     directory: &Path,
     private: &Path,
@@ -212,11 +235,11 @@ pub fn wall_around(
     let value = |of: &str| environment.iter().find(|(name, _)| name == of);
     let named = value("TMPDIR").map(|(_, value)| PathBuf::from(value));
     let temporary: Vec<PathBuf> = named.into_iter().chain(TEMPORARY.map(PathBuf::from)).collect();
-    let mut wall = Wall::usual(value("PATH").map(|(_, value)| &**value));
+    let mut wall = Wall::with_usual_paths(value("PATH").map(|(_, value)| &**value));
     wall.writable = Some([directory.to_owned()].into_iter().chain(temporary.clone()).collect());
     wall.hidden.push(root.join(FOLDER));
     wall.readable.push(root.to_owned());
-    let instead = |at, name| Private { at, folder: private.join(name) };
+    let instead = |at, name| PrivateFolder { at, folder: private.join(name) };
     wall.private.extend(temporary.into_iter().map(|at| instead(at, "temporary")));
     // A project that is the home folder itself stays visible.
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
@@ -226,7 +249,7 @@ pub fn wall_around(
 }
 
 /// Removes the user name and the password or token from a URL, because agents read it.
-fn without_login(url: &str) -> String {
+fn strip_login(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let host = rest.find('/').unwrap_or(rest.len());
     match rest[..host].rfind('@') {
@@ -236,14 +259,14 @@ fn without_login(url: &str) -> String {
 }
 
 /// Returns the other folders that the operator's repository takes objects from.
-fn alternates(objects: &Path) -> Vec<PathBuf> {
+fn read_alternates(objects: &Path) -> Vec<PathBuf> {
     let listed = fs::read(objects.join("info/alternates")).unwrap_or_default();
     let lines = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| objects.join(OsStr::from_bytes(line))).collect()
 }
 
 /// Returns the fault of work that is on a branch or in the stash, and not in the worktree.
-fn on_another_branch(name: &str, commit: &Oid) -> Fault {
+fn other_branch_fault(name: &str, commit: &Oid) -> Fault {
     let place = match name.strip_prefix("refs/heads/") {
         Some(branch) => format!("on the branch {branch}"),
         None => "in the stash".to_owned(),
@@ -254,5 +277,5 @@ fn on_another_branch(name: &str, commit: &Oid) -> Fault {
          counts.\nBring it back: git checkout {commit} -- .\nThen stay on the branch that you \
          were given."
     );
-    elsewhere(message, output)
+    misplaced_work_fault(message, output)
 }

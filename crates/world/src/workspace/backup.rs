@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::BuildId;
 use unstuck_core::fault::Fault;
 
-use super::names::build_backup;
-use super::project::{FOLDER, Project};
-use super::state::failed;
+use super::names::build_backup_prefix;
+use super::project::{FOLDER, ProjectRepository};
+use super::state::io_fault;
 
 /// Folders that are kept as hard links: git adds files to them and does not write into existing
 /// ones.
@@ -33,20 +33,20 @@ const FOLDERS: [&str; 3] = ["objects/info", "objects/pack", "refs/heads"];
 /// Name of the marker file: refs and copies are kept, so that later attempts add objects alone.
 const COMPLETE: &str = "complete";
 
-impl Project {
+impl ProjectRepository {
     /// Backs up the operator's repository for the time of a build: all of it before the first
     /// attempt, and the additions before each later one.
-    pub(super) async fn back_up(&self, build: BuildId) -> Result<(), Fault> {
-        let folder = self.backup(build);
+    pub(super) async fn back_up_repository(&self, build: BuildId) -> Result<(), Fault> {
+        let folder = self.backup_folder(build);
         if !folder.join(COMPLETE).exists() {
-            let refs = self.git.refs(&[]).await?;
+            let refs = self.git.list_refs(&[]).await?;
             let is_ours = |name: &str| OURS.iter().any(|prefix| name.starts_with(prefix));
             let persons = refs.into_iter().filter(|(name, _)| !is_ours(name));
             let kept = persons.filter_map(|(name, oid)| {
                 let rest = name.strip_prefix("refs/")?;
-                Some((format!("{}/{rest}", build_backup(build)), oid))
+                Some((format!("{}/{rest}", build_backup_prefix(build)), oid))
             });
-            self.git.keep_refs(kept).await?;
+            self.git.set_refs(kept).await?;
             let copy = || {
                 for name in COPIED {
                     copy_missing(&self.layout.common_dir.join(name), &folder.join(name))?;
@@ -54,8 +54,8 @@ impl Project {
                 fs::write(folder.join(COMPLETE), "")
             };
             let made = fs::create_dir_all(&folder).and_then(|()| copy());
-            made.map_err(|error| failed(&folder, &error))?;
-            self.forget_old_backups(build).await?;
+            made.map_err(|error| io_fault(&folder, &error))?;
+            self.delete_old_backups(build).await?;
         }
         for name in LINKED {
             // The work continues where hard links are not possible.
@@ -66,13 +66,13 @@ impl Project {
 
     /// Removes the backups of builds long before this one. A build among them that is still worked
     /// on makes a new backup.
-    async fn forget_old_backups(&self, build: BuildId) -> Result<(), Fault> {
+    async fn delete_old_backups(&self, build: BuildId) -> Result<(), Fault> {
         let folders = fs::read_dir(self.root.join(FOLDER).join("backup"));
         for entry in folders.into_iter().flatten().flatten() {
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.strip_prefix('b')?.parse().ok());
             if let Some(old) = number.map(BuildId).filter(|old| old.0 + KEPT_BUILDS <= build.0) {
-                self.forget_backup(old).await?;
+                self.delete_backup(old).await?;
             }
         }
         Ok(())
@@ -80,8 +80,8 @@ impl Project {
 
     /// Restores files that have disappeared from the operator's repository since the backup. Refs
     /// are restored elsewhere.
-    pub(super) fn mend(&self, build: BuildId) -> Result<(), Fault> {
-        let folder = self.backup(build);
+    pub(super) fn restore_missing(&self, build: BuildId) -> Result<(), Fault> {
+        let folder = self.backup_folder(build);
         let common = &self.layout.common_dir;
         if !folder.join(COMPLETE).exists() {
             return Ok(());
@@ -100,23 +100,23 @@ impl Project {
             }
             link_missing(&folder.join(LOGS), &common.join(LOGS))
         };
-        mend().map_err(|error| failed(common, &error))
+        mend().map_err(|error| io_fault(common, &error))
     }
 
     /// Removes the backup of a build that is over.
-    pub async fn forget_backup(&self, build: BuildId) -> Result<(), Fault> {
-        let folder = self.backup(build);
+    pub async fn delete_backup(&self, build: BuildId) -> Result<(), Fault> {
+        let folder = self.backup_folder(build);
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed(&folder, &error));
+                return Err(io_fault(&folder, &error));
             }
             _ => {}
         }
-        let kept = self.git.refs(&[&format!("{}/", build_backup(build))]).await?;
-        self.git.forget_refs(kept).await
+        let kept = self.git.list_refs(&[&format!("{}/", build_backup_prefix(build))]).await?;
+        self.git.delete_refs(kept).await
     }
 
-    fn backup(&self, build: BuildId) -> PathBuf {
+    fn backup_folder(&self, build: BuildId) -> PathBuf {
         self.root.join(FOLDER).join("backup").join(build.to_string())
     }
 }
@@ -124,7 +124,7 @@ impl Project {
 /// Hard-links each file below `from` that is missing below `to`. Skips git's own temporary files
 /// and files that disappear meanwhile.
 fn link_missing(from: &Path, to: &Path) -> io::Result<()> {
-    each_missing(
+    for_each_missing(
         from,
         to,
         |kind, from, to| {
@@ -134,7 +134,7 @@ fn link_missing(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn copy_missing(from: &Path, to: &Path) -> io::Result<()> {
-    each_missing(
+    for_each_missing(
         from,
         to,
         |kind, from, to| {
@@ -143,7 +143,7 @@ fn copy_missing(from: &Path, to: &Path) -> io::Result<()> {
     )
 }
 
-fn each_missing(
+fn for_each_missing(
     from: &Path,
     to: &Path,
     mut put: impl FnMut(FileType, &Path, &Path) -> io::Result<()>,
@@ -166,7 +166,7 @@ fn each_missing(
             }
         } else if fs::symlink_metadata(&to).is_err() {
             match put(kind, &from, &to) {
-                Err(error) if is_passing(&error) => {}
+                Err(error) if is_transient(&error) => {}
                 put => put?,
             }
         }
@@ -176,6 +176,6 @@ fn each_missing(
 
 /// Returns whether another git process has caused an error by making or removing the same file
 /// meanwhile.
-fn is_passing(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists)
 }

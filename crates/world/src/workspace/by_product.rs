@@ -12,52 +12,52 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// A folder that a tool fills.
-struct Folder {
+struct ToolFolder {
     name: &'static str,
     /// Files of which at least one has to be beside the folder; empty if the name is unambiguous.
     beside: &'static [&'static str],
 }
 
-const fn folder(name: &'static str, beside: &'static [&'static str]) -> Folder {
-    Folder { name, beside }
+const fn tool_folder(name: &'static str, beside: &'static [&'static str]) -> ToolFolder {
+    ToolFolder { name, beside }
 }
 
-const FOLDERS: &[Folder] = &[
-    folder("node_modules", &[]),
-    folder("__pycache__", &[]),
-    folder(".pytest_cache", &[]),
-    folder(".mypy_cache", &[]),
-    folder(".ruff_cache", &[]),
-    folder(".hypothesis", &[]),
-    folder(".tox", &[]),
-    folder(".nox", &[]),
-    folder(".eggs", &[]),
-    folder(".venv", &[]),
-    folder("htmlcov", &[]),
-    folder(".nyc_output", &[]),
-    folder(".next", &[]),
-    folder(".nuxt", &[]),
-    folder(".svelte-kit", &[]),
-    folder(".parcel-cache", &[]),
-    folder(".turbo", &[]),
-    folder(".gradle", &[]),
-    folder(".dart_tool", &[]),
-    folder(".stack-work", &[]),
-    folder("dist-newstyle", &[]),
-    folder(".zig-cache", &[]),
-    folder("zig-cache", &["build.zig"]),
-    folder("zig-out", &["build.zig"]),
-    folder(".build", &["Package.swift"]),
-    folder("target", &["Cargo.toml", "pom.xml", "build.sbt"]),
-    folder("dist", &["package.json", "pyproject.toml", "setup.py"]),
-    folder("coverage", &["package.json", "Gemfile", "pubspec.yaml"]),
-    folder(
+const FOLDERS: &[ToolFolder] = &[
+    tool_folder("node_modules", &[]),
+    tool_folder("__pycache__", &[]),
+    tool_folder(".pytest_cache", &[]),
+    tool_folder(".mypy_cache", &[]),
+    tool_folder(".ruff_cache", &[]),
+    tool_folder(".hypothesis", &[]),
+    tool_folder(".tox", &[]),
+    tool_folder(".nox", &[]),
+    tool_folder(".eggs", &[]),
+    tool_folder(".venv", &[]),
+    tool_folder("htmlcov", &[]),
+    tool_folder(".nyc_output", &[]),
+    tool_folder(".next", &[]),
+    tool_folder(".nuxt", &[]),
+    tool_folder(".svelte-kit", &[]),
+    tool_folder(".parcel-cache", &[]),
+    tool_folder(".turbo", &[]),
+    tool_folder(".gradle", &[]),
+    tool_folder(".dart_tool", &[]),
+    tool_folder(".stack-work", &[]),
+    tool_folder("dist-newstyle", &[]),
+    tool_folder(".zig-cache", &[]),
+    tool_folder("zig-cache", &["build.zig"]),
+    tool_folder("zig-out", &["build.zig"]),
+    tool_folder(".build", &["Package.swift"]),
+    tool_folder("target", &["Cargo.toml", "pom.xml", "build.sbt"]),
+    tool_folder("dist", &["package.json", "pyproject.toml", "setup.py"]),
+    tool_folder("coverage", &["package.json", "Gemfile", "pubspec.yaml"]),
+    tool_folder(
         "build",
         &["CMakeLists.txt", "meson.build", "build.gradle", "build.gradle.kts", "pubspec.yaml"],
     ),
-    folder("_build", &["mix.exs", "dune-project"]),
-    folder("deps", &["mix.exs"]),
-    folder("vendor", &["composer.json"]),
+    tool_folder("_build", &["mix.exs", "dune-project"]),
+    tool_folder("deps", &["mix.exs"]),
+    tool_folder("vendor", &["composer.json"]),
 ];
 /// Name of the file that every virtual environment of Python contains, whatever its folder is
 /// called.
@@ -97,29 +97,30 @@ pub(super) enum ByProduct {
 }
 
 /// Returns why a path within the worktree `root` is a by-product, or `None` if it is not.
-pub(super) fn by_product(root: &Path, path: &Path) -> Option<ByProduct> {
+pub(super) fn classify_by_product(root: &Path, path: &Path) -> Option<ByProduct> {
     let mut above = PathBuf::new();
     for part in path {
         let here = above.join(part);
-        if is_folder_of_a_tool(&root.join(&above), part) && (here != path || is_folder(root, path))
-        {
+        if is_tool_folder(&root.join(&above), part) && (here != path || is_folder(root, path)) {
             return Some(ByProduct::Below(here));
         }
         above = here;
     }
-    is_file_of_a_tool(root, path).then_some(ByProduct::File)
+    is_tool_file(root, path).then_some(ByProduct::File)
 }
 
 fn is_folder(root: &Path, path: &Path) -> bool {
     root.join(path).is_dir()
 }
 
-fn is_folder_of_a_tool(parent: &Path, name: &OsStr) -> bool {
+fn is_tool_folder(parent: &Path, name: &OsStr) -> bool {
     let text = name.to_string_lossy();
     let listed = FOLDERS.iter().find(|folder| folder.name == text);
     match listed {
-        Some(Folder { beside: [], .. }) => true,
-        Some(Folder { beside, .. }) if beside.iter().any(|file| parent.join(file).is_file()) => {
+        Some(ToolFolder { beside: [], .. }) => true,
+        Some(ToolFolder { beside, .. })
+            if beside.iter().any(|file| parent.join(file).is_file()) =>
+        {
             true
         }
         Some(_) | None => {
@@ -139,13 +140,13 @@ fn is_python_build(folder: &Path) -> bool {
     })
 }
 
-fn is_file_of_a_tool(root: &Path, path: &Path) -> bool {
+fn is_tool_file(root: &Path, path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     let ending = path.extension();
     let ends_with = |known: &[&str]| ending.is_some_and(|is| known.iter().any(|one| is == *one));
     FILES.iter().any(|file| name == *file)
         || ends_with(&FILE_ENDINGS)
-        || ends_with(&OBJECT_ENDINGS) && first_bytes(&root.join(path)).contains(&0)
+        || ends_with(&OBJECT_ENDINGS) && read_first_bytes(&root.join(path)).contains(&0)
         || (ending.is_none() || ends_with(&PROGRAM_ENDINGS)) && is_program(&root.join(path))
 }
 
@@ -153,10 +154,10 @@ fn is_file_of_a_tool(root: &Path, path: &Path) -> bool {
 fn is_program(path: &Path) -> bool {
     let found = fs::symlink_metadata(path);
     found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-        && PROGRAM_MARKS.iter().any(|mark| first_bytes(path).starts_with(mark))
+        && PROGRAM_MARKS.iter().any(|mark| read_first_bytes(path).starts_with(mark))
 }
 
-fn first_bytes(path: &Path) -> Vec<u8> {
+fn read_first_bytes(path: &Path) -> Vec<u8> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     let mut bytes = Vec::new();
     if let Some(file) = is_file.then(|| fs::File::open(path).ok()).flatten() {
@@ -213,7 +214,7 @@ mod tests {
             ("node_modules", None),
         ];
         for (path, expected) in cases {
-            assert_eq!(by_product(root, Path::new(path)), expected, "{path}");
+            assert_eq!(classify_by_product(root, Path::new(path)), expected, "{path}");
         }
     }
 }

@@ -20,14 +20,14 @@ use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
-use super::by_product::{ByProduct, by_product};
-use super::changes::Change;
-use super::manifests::is_lock;
-use super::own_bytes::PutBack;
+use super::by_product::{ByProduct, classify_by_product};
+use super::changes::WorktreeChange;
+use super::manifests::is_lock_file;
+use super::own_bytes::RestoreSelection;
 use super::workspace::Workspace;
 use crate::git::Git;
-use crate::git::status::{Entry, State};
-use crate::scope::Scope;
+use crate::git::status::{PathState, StatusEntry};
+use crate::scope::PathScope;
 
 /// Name of the state file that lists paths known to be no work.
 const FOOTPRINT: &str = "footprint";
@@ -53,7 +53,7 @@ pub(super) struct Footprint {
 
 /// The kind of commands that run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Author {
+pub(super) enum CommandAuthor {
     /// Setup, whose changes to tracked files stay in the worktree.
     Setup,
     /// A check, whose changes to tracked files are restored.
@@ -105,7 +105,7 @@ impl Footprint {
 
     /// Adds digests of the content of the new paths.
     pub(super) fn with_content(mut self, directory: &Path) -> Self {
-        let left = self.made.iter().map(|path| (path.clone(), digest_of(&directory.join(path))));
+        let left = self.made.iter().map(|path| (path.clone(), digest_path(&directory.join(path))));
         self.left = left.collect();
         self
     }
@@ -132,54 +132,54 @@ impl Footprint {
     }
 
     /// Returns whether configured commands made a new path.
-    pub(super) fn made(&self, path: &Path) -> bool {
+    pub(super) fn has_made(&self, path: &Path) -> bool {
         self.made.contains(path)
     }
 
     /// Returns whether a new path that setup made has changed since.
-    pub(super) fn differs(&self, directory: &Path, path: &Path) -> bool {
-        self.left.get(path).is_some_and(|digest| *digest != digest_of(&directory.join(path)))
+    pub(super) fn has_changed(&self, directory: &Path, path: &Path) -> bool {
+        self.left.get(path).is_some_and(|digest| *digest != digest_path(&directory.join(path)))
     }
 
     /// Returns whether a tracked path is exactly as configured commands, or git, left it.
-    pub(super) fn holds(&self, directory: &Path, path: &Path) -> bool {
-        self.held.get(path).is_some_and(|digest| *digest == digest_of(&directory.join(path)))
+    pub(super) fn is_unchanged(&self, directory: &Path, path: &Path) -> bool {
+        self.held.get(path).is_some_and(|digest| *digest == digest_path(&directory.join(path)))
     }
 }
 
 impl Workspace {
-    pub(super) fn footprint(&self) -> Result<Footprint, Fault> {
-        let bytes = self.state.read(FOOTPRINT)?;
+    pub(super) fn read_footprint(&self) -> Result<Footprint, Fault> {
+        let bytes = self.state.read_file(FOOTPRINT)?;
         Ok(bytes.map(|bytes| Footprint::decode(&bytes)).unwrap_or_default())
     }
 
-    pub(super) fn keep_footprint(&self, known: &Footprint) -> Result<(), Fault> {
-        self.state.write(FOOTPRINT, &known.encode()).map(drop)
+    pub(super) fn write_footprint(&self, known: &Footprint) -> Result<(), Fault> {
+        self.state.write_file(FOOTPRINT, &known.encode()).map(drop)
     }
 
     /// Removes all footprint data, for a worktree that is replaced.
-    pub(super) fn forget_footprint(&self) -> Result<(), Fault> {
-        self.forget_own()?;
-        self.forget_own_index()?;
-        [FOOTPRINT, MARK, CHECKED].into_iter().try_for_each(|name| self.state.forget(name))
+    pub(super) fn delete_footprint(&self) -> Result<(), Fault> {
+        self.forget_agent_files()?;
+        self.forget_agent_index()?;
+        [FOOTPRINT, MARK, CHECKED].into_iter().try_for_each(|name| self.state.delete_file(name))
     }
 
     /// Notes the folders that a task's scope or words name, and the files that its words name with their
     /// folders: what lies there is work, whatever tools or setup put there.
-    pub fn note_named(&self, scope: &Scope, words: &str) -> Result<(), Fault> {
+    pub fn note_named_paths(&self, scope: &PathScope, words: &str) -> Result<(), Fault> {
         let mut names: BTreeSet<&str> = scope.allowed_parts().collect();
-        for file in files_named_in(words) {
+        for file in find_named_files(words) {
             names.extend(file.split('/').rev().skip(1));
             names.insert(file);
         }
-        names.extend(folders_named_in(words));
+        names.extend(find_named_folders(words));
         let names: Vec<&str> = names.into_iter().collect();
-        self.state.write(NAMED, names.join("\n").as_bytes()).map(drop)
+        self.state.write_file(NAMED, names.join("\n").as_bytes()).map(drop)
     }
 
     /// Returns the names of files and folders that the task's scope or text mentions.
-    pub(super) fn named(&self) -> Result<BTreeSet<Vec<u8>>, Fault> {
-        let named = self.state.read(NAMED)?.unwrap_or_default();
+    pub(super) fn read_named_paths(&self) -> Result<BTreeSet<Vec<u8>>, Fault> {
+        let named = self.state.read_file(NAMED)?.unwrap_or_default();
         let lines = named.split(|byte| *byte == b'\n').filter(|name| !name.is_empty());
         Ok(lines.map(<[u8]>::to_vec).collect())
     }
@@ -187,18 +187,18 @@ impl Workspace {
     /// Runs a check of these changes, and attributes its leftovers to the check, not to the agent.
     pub async fn watch_check<T>(
         &self,
-        changes: &[Change],
+        changes: &[WorktreeChange],
         (run, now): (RunId, Time),
         check: impl Future<Output = T>,
     ) -> Result<T, Fault> {
         self.set_mark().await?;
-        self.keep_own(changes)?;
+        self.keep_agent_files(changes)?;
         self.lend_index(changes).await?;
         let result = check.await;
-        self.give_index_back()?;
-        let by_check = self.settle_mark(Author::Check).await?;
+        self.restore_agent_index()?;
+        let by_check = self.settle_mark(CommandAuthor::Check).await?;
         if !by_check.is_empty() {
-            self.take_back(&by_check, run, now).await?;
+            self.revert_paths(&by_check, run, now).await?;
         }
         Ok(result)
     }
@@ -206,74 +206,74 @@ impl Workspace {
     /// Records the differences from the base before commands run. An existing mark was left by a
     /// kill and stays valid: no agent has worked since.
     pub(super) async fn set_mark(&self) -> Result<(), Fault> {
-        if self.state.read(MARK)?.is_some() {
+        if self.state.read_file(MARK)?.is_some() {
             return Ok(());
         }
-        let mark = self.differing(&self.ours()).await?;
-        self.state.write(MARK, &mark.encode()).map(drop)
+        let mark = self.compare_with_index(&self.git_with_base_index()).await?;
+        self.state.write_file(MARK, &mark.encode()).map(drop)
     }
 
     /// Adds the leftovers of commands to the footprint, and returns the tracked files that a check
     /// changed.
-    pub(super) async fn settle_mark(&self, author: Author) -> Result<Vec<PathBuf>, Fault> {
-        let Some(mark) = self.state.read(MARK)? else { return Ok(Vec::new()) };
+    pub(super) async fn settle_mark(&self, author: CommandAuthor) -> Result<Vec<PathBuf>, Fault> {
+        let Some(mark) = self.state.read_file(MARK)? else { return Ok(Vec::new()) };
         let before = Footprint::decode(&mark);
-        let after = self.differing(&self.ours()).await?;
-        self.put_own_back(match author {
-            Author::Check => PutBack::Rewritten(&after.held),
+        let after = self.compare_with_index(&self.git_with_base_index()).await?;
+        self.restore_agent_files(match author {
+            CommandAuthor::Check => RestoreSelection::Rewritten(&after.held),
             // A check was running at the kill: setup keeps no copies.
-            Author::Setup => PutBack::All,
+            CommandAuthor::Setup => RestoreSelection::All,
         })?;
-        let mut known = self.footprint()?;
+        let mut known = self.read_footprint()?;
         let was = known.clone();
         for path in after.made.into_iter().filter(|path| !before.made.contains(path)) {
-            if author == Author::Setup {
-                known.left.insert(path.clone(), digest_of(&self.directory.join(&path)));
+            if author == CommandAuthor::Setup {
+                known.left.insert(path.clone(), digest_path(&self.directory.join(&path)));
             }
             known.made.insert(path);
         }
         let changed = after.held.into_iter().filter(|(path, _)| !before.held.contains_key(path));
         let mut put_back = Vec::new();
         match author {
-            Author::Setup => known.held.extend(changed),
-            Author::Check => put_back.extend(changed.map(|(path, _)| path)),
+            CommandAuthor::Setup => known.held.extend(changed),
+            CommandAuthor::Check => put_back.extend(changed.map(|(path, _)| path)),
         }
         if known != was {
-            self.keep_footprint(&known)?;
+            self.write_footprint(&known)?;
         }
         if !put_back.is_empty() {
             self.note_changed_by_checks(&put_back)?;
         }
-        self.state.forget(MARK)?;
+        self.state.delete_file(MARK)?;
         Ok(put_back)
     }
 
     /// Turns tracked lock files that setup has changed since `before` into work, where `may_change`
     /// allows it.
-    pub(super) fn give_locks_to_work(
+    pub(super) fn count_locks_as_work(
         &self,
         before: &Footprint,
         may_change: impl Fn(&Path) -> bool,
     ) -> Result<(), Fault> {
-        let mut known = self.footprint()?;
+        let mut known = self.read_footprint()?;
         let all = known.held.len();
         known.held.retain(|path, digest| {
-            before.held.get(path) == Some(digest) || !is_lock(path) || !may_change(path)
+            before.held.get(path) == Some(digest) || !is_lock_file(path) || !may_change(path)
         });
-        if known.held.len() == all { Ok(()) } else { self.keep_footprint(&known) }
+        if known.held.len() == all { Ok(()) } else { self.write_footprint(&known) }
     }
 
     fn note_changed_by_checks(&self, paths: &[PathBuf]) -> Result<(), Fault> {
-        let mut all = self.changed_by_checks()?;
+        let mut all = self.read_changed_by_checks()?;
         all.extend(paths.iter().cloned());
         let bytes = all.iter().flat_map(|path| path.as_os_str().as_bytes().iter().chain(&[0]));
-        self.state.write(CHECKED, &bytes.copied().collect::<Vec<u8>>()).map(drop)
+        self.state.write_file(CHECKED, &bytes.copied().collect::<Vec<u8>>()).map(drop)
     }
 
     /// Returns the tracked files that checks have changed in this worktree, before any work or
     /// after it.
-    pub fn changed_by_checks(&self) -> Result<BTreeSet<PathBuf>, Fault> {
-        let bytes = self.state.read(CHECKED)?.unwrap_or_default();
+    pub fn read_changed_by_checks(&self) -> Result<BTreeSet<PathBuf>, Fault> {
+        let bytes = self.state.read_file(CHECKED)?.unwrap_or_default();
         let paths = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
     }
@@ -281,11 +281,11 @@ impl Workspace {
     /// Records tracked files that git shows as changed in a worktree it has just written: because
     /// of line endings that it would write otherwise, or modes that the file system does not keep.
     pub(super) async fn note_untouched(&self, git: &Git) -> Result<(), Fault> {
-        let mut known = self.footprint()?;
-        let held = self.differing(git).await?.held;
+        let mut known = self.read_footprint()?;
+        let held = self.compare_with_index(git).await?.held;
         if known.held != held {
             known.held = held;
-            self.keep_footprint(&known)?;
+            self.write_footprint(&known)?;
         }
         Ok(())
     }
@@ -293,29 +293,31 @@ impl Workspace {
     /// Repeats [`note_untouched`](Self::note_untouched) after the files were moved, if such files
     /// are known.
     pub(super) async fn note_untouched_again(&self, git: &Git) -> Result<(), Fault> {
-        if self.footprint()?.held.is_empty() {
+        if self.read_footprint()?.held.is_empty() {
             return Ok(());
         }
         self.note_untouched(git).await
     }
 
     /// Returns every difference between the worktree and the index of `git`.
-    pub(super) async fn differing(&self, git: &Git) -> Result<Footprint, Fault> {
+    pub(super) async fn compare_with_index(&self, git: &Git) -> Result<Footprint, Fault> {
         let mut differing = Footprint::default();
         for entry in git.status().await? {
             match entry {
                 // A folder has no content of its own to compare.
-                Entry::Changed(changed) if changed.submodule.is_some() => {}
-                Entry::Changed(changed) if changed.unstaged != State::Same => {
-                    let digest = digest_of(&self.directory.join(&changed.path));
+                StatusEntry::Changed(changed) if changed.submodule.is_some() => {}
+                StatusEntry::Changed(changed) if changed.unstaged != PathState::Same => {
+                    let digest = digest_path(&self.directory.join(&changed.path));
                     differing.held.insert(changed.path, digest);
                 }
-                Entry::Untracked { path, .. } => {
-                    if by_product(&self.directory, &path).is_none() {
+                StatusEntry::Untracked { path, .. } => {
+                    if classify_by_product(&self.directory, &path).is_none() {
                         differing.made.insert(path);
                     }
                 }
-                Entry::Changed(_) | Entry::Ignored { .. } | Entry::Unmerged { .. } => {}
+                StatusEntry::Changed(_)
+                | StatusEntry::Ignored { .. }
+                | StatusEntry::Unmerged { .. } => {}
             }
         }
         Ok(differing)
@@ -323,11 +325,12 @@ impl Workspace {
 
     /// Returns those of the new `paths` that tools made: those of a known kind, unless the base
     /// tracks files in the same folder or the task's scope or text names it.
-    pub(super) async fn by_products(
+    pub(super) async fn find_by_products(
         &self,
         paths: impl Iterator<Item = &Path>,
     ) -> Result<BTreeSet<PathBuf>, Fault> {
-        let kinds = paths.filter_map(|path| Some((path, by_product(&self.directory, path)?)));
+        let kinds =
+            paths.filter_map(|path| Some((path, classify_by_product(&self.directory, path)?)));
         let kinds: Vec<(&Path, ByProduct)> = kinds.collect();
         let folders: BTreeSet<&Path> = kinds
             .iter()
@@ -336,8 +339,8 @@ impl Workspace {
                 ByProduct::File => None,
             })
             .collect();
-        let tracked = self.tracked_folders(&folders).await?;
-        let named = self.named()?;
+        let tracked = self.find_tracked_folders(&folders).await?;
+        let named = self.read_named_paths()?;
         let is_named =
             |folder: &Path| named.contains(folder.file_name().unwrap_or_default().as_bytes());
         let is_work = |path: &Path, kind: &ByProduct| match kind {
@@ -348,17 +351,20 @@ impl Workspace {
         Ok(made.map(|(path, _)| (*path).to_owned()).collect())
     }
 
-    async fn tracked_folders(&self, folders: &BTreeSet<&Path>) -> Result<BTreeSet<PathBuf>, Fault> {
+    async fn find_tracked_folders(
+        &self,
+        folders: &BTreeSet<&Path>,
+    ) -> Result<BTreeSet<PathBuf>, Fault> {
         if folders.is_empty() {
             return Ok(BTreeSet::new());
         }
-        self.git.folders_in(&self.base().await?, folders.iter().copied()).await
+        self.git.filter_folders(&self.resolve_base().await?, folders.iter().copied()).await
     }
 }
 
 /// Returns the files that a text names by a path or by a name with an extension, such as
 /// `dist/index.html`.
-fn files_named_in(text: &str) -> impl Iterator<Item = &str> {
+fn find_named_files(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| c.is_whitespace() || "`'\"“”‘’()[]{}<>,;".contains(c));
     let words = words.map(|word| word.trim_end_matches(['.', ':', '!', '?']));
     words.map(|word| word.trim_start_matches("./")).filter(|word| {
@@ -372,7 +378,7 @@ fn files_named_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The folders that a text names as such: "a folder build", "the build directory".
-fn folders_named_in(text: &str) -> impl Iterator<Item = &str> {
+fn find_named_folders(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || "._-".contains(c);
     let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
     let is_folder = |word: &str| matches!(word, "folder" | "directory");
@@ -385,7 +391,7 @@ fn folders_named_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What a path holds, with its kind and whether it can be executed.
-pub(super) fn digest_of(path: &Path) -> String {
+pub(super) fn digest_path(path: &Path) -> String {
     let Ok(found) = fs::symlink_metadata(path) else { return GONE.to_owned() };
     let mut hasher = blake3::Hasher::new();
     let read = if found.is_symlink() {
@@ -418,14 +424,14 @@ mod tests {
 
     #[test]
     fn a_text_names_files_by_paths_and_by_names_with_an_ending() {
-        let named = |text| files_named_in(text).collect::<Vec<_>>();
+        let named = |text| find_named_files(text).collect::<Vec<_>>();
         assert_eq!(named("write the page dist/index.html."), ["dist/index.html"]);
         assert_eq!(named("set `./settings.ini`, then (a.py): ok"), ["settings.ini", "a.py"]);
         assert!(
             named("make the build/test step green in 3.5 s, see https://a.org/b.html").is_empty()
         );
         assert!(named("add a farewell and/or /etc/passwd.txt").is_empty());
-        let folders = |text| folders_named_in(text).collect::<Vec<_>>();
+        let folders = |text| find_named_folders(text).collect::<Vec<_>>();
         assert_eq!(
             folders("put it into a folder `build`, not the dist directory"),
             ["build", "dist"]

@@ -12,13 +12,13 @@ use unstuck_core::engine::TaskId;
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
-use super::changes::{Change, ChangeKind, Content};
+use super::changes::{ChangeKind, WorktreeChange, WorktreeContent};
 use super::ignored::NOTE;
 use super::manifests::is_manifest;
-use super::names::Place;
-use super::project::Project;
+use super::names::WorkspaceKey;
+use super::project::ProjectRepository;
 use super::remove::remove_folder;
-use super::state::failed;
+use super::state::io_fault;
 use super::workspace::Workspace;
 use crate::git::{Oid, RefChange};
 
@@ -33,35 +33,35 @@ const CACHES: [&str; 7] = [".cache", ".npm", ".cargo", ".rustup", "go", ".gradle
 /// Maximum number of entries of a home folder that are inspected.
 const LOOKED_AT_MAX: usize = 2_000;
 
-impl Place {
+impl WorkspaceKey {
     /// Returns the place of a checkout in which the change of this task is checked once more.
     #[must_use]
-    pub const fn fresh(self) -> Self {
+    pub const fn for_fresh_checkout(self) -> Self {
         Self { task: TaskId(FRESH + self.task.0), ..self }
     }
 }
 
-impl Project {
+impl ProjectRepository {
     /// Removes a checkout that only checks ran in, with its state and its refs.
-    pub async fn discard(&self, place: Place) -> Result<(), Fault> {
-        for folder in [self.worktree(place), self.state(place).folder().to_owned()] {
-            remove_folder(&folder).map_err(|error| failed(&folder, &error))?;
+    pub async fn discard_checkout(&self, place: WorkspaceKey) -> Result<(), Fault> {
+        for folder in [self.worktree_folder(place), self.task_state(place).folder().to_owned()] {
+            remove_folder(&folder).map_err(|error| io_fault(&folder, &error))?;
         }
         let mut changes = Vec::new();
-        for name in [place.branch(), place.base(), place.pending()] {
-            if let Some(old) = self.git.commit_of(&name).await? {
+        for name in [place.branch_ref(), place.base_ref(), place.pending_ref()] {
+            if let Some(old) = self.git.resolve_commit(&name).await? {
                 changes.push(RefChange { name, old: Some(old), new: None });
             }
         }
-        self.git.swap(&changes, "unstuck: put a checkout away").await.map(drop)
+        self.git.swap_refs(&changes, "unstuck: put a checkout away").await.map(drop)
     }
 }
 
 impl Workspace {
     /// Commits the content of the worktree, without a ref that points to the commit.
-    pub async fn commit_as_it_is(&self, now: Time) -> Result<Oid, Fault> {
-        let Content { base, tree } = self.content().await?;
-        self.snapshot_commit(&tree, &[base], "What is checked\n", now).await
+    pub async fn commit_current_content(&self, now: Time) -> Result<Oid, Fault> {
+        let WorktreeContent { base, tree } = self.capture_content().await?;
+        self.commit_snapshot(&tree, &[base], "What is checked\n", now).await
     }
 
     /// Returns whether a check may pass because of files in the worktree that are not in its
@@ -71,7 +71,7 @@ impl Workspace {
         if self.in_place {
             return Ok(false);
         }
-        let changes = self.changes().await?;
+        let changes = self.list_changes().await?;
         Ok(changes.iter().any(touches_builds) || self.has_installed())
     }
 
@@ -94,7 +94,7 @@ impl Workspace {
         if packages.into_iter().chain(programs).any(|path| is_newer(&path)) {
             return true;
         }
-        let mut open = vec![self.state.private().join("home")];
+        let mut open = vec![self.state.private_folder().join("home")];
         let mut looked_at = 0;
         while let Some(folder) = open.pop() {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
@@ -116,6 +116,6 @@ impl Workspace {
 }
 
 /// Returns whether a change can invalidate earlier build output or installed packages.
-fn touches_builds(change: &Change) -> bool {
+fn touches_builds(change: &WorktreeChange) -> bool {
     change.kind == ChangeKind::Deleted || is_manifest(&change.path)
 }

@@ -7,18 +7,18 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use unstuck_core::fault::{Fault, KEPT_HOOK, Validation};
-use unstuck_core::text::{QUESTION_CHARS_MAX, quoted};
+use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words};
 
-use super::private::{read_file, write_new};
+use super::private::{read_plain_file, write_new_file};
 use super::shell::Shell;
-use super::state::failed;
+use super::state::io_fault;
 use super::workspace::Workspace;
-use crate::git::{Hooks, Oid, Operation};
-use crate::process::{How, verdict};
+use crate::git::{GitAction, HookSources, Oid};
+use crate::process::{ProcessEnd, derive_fault};
 
 /// A hook that runs at a commit or a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hook {
+pub(super) enum GitHook {
     PreCommit,
     PrepareMessage,
     Message,
@@ -34,7 +34,7 @@ const MESSAGE: &str = "COMMIT_EDITMSG";
 /// Maximum size of a commit message, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 1_024 * 1_024;
 
-impl Hook {
+impl GitHook {
     /// The hooks that run at a commit, in git's order.
     pub(super) const OF_COMMIT: [Self; 4] =
         [Self::PreCommit, Self::PrepareMessage, Self::Message, Self::PostCommit];
@@ -60,75 +60,80 @@ impl Workspace {
         reference: &str,
         shell: &Shell,
     ) -> Result<(), Fault> {
-        let hooks = self.hooks().await?;
-        if !hooks.may_have(Hook::PrePush.name()) {
+        let hooks = self.find_hooks().await?;
+        if !hooks.may_have(GitHook::PrePush.name()) {
             return Ok(());
         }
-        let there = self.git.ls_remote(remote, reference).await?;
+        let there = self.git.query_remote_ref(remote, reference).await?;
         let there = there.map_or_else(|| "0".repeat(commit.as_str().len()), |oid| oid.to_string());
         // The line that git passes: the name and hash of the pushed commit, and the remote ref with
         // its current hash.
         let told = format!("{commit} {commit} {reference} {there}");
-        let url = self.git.push_url(remote).await?;
-        let file = hooks.file(Hook::PrePush.name()).into_os_string();
+        let url = self.git.read_push_url(remote).await?;
+        let file = hooks.hook_file(GitHook::PrePush.name()).into_os_string();
         let about = [file, remote.into(), url.into(), told.into()];
         let arguments = [&["-c", PUSH_HOOK].map(OsString::from)[..], &about[..]].concat();
-        self.run_hook((Hook::PrePush, &hooks), OsStr::new("sh"), &arguments, shell).await
+        self.run_hook((GitHook::PrePush, &hooks), OsStr::new("sh"), &arguments, shell).await
     }
 
     /// Returns the folders that may hold the repository's hooks.
-    pub(super) async fn hooks(&self) -> Result<Hooks, Fault> {
-        self.git.hooks(&self.project.layout.common_dir.join("hooks")).await
+    pub(super) async fn find_hooks(&self) -> Result<HookSources, Fault> {
+        self.git.find_hooks(&self.project.layout.common_dir.join("hooks")).await
     }
 
     /// Runs a commit hook, if there is one. A refusal is `VALIDATION_PRE_COMMIT`.
-    pub(super) async fn hook(&self, hook: Hook, of: &Hooks, shell: &Shell) -> Result<(), Fault> {
+    pub(super) async fn run_commit_hook(
+        &self,
+        hook: GitHook,
+        of: &HookSources,
+        shell: &Shell,
+    ) -> Result<(), Fault> {
         if !of.may_have(hook.name()) {
             return Ok(());
         }
         let message = self.agents_git_dir().join(MESSAGE).into_os_string();
         let after: &[OsString] = match hook {
-            Hook::PrepareMessage => &["--".into(), message, "message".into()],
-            Hook::Message => &["--".into(), message],
-            Hook::PreCommit | Hook::PostCommit | Hook::PrePush => &[],
+            GitHook::PrepareMessage => &["--".into(), message, "message".into()],
+            GitHook::Message => &["--".into(), message],
+            GitHook::PreCommit | GitHook::PostCommit | GitHook::PrePush => &[],
         };
         let run = ["hook", "run", "--ignore-missing", hook.name()].map(OsString::from);
-        let arguments = [&of.arguments(), &run[..], after].concat();
+        let arguments = [&of.to_arguments(), &run[..], after].concat();
         self.run_hook((hook, of), self.git.program(), &arguments, shell).await
     }
 
     async fn run_hook(
         &self,
-        (hook, of): (Hook, &Hooks),
+        (hook, of): (GitHook, &HookSources),
         program: &OsStr,
         arguments: &[OsString],
         shell: &Shell,
     ) -> Result<(), Fault> {
         let name = hook.name();
         let environment = self.hook_environment();
-        let mut shell = self.behind_wall(shell);
+        let mut shell = self.confine_shell(shell);
         shell.wall.readable.push(of.folder().to_owned());
         let ended = shell.run_program(&self.directory, program, arguments, &environment).await?;
         let source = format!("hook:{name}");
-        match (ended.how, verdict(&ended, &source, name)) {
-            (How::Exited(exit), Some(_)) => {
+        match (ended.how, derive_fault(&ended, &source, name)) {
+            (ProcessEnd::Exited(exit), Some(_)) => {
                 let output = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
                 let denied = shell.wall.find_denied(&output, &self.directory);
                 if let Some(denied) = denied.filter(|denied| !denied.warned) {
-                    let file = of.file(name).display().to_string();
-                    let file = quoted(&file, QUESTION_CHARS_MAX).unwrap_or_default();
+                    let file = of.hook_file(name).display().to_string();
+                    let file = quote_words(&file, QUESTION_CHARS_MAX).unwrap_or_default();
                     let who = format!("the {name} hook of your repository, {file},");
                     let so = match hook {
-                        Hook::PrePush => "the work is not pushed",
+                        GitHook::PrePush => "the work is not pushed",
                         _ => "the work is not committed",
                     };
-                    let output = format!("{}\n[{}]", output.trim_end(), denied.sentence());
-                    return Err(denied.fault(KEPT_HOOK, (&who, so), &output));
+                    let output = format!("{}\n[{}]", output.trim_end(), denied.render_sentence());
+                    return Err(denied.to_fault(KEPT_HOOK, (&who, so), &output));
                 }
                 let message = format!("the hook {name} refused ({exit})");
                 let context = Validation { command: name.to_owned(), exit: Some(exit), output };
                 Err(match hook {
-                    Hook::PrePush => Fault::validation_pre_push(source, message, context),
+                    GitHook::PrePush => Fault::validation_pre_push(source, message, context),
                     _ => Fault::validation_pre_commit(source, message, context),
                 })
             }
@@ -139,45 +144,45 @@ impl Workspace {
 
     /// Writes the index that a hook left as a tree in the operator's repository. Runs git in the
     /// sandbox, like the hook itself, because it reads the agent's files.
-    pub(super) async fn tree_of_hook(&self, base: &Oid, shell: &Shell) -> Result<Oid, Fault> {
+    pub(super) async fn write_hook_tree(&self, base: &Oid, shell: &Shell) -> Result<Oid, Fault> {
         if self.private.is_none() {
             return self.git.write_tree().await;
         }
         let program = self.git.program();
         let environment = self.hook_environment();
         let arguments = ["write-tree".into()];
-        let shell = self.behind_wall(shell);
+        let shell = self.confine_shell(shell);
         let ended = shell.run_program(&self.directory, program, &arguments, &environment).await?;
         let unreadable = || {
             let message = "what the hook pre-commit left cannot be committed";
-            Operation::Commit.fault(message, None, None)
+            GitAction::Commit.to_fault(message, None, None)
         };
         let written = ended.output.to_bytes();
-        let tree = Oid::read(written.trim_ascii_end()).ok_or_else(unreadable)?;
-        if self.take_over(&tree, base).await { Ok(tree) } else { Err(unreadable()) }
+        let tree = Oid::parse(written.trim_ascii_end()).ok_or_else(unreadable)?;
+        if self.import_object(&tree, base).await { Ok(tree) } else { Err(unreadable()) }
     }
 
     /// Passes a commit message to the hooks that may change it, and returns the result.
     pub(super) async fn pass_message_hooks(
         &self,
         message: &str,
-        hooks: &Hooks,
+        hooks: &HookSources,
         shell: &Shell,
     ) -> Result<String, Fault> {
-        let message_hooks = [Hook::PrepareMessage, Hook::Message];
+        let message_hooks = [GitHook::PrepareMessage, GitHook::Message];
         if !message_hooks.iter().any(|hook| hooks.may_have(hook.name())) {
             return Ok(message.to_owned());
         }
         let file = self.agents_git_dir().join(MESSAGE);
-        write_new(&file, message.as_bytes()).map_err(|error| failed(&file, &error))?;
+        write_new_file(&file, message.as_bytes()).map_err(|error| io_fault(&file, &error))?;
         for hook in message_hooks {
-            self.hook(hook, hooks, shell).await?;
+            self.run_commit_hook(hook, hooks, shell).await?;
         }
         let left =
-            read_file(&file, MESSAGE_BYTES_MAX).and_then(|left| String::from_utf8(left).ok());
+            read_plain_file(&file, MESSAGE_BYTES_MAX).and_then(|left| String::from_utf8(left).ok());
         left.ok_or_else(|| {
             let message = "the message that a hook left is no text";
-            Operation::Commit.fault(message, None, None)
+            GitAction::Commit.to_fault(message, None, None)
         })
     }
 

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Fault;
 
-use super::by_product::by_product;
-use super::elsewhere::elsewhere;
+use super::by_product::classify_by_product;
+use super::elsewhere::misplaced_work_fault;
 use super::private::PrivateRepository;
-use super::state::failed;
+use super::state::io_fault;
 use super::workspace::Workspace;
-use crate::git::Operation;
+use crate::git::GitAction;
 
 /// Name of the note that lists the ignored files from before the agent's work.
 pub(super) const NOTE: &str = "ignored";
@@ -32,11 +32,11 @@ impl Workspace {
     /// same files keeps the older note.
     pub async fn note_ignored(&self, start: Start) -> Result<(), Fault> {
         let is_new = matches!(start, Start::Fresh | Start::NewWorktree);
-        if self.in_place || !is_new && self.state.read(NOTE)?.is_some() {
+        if self.in_place || !is_new && self.state.read_file(NOTE)?.is_some() {
             return Ok(());
         }
-        self.state.forget(OF_SETUP)?;
-        self.state.write(NOTE, &self.ignored_list().await?).map(drop)
+        self.state.delete_file(OF_SETUP)?;
+        self.state.write_file(NOTE, &self.encode_ignored().await?).map(drop)
     }
 
     /// Records the ignored files that exist after setup ran again: those of the agent were moved
@@ -45,12 +45,12 @@ impl Workspace {
         if self.in_place {
             return Ok(());
         }
-        self.state.write(OF_SETUP, &self.ignored_list().await?).map(drop)
+        self.state.write_file(OF_SETUP, &self.encode_ignored().await?).map(drop)
     }
 
-    async fn ignored_list(&self) -> Result<Vec<u8>, Fault> {
+    async fn encode_ignored(&self) -> Result<Vec<u8>, Fault> {
         let mut bytes = Vec::new();
-        for path in self.ignored().await? {
+        for path in self.list_ignored().await? {
             bytes.extend(path.as_os_str().as_bytes());
             bytes.push(0);
         }
@@ -60,24 +60,24 @@ impl Workspace {
     /// Moves the ignored files that are new since the note out of the worktree, and those that the agent
     /// has made git forget; which they are.
     pub async fn set_aside_ignored(&self, run: RunId) -> Result<Vec<PathBuf>, Fault> {
-        let Some(note) = self.state.read(NOTE)? else { return Ok(Vec::new()) };
-        let of_setup = self.state.read(OF_SETUP)?.unwrap_or_default();
-        let before: BTreeSet<PathBuf> = paths(&note).chain(paths(&of_setup)).collect();
-        let now = self.ignored().await?;
+        let Some(note) = self.state.read_file(NOTE)? else { return Ok(Vec::new()) };
+        let of_setup = self.state.read_file(OF_SETUP)?.unwrap_or_default();
+        let before: BTreeSet<PathBuf> = split_paths(&note).chain(split_paths(&of_setup)).collect();
+        let now = self.list_ignored().await?;
         let mut new: Vec<PathBuf> = now.into_iter().filter(|path| !before.contains(path)).collect();
-        new.extend(self.no_longer_tracked().await?);
-        let keep = self.ignored_kept(run);
+        new.extend(self.find_no_longer_tracked().await?);
+        let keep = self.ignored_folder(run);
         for path in &new {
             let from = self.directory.join(path);
             let to = keep.join(path);
-            set_aside(&from, &to).map_err(|error| failed(&from, &error))?;
+            move_file_aside(&from, &to).map_err(|error| io_fault(&from, &error))?;
         }
         Ok(new)
     }
 
     /// Returns the ignored files of a run that were moved out of the worktree.
-    pub fn set_aside_of(&self, run: RunId) -> Vec<PathBuf> {
-        let keep = self.ignored_kept(run);
+    pub fn list_set_aside(&self, run: RunId) -> Vec<PathBuf> {
+        let keep = self.ignored_folder(run);
         let mut found = Vec::new();
         let mut folders = vec![keep.clone()];
         while let Some(folder) = folders.pop() {
@@ -96,58 +96,58 @@ impl Workspace {
     /// Returns the fault of an attempt all of whose work is in files that git ignores, if it is
     /// such an attempt.
     pub async fn find_only_ignored(&self, set_aside: &[PathBuf]) -> Result<Option<Fault>, Fault> {
-        if set_aside.is_empty() || !self.changes().await?.is_empty() {
+        if set_aside.is_empty() || !self.list_changes().await?.is_empty() {
             return Ok(None);
         }
-        let names = name_ignored(set_aside);
+        let names = render_ignored_names(set_aside);
         let message = format!("your work is in files that git ignores: {names}");
         let output = format!(
             "Nothing but files that git ignores was changed: {names}. They are not part of the commit, \
              so I moved them out of the worktree. Solve the task with files that git tracks. \
              Where it asks for these very files, change .gitignore so that git does not ignore them."
         );
-        Ok(Some(elsewhere(message, output)))
+        Ok(Some(misplaced_work_fault(message, output)))
     }
 
     /// The files of the base that git ignores now and that the agent's own index no longer holds
     /// (`git rm --cached`).
-    async fn no_longer_tracked(&self) -> Result<Vec<PathBuf>, Fault> {
+    async fn find_no_longer_tracked(&self) -> Result<Vec<PathBuf>, Fault> {
         let listing = ["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"];
-        let done = self.ours().call(Operation::Status).args(listing).run().await?;
-        let mut candidates: Vec<PathBuf> = paths(&done.stdout).collect();
-        let index = self.private.as_ref().and_then(PrivateRepository::index);
+        let done = self.git_with_base_index().call(GitAction::Status).args(listing).run().await?;
+        let mut candidates: Vec<PathBuf> = split_paths(&done.stdout).collect();
+        let index = self.private.as_ref().and_then(PrivateRepository::read_index);
         let Some(index) = index.filter(|_| !candidates.is_empty()) else { return Ok(Vec::new()) };
-        let theirs = self.git.with_index(self.state.write(AGENTS_INDEX, &index)?);
-        let held = theirs.call(Operation::Status).args(["ls-files", "--cached", "-z"]).run().await;
-        self.state.forget(AGENTS_INDEX)?;
+        let theirs = self.git.with_index(self.state.write_file(AGENTS_INDEX, &index)?);
+        let held = theirs.call(GitAction::Status).args(["ls-files", "--cached", "-z"]).run().await;
+        self.state.delete_file(AGENTS_INDEX)?;
         // An index that cannot be read says nothing.
         let Ok(held) = held else { return Ok(Vec::new()) };
-        let held: BTreeSet<PathBuf> = paths(&held.stdout).collect();
+        let held: BTreeSet<PathBuf> = split_paths(&held.stdout).collect();
         candidates.retain(|path| !held.contains(path));
         Ok(candidates)
     }
 
-    fn ignored_kept(&self, run: RunId) -> PathBuf {
-        self.state.kept().join(run.to_string()).join("ignored")
+    fn ignored_folder(&self, run: RunId) -> PathBuf {
+        self.state.kept_folder().join(run.to_string()).join("ignored")
     }
 
     /// Lists the files that git ignores, without by-products of tools, unless the task's text names
     /// them.
-    async fn ignored(&self) -> Result<Vec<PathBuf>, Fault> {
+    async fn list_ignored(&self) -> Result<Vec<PathBuf>, Fault> {
         let listing = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
-        let done = self.ours().call(Operation::Status).args(listing).run().await?;
-        let all: Vec<PathBuf> = paths(&done.stdout).collect();
-        let named = self.named()?;
+        let done = self.git_with_base_index().call(GitAction::Status).args(listing).run().await?;
+        let all: Vec<PathBuf> = split_paths(&done.stdout).collect();
+        let named = self.read_named_paths()?;
         let is_work = |path: &PathBuf| {
             named.contains(path.as_os_str().as_bytes())
-                || by_product(&self.directory, path).is_none()
+                || classify_by_product(&self.directory, path).is_none()
         };
         Ok(all.into_iter().filter(is_work).collect())
     }
 }
 
 /// Formats paths for the agent: the first few, and how many more there are.
-pub fn name_ignored(files: &[PathBuf]) -> String {
+pub fn render_ignored_names(files: &[PathBuf]) -> String {
     let named: Vec<String> =
         files.iter().take(NAMED_MAX).map(|file| file.display().to_string()).collect();
     match files.len().saturating_sub(NAMED_MAX) {
@@ -156,12 +156,12 @@ pub fn name_ignored(files: &[PathBuf]) -> String {
     }
 }
 
-fn paths(bytes: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
+fn split_paths(bytes: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
     let all = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     all.map(|path| PathBuf::from(OsStr::from_bytes(path)))
 }
 
-fn set_aside(from: &Path, to: &Path) -> io::Result<()> {
+fn move_file_aside(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }

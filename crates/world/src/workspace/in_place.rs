@@ -7,9 +7,9 @@
 
 use unstuck_core::fault::Fault;
 
-use super::names::Place;
-use super::prepare::{Preparation, all_at};
-use super::project::{Project, missing};
+use super::names::WorkspaceKey;
+use super::prepare::{WorkspacePreparation, point_refs};
+use super::project::{ProjectRepository, missing_fault};
 use super::workspace::Workspace;
 use crate::git::Oid;
 
@@ -21,42 +21,45 @@ const COMMIT: &str = "commit";
 const HEAD: &str = "HEAD";
 
 impl Workspace {
-    pub(super) async fn take_in_place(
-        project: &Project,
-        wanted: &Preparation,
+    pub(super) async fn prepare_in_place(
+        project: &ProjectRepository,
+        wanted: &WorkspacePreparation,
     ) -> Result<Self, Fault> {
-        let (place, state) = (wanted.place, project.state(wanted.place));
+        let (place, state) = (wanted.place, project.task_state(wanted.place));
         let git = project.git_in_place();
         // The supervisor's index comes last: its presence says that the tree is taken.
-        if git.commit_of(&place.base()).await?.is_none() || !state.index().is_file() {
+        if git.resolve_commit(&place.base_ref()).await?.is_none() || !state.index_file().is_file() {
             project.require_clean().await?;
-            let head = git.head().await?;
+            let head = git.resolve_head().await?;
             if head != wanted.head {
                 let root = project.root.display();
                 let message = format!("{root} is not at {}, where the build stands", wanted.head);
-                return Err(missing(message, "the build's commit in the working tree"));
+                return Err(missing_fault(message, "the build's commit in the working tree"));
             }
-            let branch = git.branch().await?.unwrap_or_else(|| HEAD.to_owned());
-            state.write(IN_PLACE, branch.as_bytes())?;
-            all_at(project, [place.base()], &head).await?;
-            state.copy(&project.layout.git_dir.join("index"), &state.index())?;
+            let branch = git.current_branch().await?.unwrap_or_else(|| HEAD.to_owned());
+            state.write_file(IN_PLACE, branch.as_bytes())?;
+            point_refs(project, [place.base_ref()], &head).await?;
+            state.copy_file(&project.layout.git_dir.join("index"), &state.index_file())?;
         }
-        let workspace = Self::in_place_at(project, place).await?;
-        workspace.tell_apart().await?;
+        let workspace = Self::open_in_place(project, place).await?;
+        workspace.separate_person_changes().await?;
         Ok(workspace)
     }
 
     /// Returns the workspace of the operator's tree, as a task has taken it.
-    pub(super) async fn in_place_at(project: &Project, place: Place) -> Result<Self, Fault> {
+    pub(super) async fn open_in_place(
+        project: &ProjectRepository,
+        place: WorkspaceKey,
+    ) -> Result<Self, Fault> {
         let git_dir = project.layout.git_dir.clone();
-        let state = project.state(place);
+        let state = project.task_state(place);
         let git = project.git_in_place();
-        let branch = git.branch().await?.unwrap_or_else(|| HEAD.to_owned());
-        let taken = state.read(IN_PLACE)?.unwrap_or_default();
+        let branch = git.current_branch().await?.unwrap_or_else(|| HEAD.to_owned());
+        let taken = state.read_file(IN_PLACE)?.unwrap_or_default();
         if taken != branch.as_bytes() {
             let taken = String::from_utf8_lossy(&taken);
             let message = format!("{} is on {branch} and not on {taken}", project.root.display());
-            return Err(missing(message, "the branch that the task was begun on"));
+            return Err(missing_fault(message, "the branch that the task was begun on"));
         }
         Ok(Self {
             project: project.clone(),
@@ -76,27 +79,27 @@ impl Workspace {
     /// branch has moved otherwise.
     pub(super) async fn point_branch(&self, base: &Oid, commit: &Oid) -> Result<(), Fault> {
         if self.in_place {
-            let tip = self.git.commit_of(&self.branch).await?;
-            if tip.as_ref() != Some(base) && tip != self.noted_commit()? {
+            let tip = self.git.resolve_commit(&self.branch).await?;
+            if tip.as_ref() != Some(base) && tip != self.read_noted_commit()? {
                 let message = format!("another process moved {}", self.branch);
-                return Err(missing(message, "the branch as the task found it"));
+                return Err(missing_fault(message, "the branch as the task found it"));
             }
-            self.state.write(COMMIT, commit.as_str().as_bytes())?;
+            self.state.write_file(COMMIT, commit.as_str().as_bytes())?;
         }
-        self.point(&self.branch, commit).await?;
-        self.point_private(commit)
+        self.point_ref(&self.branch, commit).await?;
+        self.point_private_branch(commit)
     }
 
     /// Returns the commit that was made in the operator's tree on top of the base, or the base if
     /// there is none.
-    pub(super) async fn made_in_place(&self, base: Oid) -> Result<Oid, Fault> {
-        match self.noted_commit()? {
+    pub(super) async fn find_commit_in_place(&self, base: Oid) -> Result<Oid, Fault> {
+        match self.read_noted_commit()? {
             Some(made) if self.git.is_ancestor(&base, &made).await? => Ok(made),
             _ => Ok(base),
         }
     }
 
-    fn noted_commit(&self) -> Result<Option<Oid>, Fault> {
-        Ok(self.state.read(COMMIT)?.and_then(|noted| Oid::read(&noted)))
+    fn read_noted_commit(&self) -> Result<Option<Oid>, Fault> {
+        Ok(self.state.read_file(COMMIT)?.and_then(|noted| Oid::parse(&noted)))
     }
 }

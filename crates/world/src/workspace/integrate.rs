@@ -6,7 +6,7 @@ use unstuck_core::engine::RunId;
 use unstuck_core::fault::{Fault, GitOperation};
 use unstuck_core::time::Time;
 
-use super::changes::Change;
+use super::changes::WorktreeChange;
 use super::workspace::Workspace;
 use crate::git::Oid;
 use crate::regular_file::read_regular;
@@ -17,7 +17,7 @@ const MARKED_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
 /// The outcome of an integration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Integrated {
+pub enum IntegrationOutcome {
     /// The change was based on that head already.
     Already,
     /// The worktree holds the head with the change on it; earlier check results no longer count.
@@ -28,46 +28,51 @@ impl Workspace {
     /// Rebases the change onto `head`. If both touch the same lines, the result is `GIT_CONFLICT`:
     /// the files then hold both versions between markers, with `head` as the base, so that the next
     /// attempt can resolve them or start from there; the original attempt is saved.
-    pub async fn integrate(&self, head: &Oid, run: RunId, now: Time) -> Result<Integrated, Fault> {
+    pub async fn integrate_onto(
+        &self,
+        head: &Oid,
+        run: RunId,
+        now: Time,
+    ) -> Result<IntegrationOutcome, Fault> {
         self.finish_move().await?;
-        let base = self.base().await?;
-        let changes = self.changes().await?;
-        self.no_marks(&changes)?;
+        let base = self.resolve_base().await?;
+        let changes = self.list_changes().await?;
+        self.require_no_conflict_marks(&changes)?;
         if base == *head {
-            return Ok(Integrated::Already);
+            return Ok(IntegrationOutcome::Already);
         }
-        let tree = self.tree(&changes).await?;
-        self.save(run, now).await?;
+        let tree = self.write_tree(&changes).await?;
+        self.save_attempt(run, now).await?;
         let parents = [base.clone()];
-        let change = self.snapshot_commit(&tree, &parents, "The change\n", now).await?;
-        let merged = self.git.merge(&base, head, &change).await?;
-        self.relocate(&merged.tree, head, &change, now).await?;
+        let change = self.commit_snapshot(&tree, &parents, "The change\n", now).await?;
+        let merged = self.git.merge_changes(&base, head, &change).await?;
+        self.relocate_to(&merged.tree, head, &change, now).await?;
         if merged.conflicts.is_empty() {
-            return Ok(Integrated::Onto);
+            return Ok(IntegrationOutcome::Onto);
         }
-        Err(conflict(&merged.conflicts, Some(head)))
+        Err(conflict_fault(&merged.conflicts, Some(head)))
     }
 
     /// Returns `GIT_CONFLICT` if changed files contain conflict markers of an earlier integration.
     /// These carry the full hash of a commit, so no other text is taken for one.
-    fn no_marks(&self, changes: &[Change]) -> Result<(), Fault> {
-        let marked = |change: &&Change| {
+    fn require_no_conflict_marks(&self, changes: &[WorktreeChange]) -> Result<(), Fault> {
+        let marked = |change: &&WorktreeChange| {
             let path = self.directory.join(&change.path);
             let text = read_regular(&path, MARKED_BYTES_MAX).unwrap_or_default();
-            text.split(|byte| *byte == b'\n').any(is_mark)
+            text.split(|byte| *byte == b'\n').any(is_conflict_mark)
         };
         let marked: Vec<PathBuf> =
             changes.iter().filter(marked).map(|change| change.path.clone()).collect();
-        if marked.is_empty() { Ok(()) } else { Err(conflict(&marked, None)) }
+        if marked.is_empty() { Ok(()) } else { Err(conflict_fault(&marked, None)) }
     }
 }
 
-fn is_mark(line: &[u8]) -> bool {
+fn is_conflict_mark(line: &[u8]) -> bool {
     let name = line.strip_prefix(b"<<<<<<< ").or_else(|| line.strip_prefix(b">>>>>>> "));
-    name.is_some_and(|name| Oid::read(name.trim_ascii_end()).is_some())
+    name.is_some_and(|name| Oid::parse(name.trim_ascii_end()).is_some())
 }
 
-fn conflict(files: &[PathBuf], head: Option<&Oid>) -> Fault {
+fn conflict_fault(files: &[PathBuf], head: Option<&Oid>) -> Fault {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let context = GitOperation {
         operation: "merge".to_owned(),

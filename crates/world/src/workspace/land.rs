@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use unstuck_core::fault::Fault;
 
-use super::names::{build_branch, build_tip};
+use super::names::{build_branch_ref, build_tip_ref};
 use super::workspace::Workspace;
-use crate::git::{Oid, RefChange, Swapped};
+use crate::git::{Oid, RefChange, RefSwapOutcome};
 
 /// The outcome of landing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Landed {
+pub enum LandingOutcome {
     /// The build's branch contains the commit, now or since an earlier call.
     Done,
     /// The build's branch moved on; the change has to be integrated with its new head first.
@@ -28,34 +28,35 @@ pub enum Landed {
 
 impl Workspace {
     /// Fast-forwards the build's branch to `commit`, if `commit` is a descendant of its head.
-    pub async fn fast_forward(&self, commit: &Oid) -> Result<Landed, Fault> {
-        let name = build_branch(self.place.build);
-        let head = self.project.build_head(self.place.build, &self.base().await?).await?;
+    pub async fn fast_forward_build(&self, commit: &Oid) -> Result<LandingOutcome, Fault> {
+        let name = build_branch_ref(self.place.build);
+        let head =
+            self.project.ensure_build_head(self.place.build, &self.resolve_base().await?).await?;
         // Usually the head is the parent, which needs no search through the history.
-        if self.git.parent_of(commit).await?.as_ref() != Some(&head) {
+        if self.git.resolve_parent(commit).await?.as_ref() != Some(&head) {
             if self.git.is_ancestor(commit, &head).await? {
-                return Ok(Landed::Done);
+                return Ok(LandingOutcome::Done);
             }
             if !self.git.is_ancestor(&head, commit).await? {
-                return Ok(Landed::HeadMoved { to: head });
+                return Ok(LandingOutcome::HeadMoved { to: head });
             }
         }
-        let worktrees = self.project.git.worktrees().await?;
+        let worktrees = self.project.git.list_worktrees().await?;
         let user = worktrees.into_iter().find(|tree| tree.branch.as_deref() == Some(&name));
         if let Some(tree) = user {
-            return Ok(Landed::InUse { by: tree.path });
+            return Ok(LandingOutcome::InUse { by: tree.path });
         }
-        let tip = build_tip(self.place.build);
-        let stood = self.git.commit_of(&tip).await?;
+        let tip = build_tip_ref(self.place.build);
+        let stood = self.git.resolve_commit(&tip).await?;
         let changes = [
             RefChange { name, old: Some(head), new: Some(commit.clone()) },
             RefChange { name: tip, old: stood, new: Some(commit.clone()) },
         ];
-        match self.git.swap(&changes, "unstuck: land a task").await? {
-            Swapped::Done => Ok(Landed::Done),
-            Swapped::Moved { at: Some(to), .. } => Ok(Landed::HeadMoved { to }),
-            Swapped::Moved { name, at: None } => {
-                Err(super::project::missing(format!("{name} is gone"), "the build's branch"))
+        match self.git.swap_refs(&changes, "unstuck: land a task").await? {
+            RefSwapOutcome::Done => Ok(LandingOutcome::Done),
+            RefSwapOutcome::Moved { at: Some(to), .. } => Ok(LandingOutcome::HeadMoved { to }),
+            RefSwapOutcome::Moved { name, at: None } => {
+                Err(super::project::missing_fault(format!("{name} is gone"), "the build's branch"))
             }
         }
     }

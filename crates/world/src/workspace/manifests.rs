@@ -77,12 +77,12 @@ pub(super) fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     MANIFESTS.contains(&name)
         || ENDINGS.contains(&ending)
-        || is_lock(path)
+        || is_lock_file(path)
         || is_requirements(path, name, ending)
 }
 
 /// Returns whether a file is a lock file, which a package manager writes from a manifest.
-pub(super) fn is_lock(path: &Path) -> bool {
+pub(super) fn is_lock_file(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     LOCKS.contains(&name)
 }
@@ -114,6 +114,6 @@ mod tests {
         for path in ["notes.txt", "package.jsonc", "src/requirements.rs", "deps.txt"] {
             assert!(!is_manifest(Path::new(path)), "{path}");
         }
-        assert!(is_lock(Path::new("a/Cargo.lock")) && !is_lock(Path::new("Cargo.toml")));
+        assert!(is_lock_file(Path::new("a/Cargo.lock")) && !is_lock_file(Path::new("Cargo.toml")));
     }
 }

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
-use super::changes::{Change, ChangeKind};
-use super::footprint::{GONE, digest_of};
-use super::state::failed;
+use super::changes::{ChangeKind, WorktreeChange};
+use super::footprint::{GONE, digest_path};
+use super::state::io_fault;
 use super::workspace::Workspace;
 
 /// Name of the state file that lists the copies: records that end with a zero byte, of `?` for a
@@ -29,14 +29,14 @@ const LIST: &str = "own";
 const ASIDE: &str = "aside";
 
 #[derive(Debug)]
-struct Moved {
+struct WithheldFile {
     place: PathBuf,
     aside: PathBuf,
 }
 
 /// The set of files that are restored from their copies.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum PutBack<'a> {
+pub(super) enum RestoreSelection<'a> {
     /// New files that exist, and tracked ones among these paths, which differ from the base.
     Rewritten(&'a BTreeMap<PathBuf, String>),
     /// All files: the check that changed them did not end.
@@ -46,17 +46,17 @@ pub(super) enum PutBack<'a> {
 impl Workspace {
     /// Copies the files of a change. Existing copies were left by a kill and stay valid: no agent
     /// has worked since.
-    pub(super) fn keep_own(&self, changes: &[Change]) -> Result<(), Fault> {
-        if self.state.read(LIST)?.is_some() {
+    pub(super) fn keep_agent_files(&self, changes: &[WorktreeChange]) -> Result<(), Fault> {
+        if self.state.read_file(LIST)?.is_some() {
             return Ok(());
         }
         // A kill may have left incomplete copies.
-        self.forget_own()?;
-        let folder = self.state.own();
+        self.forget_agent_files()?;
+        let folder = self.state.own_files_folder();
         let mut list = Vec::new();
         for change in changes.iter().filter(|change| change.kind != ChangeKind::Repository) {
             let from = self.directory.join(&change.path);
-            let digest = digest_of(&from);
+            let digest = digest_path(&from);
             let kept = folder.join(&digest);
             // A file that cannot be read cannot be committed either.
             let is_kept = digest == GONE
@@ -68,12 +68,12 @@ impl Workspace {
                 list.push(0);
             }
         }
-        if list.is_empty() { Ok(()) } else { self.state.write(LIST, &list).map(drop) }
+        if list.is_empty() { Ok(()) } else { self.state.write_file(LIST, &list).map(drop) }
     }
 
     /// Restores the agent's files from their copies, and removes the copies.
-    pub(super) fn put_own_back(&self, which: PutBack<'_>) -> Result<(), Fault> {
-        let Some(list) = self.state.read(LIST)? else { return Ok(()) };
+    pub(super) fn restore_agent_files(&self, which: RestoreSelection<'_>) -> Result<(), Fault> {
+        let Some(list) = self.state.read_file(LIST)? else { return Ok(()) };
         for record in list.split(|byte| *byte == 0) {
             let Some((mark, rest)) = record.split_first() else { continue };
             let mut parts = rest.splitn(2, |byte| *byte == b' ');
@@ -81,54 +81,55 @@ impl Workspace {
             let digest = String::from_utf8_lossy(digest);
             let path = Path::new(OsStr::from_bytes(path));
             let to = self.directory.join(path);
-            let now = digest_of(&to);
+            let now = digest_path(&to);
             let is_due = match which {
-                PutBack::All => true,
+                RestoreSelection::All => true,
                 // A folder at the path was protected from the check, and is back.
-                PutBack::Rewritten(_) if *mark == b'?' => now != GONE && !is_folder(&to),
-                PutBack::Rewritten(differing) => differing.contains_key(path),
+                RestoreSelection::Rewritten(_) if *mark == b'?' => now != GONE && !is_folder(&to),
+                RestoreSelection::Rewritten(differing) => differing.contains_key(path),
             };
             if is_due && now != *digest && is_inside(&self.directory, path) {
-                let kept = self.state.own().join(&*digest);
-                put(&kept, &to, digest == GONE).map_err(|error| failed(&to, &error))?;
+                let kept = self.state.own_files_folder().join(&*digest);
+                replace_path(&kept, &to, digest == GONE).map_err(|error| io_fault(&to, &error))?;
             }
         }
-        self.forget_own()
+        self.forget_agent_files()
     }
 
     /// Runs `work` while these files are moved out of the worktree. After a kill in between, the
     /// copies of the files restore them.
-    pub async fn without_files<T>(
+    pub async fn run_without_files<T>(
         &self,
         paths: &[PathBuf],
         work: impl Future<Output = T>,
     ) -> Result<T, Fault> {
-        let moved = self.move_aside(paths)?;
+        let moved = self.move_files_aside(paths)?;
         let done = work.await;
         move_back(&moved)?;
         Ok(done)
     }
 
-    fn move_aside(&self, paths: &[PathBuf]) -> Result<Vec<Moved>, Fault> {
-        let aside = self.state.own().join(ASIDE);
-        fs::create_dir_all(&aside).map_err(|error| failed(&aside, &error))?;
+    fn move_files_aside(&self, paths: &[PathBuf]) -> Result<Vec<WithheldFile>, Fault> {
+        let aside = self.state.own_files_folder().join(ASIDE);
+        fs::create_dir_all(&aside).map_err(|error| io_fault(&aside, &error))?;
         let mut moved = Vec::new();
         for (n, path) in paths.iter().filter(|path| is_inside(&self.directory, path)).enumerate() {
-            let of = Moved { place: self.directory.join(path), aside: aside.join(n.to_string()) };
+            let of =
+                WithheldFile { place: self.directory.join(path), aside: aside.join(n.to_string()) };
             if let Err(error) = fs::rename(&of.place, &of.aside) {
                 move_back(&moved)?;
-                return Err(failed(&of.place, &error));
+                return Err(io_fault(&of.place, &error));
             }
             moved.push(of);
         }
         Ok(moved)
     }
 
-    pub(super) fn forget_own(&self) -> Result<(), Fault> {
-        self.state.forget(LIST)?;
-        match fs::remove_dir_all(self.state.own()) {
+    pub(super) fn forget_agent_files(&self) -> Result<(), Fault> {
+        self.state.delete_file(LIST)?;
+        match fs::remove_dir_all(self.state.own_files_folder()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(failed(&self.state.own(), &error))
+                Err(io_fault(&self.state.own_files_folder(), &error))
             }
             _ => Ok(()),
         }
@@ -139,11 +140,11 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
 }
 
-fn move_back(moved: &[Moved]) -> Result<(), Fault> {
-    for Moved { place, aside } in moved {
+fn move_back(moved: &[WithheldFile]) -> Result<(), Fault> {
+    for WithheldFile { place, aside } in moved {
         let folder = place.parent().unwrap_or(place);
         let back = fs::create_dir_all(folder).and_then(|()| fs::rename(aside, place));
-        back.map_err(|error| failed(place, &error))?;
+        back.map_err(|error| io_fault(place, &error))?;
     }
     Ok(())
 }
@@ -155,7 +156,7 @@ fn is_inside(directory: &Path, path: &Path) -> bool {
 }
 
 /// Replaces `to` by the copy, or removes it if the original did not exist.
-fn put(kept: &Path, to: &Path, gone: bool) -> io::Result<()> {
+fn replace_path(kept: &Path, to: &Path, gone: bool) -> io::Result<()> {
     match fs::symlink_metadata(to) {
         Ok(there) if there.is_dir() => fs::remove_dir_all(to)?,
         Ok(_) => fs::remove_file(to)?,

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
-use super::names::Place;
-use super::project::{FOLDER, Project};
-use super::state::failed;
+use super::names::WorkspaceKey;
+use super::project::{FOLDER, ProjectRepository};
+use super::state::io_fault;
 use super::workspace::Workspace;
 
 /// Variables that hold paths of code and of build output: paths of the checkout are replaced by
@@ -54,23 +54,23 @@ const NO_BYTECODE: &str = "PYTHONDONTWRITEBYTECODE";
 const SITE: &str = include_str!("sitecustomize.py");
 const MODULES: &str = "node_modules";
 
-impl Project {
+impl ProjectRepository {
     /// Returns the environment of commands that run in the worktree of a task: no code path of it
     /// leads to the operator's checkout.
-    pub fn environment_in(
+    pub fn redirect_environment(
         &self,
-        place: Place,
+        place: WorkspaceKey,
         environment: &[(OsString, OsString)],
     ) -> Vec<(OsString, OsString)> {
-        let worktree = self.worktree(place);
-        let lead = Lead { root: &self.root, worktree: &worktree };
+        let worktree = self.worktree_folder(place);
+        let lead = CheckoutRedirect { root: &self.root, worktree: &worktree };
         let mut pointed: Vec<(OsString, OsString)> = environment
             .iter()
-            .filter_map(|(name, value)| Some((name.clone(), lead.variable(name, value)?)))
+            .filter_map(|(name, value)| Some((name.clone(), lead.redirect_variable(name, value)?)))
             .collect();
-        let site = self.state(place).site();
+        let site = self.task_state(place).site_folder();
         if site.is_dir() {
-            prepend(&mut pointed, "PYTHONPATH", site.as_os_str());
+            prepend_entry(&mut pointed, "PYTHONPATH", site.as_os_str());
         }
         if !pointed.iter().any(|(name, _)| name == NO_BYTECODE) {
             pointed.push((NO_BYTECODE.into(), "1".into()));
@@ -80,7 +80,7 @@ impl Project {
 }
 
 /// Puts an entry before all others of a colon-separated variable.
-fn prepend(environment: &mut Vec<(OsString, OsString)>, name: &str, entry: &OsStr) {
+fn prepend_entry(environment: &mut Vec<(OsString, OsString)>, name: &str, entry: &OsStr) {
     let known = environment.iter().position(|(known, _)| known == name);
     let mut value = entry.to_owned();
     if let Some((_, rest)) = known.map(|at| environment.remove(at)).filter(|(_, v)| !v.is_empty()) {
@@ -91,33 +91,33 @@ fn prepend(environment: &mut Vec<(OsString, OsString)>, name: &str, entry: &OsSt
 }
 
 /// A mapping of paths from the checkout to the worktree.
-struct Lead<'a> {
+struct CheckoutRedirect<'a> {
     root: &'a Path,
     worktree: &'a Path,
 }
 
-impl Lead<'_> {
+impl CheckoutRedirect<'_> {
     /// Returns the value of a variable in the worktree, or `None` if the variable is to be removed.
-    fn variable(&self, name: &OsStr, value: &OsStr) -> Option<OsString> {
+    fn redirect_variable(&self, name: &OsStr, value: &OsStr) -> Option<OsString> {
         if name == ENVIRONMENT {
-            let own = self.to(Path::new(value));
+            let own = self.redirect_path(Path::new(value));
             return own.is_none().then(|| value.to_owned());
         }
         if name == "PATH" {
             // Programs that the operator has installed in the checkout stay reachable.
-            return Some(self.entries(value, |_| true));
+            return Some(self.redirect_entries(value, |_| true));
         }
         if CODE.iter().any(|known| name == *known) {
             let installed =
                 |path: &Path| path.iter().any(|part| INSTALLED.iter().any(|known| part == *known));
-            return Some(self.words(&self.entries(value, installed)));
+            return Some(self.redirect_words(&self.redirect_entries(value, installed)));
         }
         Some(value.to_owned())
     }
 
     /// Returns the path in the worktree that corresponds to one in the checkout; `None` for paths
     /// outside it, in `.unstuck` or in `.git`.
-    fn to(&self, path: &Path) -> Option<PathBuf> {
+    fn redirect_path(&self, path: &Path) -> Option<PathBuf> {
         let real = fs::canonicalize(path);
         let path = real.as_deref().unwrap_or(path);
         let rest = path.strip_prefix(self.root).ok()?;
@@ -134,12 +134,15 @@ impl Lead<'_> {
 
     /// Returns a list of paths with the worktree's in place of the checkout's, or before it where
     /// `both` holds.
-    fn entries(&self, value: &OsStr, both: impl Fn(&Path) -> bool) -> OsString {
+    fn redirect_entries(&self, value: &OsStr, both: impl Fn(&Path) -> bool) -> OsString {
         let mut pointed: Vec<&[u8]> = Vec::new();
         let entries: Vec<&[u8]> = value.as_bytes().split(|byte| *byte == b':').collect();
         let own: Vec<Option<PathBuf>> = entries
             .iter()
-            .map(|entry| self.to(Path::new(OsStr::from_bytes(entry))).filter(|_| !entry.is_empty()))
+            .map(|entry| {
+                self.redirect_path(Path::new(OsStr::from_bytes(entry)))
+                    .filter(|_| !entry.is_empty())
+            })
             .collect();
         for (entry, own) in entries.iter().zip(&own) {
             pointed.extend(own.as_ref().map(|path| path.as_os_str().as_bytes()));
@@ -152,14 +155,14 @@ impl Lead<'_> {
 
     /// Returns a line of options with the worktree's paths in place of the checkout's:
     /// `-mod=/shop/go.mod`.
-    fn words(&self, value: &OsStr) -> OsString {
+    fn redirect_words(&self, value: &OsStr) -> OsString {
         let (Some(text), Some(root)) = (value.to_str(), self.root.to_str()) else {
             return value.to_owned();
         };
         let word = |word: &str| match word.find(root) {
             Some(at) if at > 0 && !word.contains(':') => {
                 let (option, path) = word.split_at(at);
-                let own = self.to(Path::new(path));
+                let own = self.redirect_path(Path::new(path));
                 own.map_or_else(|| word.to_owned(), |own| format!("{option}{}", own.display()))
             }
             _ => word.to_owned(),
@@ -176,13 +179,13 @@ impl Workspace {
             return Ok(());
         }
         // In every project: a check may be a Python program wherever the code is.
-        let file = self.state.site().join("sitecustomize.py");
-        self.write_site(&file).map_err(|error| failed(&file, &error))?;
+        let file = self.state.site_folder().join("sitecustomize.py");
+        self.write_site_file(&file).map_err(|error| io_fault(&file, &error))?;
         let modules = self.directory.join(MODULES);
-        self.link_workspaces(&modules).map_err(|error| failed(&modules, &error))
+        self.link_workspaces(&modules).map_err(|error| io_fault(&modules, &error))
     }
 
-    fn write_site(&self, file: &Path) -> io::Result<()> {
+    fn write_site_file(&self, file: &Path) -> io::Result<()> {
         let quoted = |path: &Path| {
             serde_json::to_string(&path.to_string_lossy()).unwrap_or_else(|_| "\"\"".to_owned())
         };
@@ -192,7 +195,7 @@ impl Workspace {
         if fs::read_to_string(file).is_ok_and(|there| there == text) {
             return Ok(());
         }
-        fs::create_dir_all(self.state.site())?;
+        fs::create_dir_all(self.state.site_folder())?;
         fs::write(file, text)
     }
 
@@ -204,9 +207,10 @@ impl Workspace {
         if fs::symlink_metadata(modules).is_ok() {
             return Ok(());
         }
-        let lead = Lead { root, worktree: &self.directory };
-        for link in own_links(root) {
-            let Some(own) = fs::canonicalize(&link).ok().and_then(|real| lead.to(&real)) else {
+        let lead = CheckoutRedirect { root, worktree: &self.directory };
+        for link in find_own_links(root) {
+            let Some(own) = fs::canonicalize(&link).ok().and_then(|real| lead.redirect_path(&real))
+            else {
                 continue;
             };
             let Ok(name) = link.strip_prefix(root.join(MODULES)) else { continue };
@@ -222,15 +226,15 @@ impl Workspace {
 
 /// Returns the links in the `node_modules` of a checkout that lead to the checkout's own files,
 /// sorted: packages, packages with a scope, and programs of packages.
-pub fn own_links(root: &Path) -> Vec<PathBuf> {
+pub fn find_own_links(root: &Path) -> Vec<PathBuf> {
     let modules = root.join(MODULES);
     let mut links = Vec::new();
-    for path in listed(&modules) {
+    for path in list_folder(&modules) {
         let grouped = path
             .file_name()
             .is_some_and(|name| name == ".bin" || name.as_encoded_bytes().starts_with(b"@"));
         if grouped && !path.is_symlink() {
-            links.extend(listed(&path).filter(|path| path.is_symlink()));
+            links.extend(list_folder(&path).filter(|path| path.is_symlink()));
         } else if path.is_symlink() {
             links.push(path);
         }
@@ -244,7 +248,7 @@ pub fn own_links(root: &Path) -> Vec<PathBuf> {
     links
 }
 
-fn listed(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+fn list_folder(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
 }
 
@@ -256,7 +260,7 @@ mod tests {
     fn paths_of_the_checkout_become_the_worktrees() {
         let root = Path::new("/shop");
         let worktree = Path::new("/shop/.unstuck/worktrees/t1");
-        let lead = Lead { root, worktree };
+        let lead = CheckoutRedirect { root, worktree };
         let own = "/shop/.unstuck/worktrees/t1";
         let cases = [
             ("PYTHONPATH", "/shop/src:/opt/lib:", Some(format!("{own}/src:/opt/lib:"))),
@@ -278,7 +282,7 @@ mod tests {
             ("PYTHONPATH", "/shop/.unstuck/x", Some("/shop/.unstuck/x".to_owned())),
         ];
         for (name, value, expected) in cases {
-            let pointed = lead.variable(OsStr::new(name), OsStr::new(value));
+            let pointed = lead.redirect_variable(OsStr::new(name), OsStr::new(value));
             assert_eq!(pointed, expected.map(OsString::from), "{name}={value}");
         }
     }

@@ -38,7 +38,7 @@ pub(super) struct PrivateRepository {
 
 /// The data that the supervisor writes into the repository of an agent.
 #[derive(Clone, Debug)]
-pub(super) struct Contents {
+pub(super) struct PrivateContents {
     pub(super) config: String,
     /// The operator's refs, for the agent to read.
     pub(super) refs: BTreeMap<String, Oid>,
@@ -50,7 +50,7 @@ pub(super) struct Contents {
 
 /// The position at which the agent begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Position<'a> {
+pub(super) struct CheckoutPosition<'a> {
     /// The full name of the branch that is checked out.
     pub(super) branch: &'a str,
     /// The commit that the branch is at.
@@ -60,7 +60,7 @@ pub(super) struct Position<'a> {
 }
 
 impl PrivateRepository {
-    pub(super) const fn at(folder: PathBuf, staging: PathBuf) -> Self {
+    pub(super) const fn new(folder: PathBuf, staging: PathBuf) -> Self {
         Self { folder, staging }
     }
 
@@ -70,7 +70,7 @@ impl PrivateRepository {
 
     /// Returns the folder of the agent's own objects, after making sure that it refers to no
     /// objects elsewhere but the operator's.
-    pub(super) fn plain_objects(&self, persons: &Path) -> Option<PathBuf> {
+    pub(super) fn find_plain_objects(&self, persons: &Path) -> Option<PathBuf> {
         let objects = self.folder.join("objects");
         let is_plain = is_folder(&self.folder) && holds_plain_files(&objects);
         (is_plain && write_alternates(&objects, persons).is_ok()).then_some(objects)
@@ -80,25 +80,28 @@ impl PrivateRepository {
     pub(super) fn is_sound(&self, branch: &str) -> bool {
         let folders = ["objects", "refs"].iter().all(|name| is_folder(&self.folder.join(name)));
         let files = ["HEAD", "index"].iter().all(|name| is_file(&self.folder.join(name)));
-        is_folder(&self.folder) && folders && files && self.refs().contains_key(branch)
+        is_folder(&self.folder) && folders && files && self.read_refs().contains_key(branch)
     }
 
     /// Makes a new repository. Moves the old one, if any, to `aside`.
-    pub(super) fn make(
+    pub(super) fn create(
         &self,
-        contents: &Contents,
-        position: Position<'_>,
+        contents: &PrivateContents,
+        position: CheckoutPosition<'_>,
         aside: &Path,
     ) -> io::Result<()> {
-        remove(&self.staging)?;
+        remove_path(&self.staging)?;
         for folder in ["objects", "refs/heads", "refs/tags"] {
             fs::create_dir_all(self.staging.join(folder))?;
         }
         contents.write_into(&self.staging)?;
-        write_new(&self.staging.join("packed-refs"), contents.packed_refs().as_bytes())?;
+        write_new_file(
+            &self.staging.join("packed-refs"),
+            contents.render_packed_refs().as_bytes(),
+        )?;
         position.write_into(&self.staging)?;
         if fs::symlink_metadata(&self.folder).is_ok() {
-            remove(aside)?;
+            remove_path(aside)?;
             fs::create_dir_all(aside.parent().unwrap_or(aside))?;
             fs::rename(&self.folder, aside)?;
         }
@@ -106,49 +109,49 @@ impl PrivateRepository {
     }
 
     /// Rewrites settings, hooks and all else that git runs; commits, branches and the index stay.
-    pub(super) fn clean(&self, contents: &Contents) -> io::Result<()> {
+    pub(super) fn reset_configuration(&self, contents: &PrivateContents) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             if !KEPT.iter().any(|kept| entry.file_name() == *kept) {
-                remove(&entry.path())?;
+                remove_path(&entry.path())?;
             }
         }
         self.walk_refs(|path| match path.extension() {
             // A killed git leaves lock files.
-            Some(ending) if ending == "lock" => remove(&self.folder.join(path)),
+            Some(ending) if ending == "lock" => remove_path(&self.folder.join(path)),
             _ => Ok(()),
         })?;
         contents.write_into(&self.folder)
     }
 
     /// Sets the agent's branch to a commit, with the index that belongs to it.
-    pub(super) fn stand_at(&self, position: Position<'_>) -> io::Result<()> {
+    pub(super) fn set_position(&self, position: CheckoutPosition<'_>) -> io::Result<()> {
         position.write_into(&self.folder)
     }
 
     /// Returns the index, if it can be read.
-    pub(super) fn index(&self) -> Option<Vec<u8>> {
-        read_file(&self.folder.join("index"), INDEX_BYTES_MAX)
+    pub(super) fn read_index(&self) -> Option<Vec<u8>> {
+        read_plain_file(&self.folder.join("index"), INDEX_BYTES_MAX)
     }
 
     /// Replaces the index. Does nothing if the repository's folder no longer exists.
-    pub(super) fn put_index(&self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write_index(&self, bytes: &[u8]) -> io::Result<()> {
         if is_folder(&self.folder) {
-            write_whole(&self.folder.join("index"), bytes)?;
+            write_atomically(&self.folder.join("index"), bytes)?;
         }
         Ok(())
     }
 
-    pub(super) fn point(&self, branch: &str, at: &Oid) -> io::Result<()> {
+    pub(super) fn point_branch(&self, branch: &str, at: &Oid) -> io::Result<()> {
         write_ref(&self.folder, branch, at)
     }
 
     /// Returns the commit that the agent has checked out, as far as it can be read.
-    pub(super) fn head(&self) -> Option<Oid> {
-        let refs = self.refs();
+    pub(super) fn read_head(&self) -> Option<Oid> {
+        let refs = self.read_refs();
         let mut name = "HEAD".to_owned();
         for _ in 0..LINKS_MAX {
-            let text = read_file(&self.folder.join(&name), REF_BYTES_MAX);
+            let text = read_plain_file(&self.folder.join(&name), REF_BYTES_MAX);
             match text.as_deref().map(<[u8]>::trim_ascii_end) {
                 Some(text) if text.starts_with(b"ref: ") => {
                     name = String::from_utf8(text[5..].to_vec()).ok()?;
@@ -156,7 +159,7 @@ impl PrivateRepository {
                         return None;
                     }
                 }
-                Some(text) => return Oid::read(text),
+                Some(text) => return Oid::parse(text),
                 None => return refs.get(&name).cloned(),
             }
         }
@@ -164,12 +167,12 @@ impl PrivateRepository {
     }
 
     /// Returns the refs that name an object directly, loose ones before packed ones.
-    pub(super) fn refs(&self) -> BTreeMap<String, Oid> {
-        let packed = read_file(&self.folder.join("packed-refs"), PACKED_BYTES_MAX);
-        let mut refs = packed.as_deref().map(read_packed).unwrap_or_default();
+    pub(super) fn read_refs(&self) -> BTreeMap<String, Oid> {
+        let packed = read_plain_file(&self.folder.join("packed-refs"), PACKED_BYTES_MAX);
+        let mut refs = packed.as_deref().map(parse_packed_refs).unwrap_or_default();
         let read = |path: &Path| {
-            if let Some(text) = read_file(&self.folder.join(path), REF_BYTES_MAX)
-                && let Some(oid) = Oid::read(text.trim_ascii_end())
+            if let Some(text) = read_plain_file(&self.folder.join(path), REF_BYTES_MAX)
+                && let Some(oid) = Oid::parse(text.trim_ascii_end())
                 && let Some(name) = path.to_str()
             {
                 refs.insert(name.to_owned(), oid);
@@ -207,39 +210,42 @@ impl PrivateRepository {
     }
 }
 
-impl Contents {
+impl PrivateContents {
     fn write_into(&self, folder: &Path) -> io::Result<()> {
-        write_new(&folder.join("config"), self.config.as_bytes())?;
+        write_new_file(&folder.join("config"), self.config.as_bytes())?;
         for name in ["hooks", "info"] {
-            remove(&folder.join(name))?;
+            remove_path(&folder.join(name))?;
             fs::create_dir(folder.join(name))?;
         }
         for (name, bytes) in &self.info {
-            write_new(&folder.join("info").join(name), bytes)?;
+            write_new_file(&folder.join("info").join(name), bytes)?;
         }
         write_alternates(&folder.join("objects"), &self.objects)
     }
 
-    fn packed_refs(&self) -> String {
+    fn render_packed_refs(&self) -> String {
         let lines = self.refs.iter().map(|(name, oid)| format!("{oid} {name}\n"));
         std::iter::once("# pack-refs with: sorted \n".to_owned()).chain(lines).collect()
     }
 }
 
-impl Position<'_> {
+impl CheckoutPosition<'_> {
     fn write_into(&self, folder: &Path) -> io::Result<()> {
-        write_whole(&folder.join("index"), &fs::read(self.index)?)?;
+        write_atomically(&folder.join("index"), &fs::read(self.index)?)?;
         write_ref(folder, self.branch, self.at)?;
-        write_whole(&folder.join("HEAD"), format!("ref: {}\n", self.branch).as_bytes())
+        write_atomically(&folder.join("HEAD"), format!("ref: {}\n", self.branch).as_bytes())
     }
 }
 
 /// Makes git look up objects that a folder lacks among the operator's, and nowhere else.
 fn write_alternates(objects: &Path, persons: &Path) -> io::Result<()> {
     let info = objects.join("info");
-    remove(&info)?;
+    remove_path(&info)?;
     fs::create_dir(&info)?;
-    write_new(&info.join("alternates"), &[persons.as_os_str().as_encoded_bytes(), b"\n"].concat())
+    write_new_file(
+        &info.join("alternates"),
+        &[persons.as_os_str().as_encoded_bytes(), b"\n"].concat(),
+    )
 }
 
 /// Writes a loose ref. Removes files of an agent that are in the way.
@@ -249,21 +255,21 @@ fn write_ref(folder: &Path, name: &str, at: &Oid) -> io::Result<()> {
     while let Some(part) = parts.next() {
         path.push(part);
         if parts.peek().is_some() && !is_folder(&path) {
-            remove(&path)?;
+            remove_path(&path)?;
             fs::create_dir(&path)?;
         }
     }
     if is_folder(&path) {
-        remove(&path)?;
+        remove_path(&path)?;
     }
-    write_whole(&path, format!("{at}\n").as_bytes())
+    write_atomically(&path, format!("{at}\n").as_bytes())
 }
 
-fn read_packed(bytes: &[u8]) -> BTreeMap<String, Oid> {
+fn parse_packed_refs(bytes: &[u8]) -> BTreeMap<String, Oid> {
     let read = |line: &[u8]| {
         let at = line.iter().position(|byte| *byte == b' ')?;
         let name = std::str::from_utf8(&line[at + 1..]).ok()?;
-        Some((name.to_owned(), Oid::read(&line[..at])?))
+        Some((name.to_owned(), Oid::parse(&line[..at])?))
     };
     bytes.split(|byte| *byte == b'\n').filter_map(read).collect()
 }
@@ -306,7 +312,7 @@ fn holds_plain_files(folder: &Path) -> bool {
 
 /// Reads a file of at most `bytes_max` bytes; returns `None` for a longer one and for links, pipes
 /// and devices.
-pub(super) fn read_file(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+pub(super) fn read_plain_file(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
     if !is_file(path) {
         return None;
     }
@@ -319,7 +325,7 @@ pub(super) fn read_file(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
 }
 
 /// Removes a file or folder, if it exists, without following links.
-fn remove(path: &Path) -> io::Result<()> {
+fn remove_path(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
@@ -329,21 +335,21 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a new file. A link at the path is removed, not followed.
-pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    remove(path)?;
+pub(super) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    remove_path(path)?;
     let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)
 }
 
 /// Writes a file atomically, likewise without following links: readers see the old file or the new
 /// one.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".unstuck-new");
     let beside = path.with_file_name(name);
-    write_new(&beside, bytes)?;
+    write_new_file(&beside, bytes)?;
     if is_folder(path) {
-        remove(path)?;
+        remove_path(path)?;
     }
     fs::rename(beside, path)
 }

@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Config, Fault};
 
-use super::state::failed;
+use super::state::io_fault;
 use super::workspace::Workspace;
-use crate::scope::{Rules, Scope, Standing};
+use crate::scope::{PathScope, PathVerdict, ScopeRules};
 
 impl Workspace {
     /// Puts shared paths into the worktree: a link to a folder, a copy of a file. Skips paths that
     /// exist already and those that the operator's tree does not have.
-    pub(super) fn share(&self) -> Result<(), Fault> {
+    pub(super) fn share_paths(&self) -> Result<(), Fault> {
         if self.in_place {
             return Ok(());
         }
-        put(&self.project.root, &self.directory, &self.shared)
+        place_shared_paths(&self.project.root, &self.directory, &self.shared)
     }
 }
 
 /// Puts the shared paths of the operator's tree at `root` into another folder.
-pub fn share(root: &Path, directory: &Path, paths: &[String]) -> Result<(), Fault> {
-    put(root, directory, &shareable(paths)?)
+pub fn share_into(root: &Path, directory: &Path, paths: &[String]) -> Result<(), Fault> {
+    place_shared_paths(root, directory, &require_shareable(paths)?)
 }
 
-fn put(root: &Path, directory: &Path, paths: &[PathBuf]) -> Result<(), Fault> {
+fn place_shared_paths(root: &Path, directory: &Path, paths: &[PathBuf]) -> Result<(), Fault> {
     for path in paths {
         let from = root.join(path);
         let to = directory.join(path);
@@ -38,22 +38,22 @@ fn put(root: &Path, directory: &Path, paths: &[PathBuf]) -> Result<(), Fault> {
             fs::create_dir_all(to.parent().unwrap_or(&to))?;
             if found.is_dir() { symlink(&from, &to) } else { fs::copy(&from, &to).map(drop) }
         };
-        put().map_err(|error| failed(&to, &error))?;
+        put().map_err(|error| io_fault(&to, &error))?;
     }
     Ok(())
 }
 
 /// Parses shared paths; one that is outside the project, or belongs to git or Unstuck, is
 /// `CONFIG_INVALID`.
-pub(super) fn shareable(paths: &[String]) -> Result<Vec<PathBuf>, Fault> {
+pub(super) fn require_shareable(paths: &[String]) -> Result<Vec<PathBuf>, Fault> {
     // A scope without rules admits all paths except those outside the project or of git and
     // Unstuck.
-    let open = Scope::new(&Rules::default()).ok();
-    let inside = |path: &Path| open.as_ref().map(|open| open.standing(path));
+    let open = PathScope::new(&ScopeRules::default()).ok();
+    let inside = |path: &Path| open.as_ref().map(|open| open.judge_path(path));
     paths
         .iter()
         .map(|path| match inside(Path::new(path)) {
-            Some(Standing::Inside) => Ok(PathBuf::from(path)),
+            Some(PathVerdict::Inside) => Ok(PathBuf::from(path)),
             _ => {
                 let message = format!("{path} cannot be shared: it is not inside the project");
                 let field = Some("run.share".to_owned());

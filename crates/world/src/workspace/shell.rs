@@ -7,13 +7,13 @@ use std::time::Duration;
 use unstuck_core::fault::Fault;
 
 use crate::git::REMOVED;
-use crate::process::{Deadlines, Ended, Guard, Launch, Wall};
+use crate::process::{GuardCommand, Launch, ProcessDeadlines, ProcessResult, Wall};
 
 /// The conditions under which configured commands run.
 #[derive(Clone, Debug)]
 pub struct Shell {
     /// The program that becomes the guard process.
-    pub guard: Guard,
+    pub guard: GuardCommand,
     /// The lock file of the run; its directory exists. One command holds it at a time.
     pub lock: PathBuf,
     /// `true` if commands inherit the supervisor's environment. Otherwise they have only
@@ -29,12 +29,12 @@ pub struct Shell {
 
 impl Shell {
     /// Runs a shell command line in `directory`, and returns when none of its processes is left.
-    pub async fn run(&self, directory: &Path, line: &str) -> Result<Ended, Fault> {
+    pub async fn run(&self, directory: &Path, line: &str) -> Result<ProcessResult, Fault> {
         self.run_program(directory, "sh", &["-c".into(), line.into()], &[]).await
     }
 
     /// Returns the value of an environment variable as the commands see it.
-    pub fn variable(&self, name: &str) -> Option<OsString> {
+    pub fn find_variable(&self, name: &str) -> Option<OsString> {
         let stated = self.environment.iter().rev().find(|(known, _)| known == name);
         match stated {
             Some((_, value)) => value.clone(),
@@ -49,7 +49,7 @@ impl Shell {
         program: impl Into<OsString>,
         arguments: &[OsString],
         environment: &[(OsString, Option<OsString>)],
-    ) -> Result<Ended, Fault> {
+    ) -> Result<ProcessResult, Fault> {
         let mut launch = Launch::new(self.guard.clone(), &self.lock, directory, program);
         launch.arguments = arguments.to_vec();
         launch.inherits_environment = self.inherits_environment;
@@ -57,7 +57,8 @@ impl Shell {
         let removed = REMOVED.map(|name| (OsString::from(name), None));
         launch.environment = [&removed, &self.environment[..], environment].concat();
         launch.wall = self.wall.clone();
-        launch.deadlines = Deadlines { total: Some(self.timeout), ..Deadlines::default() };
+        launch.deadlines =
+            ProcessDeadlines { total: Some(self.timeout), ..ProcessDeadlines::default() };
         Ok(launch.start().await?.wait().await)
     }
 }

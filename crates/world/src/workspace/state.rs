@@ -9,12 +9,12 @@ use unstuck_core::fault::{Fault, Internal};
 
 /// The state folder of a task.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct TaskStateFolder {
     folder: PathBuf,
 }
 
-impl State {
-    pub(super) const fn at(folder: PathBuf) -> Self {
+impl TaskStateFolder {
+    pub(super) const fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
@@ -25,105 +25,105 @@ impl State {
     /// Returns the path of the supervisor's index: the base, with git's cached data about its
     /// files. It is written last when a worktree is made, so a worktree without it was never
     /// finished.
-    pub(super) fn index(&self) -> PathBuf {
+    pub(super) fn index_file(&self) -> PathBuf {
         self.folder.join("index")
     }
 
     /// Returns the path of a scratch index; its content has no meaning from one step to the next.
-    pub(super) fn scratch_index(&self) -> PathBuf {
+    pub(super) fn scratch_index_file(&self) -> PathBuf {
         self.folder.join("index.scratch")
     }
 
     /// Returns the git folder through which the supervisor looks at the worktree.
-    pub(super) fn git(&self) -> PathBuf {
+    pub(super) fn git_folder(&self) -> PathBuf {
         self.folder.join("git")
     }
 
     /// Returns the folder in which the agent's repository is put together.
-    pub(super) fn staging(&self) -> PathBuf {
+    pub(super) fn staging_folder(&self) -> PathBuf {
         self.folder.join("git.agent")
     }
 
-    pub(super) fn patches(&self) -> PathBuf {
+    pub(super) fn patches_folder(&self) -> PathBuf {
         self.folder.join("patches")
     }
 
     /// Returns the folder for files of agents that are no part of a patch.
-    pub(super) fn kept(&self) -> PathBuf {
+    pub(super) fn kept_folder(&self) -> PathBuf {
         self.folder.join("kept")
     }
 
     /// Returns the folder that holds the agent's own version of files while a check runs.
-    pub(super) fn own(&self) -> PathBuf {
+    pub(super) fn own_files_folder(&self) -> PathBuf {
         self.folder.join("own.files")
     }
 
     /// Returns the folder of the `sitecustomize` module that leads Python to the worktree's own
     /// code.
-    pub(super) fn site(&self) -> PathBuf {
+    pub(super) fn site_folder(&self) -> PathBuf {
         self.folder.join("python")
     }
 
     /// Returns the folder of those folders that replace the operator's own inside a sandbox.
-    pub(super) fn private(&self) -> PathBuf {
+    pub(super) fn private_folder(&self) -> PathBuf {
         self.folder.join("private")
     }
 
-    pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Fault> {
+    pub(super) fn read_file(&self, name: &str) -> Result<Option<Vec<u8>>, Fault> {
         match fs::read(self.folder.join(name)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&self.folder.join(name), &error)),
+            Err(error) => Err(io_fault(&self.folder.join(name), &error)),
         }
     }
 
-    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Fault> {
+    pub(super) fn write_file(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Fault> {
         let path = self.folder.join(name);
-        write_whole(&path, bytes).map_err(|error| failed(&path, &error))?;
+        write_atomically(&path, bytes).map_err(|error| io_fault(&path, &error))?;
         Ok(path)
     }
 
-    pub(super) fn forget(&self, name: &str) -> Result<(), Fault> {
+    pub(super) fn delete_file(&self, name: &str) -> Result<(), Fault> {
         match fs::remove_file(self.folder.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(failed(&self.folder.join(name), &error))
+                Err(io_fault(&self.folder.join(name), &error))
             }
             _ => Ok(()),
         }
     }
 
     /// Copies a file over another atomically: readers see the old one or the new one.
-    pub(super) fn copy(&self, from: &Path, to: &Path) -> Result<(), Fault> {
+    pub(super) fn copy_file(&self, from: &Path, to: &Path) -> Result<(), Fault> {
         let copy = || {
             fs::create_dir_all(&self.folder)?;
-            let beside = beside(to);
+            let beside = temporary_path(to);
             fs::copy(from, &beside)?;
             fs::rename(beside, to)
         };
-        copy().map_err(|error| failed(to, &error))
+        copy().map_err(|error| io_fault(to, &error))
     }
 }
 
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let beside = beside(path);
+    let beside = temporary_path(path);
     let mut file = File::create(&beside)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(beside, path)
 }
 
-fn beside(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or(OsStr::new("file")).to_owned();
     name.push(".new");
     path.with_file_name(name)
 }
 
 /// Returns the fault for a state file that cannot be read or written.
-pub(super) fn failed(path: &Path, error: &io::Error) -> Fault {
+pub(super) fn io_fault(path: &Path, error: &io::Error) -> Fault {
     let message = format!("{} cannot be used", path.display());
     let component = "workspace".to_owned();
-    Fault::internal_error("workspace", message, Internal { component }).caused_by(error)
+    Fault::internal_error("workspace", message, Internal { component }).with_cause(error)
 }

@@ -7,28 +7,28 @@ use std::path::{Component, Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
-use super::elsewhere::elsewhere;
-use super::private::write_new;
-use super::project::missing;
-use super::state::failed;
+use super::elsewhere::misplaced_work_fault;
+use super::private::write_new_file;
+use super::project::missing_fault;
+use super::state::io_fault;
 use super::workspace::Workspace;
-use crate::git::status::Entry;
-use crate::git::{Git, Oid, Submodule, local_submodules};
+use crate::git::status::StatusEntry;
+use crate::git::{Git, Oid, Submodule, find_local_submodules};
 
 impl Workspace {
     /// Checks out the submodules of `base` in the worktree: from the operator's own copies if there
     /// are any, else from the address in the operator's settings or checkout. A submodule that only
     /// an agent names stays empty. The index of `git` holds the base.
-    pub(super) async fn have_submodules(&self, git: &Git, base: &Oid) -> Result<(), Fault> {
+    pub(super) async fn ensure_submodules(&self, git: &Git, base: &Oid) -> Result<(), Fault> {
         if self.in_place || !self.directory.join(".gitmodules").is_file() {
             return Ok(());
         }
-        let submodules = self.git.submodules(base.as_str()).await?;
+        let submodules = self.git.list_submodules(base.as_str()).await?;
         if submodules.is_empty() {
             return Ok(());
         }
-        let addresses = self.project.git.submodule_addresses().await?;
-        let mut sources = local_submodules(&self.project.layout.common_dir);
+        let addresses = self.project.git.read_submodule_addresses().await?;
+        let mut sources = find_local_submodules(&self.project.layout.common_dir);
         for submodule in &submodules {
             // Old versions of git keep the repository in the submodule's own folder.
             let folder = self.project.root.join(&submodule.path);
@@ -56,26 +56,30 @@ impl Workspace {
                 names.join(", "),
                 fault.message
             );
-            missing(message, "`git submodule update --init --recursive` in the project's folder")
-                .caused_by(fault)
+            missing_fault(
+                message,
+                "`git submodule update --init --recursive` in the project's folder",
+            )
+            .with_cause(fault)
         })
     }
 
     /// Returns the submodules that the supervisor has put into the worktree, with a git client for
     /// each that uses the supervisor's git folder, regardless of the agent's changes to its `.git`.
-    async fn own_submodules(&self) -> Result<Vec<(PathBuf, Git)>, Fault> {
+    async fn list_own_submodules(&self) -> Result<Vec<(PathBuf, Git)>, Fault> {
         let mut found = Vec::new();
-        for (_, folder) in local_submodules(&self.git_dir) {
-            let git = self.git.in_worktree(&self.directory, &folder, &folder);
-            let Some(place) = git.own_working_tree().await? else { continue };
+        for (_, folder) in find_local_submodules(&self.git_dir) {
+            let git = self.git.for_worktree(&self.directory, &folder, &folder);
+            let Some(place) = git.read_working_tree().await? else { continue };
             // The path that git wrote leads from its folder to the worktree, through no link.
-            let Ok(inside) =
-                normal(&folder.join(place)).strip_prefix(&self.directory).map(Path::to_owned)
+            let Ok(inside) = normalize_path(&folder.join(place))
+                .strip_prefix(&self.directory)
+                .map(Path::to_owned)
             else {
                 continue;
             };
             if is_plain_folder(&self.directory, &inside) {
-                let git = self.git.in_worktree(self.directory.join(&inside), &folder, &folder);
+                let git = self.git.for_worktree(self.directory.join(&inside), &folder, &folder);
                 found.push((inside, git));
             }
         }
@@ -84,11 +88,11 @@ impl Workspace {
 
     /// Makes each submodule's `.git` name the supervisor's folder again.
     async fn link_submodules(&self) -> Result<(), Fault> {
-        for (path, git) in self.own_submodules().await? {
+        for (path, git) in self.list_own_submodules().await? {
             let Some(folder) = git.git_dir() else { continue };
             let link = self.directory.join(path).join(".git");
             let wanted = [b"gitdir: ", folder.as_os_str().as_encoded_bytes(), b"\n"].concat();
-            write_new(&link, &wanted).map_err(|error| failed(&link, &error))?;
+            write_new_file(&link, &wanted).map_err(|error| io_fault(&link, &error))?;
         }
         Ok(())
     }
@@ -100,9 +104,10 @@ impl Workspace {
             return Ok(None);
         }
         let mut changed = Vec::new();
-        for (path, git) in self.own_submodules().await? {
-            let is_change =
-                |entry: &Entry| matches!(entry, Entry::Changed(_) | Entry::Untracked { .. });
+        for (path, git) in self.list_own_submodules().await? {
+            let is_change = |entry: &StatusEntry| {
+                matches!(entry, StatusEntry::Changed(_) | StatusEntry::Untracked { .. })
+            };
             if git.status().await?.iter().any(is_change) {
                 changed.push(path.display().to_string());
             }
@@ -117,12 +122,12 @@ impl Workspace {
              is changed in it is not part of the commit. Undo it there, and solve the task with files \
              of this repository."
         );
-        Ok(Some(elsewhere(message, output)))
+        Ok(Some(misplaced_work_fault(message, output)))
     }
 }
 
 /// Removes `..` from a path, which git writes to go up from a folder.
-fn normal(path: &Path) -> PathBuf {
+fn normalize_path(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

@@ -5,10 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
-use super::by_product::by_product;
-use super::share::shareable;
+use super::by_product::classify_by_product;
+use super::share::require_shareable;
 use super::workspace::Workspace;
-use crate::git::Operation;
+use crate::git::GitAction;
 
 /// Lower-case words of a line that reports a missing file. They may be vague, because a path counts
 /// only if it is in the operator's tree, ignored, and not in the worktree.
@@ -39,16 +39,20 @@ impl Workspace {
             return Ok(None);
         }
         let root = &self.project.root;
-        for path in named(output, &self.directory, root).into_iter().take(LOOKED_UP_MAX) {
+        for path in
+            find_missing_paths(output, &self.directory, root).into_iter().take(LOOKED_UP_MAX)
+        {
             let mut above: Vec<&Path> = path.ancestors().collect();
             above.pop();
             for place in above.into_iter().rev() {
-                let call = self.project.git.call(Operation::Look).with_plain_paths();
+                let call = self.project.git.call(GitAction::Look).with_plain_paths();
                 let call = call.args(["check-ignore", "--quiet", "--"]).args([place]);
                 if call.run_expecting(&[0, 1]).await?.status != 0 {
                     continue;
                 }
-                if by_product(root, place).is_none() && by_product(root, &path).is_none() {
+                if classify_by_product(root, place).is_none()
+                    && classify_by_product(root, &path).is_none()
+                {
                     return Ok(Some(place.to_owned()));
                 }
                 break;
@@ -60,7 +64,7 @@ impl Workspace {
 
 /// Returns the paths in those lines of an output that report a missing file, if they exist at
 /// `root` and not in `directory`.
-fn named(output: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
+fn find_missing_paths(output: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for line in output.lines() {
         let lower = line.to_lowercase();
@@ -71,10 +75,13 @@ fn named(output: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
             .split([' ', '\t', '\'', '"', '`', ':', ',', ';', '(', ')', '[', ']', '=', '‘', '’']);
         for word in words.map(|word| word.trim_end_matches(['.', '!', '?'])) {
             let word = Path::new(word);
-            let Some(path) = within(word.strip_prefix(directory).unwrap_or(word)) else { continue };
+            let Some(path) = normalize_inside(word.strip_prefix(directory).unwrap_or(word)) else {
+                continue;
+            };
             let is_known = found.contains(&path);
             let is_only_theirs = root.join(&path).exists() && !directory.join(&path).exists();
-            let can_be_shared = || shareable(&[path.to_string_lossy().into_owned()]).is_ok();
+            let can_be_shared =
+                || require_shareable(&[path.to_string_lossy().into_owned()]).is_ok();
             if !is_known && is_only_theirs && can_be_shared() {
                 found.push(path);
             }
@@ -84,7 +91,7 @@ fn named(output: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns a path below a folder without `.` and `..`, or `None` if it leads out of the folder.
-fn within(path: &Path) -> Option<PathBuf> {
+fn normalize_inside(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -139,7 +146,7 @@ mod tests {
         ];
         for (output, expected) in cases {
             let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
-            assert_eq!(named(&output, &directory, &root), expected, "{output}");
+            assert_eq!(find_missing_paths(&output, &directory, &root), expected, "{output}");
         }
     }
 }

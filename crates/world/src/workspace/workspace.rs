@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Fault, GitOperation};
 
-use super::names::Place;
+use super::names::WorkspaceKey;
 use super::private::PrivateRepository;
-use super::project::{Project, missing};
-use super::state::State;
-use crate::git::{Git, Oid, Person};
+use super::project::{ProjectRepository, missing_fault};
+use super::state::TaskStateFolder;
+use crate::git::{CommitAuthor, Git, Oid};
 
 /// Name of the state file with the reason why a worktree is quarantined for the operator.
 pub(super) const QUARANTINE: &str = "quarantine";
@@ -16,8 +16,8 @@ pub(super) const QUARANTINE: &str = "quarantine";
 /// The worktree of a task.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    pub(super) project: Project,
-    pub(super) place: Place,
+    pub(super) project: ProjectRepository,
+    pub(super) place: WorkspaceKey,
     pub(super) directory: PathBuf,
     /// The git folder through which the supervisor looks at the files; the agent has a separate
     /// one.
@@ -25,7 +25,7 @@ pub struct Workspace {
     /// The agent's own repository; `None` in the operator's own working tree.
     pub(super) private: Option<PrivateRepository>,
     pub(super) git: Git,
-    pub(super) state: State,
+    pub(super) state: TaskStateFolder,
     /// The full name of the branch that is checked out.
     pub(super) branch: String,
     /// `true` if the worktree is the operator's own working tree.
@@ -41,51 +41,53 @@ impl Workspace {
     }
 
     /// Returns the commit that the change is counted from.
-    pub async fn base(&self) -> Result<Oid, Fault> {
-        let name = self.place.base();
-        let base = self.git.commit_of(&name).await?;
-        base.ok_or_else(|| missing(format!("{name} is gone"), "the commit the task started from"))
+    pub async fn resolve_base(&self) -> Result<Oid, Fault> {
+        let name = self.place.base_ref();
+        let base = self.git.resolve_commit(&name).await?;
+        base.ok_or_else(|| {
+            missing_fault(format!("{name} is gone"), "the commit the task started from")
+        })
     }
 
     /// Returns the content of a file in the base, or `None` if the base has no such file.
-    pub async fn base_file(&self, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
-        self.git.file_at(&self.base().await?, path).await
+    pub async fn read_base_file(&self, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+        self.git.read_file_at(&self.resolve_base().await?, path).await
     }
 
     /// Returns the reason why the worktree is quarantined, if it is.
-    pub fn quarantined(&self) -> Result<Option<String>, Fault> {
-        let why = self.state.read(QUARANTINE)?;
+    pub fn quarantine_reason(&self) -> Result<Option<String>, Fault> {
+        let why = self.state.read_file(QUARANTINE)?;
         Ok(why.map(|why| String::from_utf8_lossy(&why).into_owned()))
     }
 
     /// Returns a git client with the supervisor's index, which holds the base.
-    pub(super) fn ours(&self) -> Git {
-        self.git.with_index(self.state.index())
+    pub(super) fn git_with_base_index(&self) -> Git {
+        self.git.with_index(self.state.index_file())
     }
 
     /// Returns a git client with a scratch index, which starts as a copy of the supervisor's.
-    pub(super) fn scratch(&self) -> Result<Git, Fault> {
-        self.state.copy(&self.state.index(), &self.state.scratch_index())?;
-        Ok(self.git.with_index(self.state.scratch_index()))
+    pub(super) fn git_with_scratch_index(&self) -> Result<Git, Fault> {
+        self.state.copy_file(&self.state.index_file(), &self.state.scratch_index_file())?;
+        Ok(self.git.with_index(self.state.scratch_index_file()))
     }
 
-    pub(super) async fn tree_of(&self, commit: &Oid) -> Result<Oid, Fault> {
-        let tree = self.git.tree_of(commit.as_str()).await?;
-        tree.ok_or_else(|| missing(format!("{commit} is gone"), "a commit of the task"))
+    pub(super) async fn resolve_tree(&self, commit: &Oid) -> Result<Oid, Fault> {
+        let tree = self.git.resolve_tree(commit.as_str()).await?;
+        tree.ok_or_else(|| missing_fault(format!("{commit} is gone"), "a commit of the task"))
     }
 
     /// Quarantines the worktree after files could not be restored, and returns the fault: the
     /// worktree is left as it is, and no step runs in it until the operator has looked.
-    pub(super) fn quarantine(&self, cause: &Fault) -> Fault {
+    pub(super) fn quarantine_worktree(&self, cause: &Fault) -> Fault {
         let message = format!("{} is set aside: {}", self.directory.display(), cause.message);
         // If the file cannot be written, the fault still reports it.
-        let _ = self.state.write(QUARANTINE, message.as_bytes());
+        let _ = self.state.write_file(QUARANTINE, message.as_bytes());
         let context = GitOperation { operation: "revert".to_owned(), ..GitOperation::default() };
-        Fault::git_revert_failed("git.revert", message, context).caused_by(cause)
+        Fault::git_revert_failed("git.revert", message, context).with_cause(cause)
     }
 }
 
 /// Returns the author of commits that only save a state.
-pub(super) fn unstuck() -> Person {
-    Person { name: "Unstuck".to_owned(), email: "unstuck@unstuck.invalid".to_owned() }
+pub(super) fn unstuck_author() -> CommitAuthor {
+    CommitAuthor { name: "Unstuck".to_owned(), email: "unstuck@unstuck.invalid".to_owned() }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
-use unstuck_world::egress::{Egress, RefusalReason};
+use unstuck_world::egress::{EgressProxy, RefusalReason};
 
 use super::stage::{Service, Stage, allowing, ask, connect_to, open_tunnel};
 
@@ -22,7 +22,7 @@ async fn a_host_that_is_not_listed_is_refused_with_the_line_to_add() {
     }
     let answer = stage.ask("GET http://evil.example:8080/x HTTP/1.0\r\n\r\n").await;
     assert!(answer.contains("\"evil.example:8080\"]"), "{answer}");
-    let refused: Vec<_> = stage.egress.refusals().iter().map(ToString::to_string).collect();
+    let refused: Vec<_> = stage.egress.list_refusals().iter().map(ToString::to_string).collect();
     assert_eq!(
         refused,
         [
@@ -90,11 +90,11 @@ async fn the_own_server_is_refused_even_where_the_settings_list_it() {
     let host = format!("localhost:{}", service.port());
     let mut settings = allowing(std::slice::from_ref(&host));
     let both: [SocketAddr; 2] = [service.address, SocketAddr::new([0; 16].into(), service.port())];
-    settings.destinations = settings.destinations.never_reaching(both.to_vec());
+    settings.destinations = settings.destinations.with_denied_addresses(both.to_vec());
     let stage = Stage::new(settings);
     let answer = stage.tunnel(&host).await.unwrap_err();
     assert!(answer.contains("agents may not reach Unstuck's own server"), "{answer}");
-    assert_eq!(stage.egress.refusals()[0].reason, RefusalReason::OwnServer);
+    assert_eq!(stage.egress.list_refusals()[0].reason, RefusalReason::OwnServer);
     assert_eq!(service.heard(), Vec::<String>::new());
 }
 
@@ -138,7 +138,7 @@ async fn on_loopback_only_clients_with_the_credential_are_served() {
     let service = Service::answering(OK).await;
     let host = format!("localhost:{}", service.port());
     let settings = allowing(std::slice::from_ref(&host));
-    let egress = Egress::listen_on_loopback(settings).await.unwrap();
+    let egress = EgressProxy::listen_on_loopback(settings).await.unwrap();
     let port = egress.loopback_port().unwrap();
     for headers in ["", "Proxy-Authorization: Basic dW5zdHVjazp4\r\n", "Authorization: Basic x\r\n"]
     {
@@ -146,5 +146,5 @@ async fn on_loopback_only_clients_with_the_credential_are_served() {
         assert!(answer.starts_with("HTTP/1.1 407 "), "{answer}");
     }
     assert_eq!(service.heard(), Vec::<String>::new());
-    assert_eq!(egress.refusals(), []);
+    assert_eq!(egress.list_refusals(), []);
 }

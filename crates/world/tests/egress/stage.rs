@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
-use unstuck_world::egress::{Destinations, Egress, EgressSettings, Listed, Reach, ReachSetting};
+use unstuck_world::egress::{
+    EgressDestinations, EgressProxy, EgressReach, EgressSettings, ReachEntry, ReachSetting,
+};
 use unstuck_world::provider::Proxies;
 
 /// A service that answers every connection with the same bytes and remembers what it was asked.
@@ -44,14 +46,14 @@ impl Service {
 
 /// A proxy that lets these hosts through.
 pub(crate) struct Stage {
-    pub(crate) egress: Egress,
+    pub(crate) egress: EgressProxy,
     pub(crate) socket: PathBuf,
     _folder: TempDir,
 }
 
 pub(crate) fn allowing(hosts: &[String]) -> EgressSettings {
-    let listed = hosts.iter().map(|host| Listed::parse(host).unwrap()).collect();
-    let destinations = Destinations::new(&Reach::Hosts(listed), &[]);
+    let listed = hosts.iter().map(|host| ReachEntry::parse(host).unwrap()).collect();
+    let destinations = EgressDestinations::new(&EgressReach::Hosts(listed), &[]);
     EgressSettings {
         destinations,
         setting: ReachSetting { heading: "[agent]", name: "network" },
@@ -63,7 +65,7 @@ impl Stage {
     pub(crate) fn new(settings: EgressSettings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("egress.sock");
-        let egress = Egress::listen(&socket, settings).unwrap();
+        let egress = EgressProxy::listen_on_socket(&socket, settings).unwrap();
         Self { egress, socket, _folder: folder }
     }
 

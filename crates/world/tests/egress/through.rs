@@ -5,7 +5,7 @@ use std::{fs, thread};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
-use unstuck_world::egress::{Egress, Forward, Forwarder, PROXY_PORT};
+use unstuck_world::egress::{EgressProxy, PROXY_PORT, PortForward, PortForwarder};
 use unstuck_world::provider::Proxies;
 
 use super::stage::{Service, Stage, allowing, ask, connect_to, open_tunnel};
@@ -20,7 +20,7 @@ async fn a_tunnel_to_a_listed_host_carries_bytes_both_ways() {
     let tunnel = stage.tunnel(&host.to_uppercase()).await.unwrap();
     assert_eq!(ask(tunnel, "any bytes\r\n\r\n").await, "hello");
     assert_eq!(service.heard(), ["any bytes\r\n\r\n"]);
-    assert_eq!(stage.egress.refusals(), []);
+    assert_eq!(stage.egress.list_refusals(), []);
 }
 
 #[tokio::test]
@@ -54,8 +54,9 @@ async fn the_socket_is_for_its_user_alone() {
 async fn with_its_credential_the_proxy_serves_on_loopback() {
     let service = Service::answering(OK).await;
     let host = format!("localhost:{}", service.port());
-    let egress = Egress::listen_on_loopback(allowing(std::slice::from_ref(&host))).await.unwrap();
-    let by_it = through(&egress.address().url());
+    let egress =
+        EgressProxy::listen_on_loopback(allowing(std::slice::from_ref(&host))).await.unwrap();
+    let by_it = through(&egress.proxy_address().to_url());
     // As any client would: the person's proxy is this one.
     let stage = Stage::new({
         let mut settings = allowing(&[host.clone(), "other.example".to_owned()]);
@@ -71,8 +72,8 @@ async fn with_its_credential_the_proxy_serves_on_loopback() {
     // What the next proxy refuses is told, and was refused there.
     let answer = stage.tunnel("other.example:443").await.unwrap_err();
     assert!(answer.contains("it answered 403"), "{answer}");
-    assert_eq!(egress.refusals().len(), 1);
-    assert_eq!(stage.egress.refusals(), []);
+    assert_eq!(egress.list_refusals().len(), 1);
+    assert_eq!(stage.egress.list_refusals(), []);
 }
 
 #[tokio::test]
@@ -88,10 +89,10 @@ async fn a_relay_leads_to_its_one_service() {
     let service = Service::answering(OK).await;
     let mut stage = Stage::new(allowing(&[]));
     let socket = stage.socket.with_file_name("service.sock");
-    stage.egress.relay(&socket, service.address).unwrap();
-    let forwards = stage.egress.forwards();
-    let proxy = Forward { port: PROXY_PORT, socket: stage.socket.clone() };
-    assert_eq!(forwards, [proxy, Forward { port: service.port(), socket: socket.clone() }]);
+    stage.egress.add_relay(&socket, service.address).unwrap();
+    let forwards = stage.egress.port_forwards();
+    let proxy = PortForward { port: PROXY_PORT, socket: stage.socket.clone() };
+    assert_eq!(forwards, [proxy, PortForward { port: service.port(), socket: socket.clone() }]);
     let answer = ask(UnixStream::connect(&socket).await.unwrap(), "GET /v1 HTTP/1.1\r\n\r\n").await;
     assert!(answer.ends_with("ok"), "{answer}");
 }
@@ -101,7 +102,8 @@ async fn through_a_forward_the_proxy_is_met_on_loopback() {
     let service = Service::answering(OK).await;
     let host = format!("localhost:{}", service.port());
     let stage = Stage::new(allowing(std::slice::from_ref(&host)));
-    let forwarder = Forwarder::bind(&[Forward { port: 0, socket: stage.socket.clone() }]).unwrap();
+    let forwarder =
+        PortForwarder::bind(&[PortForward { port: 0, socket: stage.socket.clone() }]).unwrap();
     let port = forwarder.ports()[0];
     thread::spawn(|| forwarder.serve());
     let tunnel = open_tunnel(connect_to(port).await, &host, "").await.unwrap();
@@ -120,9 +122,9 @@ async fn a_forward_leads_to_a_socket_in_a_folder_deeper_than_a_socket_s_name_may
     let mut stage = Stage::new(allowing(&[]));
     let folder = stage.socket.with_file_name("a".repeat(120));
     fs::create_dir(&folder).unwrap();
-    stage.egress.relay(&folder.join("service.sock"), service.address).unwrap();
-    let deep = stage.egress.forwards().pop().unwrap();
-    let forwarder = Forwarder::bind(&[Forward { port: 0, ..deep }]).unwrap();
+    stage.egress.add_relay(&folder.join("service.sock"), service.address).unwrap();
+    let deep = stage.egress.port_forwards().pop().unwrap();
+    let forwarder = PortForwarder::bind(&[PortForward { port: 0, ..deep }]).unwrap();
     let port = forwarder.ports()[0];
     thread::spawn(|| forwarder.serve());
     let answer = ask(connect_to(port).await, "GET /v1 HTTP/1.1\r\n\r\n").await;

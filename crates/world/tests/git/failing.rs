@@ -31,11 +31,11 @@ fn a_status_that_fails_is_a_fault_and_no_empty_list() {
 #[test]
 fn what_is_missing_is_for_a_person_to_mend() {
     let empty = Repo::empty();
-    assert_eq!(code(block_on(git(&empty).head())), Code::PreconditionMissing);
-    let outside = Git::at("git", tempfile::tempdir().unwrap().path());
-    assert_eq!(code(block_on(outside.layout())), Code::PreconditionMissing);
-    let none = Git::at("no-such-git", &empty.root);
-    assert_eq!(code(block_on(none.layout())), Code::PreconditionMissing);
+    assert_eq!(code(block_on(git(&empty).resolve_head())), Code::PreconditionMissing);
+    let outside = Git::new("git", tempfile::tempdir().unwrap().path());
+    assert_eq!(code(block_on(outside.read_layout())), Code::PreconditionMissing);
+    let none = Git::new("no-such-git", &empty.root);
+    assert_eq!(code(block_on(none.read_layout())), Code::PreconditionMissing);
     assert_eq!(code(block_on(none.status())), Code::PreconditionMissing);
 }
 
@@ -44,7 +44,10 @@ fn a_lock_file_is_seen() {
     let repo = Repo::with(&[("a", "1")]);
     repo.write("a", "2");
     fs::write(repo.path(".git/index.lock"), "").unwrap();
-    assert_eq!(code(block_on(git(&repo).take_in([std::path::Path::new("a")]))), Code::GitLocked);
+    assert_eq!(
+        code(block_on(git(&repo).stage_paths([std::path::Path::new("a")]))),
+        Code::GitLocked
+    );
     // Looking needs no lock.
     assert_eq!(block_on(git(&repo).status()).unwrap().len(), 1);
 }
@@ -63,7 +66,7 @@ fn a_git_that_hangs_is_ended_with_all_it_started() {
     let script = format!("#!/bin/sh\nexec 9>'{}'\nsleep 1000 & wait\n", fifo.display());
     fs::write(&slow, script).unwrap();
     fs::set_permissions(&slow, Permissions::from_mode(0o755)).unwrap();
-    let git = Git::at(&slow, &repo.root).with_patience(Duration::from_millis(200));
+    let git = Git::new(&slow, &repo.root).with_timeout(Duration::from_millis(200));
     assert_eq!(code(block_on(git.status())), Code::OperationTimeout);
     // It ends only when no process holds the other end any more.
     fcntl_setfl(&alive, OFlags::empty()).unwrap();
@@ -76,8 +79,8 @@ fn a_git_that_dies_is_a_crash() {
     let dying = repo.beside("dying-git");
     fs::write(&dying, "#!/bin/sh\nkill -SEGV $$\n").unwrap();
     fs::set_permissions(&dying, Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(code(block_on(Git::at(&dying, &repo.root).status())), Code::ToolCrash);
+    assert_eq!(code(block_on(Git::new(&dying, &repo.root).status())), Code::ToolCrash);
     // One that says nothing sensible is not believed.
     fs::write(&dying, "#!/bin/sh\necho all is well\n").unwrap();
-    assert_eq!(code(block_on(Git::at(&dying, &repo.root).status())), Code::GitStatusFailed);
+    assert_eq!(code(block_on(Git::new(&dying, &repo.root).status())), Code::GitStatusFailed);
 }

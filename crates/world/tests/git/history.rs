@@ -13,14 +13,14 @@ fn commits_are_listed_oldest_first_with_their_titles() {
     let second = repo.commit("second: with a colon\n\nand a body");
     repo.write("b", "ü\n");
     let third = repo.commit("drittens: ümlaut");
-    let commits = block_on(git(&repo).commits(&first, &third)).unwrap();
+    let commits = block_on(git(&repo).list_commits(&first, &third)).unwrap();
     let [one, two] = commits.as_slice() else { panic!("{commits:?}") };
     assert_eq!((&one.oid, one.title.as_str()), (&second, "second: with a colon"));
     assert_eq!(
         (one.parents.as_slice(), two.title.as_str()),
         (&[first.clone()][..], "drittens: ümlaut")
     );
-    assert!(block_on(git(&repo).commits(&third, &first)).unwrap().is_empty());
+    assert!(block_on(git(&repo).list_commits(&third, &first)).unwrap().is_empty());
 }
 
 #[test]
@@ -32,10 +32,10 @@ fn two_branches_have_a_base_and_strangers_have_none() {
     repo.run(["checkout", "-q", base.as_str()]);
     repo.write("b", "1\n");
     let theirs = repo.commit("theirs");
-    assert_eq!(block_on(git(&repo).merge_base(&ours, &theirs)).unwrap(), Some(base));
+    assert_eq!(block_on(git(&repo).find_merge_base(&ours, &theirs)).unwrap(), Some(base));
     repo.run(["checkout", "-q", "--orphan", "stranger"]);
     let stranger = repo.commit("stranger");
-    assert_eq!(block_on(git(&repo).merge_base(&ours, &stranger)).unwrap(), None);
+    assert_eq!(block_on(git(&repo).find_merge_base(&ours, &stranger)).unwrap(), None);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_commit_is_repeated_with_its_author_and_its_words() {
     repo.run(["commit", "-q", author, "--date=@1000000000 +0200", "-m", "A title\n\nA body"]);
     let commit = repo.oid("HEAD");
     let tree = repo.oid("HEAD^{tree}");
-    let again = block_on(git(&repo).repeat_commit(&commit, &tree, &base)).unwrap();
+    let again = block_on(git(&repo).recreate_commit(&commit, &tree, &base)).unwrap();
     let shown = repo.run(["show", "-s", "--format=%an %ae %at %cn %P%n%B", again.as_str()]);
     let expected = format!("Grace grace@example.org 1000000000 Ada {base}\nA title\n\nA body");
     assert_eq!(shown.trim_end(), expected);
@@ -63,13 +63,13 @@ fn the_tree_goes_on_only_where_nothing_is_in_the_way() {
     let next = repo.commit("next");
     repo.run(["reset", "-q", "--hard", base.as_str()]);
     repo.write("new", "mine, unknown to git\n");
-    assert!(block_on(git(&repo).go_on_to(&next)).is_err());
+    assert!(block_on(git(&repo).fast_forward_to(&next)).is_err());
     assert_eq!(
         (repo.oid("HEAD"), fs::read_to_string(repo.path("a")).unwrap()),
         (base, "1\n".to_owned())
     );
     fs::remove_file(repo.path("new")).unwrap();
-    block_on(git(&repo).go_on_to(&next)).unwrap();
+    block_on(git(&repo).fast_forward_to(&next)).unwrap();
     assert_eq!(repo.oid("refs/heads/main"), next);
     assert_eq!(fs::read_to_string(repo.path("new")).unwrap(), "theirs\n");
     assert_eq!(repo.run(["status", "--porcelain"]), "");

@@ -6,18 +6,18 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use unstuck_world::git::Mode;
-use unstuck_world::git::raw::What;
-use unstuck_world::git::status::{Entry, State};
+use unstuck_world::git::GitFileMode;
+use unstuck_world::git::raw::DifferenceKind;
+use unstuck_world::git::status::{PathState, StatusEntry};
 
 use super::git;
 use super::repo::{Repo, block_on};
 
-fn changed(entries: &[Entry], path: &str) -> (State, Mode, Mode) {
+fn changed(entries: &[StatusEntry], path: &str) -> (PathState, GitFileMode, GitFileMode) {
     entries
         .iter()
         .find_map(|entry| match entry {
-            Entry::Changed(changed) if changed.path == Path::new(path) => {
+            StatusEntry::Changed(changed) if changed.path == Path::new(path) => {
                 Some((changed.unstaged, changed.index, changed.worktree))
             }
             _ => None,
@@ -50,15 +50,27 @@ fn every_kind_of_change_is_seen() {
 
     let entries = block_on(git(&repo).status()).unwrap();
 
-    assert_eq!(changed(&entries, "edited"), (State::Modified, Mode::File, Mode::File));
-    assert_eq!(changed(&entries, "deleted"), (State::Deleted, Mode::File, Mode::Absent));
-    assert_eq!(changed(&entries, "tool"), (State::Modified, Mode::File, Mode::Executable));
-    assert_eq!(changed(&entries, "linked"), (State::TypeChanged, Mode::File, Mode::Link));
-    assert_eq!(changed(&entries, "ignored-but-tracked.log").0, State::Modified);
+    assert_eq!(
+        changed(&entries, "edited"),
+        (PathState::Modified, GitFileMode::File, GitFileMode::File)
+    );
+    assert_eq!(
+        changed(&entries, "deleted"),
+        (PathState::Deleted, GitFileMode::File, GitFileMode::Absent)
+    );
+    assert_eq!(
+        changed(&entries, "tool"),
+        (PathState::Modified, GitFileMode::File, GitFileMode::Executable)
+    );
+    assert_eq!(
+        changed(&entries, "linked"),
+        (PathState::TypeChanged, GitFileMode::File, GitFileMode::Link)
+    );
+    assert_eq!(changed(&entries, "ignored-but-tracked.log").0, PathState::Modified);
     let new: Vec<&PathBuf> = entries
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Untracked { path, repository: false } => Some(path),
+            StatusEntry::Untracked { path, repository: false } => Some(path),
             _ => None,
         })
         .collect();
@@ -71,7 +83,7 @@ fn a_repository_inside_is_said_to_be_one() {
     repo.write("inner/b", "1");
     repo.run(["init", "-q", "inner"]);
     let entries = block_on(git(&repo).status()).unwrap();
-    assert_eq!(entries, [Entry::Untracked { path: "inner".into(), repository: true }]);
+    assert_eq!(entries, [StatusEntry::Untracked { path: "inner".into(), repository: true }]);
 }
 
 #[test]
@@ -82,22 +94,25 @@ fn trees_differ_with_renames() {
     repo.run(["rm", "-q", "gone"]);
     repo.commit("second");
     let after = repo.oid("HEAD^{tree}");
-    let differences = block_on(git(&repo).differences(&before, &after)).unwrap();
+    let differences = block_on(git(&repo).diff_trees(&before, &after)).unwrap();
     let seen: Vec<_> = differences.iter().map(|one| (one.what, one.path.as_path())).collect();
-    assert_eq!(seen, [(What::Deleted, Path::new("gone")), (What::Renamed, Path::new("new"))]);
+    assert_eq!(
+        seen,
+        [(DifferenceKind::Deleted, Path::new("gone")), (DifferenceKind::Renamed, Path::new("new"))]
+    );
     assert_eq!(differences[1].from.as_deref(), Some(Path::new("old")));
 }
 
 #[test]
 fn the_layout_tells_bare_and_cut_off_repositories() {
     let repo = Repo::with(&[("a", "1")]);
-    let layout = block_on(git(&repo).layout()).unwrap();
+    let layout = block_on(git(&repo).read_layout()).unwrap();
     assert_eq!(layout.git_dir, repo.path(".git"));
     assert_eq!((layout.bare, layout.shallow), (false, false));
 
     let worktree = repo.beside("second");
     repo.run([OsStr::new("worktree"), OsStr::new("add"), OsStr::new("-q"), worktree.as_os_str()]);
-    let layout = block_on(unstuck_world::git::Git::at("git", &worktree).layout()).unwrap();
+    let layout = block_on(unstuck_world::git::Git::new("git", &worktree).read_layout()).unwrap();
     assert_eq!(layout.common_dir, repo.path(".git"));
     assert_eq!(layout.git_dir, repo.path(".git/worktrees/second"));
 
@@ -105,7 +120,7 @@ fn the_layout_tells_bare_and_cut_off_repositories() {
     for (name, option) in [("bare", "--bare"), ("shallow", "--depth=1")] {
         let place = repo.beside(name);
         repo.run(["clone", "-q", option, &url, &place.display().to_string()]);
-        let layout = block_on(unstuck_world::git::Git::at("git", place).layout()).unwrap();
+        let layout = block_on(unstuck_world::git::Git::new("git", place).read_layout()).unwrap();
         assert_eq!((layout.bare, layout.shallow), (name == "bare", name == "shallow"));
     }
 }
@@ -114,7 +129,7 @@ fn the_layout_tells_bare_and_cut_off_repositories() {
 fn git_says_its_version_and_which_folders_it_leaves_alone() {
     let repo = Repo::with(&[(".gitignore", "/out\nlogs/\n*.tmp\n")]);
     let git = git(&repo);
-    let version = block_on(git.version()).unwrap();
+    let version = block_on(git.read_version()).unwrap();
     assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{version}");
     let cases = [("out", true), ("logs", true), ("logs/", true), ("a.tmp", true), ("src", false)];
     for (folder, ignored) in cases {

@@ -20,5 +20,5 @@ mod worktrees;
 use unstuck_world::git::Git;
 
 fn git(repo: &repo::Repo) -> Git {
-    Git::at("git", &repo.root)
+    Git::new("git", &repo.root)
 }

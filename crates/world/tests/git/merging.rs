@@ -22,12 +22,12 @@ fn changes_in_different_places_merge_and_in_the_same_place_conflict() {
     repo.write("b", "theirs\n");
     let clash = repo.commit("theirs too");
 
-    let merged = block_on(git(&repo).merge(&base, &ours, &clean)).unwrap();
+    let merged = block_on(git(&repo).merge_changes(&base, &ours, &clean)).unwrap();
     assert_eq!(merged.conflicts, Vec::<PathBuf>::new());
     let text = repo.run(["show", &format!("{}:a", merged.tree)]);
     assert_eq!(text, "ours\n2\n3\n4\ntheirs");
 
-    let merged = block_on(git(&repo).merge(&base, &ours, &clash)).unwrap();
+    let merged = block_on(git(&repo).merge_changes(&base, &ours, &clash)).unwrap();
     assert_eq!(merged.conflicts, [PathBuf::from("b")]);
     let marked = repo.run(["show", &format!("{}:b", merged.tree)]);
     assert!(marked.starts_with("<<<<<<< "), "{marked}");
@@ -54,8 +54,8 @@ fn a_git_that_cannot_be_told_the_base_merges_all_the_same() {
     .unwrap();
     fs::set_permissions(&older, fs::Permissions::from_mode(0o755)).unwrap();
     // What git itself would take as the base is another one: `theirs`.
-    for git in [Git::at("git", repo.path(".")), Git::at(&older, repo.path("."))] {
-        let merged = block_on(git.merge(&theirs, &ours, &more)).unwrap();
+    for git in [Git::new("git", repo.path(".")), Git::new(&older, repo.path("."))] {
+        let merged = block_on(git.merge_changes(&theirs, &ours, &more)).unwrap();
         assert_eq!(merged.conflicts, Vec::<PathBuf>::new());
         assert_eq!(repo.run(["show", &format!("{}:a", merged.tree)]), "ours\n2\n3\n4\n5");
         assert_eq!(repo.run(["show", &format!("{}:b", merged.tree)]), "1");
@@ -69,15 +69,15 @@ fn a_patch_applies_wholly_or_not_at_all() {
     repo.write("a", "2\n");
     fs::write(repo.path("picture"), [0, 159, 146, 150, 0]).unwrap();
     let after = repo.commit("second");
-    let patch = block_on(git(&repo).patch(&before, &after)).unwrap();
+    let patch = block_on(git(&repo).create_patch(&before, &after)).unwrap();
     repo.run(["checkout", "-q", before.as_str()]);
-    block_on(git(&repo).apply(&patch)).unwrap();
+    block_on(git(&repo).apply_patch(&patch)).unwrap();
     assert_eq!(fs::read(repo.path("picture")).unwrap(), [0, 159, 146, 150, 0]);
     assert_eq!(repo.run(["write-tree"]), repo.oid(&format!("{after}^{{tree}}")).as_str());
 
     repo.run(["reset", "-q", "--hard", before.as_str()]);
     repo.write("a", "in the way\n");
     repo.commit("third");
-    assert!(block_on(git(&repo).apply(&patch)).is_err());
+    assert!(block_on(git(&repo).apply_patch(&patch)).is_err());
     assert!(!repo.path("picture").exists());
 }

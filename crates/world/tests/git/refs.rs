@@ -1,6 +1,6 @@
 //! Refs move only from where they are expected.
 
-use unstuck_world::git::{NewCommit, Person, RefChange, Swapped};
+use unstuck_world::git::{CommitAuthor, NewCommit, RefChange, RefSwapOutcome};
 
 use super::git;
 use super::repo::{Repo, block_on};
@@ -20,16 +20,16 @@ fn all_refs_move_or_none() {
     repo.write("a", "2");
     let second = repo.commit("second");
     let (one, two) = ("refs/heads/one", "refs/unstuck/two");
-    let swap = |changes: &[RefChange]| block_on(git.swap(changes, "test")).unwrap();
+    let swap = |changes: &[RefChange]| block_on(git.swap_refs(changes, "test")).unwrap();
 
     let made = swap(&[change(one, None, Some(&first)), change(two, None, Some(&first))]);
-    assert_eq!(made, Swapped::Done);
+    assert_eq!(made, RefSwapOutcome::Done);
     let late = swap(&[change(two, Some(&first), Some(&second)), change(one, None, Some(&second))]);
-    assert_eq!(late, Swapped::Moved { name: one.to_owned(), at: Some(first.clone()) });
+    assert_eq!(late, RefSwapOutcome::Moved { name: one.to_owned(), at: Some(first.clone()) });
     assert_eq!(repo.oid(two), first);
     let gone = swap(&[change(one, Some(&first), None), change(two, Some(&first), Some(&second))]);
-    assert_eq!(gone, Swapped::Done);
-    assert_eq!(block_on(git.commit_of(one)).unwrap(), None);
+    assert_eq!(gone, RefSwapOutcome::Done);
+    assert_eq!(block_on(git.resolve_commit(one)).unwrap(), None);
     assert_eq!(repo.oid(two), second);
 }
 
@@ -37,7 +37,7 @@ fn all_refs_move_or_none() {
 fn the_same_parts_make_the_same_commit() {
     let repo = Repo::with(&[("a", "1")]);
     let (git, parent, tree) = (git(&repo), repo.oid("HEAD"), repo.oid("HEAD^{tree}"));
-    let person = Person { name: "Grace".to_owned(), email: "grace@example.org".to_owned() };
+    let person = CommitAuthor { name: "Grace".to_owned(), email: "grace@example.org".to_owned() };
     let at = unstuck_core::time::Time::from_millis(1_000_000_000_999);
     let make = || {
         let parents = [parent.clone()];
@@ -50,7 +50,7 @@ fn the_same_parts_make_the_same_commit() {
             at,
             signed: true,
         };
-        block_on(git.make_commit(new)).unwrap()
+        block_on(git.create_commit(new)).unwrap()
     };
     let commit = make();
     assert_eq!(commit, make());
@@ -65,21 +65,21 @@ async fn a_ref_that_another_process_moves_is_seen_at_once() {
     let repo = Repo::with(&[("a", "1")]);
     let (git, first) = (git(&repo), repo.oid("HEAD"));
     let name = "refs/heads/moving";
-    assert_eq!(git.commit_of(name).await.unwrap(), None);
+    assert_eq!(git.resolve_commit(name).await.unwrap(), None);
     repo.run(["branch", "moving"]);
-    assert_eq!(git.commit_of(name).await.unwrap(), Some(first.clone()));
+    assert_eq!(git.resolve_commit(name).await.unwrap(), Some(first.clone()));
     repo.run(["pack-refs", "--all"]);
     repo.write("a", "2");
     let second = repo.commit("second");
     repo.run(["branch", "--force", "moving", "HEAD"]);
-    assert_eq!(git.commit_of(name).await.unwrap(), Some(second.clone()));
-    assert_eq!(git.tree_of(second.as_str()).await.unwrap(), Some(repo.oid("HEAD^{tree}")));
+    assert_eq!(git.resolve_commit(name).await.unwrap(), Some(second.clone()));
+    assert_eq!(git.resolve_tree(second.as_str()).await.unwrap(), Some(repo.oid("HEAD^{tree}")));
     repo.run(["pack-refs", "--all"]);
     repo.run(["gc", "--quiet"]);
-    assert_eq!(git.commit_of(name).await.unwrap(), Some(second));
+    assert_eq!(git.resolve_commit(name).await.unwrap(), Some(second));
     repo.run(["branch", "--delete", "--force", "moving"]);
-    assert_eq!(git.commit_of(name).await.unwrap(), None);
-    assert_eq!(git.commit_of(first.as_str()).await.unwrap(), Some(first));
+    assert_eq!(git.resolve_commit(name).await.unwrap(), None);
+    assert_eq!(git.resolve_commit(first.as_str()).await.unwrap(), Some(first));
 }
 
 #[tokio::test]
@@ -93,8 +93,8 @@ async fn a_git_that_is_killed_between_two_questions_is_started_again() {
     std::fs::write(&staying, script).unwrap();
     let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&staying, all).unwrap();
-    let dying = unstuck_world::git::Git::at(&staying, git.directory());
+    let dying = unstuck_world::git::Git::new(&staying, git.directory());
     for _ in 0..3 {
-        assert_eq!(dying.commit_of("refs/heads/main").await.unwrap(), Some(first.clone()));
+        assert_eq!(dying.resolve_commit("refs/heads/main").await.unwrap(), Some(first.clone()));
     }
 }

@@ -11,15 +11,15 @@ fn what_was_pushed_can_be_looked_up_and_nothing_is_forced() {
     let remote = repo.beside("remote").display().to_string();
     repo.run(["init", "-q", "--bare", &remote]);
     let (git, first, name) = (git(&repo), repo.oid("HEAD"), "refs/heads/unstuck/b1");
-    assert_eq!(block_on(git.ls_remote(&remote, name)).unwrap(), None);
-    block_on(git.push(&remote, &first, name)).unwrap();
-    block_on(git.push(&remote, &first, name)).unwrap();
-    assert_eq!(block_on(git.ls_remote(&remote, name)).unwrap(), Some(first));
+    assert_eq!(block_on(git.query_remote_ref(&remote, name)).unwrap(), None);
+    block_on(git.push_commit(&remote, &first, name)).unwrap();
+    block_on(git.push_commit(&remote, &first, name)).unwrap();
+    assert_eq!(block_on(git.query_remote_ref(&remote, name)).unwrap(), Some(first));
 
     repo.run(["commit", "-q", "--amend", "-m", "another first"]);
-    let refused = block_on(git.push(&remote, &repo.oid("HEAD"), name)).unwrap_err();
+    let refused = block_on(git.push_commit(&remote, &repo.oid("HEAD"), name)).unwrap_err();
     assert_eq!((refused.code(), refused.source.as_str()), (Code::GitPushFailed, "git.push"));
     let nowhere = repo.beside("nowhere").display().to_string();
-    let fault = block_on(git.ls_remote(&nowhere, name)).unwrap_err();
+    let fault = block_on(git.query_remote_ref(&nowhere, name)).unwrap_err();
     assert_eq!(fault.code(), Code::GitPushFailed);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use unstuck_world::git::{Reach, Restored, Snapshot};
+use unstuck_world::git::{RepositoryExposure, RepositorySnapshot, RestoreReport};
 
 use super::git;
 use super::repo::{Repo, block_on, run_in};
@@ -19,14 +19,14 @@ fn as_agent(directory: &Path, args: &[&str]) {
     assert!(command.status().unwrap().success(), "{command:?}");
 }
 
-fn take(repo: &Repo) -> Snapshot {
-    let layout = block_on(git(repo).layout()).unwrap();
-    block_on(Snapshot::take(&git(repo), &layout)).unwrap()
+fn take(repo: &Repo) -> RepositorySnapshot {
+    let layout = block_on(git(repo).read_layout()).unwrap();
+    block_on(RepositorySnapshot::capture(&git(repo), &layout)).unwrap()
 }
 
-fn restore(repo: &Repo, before: &Snapshot, reach: Reach) -> Restored {
+fn restore(repo: &Repo, before: &RepositorySnapshot, reach: RepositoryExposure) -> RestoreReport {
     let (git, keep) = (git(repo), repo.beside("keep"));
-    let layout = block_on(git.layout()).unwrap();
+    let layout = block_on(git.read_layout()).unwrap();
     block_on(before.restore(&git, &layout, (AGENT, reach), &[], &keep)).unwrap()
 }
 
@@ -36,14 +36,14 @@ fn settings_and_hooks_come_back() {
     let repo = Repo::with(&[("a", "1")]);
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     let before = take(&repo);
-    assert_eq!(restore(&repo, &before, Reach::Unknown), Restored::default());
+    assert_eq!(restore(&repo, &before, RepositoryExposure::Unknown), RestoreReport::default());
 
     let config = fs::read(repo.path(".git/config")).unwrap();
     repo.run(["config", "core.fsmonitor", "./planted"]);
     fs::remove_file(repo.path(".git/hooks/pre-commit")).unwrap();
     repo.write(".git/hooks/post-checkout", "#!/bin/sh\n./planted\n");
     repo.write(".git/info/attributes", "* filter=planted\n");
-    let restored = restore(&repo, &before, Reach::Held);
+    let restored = restore(&repo, &before, RepositoryExposure::Held);
     let files = ["config", "hooks/post-checkout", "hooks/pre-commit", "info/attributes"];
     assert_eq!(restored.files, files.map(PathBuf::from));
     assert_eq!(fs::read(repo.path(".git/config")).unwrap(), config);
@@ -74,7 +74,7 @@ fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
     repo.write("a", "person");
     let persons = repo.commit("person");
 
-    let restored = restore(&repo, &before, Reach::Held);
+    let restored = restore(&repo, &before, RepositoryExposure::Held);
     let names = ["refs/heads/own", "refs/heads/release", "refs/heads/stray", "refs/heads/topic"];
     assert_eq!(restored.refs, names);
     assert_eq!(restored.left, ["refs/heads/main"]);
@@ -83,7 +83,7 @@ fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
     }
     assert_eq!(repo.oid("main"), persons);
     assert_eq!(repo.oid(&format!("refs/unstuck/kept/{agents}")), agents);
-    assert_eq!(restore(&repo, &before, Reach::Unknown).refs, Vec::<String>::new());
+    assert_eq!(restore(&repo, &before, RepositoryExposure::Unknown).refs, Vec::<String>::new());
 }
 
 // B16: what no log accounts for comes back where the agent could have written it, and a person's
@@ -107,11 +107,11 @@ fn a_ref_that_no_log_accounts_for_comes_back() {
     planted_at("refs/heads/release");
     repo.run(["tag", "v1", &planted]);
     repo.write(".git/HEAD", "ref: refs/heads/release\n");
-    let left = restore(&repo, &before, Reach::Held);
+    let left = restore(&repo, &before, RepositoryExposure::Held);
     assert_eq!(left.refs, Vec::<String>::new(), "an agent that was held did none of it");
 
     fs::remove_file(repo.path(".git/logs/HEAD")).unwrap();
-    let restored = restore(&repo, &before, Reach::Unknown);
+    let restored = restore(&repo, &before, RepositoryExposure::Unknown);
     assert_eq!(restored.refs, ["refs/heads/release", "refs/tags/v1"]);
     assert_eq!(restored.files, [PathBuf::from("HEAD")]);
     assert_eq!(restored.left, ["refs/heads/main"]);

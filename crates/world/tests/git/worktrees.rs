@@ -20,7 +20,7 @@ async fn worktrees_are_made_and_removed_side_by_side() {
         making.spawn(async move {
             for _ in 0..4 {
                 git.add_worktree(&path, &first).await?;
-                git.worktrees().await?;
+                git.list_worktrees().await?;
                 git.remove_worktree(&path).await?;
             }
             Ok(())
@@ -28,7 +28,7 @@ async fn worktrees_are_made_and_removed_side_by_side() {
     }
     let made: Vec<Result<(), Fault>> = making.join_all().await;
     assert!(made.iter().all(Result::is_ok), "{made:?}");
-    assert_eq!(git.worktrees().await.unwrap().len(), 1);
+    assert_eq!(git.list_worktrees().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -40,5 +40,5 @@ async fn a_worktree_that_a_kill_left_half_made_is_made_again() {
     fs::write(repo.path(".git/worktrees/tree/locked"), "initializing").unwrap();
     fs::remove_dir_all(&path).unwrap();
     git.add_worktree(&path, &first).await.unwrap();
-    assert_eq!(git.worktrees().await.unwrap().len(), 2);
+    assert_eq!(git.list_worktrees().await.unwrap().len(), 2);
 }

@@ -7,66 +7,70 @@ use unstuck_core::fault::{Category, Code, Kind};
 use unstuck_core::time::{Span, Time};
 use unstuck_world::agent::Usage;
 use unstuck_world::fake::server::{
-    Answer, Call, HttpError, Reset, RetryAfter, Server, Speech, Stop, Trouble,
+    FakeAnswer, FakeFailure, FakeHttpError, FakeRetryAfter, FakeServer, FakeStopReason,
+    FakeToolCall, FakeTurn, FakeWindowReset,
 };
-use unstuck_world::model::{Failure, Part, Turn};
+use unstuck_world::model::{MessagePart, ModelFailure, ModelTurn};
 
 use super::provider::{ALL, CANARY, Provider, ask, settings, user};
 
-async fn answer(provider: Provider, answer: Answer) -> (Result<Turn, Failure>, Server) {
-    let server = Server::start(answer).await.unwrap();
+async fn answer(
+    provider: Provider,
+    answer: FakeAnswer,
+) -> (Result<ModelTurn, ModelFailure>, FakeServer) {
+    let server = FakeServer::start(answer).await.unwrap();
     let model = provider.model(settings(Some(provider.base_url(&server.url()))));
-    assert_eq!(model.check(), Ok(()));
+    assert_eq!(model.check_ready(), Ok(()));
     (ask(&*model, &[user("hello")]).await, server)
 }
 
-async fn failure(provider: Provider, what: Answer) -> Failure {
+async fn failure(provider: Provider, what: FakeAnswer) -> ModelFailure {
     let name = format!("{provider:?} {what:?}");
     let (turn, server) = answer(provider, what).await;
     let failure = turn.expect_err(&name);
     // Exactly one request, whatever came of it.
-    assert_eq!(server.seen().len(), 1, "{name}");
+    assert_eq!(server.recorded_requests().len(), 1, "{name}");
     assert!(!format!("{failure:?}").contains(CANARY), "{name}");
     failure
 }
 
-const RESET: Reset =
-    Reset { at: Time::from_millis(1_794_732_577_000), within: Span::from_secs(3_600) };
+const RESET: FakeWindowReset =
+    FakeWindowReset { at: Time::from_millis(1_794_732_577_000), within: Span::from_secs(3_600) };
 
-fn errors() -> Vec<(Answer, Code)> {
-    let error = |error, code| (Answer::Error(error), code);
-    let trouble = |trouble, code| (Answer::Trouble(trouble), code);
+fn errors() -> Vec<(FakeAnswer, Code)> {
+    let error = |error, code| (FakeAnswer::Error(error), code);
+    let trouble = |trouble, code| (FakeAnswer::Trouble(trouble), code);
     let date = "Sun, 15 Nov 2026 08:49:37 GMT".to_owned();
     vec![
-        error(HttpError::Unauthorized, Code::AuthInvalid),
-        error(HttpError::Forbidden, Code::AuthInvalid),
-        error(HttpError::PaymentRequired, Code::ProviderQuota),
-        error(HttpError::NoCredit, Code::ProviderQuota),
-        error(HttpError::NoSuchModel, Code::ProviderNotAvailable),
-        error(HttpError::RateLimit(RetryAfter::Unsaid), Code::ProviderRateLimit),
-        error(HttpError::RateLimit(RetryAfter::Seconds(7)), Code::ProviderRateLimit),
-        error(HttpError::RateLimit(RetryAfter::Date(date)), Code::ProviderRateLimit),
-        error(HttpError::UsageLimit(None), Code::ProviderUsageLimit),
-        error(HttpError::UsageLimit(Some(RESET)), Code::ProviderUsageLimit),
-        error(HttpError::Internal, Code::ProviderApiError),
-        error(HttpError::Unavailable, Code::ProviderApiError),
-        error(HttpError::Overloaded, Code::ProviderOverloaded),
-        error(HttpError::ContextTooLong, Code::ProviderContextTooLong),
-        error(HttpError::TooLarge, Code::ProviderContextTooLong),
-        error(HttpError::Invalid, Code::ProviderRejected),
-        error(HttpError::Unheard, Code::ProviderRejected),
-        error(HttpError::Page, Code::ProviderApiError),
-        error(HttpError::Redirect, Code::ProviderCrash),
-        trouble(Trouble::Cut, Code::ProviderApiError),
-        trouble(Trouble::EndsEarly, Code::ProviderApiError),
-        trouble(Trouble::Empty, Code::ProviderApiError),
-        trouble(Trouble::Malformed, Code::ProviderCrash),
-        trouble(Trouble::WrongContentType, Code::ProviderCrash),
-        trouble(Trouble::OverloadedMidStream, Code::ProviderOverloaded),
-        trouble(Trouble::UnheardMidStream, Code::ProviderCrash),
-        trouble(Trouble::HugeEvent(17 * 1_024 * 1_024), Code::ProviderCrash),
-        (Answer::stopped(Stop::OutputLimit), Code::ProviderOutputLimit),
-        (Answer::stopped(Stop::Refusal), Code::ProviderRefused),
+        error(FakeHttpError::Unauthorized, Code::AuthInvalid),
+        error(FakeHttpError::Forbidden, Code::AuthInvalid),
+        error(FakeHttpError::PaymentRequired, Code::ProviderQuota),
+        error(FakeHttpError::NoCredit, Code::ProviderQuota),
+        error(FakeHttpError::NoSuchModel, Code::ProviderNotAvailable),
+        error(FakeHttpError::RateLimit(FakeRetryAfter::Unsaid), Code::ProviderRateLimit),
+        error(FakeHttpError::RateLimit(FakeRetryAfter::Seconds(7)), Code::ProviderRateLimit),
+        error(FakeHttpError::RateLimit(FakeRetryAfter::Date(date)), Code::ProviderRateLimit),
+        error(FakeHttpError::UsageLimit(None), Code::ProviderUsageLimit),
+        error(FakeHttpError::UsageLimit(Some(RESET)), Code::ProviderUsageLimit),
+        error(FakeHttpError::Internal, Code::ProviderApiError),
+        error(FakeHttpError::Unavailable, Code::ProviderApiError),
+        error(FakeHttpError::Overloaded, Code::ProviderOverloaded),
+        error(FakeHttpError::ContextTooLong, Code::ProviderContextTooLong),
+        error(FakeHttpError::TooLarge, Code::ProviderContextTooLong),
+        error(FakeHttpError::Invalid, Code::ProviderRejected),
+        error(FakeHttpError::Unheard, Code::ProviderRejected),
+        error(FakeHttpError::Page, Code::ProviderApiError),
+        error(FakeHttpError::Redirect, Code::ProviderCrash),
+        trouble(FakeFailure::Cut, Code::ProviderApiError),
+        trouble(FakeFailure::EndsEarly, Code::ProviderApiError),
+        trouble(FakeFailure::Empty, Code::ProviderApiError),
+        trouble(FakeFailure::Malformed, Code::ProviderCrash),
+        trouble(FakeFailure::WrongContentType, Code::ProviderCrash),
+        trouble(FakeFailure::OverloadedMidStream, Code::ProviderOverloaded),
+        trouble(FakeFailure::UnheardMidStream, Code::ProviderCrash),
+        trouble(FakeFailure::HugeEvent(17 * 1_024 * 1_024), Code::ProviderCrash),
+        (FakeAnswer::with_stop(FakeStopReason::OutputLimit), Code::ProviderOutputLimit),
+        (FakeAnswer::with_stop(FakeStopReason::Refusal), Code::ProviderRefused),
     ]
 }
 
@@ -90,7 +94,7 @@ async fn every_failure_has_its_code() {
 #[tokio::test]
 async fn an_end_of_unknown_kind_is_no_success() {
     for provider in ALL {
-        let failure = failure(provider, Answer::stopped(Stop::Unheard)).await;
+        let failure = failure(provider, FakeAnswer::with_stop(FakeStopReason::Unheard)).await;
         // In Responses an event of unknown kind is passed over, and then there is no end.
         let code = match provider {
             Provider::Responses => Code::ProviderApiError,
@@ -106,15 +110,18 @@ async fn a_limit_says_when_to_come_back() {
     let date = "Sun, 15 Nov 2026 08:49:37 GMT".to_owned();
     for provider in ALL {
         let times = async |error| {
-            let fault = failure(provider, Answer::Error(error)).await.fault;
+            let fault = failure(provider, FakeAnswer::Error(error)).await.fault;
             (fault.retry_after, fault.resets_at)
         };
-        let limit = HttpError::RateLimit;
-        assert_eq!(times(limit(RetryAfter::Unsaid)).await, (None, None));
-        assert_eq!(times(limit(RetryAfter::Seconds(7))).await, (Some(Span::from_secs(7)), None));
-        assert_eq!(times(limit(RetryAfter::Date(date.clone()))).await, (None, Some(RESET.at)));
-        assert_eq!(times(HttpError::UsageLimit(None)).await, (None, None));
-        let (after, at) = times(HttpError::UsageLimit(Some(RESET))).await;
+        let limit = FakeHttpError::RateLimit;
+        assert_eq!(times(limit(FakeRetryAfter::Unsaid)).await, (None, None));
+        assert_eq!(
+            times(limit(FakeRetryAfter::Seconds(7))).await,
+            (Some(Span::from_secs(7)), None)
+        );
+        assert_eq!(times(limit(FakeRetryAfter::Date(date.clone()))).await, (None, Some(RESET.at)));
+        assert_eq!(times(FakeHttpError::UsageLimit(None)).await, (None, None));
+        let (after, at) = times(FakeHttpError::UsageLimit(Some(RESET))).await;
         assert_eq!(at, Some(RESET.at), "{provider:?}");
         let span = (provider != Provider::Anthropic).then_some(RESET.within);
         assert_eq!(after, span, "{provider:?}");
@@ -124,16 +131,16 @@ async fn a_limit_says_when_to_come_back() {
 #[tokio::test]
 async fn a_fault_keeps_the_facts_and_not_the_key() {
     for provider in ALL {
-        let fault = failure(provider, Answer::Error(HttpError::Internal)).await.fault;
+        let fault = failure(provider, FakeAnswer::Error(FakeHttpError::Internal)).await.fault;
         let Kind::ProviderApiError(http) = &fault.kind else { panic!("{fault:?}") };
         assert_eq!((http.status, http.request_id.as_deref()), (Some(500), Some("req_fake123")));
         assert!(http.error_type.is_some(), "{fault:?}");
-        let fault = failure(provider, Answer::Error(HttpError::Unauthorized)).await.fault;
+        let fault = failure(provider, FakeAnswer::Error(FakeHttpError::Unauthorized)).await.fault;
         let Kind::AuthInvalid(auth) = &fault.kind else { panic!("{fault:?}") };
         assert_eq!(auth.variable.as_deref(), Some("MODEL_KEY"));
         // A service repeats the key that it refuses.
         assert!(!fault.message.contains("sk-fake-"), "{fault}");
-        let fault = failure(provider, Answer::Error(HttpError::NoSuchModel)).await.fault;
+        let fault = failure(provider, FakeAnswer::Error(FakeHttpError::NoSuchModel)).await.fault;
         let Kind::ProviderNotAvailable(missing) = &fault.kind else { panic!("{fault:?}") };
         assert_eq!(missing.model.as_deref(), Some("model-1"));
     }
@@ -156,16 +163,22 @@ async fn no_connection_is_an_error_of_the_service() {
 // T4.20: success unchanged, and what it used.
 #[tokio::test]
 async fn a_turn_is_what_the_model_said() {
-    let speech = Speech {
+    let speech = FakeTurn {
         text: "I look.".to_owned(),
-        calls: vec![Call::new("run", &json!({"command": "ls"})), Call::new("run", &json!({}))],
-        ..Speech::default()
+        calls: vec![
+            FakeToolCall::new("run", &json!({"command": "ls"})),
+            FakeToolCall::new("run", &json!({})),
+        ],
+        ..FakeTurn::default()
     };
     for provider in ALL {
-        let (turn, server) = answer(provider, Answer::Turn(speech.clone())).await;
+        let (turn, server) = answer(provider, FakeAnswer::Turn(speech.clone())).await;
         let turn = turn.unwrap();
-        let [Part::Text { text }, Part::Call { id, name, input }, Part::Call { id: other, .. }] =
-            &turn.parts[..]
+        let [
+            MessagePart::Text { text },
+            MessagePart::Call { id, name, input },
+            MessagePart::Call { id: other, .. },
+        ] = &turn.parts[..]
         else {
             panic!("{provider:?}: {turn:?}")
         };
@@ -181,15 +194,15 @@ async fn a_turn_is_what_the_model_said() {
             unmeasured_calls: 0,
         };
         assert_eq!(turn.usage, used, "{provider:?}");
-        assert!(server.calls()[0].header("user-agent").unwrap().starts_with("unstuck/"));
+        assert!(server.model_calls()[0].header("user-agent").unwrap().starts_with("unstuck/"));
     }
 }
 
 #[tokio::test]
 async fn what_is_not_measured_has_no_price() {
-    let speech = Speech { text: "Hi.".to_owned(), unmeasured: true, ..Speech::default() };
+    let speech = FakeTurn { text: "Hi.".to_owned(), unmeasured: true, ..FakeTurn::default() };
     for provider in ALL {
-        let (turn, _server) = answer(provider, Answer::Turn(speech.clone())).await;
+        let (turn, _server) = answer(provider, FakeAnswer::Turn(speech.clone())).await;
         assert_eq!(turn.unwrap().usage, Usage::UNMEASURED, "{provider:?}");
     }
 }
@@ -199,8 +212,8 @@ async fn what_is_not_measured_has_no_price() {
 async fn broken_arguments_of_a_call_are_a_crash() {
     for arguments in ["{\"command\": \"l", "[1]", "nothing"] {
         for provider in ALL {
-            let call = Call { name: "run".to_owned(), arguments: arguments.to_owned() };
-            let fault = failure(provider, Answer::calls([call])).await.fault;
+            let call = FakeToolCall { name: "run".to_owned(), arguments: arguments.to_owned() };
+            let fault = failure(provider, FakeAnswer::with_calls([call])).await.fault;
             assert_eq!(fault.code(), Code::ProviderCrash, "{provider:?} {arguments}");
             assert_eq!(fault.message, "Invalid tool call arguments");
         }
@@ -213,15 +226,19 @@ async fn a_model_may_speak_of_failures() {
     let text =
         "I got a 429: rate limit exceeded, then 401 unauthorized, a timeout, overloaded_error";
     for provider in ALL {
-        let (turn, _server) = answer(provider, Answer::text(text)).await;
-        assert_eq!(turn.unwrap().parts, [Part::Text { text: text.to_owned() }], "{provider:?}");
+        let (turn, _server) = answer(provider, FakeAnswer::with_text(text)).await;
+        assert_eq!(
+            turn.unwrap().parts,
+            [MessagePart::Text { text: text.to_owned() }],
+            "{provider:?}"
+        );
     }
 }
 
 // What a cut answer used has been paid for.
 #[tokio::test]
 async fn a_failure_says_what_it_used() {
-    let failure = failure(Provider::Anthropic, Answer::Trouble(Trouble::Cut)).await;
+    let failure = failure(Provider::Anthropic, FakeAnswer::Trouble(FakeFailure::Cut)).await;
     assert_eq!((failure.usage.input_tokens, failure.usage.money_micros), (90, Some(91)));
 }
 
@@ -231,23 +248,24 @@ async fn what_cannot_work_is_known_without_a_call() {
     for provider in ALL {
         let mut without = settings(None);
         without.credential = None;
-        let fault = provider.model(without.clone()).check().unwrap_err();
+        let fault = provider.model(without.clone()).check_ready().unwrap_err();
         assert_eq!(fault.code(), Code::AuthMissing);
         assert!(fault.message.contains("MODEL_KEY"), "{fault}");
         let failure = ask(&*provider.model(without), &[user("hello")]).await.unwrap_err();
         assert_eq!(failure.fault.code(), Code::AuthMissing);
 
         for address in ["nowhere", "ftp://host", "http://user:secret-pass@host", ""] {
-            let fault = provider.model(settings(Some(address.to_owned()))).check().unwrap_err();
+            let fault =
+                provider.model(settings(Some(address.to_owned()))).check_ready().unwrap_err();
             assert_eq!(fault.code(), Code::ConfigInvalid, "{address}");
             assert!(!fault.message.contains("secret-pass"), "{fault}");
         }
         let mut bad = settings(None);
         bad.credential = unstuck_world::provider::Credential::new("two\nlines");
-        assert_eq!(provider.model(bad).check().unwrap_err().code(), Code::AuthInvalid);
+        assert_eq!(provider.model(bad).check_ready().unwrap_err().code(), Code::AuthInvalid);
         // A service of one's own may need no key.
         let mut own = settings(Some("http://127.0.0.1:9".to_owned()));
         own.credential = None;
-        assert_eq!(provider.model(own).check(), Ok(()));
+        assert_eq!(provider.model(own).check_ready(), Ok(()));
     }
 }

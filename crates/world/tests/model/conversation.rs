@@ -1,27 +1,29 @@
 //! What is sent: a conversation as each protocol wants it, reasoning handed back as it came.
 
 use serde_json::{Value, json};
-use unstuck_world::fake::server::{Answer, Seen, Server};
-use unstuck_world::model::{Message, Part, Role};
+use unstuck_world::fake::server::{FakeAnswer, FakeServer, RecordedRequest};
+use unstuck_world::model::{MessagePart, MessageRole, ModelMessage};
 
 use super::provider::{ALL, CANARY, Provider, ask, settings, user};
 
-fn conversation() -> Vec<Message> {
-    let said = |role, parts| Message { role, parts };
-    let text = |text: &str| Part::Text { text: text.to_owned() };
+fn conversation() -> Vec<ModelMessage> {
+    let said = |role, parts| ModelMessage { role, parts };
+    let text = |text: &str| MessagePart::Text { text: text.to_owned() };
     vec![
         user("List the files."),
         said(
-            Role::Assistant,
+            MessageRole::Assistant,
             vec![
-                Part::Opaque {
+                MessagePart::Opaque {
                     value: json!({"type": "thinking", "thinking": "hm", "signature": "s"}),
                 },
-                Part::Opaque { value: json!({"type": "reasoning", "encrypted_content": "sealed"}) },
-                Part::Opaque { value: json!({"type": "pause_turn"}) },
+                MessagePart::Opaque {
+                    value: json!({"type": "reasoning", "encrypted_content": "sealed"}),
+                },
+                MessagePart::Opaque { value: json!({"type": "pause_turn"}) },
                 text("I look."),
                 text(""),
-                Part::Call {
+                MessagePart::Call {
                     id: "call_1".to_owned(),
                     name: "run".to_owned(),
                     input: json!({"command": "ls"}),
@@ -29,9 +31,9 @@ fn conversation() -> Vec<Message> {
             ],
         ),
         said(
-            Role::User,
+            MessageRole::User,
             vec![
-                Part::Result {
+                MessagePart::Result {
                     id: "call_1".to_owned(),
                     output: "no such folder".to_owned(),
                     failed: true,
@@ -42,11 +44,11 @@ fn conversation() -> Vec<Message> {
     ]
 }
 
-async fn sent(provider: Provider, messages: &[Message]) -> Seen {
-    let server = Server::start(Answer::text("ok")).await.unwrap();
+async fn sent(provider: Provider, messages: &[ModelMessage]) -> RecordedRequest {
+    let server = FakeServer::start(FakeAnswer::with_text("ok")).await.unwrap();
     let model = provider.model(settings(Some(provider.base_url(&server.url()))));
     ask(&*model, messages).await.unwrap();
-    server.calls().remove(0)
+    server.model_calls().remove(0)
 }
 
 #[tokio::test]

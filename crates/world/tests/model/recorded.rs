@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use unstuck_core::fault::Code;
-use unstuck_world::model::Part;
+use unstuck_world::model::MessagePart;
 use unstuck_world::provider::anthropic_api;
-use unstuck_world::provider::openai_api::{self, Dialect};
+use unstuck_world::provider::openai_api::{self, OpenAiDialect};
 
 fn stream(events: &[serde_json::Value]) -> Vec<u8> {
     events.iter().flat_map(|event| format!("data: {event}\n\n").into_bytes()).collect()
@@ -26,12 +26,12 @@ fn reasoning_of_anthropic_is_kept_as_it_came() {
         json!({"type": "message_delta", "delta": {"stop_reason": "pause_turn"}, "usage": {"output_tokens": 9}}),
         json!({"type": "message_stop"}),
     ]);
-    let turn = anthropic_api::read_stream(&bytes).unwrap();
-    let opaque = |value| Part::Opaque { value };
+    let turn = anthropic_api::parse_stream(&bytes).unwrap();
+    let opaque = |value| MessagePart::Opaque { value };
     let expected = [
         opaque(json!({"type": "thinking", "thinking": "Let me.", "signature": "sig"})),
         opaque(json!({"type": "redacted_thinking", "data": "sealed"})),
-        Part::Call { id: "t".to_owned(), name: "now".to_owned(), input: json!({}) },
+        MessagePart::Call { id: "t".to_owned(), name: "now".to_owned(), input: json!({}) },
         opaque(json!({"type": "pause_turn"})),
     ];
     assert_eq!(turn.parts, expected);
@@ -48,16 +48,16 @@ fn sealed_reasoning_of_openai_is_kept_and_other_reasoning_is_not() {
         json!({"type": "response.output_item.done", "item": sealed}),
         json!({"type": "response.completed", "response": {"output": []}}),
     ]);
-    let turn = openai_api::read_stream(Dialect::Responses, &bytes).unwrap();
-    assert_eq!(turn.parts, [Part::Opaque { value: sealed }]);
+    let turn = openai_api::parse_stream(OpenAiDialect::Responses, &bytes).unwrap();
+    assert_eq!(turn.parts, [MessagePart::Opaque { value: sealed }]);
 }
 
 #[test]
 fn some_send_the_items_at_the_end_only() {
     let message = json!({"type": "message", "content": [{"type": "output_text", "text": "hi"}]});
     let bytes = stream(&[json!({"type": "response.completed", "response": {"output": [message]}})]);
-    let turn = openai_api::read_stream(Dialect::Responses, &bytes).unwrap();
-    assert_eq!(turn.parts, [Part::Text { text: "hi".to_owned() }]);
+    let turn = openai_api::parse_stream(OpenAiDialect::Responses, &bytes).unwrap();
+    assert_eq!(turn.parts, [MessagePart::Text { text: "hi".to_owned() }]);
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn some_leave_out_the_number_of_a_call_and_the_last_word() {
         call("b"),
         json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}], "usage": null}),
     ]);
-    let turn = openai_api::read_stream(Dialect::Chat, &bytes).unwrap();
+    let turn = openai_api::parse_stream(OpenAiDialect::Chat, &bytes).unwrap();
     let ids: Vec<&str> = turn
         .parts
         .iter()
         .filter_map(|part| match part {
-            Part::Call { id, .. } => Some(id.as_str()),
+            MessagePart::Call { id, .. } => Some(id.as_str()),
             _ => None,
         })
         .collect();
@@ -100,7 +100,7 @@ fn nothing_odd_is_a_success() {
     ];
     for event in anthropic {
         let failure =
-            anthropic_api::read_stream(&stream(std::slice::from_ref(&event))).unwrap_err();
+            anthropic_api::parse_stream(&stream(std::slice::from_ref(&event))).unwrap_err();
         assert_eq!(failure.fault.code(), Code::ProviderCrash, "{event}");
     }
     let responses = [
@@ -114,7 +114,7 @@ fn nothing_odd_is_a_success() {
     ];
     for event in responses {
         let bytes = stream(std::slice::from_ref(&event));
-        let failure = openai_api::read_stream(Dialect::Responses, &bytes).unwrap_err();
+        let failure = openai_api::parse_stream(OpenAiDialect::Responses, &bytes).unwrap_err();
         assert_eq!(failure.fault.code(), Code::ProviderCrash, "{event}");
     }
     let chat = [
@@ -126,7 +126,7 @@ fn nothing_odd_is_a_success() {
     ];
     for event in chat {
         let bytes = stream(std::slice::from_ref(&event));
-        let failure = openai_api::read_stream(Dialect::Chat, &bytes).unwrap_err();
+        let failure = openai_api::parse_stream(OpenAiDialect::Chat, &bytes).unwrap_err();
         assert_eq!(failure.fault.code(), Code::ProviderCrash, "{event}");
     }
 }
@@ -135,6 +135,6 @@ fn nothing_odd_is_a_success() {
 fn a_refusal_in_chat_is_one() {
     let bytes =
         stream(&[json!({"choices": [{"delta": {"refusal": "No."}, "finish_reason": "stop"}]})]);
-    let failure = openai_api::read_stream(Dialect::Chat, &bytes).unwrap_err();
+    let failure = openai_api::parse_stream(OpenAiDialect::Chat, &bytes).unwrap_err();
     assert_eq!(failure.fault.code(), Code::ProviderRefused);
 }

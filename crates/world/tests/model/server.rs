@@ -1,7 +1,9 @@
 //! The local service itself.
 
 use serde_json::json;
-use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script, Server, Trouble};
+use unstuck_world::fake::server::{
+    FakeAnswer, FakeFailure, FakeHttpError, FakeRetryAfter, FakeScript, FakeServer,
+};
 
 const PATHS: [&str; 3] = ["/v1/messages", "/v1/responses", "/v1/chat/completions"];
 
@@ -11,17 +13,17 @@ fn client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-fn post(server: &Server, path: &str, streaming: bool) -> reqwest::RequestBuilder {
+fn post(server: &FakeServer, path: &str, streaming: bool) -> reqwest::RequestBuilder {
     let body = json!({"model": "m", "stream": streaming}).to_string();
     client().post(server.url() + path).header("x-api-key", "sk-canary").body(body)
 }
 
 #[tokio::test]
 async fn calls_are_answered_by_the_script_and_noted_without_their_credentials() {
-    let limited = Answer::Error(HttpError::RateLimit(RetryAfter::Seconds(7)));
+    let limited = FakeAnswer::Error(FakeHttpError::RateLimit(FakeRetryAfter::Seconds(7)));
     for path in PATHS {
-        let script = Script::new([limited.clone()], Answer::text("hello"));
-        let server = Server::start(script).await.unwrap();
+        let script = FakeScript::new([limited.clone()], FakeAnswer::with_text("hello"));
+        let server = FakeServer::start(script).await.unwrap();
         // A look at the address is no call.
         assert_eq!(client().head(server.url()).send().await.unwrap().status(), 404);
 
@@ -37,23 +39,23 @@ async fn calls_are_answered_by_the_script_and_noted_without_their_credentials() 
         let whole: serde_json::Value = serde_json::from_str(&third).unwrap();
         assert!(whole.to_string().contains("hello"), "{whole}");
 
-        let calls = server.calls();
-        assert_eq!((server.seen().len(), calls.len()), (4, 3));
+        let calls = server.model_calls();
+        assert_eq!((server.recorded_requests().len(), calls.len()), (4, 3));
         assert_eq!(calls[0].path, path);
         assert_eq!(calls[0].header("x-api-key"), Some("[redacted]"));
         assert_eq!(calls[0].json()["model"], "m");
-        assert!(!format!("{:?}", server.seen()).contains("sk-canary"));
+        assert!(!format!("{:?}", server.recorded_requests()).contains("sk-canary"));
     }
 }
 
 #[tokio::test]
 async fn what_hangs_ends_with_the_server() {
     for (trouble, headers) in
-        [(Trouble::HangBeforeHeaders, false), (Trouble::HangAfterFirstEvent, true)]
+        [(FakeFailure::HangBeforeHeaders, false), (FakeFailure::HangAfterFirstEvent, true)]
     {
-        let server = Server::start(Answer::Trouble(trouble)).await.unwrap();
+        let server = FakeServer::start(FakeAnswer::Trouble(trouble)).await.unwrap();
         let sent = tokio::spawn(post(&server, PATHS[0], true).send());
-        server.arrived(1).await;
+        server.wait_for_requests(1).await;
         if headers {
             let mut response = sent.await.unwrap().unwrap();
             assert!(response.chunk().await.unwrap().is_some());
@@ -68,9 +70,9 @@ async fn what_hangs_ends_with_the_server() {
 
 #[tokio::test]
 async fn a_cut_breaks_the_connection_and_an_early_end_does_not() {
-    for (trouble, broken) in [(Trouble::Cut, true), (Trouble::EndsEarly, false)] {
+    for (trouble, broken) in [(FakeFailure::Cut, true), (FakeFailure::EndsEarly, false)] {
         for path in PATHS {
-            let server = Server::start(Answer::Trouble(trouble)).await.unwrap();
+            let server = FakeServer::start(FakeAnswer::Trouble(trouble)).await.unwrap();
             let response = post(&server, path, true).send().await.unwrap();
             assert_eq!(response.text().await.is_err(), broken, "{path} {trouble:?}");
         }

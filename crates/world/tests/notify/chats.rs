@@ -1,18 +1,21 @@
 //! Chats and phones get the same words, each in its own form.
 
 use serde_json::{Value, json};
-use unstuck_core::tell::Message;
+use unstuck_core::tell::Notification;
 use unstuck_core::time::Span;
-use unstuck_world::fake::receiver::{Receiver, Reply};
-use unstuck_world::fake::server::Seen;
-use unstuck_world::notify::{Undelivered, Wait};
+use unstuck_world::fake::receiver::{FakeReceiver, ReceiverReply};
+use unstuck_world::fake::server::RecordedRequest;
+use unstuck_world::notify::{DeliveryDelay, DeliveryError};
 
 use crate::stage::{NOW, channel, message};
 
-async fn sent(toml: impl Fn(&Receiver) -> String, message: &Message) -> (Seen, Value) {
-    let receiver = Receiver::start([]).await.unwrap();
+async fn sent(
+    toml: impl Fn(&FakeReceiver) -> String,
+    message: &Notification,
+) -> (RecordedRequest, Value) {
+    let receiver = FakeReceiver::start([]).await.unwrap();
     channel(&toml(&receiver)).deliver(message, NOW).await.unwrap();
-    let seen = receiver.seen().remove(0);
+    let seen = receiver.recorded_requests().remove(0);
     assert_eq!(seen.header("x-unstuck-delivery"), Some(message.id.as_str()));
     let body = seen.json();
     (seen, body)
@@ -29,7 +32,7 @@ fn says_it_all(text: &Value) {
 // T4.26: Slack, Discord, Telegram and ntfy begin with the category and carry the code.
 #[tokio::test]
 async fn slack() {
-    let toml = |at: &Receiver| format!("kind='slack'\nurl='{}'", at.url("/services/T0/B0/x"));
+    let toml = |at: &FakeReceiver| format!("kind='slack'\nurl='{}'", at.url("/services/T0/B0/x"));
     let (seen, body) = sent(toml, &message()).await;
     assert_eq!(seen.path, "/services/T0/B0/x");
     says_it_all(&body["text"]);
@@ -41,7 +44,7 @@ async fn slack() {
 
 #[tokio::test]
 async fn discord() {
-    let toml = |at: &Receiver| format!("kind='discord'\nurl='{}'", at.url("/api/webhooks/1/x"));
+    let toml = |at: &FakeReceiver| format!("kind='discord'\nurl='{}'", at.url("/api/webhooks/1/x"));
     let (_, body) = sent(toml, &message()).await;
     says_it_all(&body["content"]);
     assert_eq!(body["allowed_mentions"], json!({"parse": []}));
@@ -55,7 +58,7 @@ async fn discord() {
 
 #[tokio::test]
 async fn telegram() {
-    let toml = |at: &Receiver| {
+    let toml = |at: &FakeReceiver| {
         format!("kind='telegram'\ntoken='4711:x'\nchat='@shop'\nbase_url='{}'", at.url("/"))
     };
     let (seen, body) = sent(toml, &message()).await;
@@ -67,18 +70,18 @@ async fn telegram() {
 #[tokio::test]
 async fn telegram_says_in_its_body_how_long_to_wait() {
     let body = json!({"ok": false, "error_code": 429, "parameters": {"retry_after": 35}});
-    let reply = Reply { body: body.to_string(), ..Reply::status(429) };
-    let receiver = Receiver::start([reply]).await.unwrap();
+    let reply = ReceiverReply { body: body.to_string(), ..ReceiverReply::with_status(429) };
+    let receiver = FakeReceiver::start([reply]).await.unwrap();
     let base = receiver.url("");
     let channel = channel(&format!("kind='telegram'\ntoken='4711:x'\nchat='7'\nbase_url='{base}'"));
     let error = channel.deliver(&message(), NOW).await.unwrap_err();
-    let after = Some(Wait::For(Span::from_secs(35)));
-    assert_eq!(error, Undelivered::Later { why: "127.0.0.1 answered 429".to_owned(), after });
+    let after = Some(DeliveryDelay::For(Span::from_secs(35)));
+    assert_eq!(error, DeliveryError::Later { why: "127.0.0.1 answered 429".to_owned(), after });
 }
 
 #[tokio::test]
 async fn ntfy() {
-    let toml = |at: &Receiver| {
+    let toml = |at: &FakeReceiver| {
         format!("kind='ntfy'\ntopic='shop-x'\ntoken='tk_4711'\nbase_url='{}'", at.url(""))
     };
     let (seen, body) = sent(toml, &message()).await;

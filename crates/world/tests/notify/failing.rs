@@ -3,40 +3,43 @@
 use std::path::Path;
 
 use unstuck_core::time::Span;
-use unstuck_world::fake::receiver::{Receiver, Reply};
-use unstuck_world::notify::{Channel, Undelivered, Wait};
+use unstuck_world::fake::receiver::{FakeReceiver, ReceiverReply};
+use unstuck_world::notify::{DeliveryDelay, DeliveryError, NotifyChannel};
 
 use crate::stage::{NOW, channel, means, message, settings};
 
 /// Part of an address that a reader of a log could use.
 const TOKEN: &str = "T0-0815-secret";
 
-fn webhook(receiver: &Receiver) -> Channel {
+fn webhook(receiver: &FakeReceiver) -> NotifyChannel {
     channel(&format!("kind='webhook'\nurl='{}'", receiver.url(&format!("/{TOKEN}"))))
 }
 
 #[tokio::test]
 async fn trouble_passes_and_a_refusal_stays() {
-    let wait = |seconds| Some(Wait::For(Span::from_secs(seconds)));
+    let wait = |seconds| Some(DeliveryDelay::For(Span::from_secs(seconds)));
     let cases = [
-        (Reply::status(500), Some(None)),
-        (Reply::status(503), Some(None)),
-        (Reply { retry_after: Some(90), ..Reply::status(429) }, Some(wait(90))),
-        (Reply { retry_after: Some(7), ..Reply::status(503) }, Some(wait(7))),
-        (Reply::status(408), Some(None)),
-        (Reply::status(301), None),
-        (Reply::status(401), None),
-        (Reply::status(404), None),
-        (Reply::status(410), None),
+        (ReceiverReply::with_status(500), Some(None)),
+        (ReceiverReply::with_status(503), Some(None)),
+        (
+            ReceiverReply { retry_after: Some(90), ..ReceiverReply::with_status(429) },
+            Some(wait(90)),
+        ),
+        (ReceiverReply { retry_after: Some(7), ..ReceiverReply::with_status(503) }, Some(wait(7))),
+        (ReceiverReply::with_status(408), Some(None)),
+        (ReceiverReply::with_status(301), None),
+        (ReceiverReply::with_status(401), None),
+        (ReceiverReply::with_status(404), None),
+        (ReceiverReply::with_status(410), None),
     ];
-    let receiver = Receiver::start(cases.iter().map(|(reply, _)| reply.clone())).await.unwrap();
+    let receiver = FakeReceiver::start(cases.iter().map(|(reply, _)| reply.clone())).await.unwrap();
     let channel = webhook(&receiver);
     for (reply, later) in cases {
         let error = channel.deliver(&message(), NOW).await.unwrap_err();
         let why = format!("127.0.0.1 answered {}", reply.status);
         let wanted = match later {
-            Some(after) => Undelivered::Later { why, after },
-            None => Undelivered::Never { why },
+            Some(after) => DeliveryError::Later { why, after },
+            None => DeliveryError::Never { why },
         };
         assert_eq!(error, wanted);
     }
@@ -46,7 +49,7 @@ async fn trouble_passes_and_a_refusal_stays() {
 // TX16, B9: neither an error nor what a log would print of a channel shows an address.
 #[tokio::test]
 async fn an_address_is_never_shown() {
-    let base = Receiver::start([]).await.unwrap().url("");
+    let base = FakeReceiver::start([]).await.unwrap().url("");
     let gone = format!("{base}/{TOKEN}?key={TOKEN}");
     for toml in [
         format!("kind='webhook'\nurl='{gone}'\nsecret='{TOKEN}'"),
@@ -63,7 +66,7 @@ async fn an_address_is_never_shown() {
         assert!(!shown.contains(TOKEN), "{shown}");
         let channel = channel(&toml);
         let error = channel.deliver(&message(), NOW).await.unwrap_err();
-        assert!(matches!(error, Undelivered::Later { .. }), "{toml}: {error:?}");
+        assert!(matches!(error, DeliveryError::Later { .. }), "{toml}: {error:?}");
         let shown = format!("{channel:?} {error:?} {error}");
         assert!(!shown.contains(TOKEN), "{shown}");
     }
@@ -86,7 +89,8 @@ fn settings_that_cannot_work_are_refused_before_anything_is_sent() {
         ),
     ];
     for (toml, field) in cases {
-        let fault = Channel::new("phone", settings(&toml), &means(Path::new("/"))).unwrap_err();
+        let fault =
+            NotifyChannel::new("phone", settings(&toml), &means(Path::new("/"))).unwrap_err();
         let shown = format!("{:?}", fault.kind);
         assert!(shown.contains(&format!("{field:?}")), "{toml}: {shown}");
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use unstuck_world::notify::{Channel, Undelivered};
+use unstuck_world::notify::{DeliveryError, NotifyChannel};
 
 use crate::stage::{NOW, channel, indiscreet, message};
 
@@ -49,7 +49,7 @@ async fn server(refusal: Option<&'static str>) -> (u16, JoinHandle<Vec<String>>)
     (port, tokio::spawn(talk))
 }
 
-fn mailbox(port: u16) -> Channel {
+fn mailbox(port: u16) -> NotifyChannel {
     channel(&format!(
         "kind='email'\nhost='127.0.0.1'\nport={port}\nsecurity='none'\nuser='ada'\n\
          password='pass-4711'\nfrom='unstuck@example.org'\nto=['ada@example.org','bo@example.org']"
@@ -105,9 +105,9 @@ async fn a_server_that_refuses_for_now_is_asked_again() {
         let error = mailbox(port).deliver(&message(), NOW).await.unwrap_err();
         let why = format!("127.0.0.1 answered {}", &refusal[..3]);
         let wanted = if later {
-            Undelivered::Later { why, after: None }
+            DeliveryError::Later { why, after: None }
         } else {
-            Undelivered::Never { why }
+            DeliveryError::Never { why }
         };
         assert_eq!(error, wanted);
         talk.await.unwrap();

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use unstuck_world::notify::Undelivered;
+use unstuck_world::notify::DeliveryError;
 
 use crate::stage::{NOW, channel_in, indiscreet, message};
 
@@ -51,11 +51,11 @@ async fn a_command_that_fails_is_tried_later_and_one_that_is_not_there_never() {
         channel_in(&toml, folder.path()).deliver(&message(), NOW).await.unwrap_err()
     };
     let refused = deliver(format!("kind='command'\nrun=['{}']", at("refuse"))).await;
-    assert!(matches!(&refused, Undelivered::Later { why, .. } if why.ends_with("ended with 7")));
+    assert!(matches!(&refused, DeliveryError::Later { why, .. } if why.ends_with("ended with 7")));
     let slow = deliver(format!("kind='command'\nrun=['{}']\ntimeout_ms=50", at("sleep-on"))).await;
-    assert!(matches!(&slow, Undelivered::Later { why, .. } if why.contains("took longer")));
+    assert!(matches!(&slow, DeliveryError::Later { why, .. } if why.contains("took longer")));
     let absent = deliver(format!("kind='command'\nrun=['{}']", at("absent"))).await;
-    assert!(matches!(&absent, Undelivered::Never { why } if why.ends_with("cannot be started")));
+    assert!(matches!(&absent, DeliveryError::Never { why } if why.ends_with("cannot be started")));
 }
 
 // T4.26
@@ -65,7 +65,7 @@ async fn the_desktop_shows_it_where_it_can() {
     let folder = tempfile::tempdir().unwrap();
     let absent = channel_in("kind='desktop'", folder.path()).deliver(&message(), NOW).await;
     let why = "notify-send is not installed".to_owned();
-    assert_eq!(absent, Err(Undelivered::Never { why }));
+    assert_eq!(absent, Err(DeliveryError::Never { why }));
     program(folder.path(), "notify-send", "for word; do printf '%s\\n' \"$word\"; done > shown");
     channel_in("kind='desktop'", folder.path()).deliver(&message(), NOW).await.unwrap();
     let shown = fs::read_to_string(folder.path().join("shown")).unwrap();

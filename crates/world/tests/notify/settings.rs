@@ -1,6 +1,6 @@
 //! Settings of a channel that a person may write.
 
-use unstuck_core::tell::Level;
+use unstuck_core::tell::NotificationLevel;
 use unstuck_core::time::{Span, Time};
 use unstuck_world::notify::ChannelSettings;
 
@@ -9,9 +9,9 @@ use crate::stage::{channel, settings};
 #[test]
 fn what_is_not_said_is_as_quiet_as_can_be() {
     let plain = settings("kind='desktop'");
-    assert_eq!((plain.level, plain.quiet_hours), (Level::Questions, None));
+    assert_eq!((plain.level, plain.quiet_hours), (NotificationLevel::Questions, None));
     let set = settings("kind='desktop'\nlevel='all'\nquiet_hours='22:00-07:00'");
-    assert_eq!(set.level, Level::All);
+    assert_eq!(set.level, NotificationLevel::All);
     assert_eq!(set.quiet_hours.unwrap().to_string(), "22:00-07:00");
 }
 
@@ -35,7 +35,7 @@ fn what_is_unknown_is_refused_by_name() {
 #[test]
 fn a_channel_knows_when_to_be_quiet() {
     let channel = channel("kind='desktop'\nlevel='failures'\nquiet_hours='22:00-07:00'");
-    assert_eq!((channel.name(), channel.level()), ("phone", Level::Failures));
+    assert_eq!((channel.name(), channel.level()), ("phone", NotificationLevel::Failures));
     // 2023-11-14T22:13:20Z, which is 23:13 in Berlin.
     let night = Time::from_millis(1_700_000_000_000);
     let end = channel.quiet_until(night).unwrap();

@@ -2,7 +2,7 @@
 
 use ring::hmac;
 use serde_json::json;
-use unstuck_world::fake::receiver::Receiver;
+use unstuck_world::fake::receiver::FakeReceiver;
 
 use crate::stage::{NOW, channel, indiscreet, message};
 
@@ -11,11 +11,11 @@ const SECRET: &str = "whsec-0815-of-the-test";
 // T4.26
 #[tokio::test]
 async fn a_webhook_gets_category_code_and_choices_signed() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let url = receiver.url("/hook?key=k");
     let channel = channel(&format!("kind='webhook'\nurl='{url}'\nsecret='{SECRET}'"));
     channel.deliver(&message(), NOW).await.unwrap();
-    let seen = receiver.seen().remove(0);
+    let seen = receiver.recorded_requests().remove(0);
     assert_eq!((seen.method.as_str(), seen.path.as_str()), ("POST", "/hook?key=k"));
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!(seen.header("x-unstuck-delivery"), Some("shop-12-1700000000123"));
@@ -45,19 +45,19 @@ async fn a_webhook_gets_category_code_and_choices_signed() {
 
 #[tokio::test]
 async fn without_a_secret_nothing_is_signed() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let channel = channel(&format!("kind='webhook'\nurl='{}'", receiver.url("/")));
     channel.deliver(&message(), NOW).await.unwrap();
-    assert_eq!(receiver.seen()[0].header("x-unstuck-signature"), None);
+    assert_eq!(receiver.recorded_requests()[0].header("x-unstuck-signature"), None);
 }
 
 // TX16, B9
 #[tokio::test]
 async fn a_secret_leaves_in_no_message() {
-    let receiver = Receiver::start([]).await.unwrap();
+    let receiver = FakeReceiver::start([]).await.unwrap();
     let channel = channel(&format!("kind='webhook'\nurl='{}'", receiver.url("/")));
     channel.deliver(&indiscreet(), NOW).await.unwrap();
-    let body = String::from_utf8(receiver.seen()[0].body.to_vec()).unwrap();
+    let body = String::from_utf8(receiver.recorded_requests()[0].body.to_vec()).unwrap();
     assert!(body.contains("[redacted]") && !body.contains("swordfish"), "{body}");
 }
 

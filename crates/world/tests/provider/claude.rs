@@ -5,26 +5,26 @@ use std::fs;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::Code::*;
 use unstuck_core::time::{Span, Time};
-use unstuck_world::agent::{Activity, Denial, End, Usage};
-use unstuck_world::provider::Lines;
-use unstuck_world::provider::claude_cli::Stream;
+use unstuck_world::agent::{Activity, AgentEnd, Denial, Usage};
+use unstuck_world::provider::LineSplitter;
+use unstuck_world::provider::claude_cli::ClaudeStream;
 
 use crate::stage::{Says, testdata};
 
-fn read(bytes: &[u8]) -> (Stream, Vec<Activity>) {
-    let (mut stream, mut activities) = (Stream::default(), Vec::new());
-    let mut lines = Lines::default();
-    lines.push(bytes, |line| stream.line(line, &mut activities));
-    lines.end(|line| stream.line(line, &mut activities));
+fn read(bytes: &[u8]) -> (ClaudeStream, Vec<Activity>) {
+    let (mut stream, mut activities) = (ClaudeStream::default(), Vec::new());
+    let mut lines = LineSplitter::default();
+    lines.push(bytes, |line| stream.handle_line(line, &mut activities));
+    lines.finish(|line| stream.handle_line(line, &mut activities));
     (stream, activities)
 }
 
-fn capture(name: &str) -> (Stream, Vec<Activity>) {
+fn capture(name: &str) -> (ClaudeStream, Vec<Activity>) {
     read(&fs::read(testdata(&format!("claude/{name}.jsonl"))).unwrap())
 }
 
-fn says(stream: &Stream) -> Says {
-    Says::of(stream.end())
+fn says(stream: &ClaudeStream) -> Says {
+    Says::of(stream.reported_end())
 }
 
 // T4.20, TX13: a result is judged by its fields; the exit status is not looked at. One that would
@@ -124,8 +124,8 @@ fn what_it_does_is_told_as_it_does_it() {
 // T4.18: what it was not allowed to do is reported, and is no failure by itself.
 #[test]
 fn denials_are_reported() {
-    let denials = |name| match capture(name).0.end() {
-        Some(End::Finished { denials, .. }) => denials.clone(),
+    let denials = |name| match capture(name).0.reported_end() {
+        Some(AgentEnd::Finished { denials, .. }) => denials.clone(),
         other => panic!("{other:?}"),
     };
     let command = "touch bash_was_here; curl -s http://127.0.0.1:9/".to_owned();
@@ -144,23 +144,23 @@ fn what_was_used_is_what_all_models_used() {
         money_micros: Some(2_000),
         ..Usage::default()
     };
-    assert_eq!(stream.usage(), expected);
+    assert_eq!(stream.convert_tokens(), expected);
     let reported: u64 = activities
         .iter()
         .map(|activity| match activity {
-            Activity::Used { usage } => usage.tokens(),
+            Activity::Used { usage } => usage.total_tokens(),
             _ => 0,
         })
         .sum();
-    assert_eq!(reported, expected.tokens());
+    assert_eq!(reported, expected.total_tokens());
     // Without a result, what the messages said is what is known.
     let (cut, _) = capture("sigkill_in_tool");
-    assert!(cut.usage().input_tokens > 0 && cut.usage().money_micros.is_none());
+    assert!(cut.convert_tokens().input_tokens > 0 && cut.convert_tokens().money_micros.is_none());
 }
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
 
-fn lines(lines: &[&str]) -> Stream {
+fn lines(lines: &[&str]) -> ClaudeStream {
     read([&[INIT], lines].concat().join("\n").as_bytes()).0
 }
 
@@ -209,8 +209,8 @@ fn what_it_says_about_a_rate_limit_means_nothing() {
 // at a limit although it may try again, the service asked for more than a minute.
 #[test]
 fn the_wait_that_the_service_asked_for_is_taken() {
-    let waits = |name: &str| match capture(name).0.end() {
-        Some(End::Failed(fault)) => fault.retry_after.map(Span::as_millis),
+    let waits = |name: &str| match capture(name).0.reported_end() {
+        Some(AgentEnd::Failed(fault)) => fault.retry_after.map(Span::as_millis),
         other => panic!("{name}: {other:?}"),
     };
     assert_eq!(waits("e429"), Some(2_000));
@@ -250,7 +250,7 @@ fn a_used_up_window_says_when_it_opens() {
     let failed = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429}"#;
     let rejected = lines(&[&event("rejected"), error, failed]);
     assert_eq!(says(&rejected), Says::Failed(ProviderUsageLimit));
-    let Some(End::Failed(fault)) = rejected.end() else { panic!("it failed") };
+    let Some(AgentEnd::Failed(fault)) = rejected.reported_end() else { panic!("it failed") };
     assert_eq!(fault.resets_at.map(Time::as_millis), Some(1_794_740_000_000));
     let allowed = lines(&[&event("allowed_warning"), error, failed]);
     assert_eq!(says(&allowed), Says::Failed(ProviderRateLimit));

@@ -6,14 +6,14 @@ use serde_json::Value;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::Code::*;
 use unstuck_core::time::{Span, Time};
-use unstuck_world::agent::{Activity, Denial, End, Usage};
-use unstuck_world::provider::Lines;
-use unstuck_world::provider::codex_cli::{Access, Order, Session};
+use unstuck_world::agent::{Activity, AgentEnd, Denial, Usage};
+use unstuck_world::provider::LineSplitter;
+use unstuck_world::provider::codex_cli::{CodexAccess, CodexSession, CodexSessionParams};
 
 use crate::stage::{Says, testdata};
 
 struct Read {
-    session: Session,
+    session: CodexSession,
     activities: Vec<Activity>,
     /// The lines that it was told.
     told: Vec<Value>,
@@ -26,35 +26,35 @@ impl Read {
     }
 
     fn says(&self) -> Says {
-        Says::of(self.session.end())
+        Says::of(self.session.reported_end())
     }
 }
 
-fn order() -> Order {
-    Order {
+fn order() -> CodexSessionParams {
+    CodexSessionParams {
         directory: "/repo".into(),
         prompt: "do it".to_owned(),
         thread: None,
         model: None,
         turns_max: None,
-        access: Access::Workspace,
+        access: CodexAccess::Workspace,
         allowed_commands: std::collections::BTreeSet::new(),
         zone: unstuck_world::notify::TimeZone::UTC,
     }
 }
 
-fn read(order: Order, bytes: &[u8]) -> Read {
-    let mut session = Session::new(order);
-    let (mut activities, mut told) = (Vec::new(), session.first());
-    let mut lines = Lines::default();
-    lines.push(bytes, |line| session.line(line, &mut activities, &mut told));
-    lines.end(|line| session.line(line, &mut activities, &mut told));
+fn read(order: CodexSessionParams, bytes: &[u8]) -> Read {
+    let mut session = CodexSession::new(order);
+    let (mut activities, mut told) = (Vec::new(), session.first_message());
+    let mut lines = LineSplitter::default();
+    lines.push(bytes, |line| session.handle_line(line, &mut activities, &mut told));
+    lines.finish(|line| session.handle_line(line, &mut activities, &mut told));
     let told = told.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let told = told.map(|line| serde_json::from_slice(line).unwrap()).collect();
     Read { session, activities, told }
 }
 
-fn capture(order: Order, name: &str) -> Read {
+fn capture(order: CodexSessionParams, name: &str) -> Read {
     read(order, &fs::read(testdata(&format!("codex/{name}.jsonl"))).unwrap())
 }
 
@@ -97,7 +97,7 @@ fn every_capture_ends_as_it_really_did() {
 #[test]
 fn how_long_it_waited_is_what_the_service_asked_for() {
     let read = capture(order(), "e429");
-    let Some(End::Failed(fault)) = read.session.end() else { panic!("it failed") };
+    let Some(AgentEnd::Failed(fault)) = read.session.reported_end() else { panic!("it failed") };
     let waited = fault.retry_after.map(Span::as_millis).unwrap();
     assert!((2_000..2_100).contains(&waited), "{waited}");
 }
@@ -111,22 +111,22 @@ fn the_wait_that_its_log_names_is_not_waited_for_here() {
     let error = lines.iter().position(is_error).unwrap();
     for logged_at in [error, error + 1] {
         for (delay, asked) in [("86399.99s", Some(86_400_000)), ("203.1ms", None)] {
-            let (mut session, mut told) = (Session::new(order()), Vec::new());
+            let (mut session, mut told) = (CodexSession::new(order()), Vec::new());
             let turn = "turn_id=01a1dca1-62dc-77f0-968f-63441d1def92";
             let log = format!("WARN retrying sampling request (1/1 in {delay})... {turn}");
             for (number, line) in lines[..=error + 1].iter().enumerate() {
                 if number == logged_at {
                     // That of a subagent is none of ours.
                     let other = b"WARN retrying sampling request (1/1 in 9s)... turn_id=another";
-                    session.logged(other);
-                    session.logged(log.as_bytes());
+                    session.handle_log_line(other);
+                    session.handle_log_line(log.as_bytes());
                 }
                 if number <= error {
-                    session.line(line, &mut Vec::new(), &mut told);
+                    session.handle_line(line, &mut Vec::new(), &mut told);
                 }
             }
-            let found = match session.end() {
-                Some(End::Failed(fault)) => fault.retry_after.map(Span::as_millis),
+            let found = match session.reported_end() {
+                Some(AgentEnd::Failed(fault)) => fault.retry_after.map(Span::as_millis),
                 _ => None,
             };
             assert_eq!(found, asked, "{delay}");
@@ -138,7 +138,7 @@ fn the_wait_that_its_log_names_is_not_waited_for_here() {
 #[test]
 fn when_a_window_opens_is_read_from_its_words() {
     let read = capture(order(), "e429_usage");
-    let Some(End::Failed(fault)) = read.session.end() else { panic!("it failed") };
+    let Some(AgentEnd::Failed(fault)) = read.session.reported_end() else { panic!("it failed") };
     // 2026-11-15 01:35 UTC, an hour after it was written.
     assert_eq!(fault.resets_at.map(Time::as_millis), Some(1_794_706_500_000));
 }
@@ -165,7 +165,8 @@ fn a_command_that_a_person_allowed_is_accepted_and_no_other() {
             "{{\"id\":7,\"method\":\"item/commandExecution/requestApproval\",\"params\":{{\"command\":\"{command}\"}}}}\n"
         )
     };
-    let order = Order { allowed_commands: ["npm install".to_owned()].into(), ..order() };
+    let order =
+        CodexSessionParams { allowed_commands: ["npm install".to_owned()].into(), ..order() };
     for (command, decision) in [("npm install", "accept"), ("npm install x", "decline")] {
         let read = read(order.clone(), asks(command).as_bytes());
         assert_eq!(read.told.last().unwrap()["result"]["decision"], decision, "{command}");
@@ -176,7 +177,9 @@ fn a_command_that_a_person_allowed_is_accepted_and_no_other() {
 #[test]
 fn approvals_are_declined_and_reported() {
     let read = capture(order(), "write");
-    let Some(End::Finished { denials, said }) = read.session.end() else { panic!("it finished") };
+    let Some(AgentEnd::Finished { denials, said }) = read.session.reported_end() else {
+        panic!("it finished")
+    };
     let what = "/repo/hello.txt".to_owned();
     assert_eq!(*denials, [Denial { tool: ToolKind::Edit, what }]);
     assert_eq!(said, "Finished after 2 tool results.");
@@ -196,7 +199,7 @@ fn an_unknown_request_is_answered() {
 #[test]
 fn what_the_conversation_used_before_is_not_counted_again() {
     let thread = Some("01a1de70-51ca-7363-9592-74f4e7d570c3".to_owned());
-    let read = capture(Order { thread, ..order() }, "resume");
+    let read = capture(CodexSessionParams { thread, ..order() }, "resume");
     assert_eq!(read.asked(), ["initialize", "initialized", "thread/resume", "turn/start"]);
     let once = Usage { input_tokens: 90, cached_tokens: 10, output_tokens: 20, ..Usage::default() };
     assert_eq!(read.session.usage(), once);
@@ -208,14 +211,15 @@ fn what_the_conversation_used_before_is_not_counted_again() {
 #[test]
 fn an_unknown_conversation_is_begun_anew_once() {
     let thread = Some("11111111-1111-4111-8111-111111111111".to_owned());
-    let again = capture(Order { thread, ..order() }, "resume_missing");
+    let again = capture(CodexSessionParams { thread, ..order() }, "resume_missing");
     assert_eq!(again.asked(), ["initialize", "initialized", "thread/resume", "thread/start"]);
     assert_eq!(again.says(), Says::Nothing);
 }
 
 #[test]
 fn it_ends_when_it_took_all_its_turns() {
-    let limited = |turns_max| capture(Order { turns_max: Some(turns_max), ..order() }, "tool");
+    let limited =
+        |turns_max| capture(CodexSessionParams { turns_max: Some(turns_max), ..order() }, "tool");
     assert_eq!(limited(1).says(), Says::Failed(LogicLimit));
     assert_eq!(limited(2).says(), Says::Done);
 }

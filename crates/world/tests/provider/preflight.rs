@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 
 use unstuck_core::fault::Code;
 use unstuck_world::agent::Agent;
-use unstuck_world::provider::Account;
-use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions, ShellRules};
+use unstuck_world::provider::AccountAuth;
+use unstuck_world::provider::claude_cli::{ClaudeCli, ClaudePermissions, ShellRules};
 use unstuck_world::provider::codex_cli::{self, CodexCli};
 
 use crate::stage::{BOTH, Stage, fault, testdata, work};
@@ -17,7 +17,7 @@ async fn a_missing_program_is_not_available() {
     for which in BOTH {
         let stage = Stage::new();
         let agent = stage.agent(which, &stage.path("no-such-program"), None);
-        assert_eq!(agent.check().await.unwrap_err().code(), Code::ProviderNotAvailable);
+        assert_eq!(agent.check_ready().await.unwrap_err().code(), Code::ProviderNotAvailable);
         let (ended, activities) = work(&*agent, stage.assignment()).await;
         assert_eq!(fault(&ended).code(), Code::ProviderNotAvailable, "{which:?}");
         assert_eq!(activities, []);
@@ -27,7 +27,7 @@ async fn a_missing_program_is_not_available() {
 #[tokio::test]
 async fn without_a_way_in_it_is_not_begun() {
     let stage = Stage::new();
-    let login = Account::Login(stage.path("person"));
+    let login = AccountAuth::Login(stage.path("person"));
     let mut claude = stage.claude(&testdata("agent"), None);
     claude.account = login.clone();
     let mut codex = stage.codex(&testdata("agent"), None);
@@ -35,7 +35,7 @@ async fn without_a_way_in_it_is_not_begun() {
     for agent in
         [Box::new(ClaudeCli::new(claude)) as Box<dyn Agent>, Box::new(CodexCli::new(codex))]
     {
-        assert_eq!(agent.check().await.unwrap_err().code(), Code::AuthMissing);
+        assert_eq!(agent.check_ready().await.unwrap_err().code(), Code::AuthMissing);
     }
 }
 
@@ -45,12 +45,12 @@ async fn codex_shares_the_login_of_the_person() {
     let login = stage.path("person/auth.json");
     fs::write(&login, "{}").unwrap();
     let mut settings = stage.codex(&testdata("agent"), None);
-    settings.account = Account::Login(stage.path("person"));
+    settings.account = AccountAuth::Login(stage.path("person"));
     let ours = settings.home.join("auth.json");
     fs::create_dir_all(&settings.home).unwrap();
     symlink("/nowhere", &ours).unwrap();
     let agent = CodexCli::new(settings);
-    agent.check().await.unwrap();
+    agent.check_ready().await.unwrap();
     for _ in 0..2 {
         let script = "echo renewed > \"$CODEX_HOME/auth.json\"; exit 1";
         work(&agent, stage.scripted(script)).await;
@@ -64,14 +64,14 @@ async fn codex_shares_the_login_of_the_person() {
 async fn prompts_are_not_skipped_as_root_without_a_sandbox() {
     let root = rustix::process::geteuid().is_root();
     for (permissions, sandboxed, denied) in [
-        (Permissions::Skipped, false, root),
-        (Permissions::Skipped, true, false),
-        (Permissions::Listed(ShellRules::default()), false, false),
+        (ClaudePermissions::Skipped, false, root),
+        (ClaudePermissions::Skipped, true, false),
+        (ClaudePermissions::Listed(ShellRules::default()), false, false),
     ] {
         let stage = Stage::new();
         let mut settings = stage.claude(&testdata("agent"), None);
         (settings.permissions, settings.sandboxed) = (permissions, sandboxed);
-        let found = ClaudeCli::new(settings).check().await.err().map(|fault| fault.code());
+        let found = ClaudeCli::new(settings).check_ready().await.err().map(|fault| fault.code());
         assert_eq!(found, denied.then_some(Code::PermissionSkipDenied));
     }
 }
@@ -79,5 +79,5 @@ async fn prompts_are_not_skipped_as_root_without_a_sandbox() {
 #[test]
 fn a_program_that_is_no_script_of_npm_is_itself() {
     let agent = testdata("agent");
-    assert_eq!(codex_cli::native(&agent), agent);
+    assert_eq!(codex_cli::find_native_program(&agent), agent);
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Code, Kind};
-use unstuck_world::agent::{Activity, Assignment, End, Limits};
-use unstuck_world::process::{Connections, Hold, Wall};
+use unstuck_world::agent::{Activity, AgentAssignment, AgentEnd, AttemptLimits};
+use unstuck_world::process::{Connections, EnforcementLevel, Wall};
 
 use crate::stage::{Alive, BOTH, KEY, SHORT, Stage, Which, code, fault, work, work_until};
 
@@ -26,8 +26,8 @@ async fn a_program_works_behind_its_wall() {
         );
         let writable = Some(vec![stage.path("work")]);
         let wall = Wall { writable, network: Connections::Closed(Vec::new()), ..Wall::default() };
-        let assignment = Assignment { wall, ..stage.scripted(&script) };
-        let held = agent.wall(&assignment).try_out();
+        let assignment = AgentAssignment { wall, ..stage.scripted(&script) };
+        let held = agent.wall_for(&assignment).try_out();
         let (ended, _) = work(&*agent, assignment).await;
         assert_eq!(code(&ended.end), None, "{which:?}: {ended:?}");
         let own = match which {
@@ -36,9 +36,9 @@ async fn a_program_works_behind_its_wall() {
         };
         assert!(stage.path("work/inside").exists() && stage.path(own).exists(), "{which:?}");
         let reached = stage.path("work/reached").exists();
-        assert_eq!(reached, held.network != Hold::Fully, "{which:?}: {held:?}");
+        assert_eq!(reached, held.network != EnforcementLevel::Fully, "{which:?}: {held:?}");
         let outside = stage.path("person/outside").exists();
-        assert_eq!(outside, held.files == Hold::NotPossible, "{which:?}: {held:?}");
+        assert_eq!(outside, held.files == EnforcementLevel::NotPossible, "{which:?}: {held:?}");
     }
 }
 
@@ -79,7 +79,7 @@ async fn what_a_program_says_is_told_and_its_end_believed() {
     for which in BOTH {
         let stage = Stage::new();
         let agent = stage.fake(which);
-        agent.check().await.unwrap();
+        agent.check_ready().await.unwrap();
         let (ended, activities) = work(&*agent, stage.scripted(&replay(which))).await;
         assert_eq!(code(&ended.end), None, "{which:?}: {ended:?}");
         let Some(Activity::Began { thread }) = activities.first() else {
@@ -87,12 +87,12 @@ async fn what_a_program_says_is_told_and_its_end_believed() {
         };
         assert_eq!(ended.thread.as_ref(), Some(thread));
         assert!(activities.iter().any(|told| matches!(told, Activity::Returned { .. })));
-        assert!(ended.usage.tokens() > 0);
+        assert!(ended.usage.total_tokens() > 0);
     }
 }
 
 /// Sets one limit so that it passes soon.
-type Change = fn(&mut Limits);
+type Change = fn(&mut AttemptLimits);
 
 // T4.10, B7: silence before the first byte, silence after it, and too long in all.
 #[tokio::test]
@@ -208,7 +208,7 @@ async fn stopping_ends_the_whole_tree() {
         });
         let (ended, _) =
             work_until(&*stage.fake(which), stage.scripted(&with_child(which)), &stop).await;
-        assert_eq!(ended.end, End::Stopped, "{which:?}");
+        assert_eq!(ended.end, AgentEnd::Stopped, "{which:?}");
         assert!(up.await.unwrap().none_left(), "{which:?}");
     }
 }
@@ -236,7 +236,7 @@ async fn stopping_works_while_no_reader_listens() {
         let stop = CancellationToken::new();
         let agent = stage.fake(which);
         let script = format!("{}; exec sleep 1000", replay(which));
-        let working = agent.work(stage.scripted(&script), tell, stop.clone());
+        let working = agent.work_on(stage.scripted(&script), tell, stop.clone());
         let stopping = async {
             // One has been told, and the next waits for us.
             while told.is_empty() {
@@ -246,7 +246,10 @@ async fn stopping_works_while_no_reader_listens() {
         };
         let (ended, ()) = tokio::join!(working, stopping);
         // Whichever came first; it does not wait for a reader that does not listen.
-        assert!(matches!(ended.end, End::Stopped | End::Finished { .. }), "{which:?}: {ended:?}");
+        assert!(
+            matches!(ended.end, AgentEnd::Stopped | AgentEnd::Finished { .. }),
+            "{which:?}: {ended:?}"
+        );
     }
 }
 
@@ -258,7 +261,7 @@ async fn an_agent_that_is_stopped_before_it_began_does_not_begin() {
         stop.cancel();
         let script = "touch begun";
         let (ended, _) = work_until(&*stage.fake(which), stage.scripted(script), &stop).await;
-        assert_eq!(ended.end, End::Stopped, "{which:?}");
+        assert_eq!(ended.end, AgentEnd::Stopped, "{which:?}");
         assert!(!stage.path("work/begun").exists());
     }
 }
@@ -285,9 +288,9 @@ async fn a_program_that_lingers_is_ended() {
     }
 }
 
-fn resuming(stage: &Stage, script: &str) -> Assignment {
+fn resuming(stage: &Stage, script: &str) -> AgentAssignment {
     let thread = Some("11111111-1111-4111-8111-111111111111".to_owned());
-    Assignment { thread, ..stage.scripted(script) }
+    AgentAssignment { thread, ..stage.scripted(script) }
 }
 
 #[tokio::test]

@@ -12,12 +12,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Code, Fault};
 use unstuck_world::agent::{
-    ACTIVITIES_QUEUED_MAX, Activity, Agent, Assignment, End, Ended, Limits,
+    ACTIVITIES_QUEUED_MAX, Activity, Agent, AgentAssignment, AgentEnd, AgentResult, AttemptLimits,
 };
-use unstuck_world::process::{Guard, Wall};
-use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions};
-use unstuck_world::provider::codex_cli::{self, Access, CodexCli};
-use unstuck_world::provider::{Account, Credential, Key};
+use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::provider::claude_cli::{self, ClaudeCli, ClaudePermissions};
+use unstuck_world::provider::codex_cli::{self, CodexAccess, CodexCli};
+use unstuck_world::provider::{AccountAuth, AccountKey, Credential};
 
 /// Long enough for anything that works.
 pub(crate) const PLENTY: Duration = Duration::from_mins(5);
@@ -70,15 +70,19 @@ impl Stage {
         }
     }
 
-    pub(crate) fn claude(&self, program: &Path, base_url: Option<String>) -> claude_cli::Settings {
-        claude_cli::Settings {
+    pub(crate) fn claude(
+        &self,
+        program: &Path,
+        base_url: Option<String>,
+    ) -> claude_cli::ClaudeSettings {
+        claude_cli::ClaudeSettings {
             program: program.to_owned(),
             guard: guard(),
             account: key("ANTHROPIC_API_KEY"),
             home: self.path("home/claude"),
             base_url,
             environment: Vec::new(),
-            permissions: Permissions::Skipped,
+            permissions: ClaudePermissions::Skipped,
             sandboxed: true,
             mcp_config: None,
             own_tools: None,
@@ -86,22 +90,26 @@ impl Stage {
         }
     }
 
-    pub(crate) fn codex(&self, program: &Path, base_url: Option<String>) -> codex_cli::Settings {
-        codex_cli::Settings {
+    pub(crate) fn codex(
+        &self,
+        program: &Path,
+        base_url: Option<String>,
+    ) -> codex_cli::CodexSettings {
+        codex_cli::CodexSettings {
             program: program.to_owned(),
             guard: guard(),
             account: key("OPENAI_API_KEY"),
             home: self.path("home/codex"),
             base_url: base_url.map(|url| format!("{url}/v1")),
             environment: Vec::new(),
-            access: Access::Full,
+            access: CodexAccess::Full,
             own_tools: None,
             overrides: Vec::new(),
         }
     }
 
     /// An assignment for the fake program, which does what `script` says.
-    pub(crate) fn scripted(&self, script: &str) -> Assignment {
+    pub(crate) fn scripted(&self, script: &str) -> AgentAssignment {
         let file = self.path("script.sh");
         fs::write(&file, script).unwrap();
         let mut assignment = self.assignment();
@@ -110,8 +118,8 @@ impl Stage {
         assignment
     }
 
-    pub(crate) fn assignment(&self) -> Assignment {
-        Assignment {
+    pub(crate) fn assignment(&self) -> AgentAssignment {
+        AgentAssignment {
             directory: self.path("work"),
             lock: self.path("lock"),
             prompt: "Do it.".to_owned(),
@@ -121,7 +129,7 @@ impl Stage {
             environment: self.environment(),
             wall: Wall::default(),
             allowed_commands: std::collections::BTreeSet::new(),
-            limits: Limits {
+            limits: AttemptLimits {
                 turns_max: None,
                 money_micros_max: None,
                 first_byte: PLENTY,
@@ -145,12 +153,12 @@ impl Stage {
     }
 }
 
-fn key(variable: &str) -> Account {
-    Account::Key(Key { variable: variable.to_owned(), credential: Credential::new(KEY) })
+fn key(variable: &str) -> AccountAuth {
+    AccountAuth::Key(AccountKey { variable: variable.to_owned(), credential: Credential::new(KEY) })
 }
 
-fn guard() -> Guard {
-    Guard { executable: env!("CARGO_BIN_EXE_unstuck-guard").into(), arguments: Vec::new() }
+fn guard() -> GuardCommand {
+    GuardCommand { executable: env!("CARGO_BIN_EXE_unstuck-guard").into(), arguments: Vec::new() }
 }
 
 pub(crate) fn testdata(name: &str) -> PathBuf {
@@ -158,15 +166,18 @@ pub(crate) fn testdata(name: &str) -> PathBuf {
 }
 
 /// Lets an agent work and takes note of all it does.
-pub(crate) async fn work(agent: &dyn Agent, assignment: Assignment) -> (Ended, Vec<Activity>) {
+pub(crate) async fn work(
+    agent: &dyn Agent,
+    assignment: AgentAssignment,
+) -> (AgentResult, Vec<Activity>) {
     work_until(agent, assignment, &CancellationToken::new()).await
 }
 
 pub(crate) async fn work_until(
     agent: &dyn Agent,
-    assignment: Assignment,
+    assignment: AgentAssignment,
     stop: &CancellationToken,
-) -> (Ended, Vec<Activity>) {
+) -> (AgentResult, Vec<Activity>) {
     let (tell, mut told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
     let listening = async {
         let mut activities = Vec::new();
@@ -175,13 +186,13 @@ pub(crate) async fn work_until(
         }
         activities
     };
-    tokio::join!(agent.work(assignment, tell, stop.clone()), listening)
+    tokio::join!(agent.work_on(assignment, tell, stop.clone()), listening)
 }
 
 /// The fault that an agent ended with.
-pub(crate) fn fault(ended: &Ended) -> &Fault {
+pub(crate) fn fault(ended: &AgentResult) -> &Fault {
     match &ended.end {
-        End::Failed(fault) => fault,
+        AgentEnd::Failed(fault) => fault,
         other => panic!("no fault: {other:?}"),
     }
 }
@@ -198,7 +209,7 @@ pub(crate) enum Says {
 }
 
 impl Says {
-    pub(crate) fn of(end: Option<&End>) -> Self {
+    pub(crate) fn of(end: Option<&AgentEnd>) -> Self {
         match end.map(code) {
             None => Self::Nothing,
             Some(None) => Self::Done,
@@ -208,11 +219,11 @@ impl Says {
 }
 
 /// The code that an agent ended with; none where it finished.
-pub(crate) fn code(end: &End) -> Option<Code> {
+pub(crate) fn code(end: &AgentEnd) -> Option<Code> {
     match end {
-        End::Failed(fault) => Some(fault.code()),
-        End::Finished { .. } => None,
-        End::Stopped => panic!("the test did not stop it"),
+        AgentEnd::Failed(fault) => Some(fault.code()),
+        AgentEnd::Finished { .. } => None,
+        AgentEnd::Stopped => panic!("the test did not stop it"),
     }
 }
 

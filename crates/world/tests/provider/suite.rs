@@ -11,13 +11,15 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::attempt::{Outcome, ToolKind};
+use unstuck_core::attempt::{ActionOutcome, ToolKind};
 use unstuck_core::fault::Code::{self, *};
-use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Activity, Agent, End};
-use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script, Server, Stop, Trouble};
-use unstuck_world::process::{Hold, Wall};
-use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions, ShellRules};
-use unstuck_world::provider::codex_cli::{Access, CodexCli, native};
+use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Activity, Agent, AgentEnd};
+use unstuck_world::fake::server::{
+    FakeAnswer, FakeFailure, FakeHttpError, FakeRetryAfter, FakeScript, FakeServer, FakeStopReason,
+};
+use unstuck_world::process::{EnforcementLevel, Wall};
+use unstuck_world::provider::claude_cli::{ClaudeCli, ClaudePermissions, ShellRules};
+use unstuck_world::provider::codex_cli::{CodexAccess, CodexCli, find_native_program};
 
 use crate::stage::{Alive, Stage, Which, code, work, work_until};
 
@@ -37,13 +39,13 @@ fn program(which: Which) -> PathBuf {
     let found = found.canonicalize().unwrap_or_else(|error| {
         panic!("{}: {error}; ./scripts/agents installs it", found.display())
     });
-    native(&found)
+    find_native_program(&found)
 }
 
 /// The result of an answer: the codes of Claude Code and of Codex. None is the end of the work.
 struct Case {
     name: &'static str,
-    answer: Answer,
+    answer: FakeAnswer,
     claude: Option<Code>,
     codex: Option<Code>,
     /// The number of calls of Claude Code, where it does not leave it at one call.
@@ -59,7 +61,7 @@ impl Case {
 
 const fn case(
     name: &'static str,
-    answer: Answer,
+    answer: FakeAnswer,
     claude: Option<Code>,
     codex: Option<Code>,
 ) -> Case {
@@ -67,48 +69,56 @@ const fn case(
 }
 
 /// The same of both.
-const fn both(name: &'static str, answer: Answer, code: Code) -> Case {
+const fn both(name: &'static str, answer: FakeAnswer, code: Code) -> Case {
     case(name, answer, Some(code), Some(code))
 }
 
 fn cases() -> Vec<Case> {
-    use Answer::{Error, Trouble as Fails};
+    use FakeAnswer::{Error, Trouble as Fails};
     let codes = |one, two| (Some(one), Some(two));
     let unlike = |name, answer, (claude, codex)| case(name, answer, claude, codex);
     vec![
-        case("text", Answer::text("Done."), None, None),
-        both("401", Error(HttpError::Unauthorized), AuthInvalid),
-        both("403", Error(HttpError::Forbidden), AuthInvalid),
-        both("402", Error(HttpError::PaymentRequired), ProviderQuota),
-        both("no credit", Error(HttpError::NoCredit), ProviderQuota),
-        both("404", Error(HttpError::NoSuchModel), ProviderNotAvailable).claude_calls(2),
-        both("429", Error(HttpError::RateLimit(RetryAfter::Seconds(2))), ProviderRateLimit),
-        both("500", Error(HttpError::Internal), ProviderApiError),
-        both("503", Error(HttpError::Unavailable), ProviderApiError),
-        both("overloaded", Error(HttpError::Overloaded), ProviderOverloaded),
-        both("context too long", Error(HttpError::ContextTooLong), ProviderContextTooLong),
-        both("413", Error(HttpError::TooLarge), ProviderContextTooLong),
-        both("400", Error(HttpError::Invalid), ProviderRejected),
-        both("418", Error(HttpError::Unheard), ProviderRejected),
-        both("502 with a page", Error(HttpError::Page), ProviderApiError),
-        both("hang before headers", Fails(Trouble::HangBeforeHeaders), IterationTimeout),
-        both("hang after the first event", Fails(Trouble::HangAfterFirstEvent), IterationTimeout),
-        both("cut", Fails(Trouble::Cut), ProviderApiError),
-        both("ends early", Fails(Trouble::EndsEarly), ProviderApiError),
-        both("malformed", Fails(Trouble::Malformed), ProviderApiError),
-        both("empty", Fails(Trouble::Empty), ProviderApiError),
-        both("a page", Fails(Trouble::WrongContentType), ProviderApiError),
+        case("text", FakeAnswer::with_text("Done."), None, None),
+        both("401", Error(FakeHttpError::Unauthorized), AuthInvalid),
+        both("403", Error(FakeHttpError::Forbidden), AuthInvalid),
+        both("402", Error(FakeHttpError::PaymentRequired), ProviderQuota),
+        both("no credit", Error(FakeHttpError::NoCredit), ProviderQuota),
+        both("404", Error(FakeHttpError::NoSuchModel), ProviderNotAvailable).claude_calls(2),
+        both("429", Error(FakeHttpError::RateLimit(FakeRetryAfter::Seconds(2))), ProviderRateLimit),
+        both("500", Error(FakeHttpError::Internal), ProviderApiError),
+        both("503", Error(FakeHttpError::Unavailable), ProviderApiError),
+        both("overloaded", Error(FakeHttpError::Overloaded), ProviderOverloaded),
+        both("context too long", Error(FakeHttpError::ContextTooLong), ProviderContextTooLong),
+        both("413", Error(FakeHttpError::TooLarge), ProviderContextTooLong),
+        both("400", Error(FakeHttpError::Invalid), ProviderRejected),
+        both("418", Error(FakeHttpError::Unheard), ProviderRejected),
+        both("502 with a page", Error(FakeHttpError::Page), ProviderApiError),
+        both("hang before headers", Fails(FakeFailure::HangBeforeHeaders), IterationTimeout),
+        both(
+            "hang after the first event",
+            Fails(FakeFailure::HangAfterFirstEvent),
+            IterationTimeout,
+        ),
+        both("cut", Fails(FakeFailure::Cut), ProviderApiError),
+        both("ends early", Fails(FakeFailure::EndsEarly), ProviderApiError),
+        both("malformed", Fails(FakeFailure::Malformed), ProviderApiError),
+        both("empty", Fails(FakeFailure::Empty), ProviderApiError),
+        both("a page", Fails(FakeFailure::WrongContentType), ProviderApiError),
         // What is said in the middle of a stream, Claude Code repeats as prose only.
         unlike(
             "overloaded mid-stream",
-            Fails(Trouble::OverloadedMidStream),
+            Fails(FakeFailure::OverloadedMidStream),
             codes(ProviderApiError, ProviderOverloaded),
         )
         .claude_calls(3),
-        both("refusal", Answer::stopped(Stop::Refusal), ProviderRefused),
+        both("refusal", FakeAnswer::with_stop(FakeStopReason::Refusal), ProviderRefused),
         // Claude Code first asks the model three times to go on.
-        both("output limit", Answer::stopped(Stop::OutputLimit), ProviderOutputLimit)
-            .claude_calls(4),
+        both(
+            "output limit",
+            FakeAnswer::with_stop(FakeStopReason::OutputLimit),
+            ProviderOutputLimit,
+        )
+        .claude_calls(4),
     ]
 }
 
@@ -118,11 +128,11 @@ async fn every_case(which: Which) {
         let stage = Stage::new();
         let hangs = matches!(
             answer,
-            Answer::Trouble(Trouble::HangBeforeHeaders | Trouble::HangAfterFirstEvent)
+            FakeAnswer::Trouble(FakeFailure::HangBeforeHeaders | FakeFailure::HangAfterFirstEvent)
         );
-        let server = Server::start(answer).await.unwrap();
+        let server = FakeServer::start(answer).await.unwrap();
         let agent = stage.agent(which, &program(which), Some(server.url()));
-        agent.check().await.unwrap();
+        agent.check_ready().await.unwrap();
         let mut assignment = stage.assignment();
         if hangs {
             assignment.limits.idle = IDLE;
@@ -132,7 +142,7 @@ async fn every_case(which: Which) {
             Which::Claude => (claude, claude_calls),
             Which::Codex => (codex, 1),
         };
-        let calls = server.calls().len();
+        let calls = server.model_calls().len();
         // The first failure is the end: trying again is decided elsewhere.
         if (code(&ended.end), calls) != expected {
             wrong.push(format!("{name}: {calls} calls, {:?}", ended.end));
@@ -158,11 +168,11 @@ async fn codex_meets_every_answer() {
 /// The time that the service asked to be left alone, as the program shows it.
 async fn asked_to_wait(which: Which, asked: u32) -> Option<u64> {
     let stage = Stage::new();
-    let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Seconds(asked)));
-    let server = Server::start(limit).await.unwrap();
+    let limit = FakeAnswer::Error(FakeHttpError::RateLimit(FakeRetryAfter::Seconds(asked)));
+    let server = FakeServer::start(limit).await.unwrap();
     let agent = stage.agent(which, &program(which), Some(server.url()));
     let (ended, _) = work(&*agent, stage.assignment()).await;
-    let End::Failed(fault) = ended.end else { panic!("{which:?}: {:?}", ended.end) };
+    let AgentEnd::Failed(fault) = ended.end else { panic!("{which:?}: {:?}", ended.end) };
     assert_eq!(fault.code(), ProviderRateLimit, "{which:?}: {fault:?}");
     fault.retry_after.map(|wait| wait.as_millis().div_ceil(1_000))
 }
@@ -186,7 +196,7 @@ async fn codex_shows_how_long_to_wait() {
 /// The time from the last line that a program says to the end of all of it.
 async fn time_to_end(which: Which) -> Duration {
     let stage = Stage::new();
-    let server = Server::start(Answer::text("Done.")).await.unwrap();
+    let server = FakeServer::start(FakeAnswer::with_text("Done.")).await.unwrap();
     let agent = stage.agent(which, &program(which), Some(server.url()));
     let (tell, mut told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
     let last_sign = async move {
@@ -196,7 +206,7 @@ async fn time_to_end(which: Which) -> Duration {
         }
         last
     };
-    let working = agent.work(stage.assignment(), tell, CancellationToken::new());
+    let working = agent.work_on(stage.assignment(), tell, CancellationToken::new());
     let ((ended, over), last) = tokio::join!(async { (working.await, Instant::now()) }, last_sign);
     assert_eq!(code(&ended.end), None, "{which:?}: {:?}", ended.end);
     over.duration_since(last)
@@ -212,7 +222,7 @@ async fn codex_ends_soon_after_its_last_message() {
 
 /// A port on which no process listens.
 async fn unused_port() -> String {
-    Server::start(Answer::text("")).await.unwrap().url()
+    FakeServer::start(FakeAnswer::with_text("")).await.unwrap().url()
 }
 
 async fn refused_connection(which: Which) {
@@ -223,26 +233,31 @@ async fn refused_connection(which: Which) {
 }
 
 /// A command in the words of the program's own tool.
-fn command(which: Which, command: &str) -> Answer {
+fn command(which: Which, command: &str) -> FakeAnswer {
     match which {
-        Which::Claude => Answer::call("Bash", &json!({"command": command, "description": "x"})),
-        Which::Codex => Answer::call("exec_command", &json!({"cmd": command})),
+        Which::Claude => {
+            FakeAnswer::with_call("Bash", &json!({"command": command, "description": "x"}))
+        }
+        Which::Codex => FakeAnswer::with_call("exec_command", &json!({"cmd": command})),
     }
 }
 
 async fn tools_and_going_on(which: Which) {
     let stage = Stage::new();
-    let script = Script::new([command(which, "echo hi > made; cat made")], Answer::text("Done."));
-    let server = Server::start(script).await.unwrap();
+    let script = FakeScript::new(
+        [command(which, "echo hi > made; cat made")],
+        FakeAnswer::with_text("Done."),
+    );
+    let server = FakeServer::start(script).await.unwrap();
     let agent = stage.agent(which, &program(which), Some(server.url()));
     let (first, activities) = work(&*agent, stage.assignment()).await;
-    assert!(matches!(&first.end, End::Finished { said, .. } if said == "Done."), "{first:?}");
+    assert!(matches!(&first.end, AgentEnd::Finished { said, .. } if said == "Done."), "{first:?}");
     assert_eq!(std::fs::read_to_string(stage.path("work/made")).unwrap(), "hi\n");
     let called = activities.iter().any(
         |told| matches!(told, Activity::Called { tool: ToolKind::Command, input, .. } if input.contains("cat made")),
     );
     let returned = activities.iter().any(
-        |told| matches!(told, Activity::Returned { outcome: Outcome::Succeeded, output, .. } if output.contains("hi")),
+        |told| matches!(told, Activity::Returned { outcome: ActionOutcome::Succeeded, output, .. } if output.contains("hi")),
     );
     assert!(called && returned, "{activities:#?}");
 
@@ -250,7 +265,11 @@ async fn tools_and_going_on(which: Which) {
     assignment.thread = first.thread.clone();
     let (second, _) = work(&*agent, assignment).await;
     assert_eq!((code(&second.end), &second.thread), (None, &first.thread), "{second:?}");
-    assert_eq!(second.usage.tokens() * 2, first.usage.tokens(), "one answer instead of two");
+    assert_eq!(
+        second.usage.total_tokens() * 2,
+        first.usage.total_tokens(),
+        "one answer instead of two"
+    );
 
     let mut assignment = stage.assignment();
     assignment.thread = Some("11111111-1111-4111-8111-111111111111".to_owned());
@@ -264,7 +283,9 @@ async fn stopping_ends_its_tools(which: Which) {
     let fifo = stage.alive();
     let line = "exec 3>alive; echo up >&3; sleep 3137";
     let server =
-        Server::start(Script::new([command(which, line)], Answer::text("?"))).await.unwrap();
+        FakeServer::start(FakeScript::new([command(which, line)], FakeAnswer::with_text("?")))
+            .await
+            .unwrap();
     let agent = stage.agent(which, &program(which), Some(server.url()));
     let stop = CancellationToken::new();
     let stopping = stop.clone();
@@ -274,13 +295,13 @@ async fn stopping_ends_its_tools(which: Which) {
         alive
     });
     let (ended, _) = work_until(&*agent, stage.assignment(), &stop).await;
-    assert_eq!(ended.end, End::Stopped);
+    assert_eq!(ended.end, AgentEnd::Stopped);
     assert!(up.await.unwrap().none_left());
 }
 
 async fn turns_are_limited(which: Which) {
     let stage = Stage::new();
-    let server = Server::start(command(which, "echo step")).await.unwrap();
+    let server = FakeServer::start(command(which, "echo step")).await.unwrap();
     let agent = stage.agent(which, &program(which), Some(server.url()));
     let mut assignment = stage.assignment();
     assignment.limits.turns_max = Some(2);
@@ -293,9 +314,9 @@ const FORBIDDEN: &str = "sh -c 'echo x > made'";
 
 /// The command that a person would be asked about.
 async fn denials_are_reported(which: Which, agent: &dyn Agent, stage: &Stage) -> String {
-    agent.check().await.unwrap();
+    agent.check_ready().await.unwrap();
     let (ended, _) = work(agent, stage.assignment()).await;
-    let End::Finished { denials, .. } = &ended.end else { panic!("{:?}", ended.end) };
+    let AgentEnd::Finished { denials, .. } = &ended.end else { panic!("{:?}", ended.end) };
     assert_eq!(denials.len(), 1, "{which:?}: {denials:?}");
     assert_eq!(denials[0].tool, ToolKind::Command);
     assert!(denials[0].what.contains(FORBIDDEN), "{denials:?}");
@@ -307,23 +328,23 @@ async fn denied_until_a_person_allows_it(which: Which, agent: &dyn Agent, stage:
     let mut assignment = stage.assignment();
     assignment.allowed_commands = [denials_are_reported(which, agent, stage).await].into();
     let (ended, _) = work(agent, assignment).await;
-    let End::Finished { denials, .. } = &ended.end else { panic!("{:?}", ended.end) };
+    let AgentEnd::Finished { denials, .. } = &ended.end else { panic!("{:?}", ended.end) };
     assert!(denials.is_empty(), "{which:?}: {denials:?}");
     assert_eq!(std::fs::read_to_string(stage.path("work/made")).unwrap(), "x\n");
 }
 
 /// A service that has the program run what is not allowed, once in each of two conversations.
-async fn asks_for_what_is_forbidden(asks: &Answer) -> Server {
-    let twice = [asks.clone(), Answer::text("Done."), asks.clone()];
-    Server::start(Script::new(twice, Answer::text("Done."))).await.unwrap()
+async fn asks_for_what_is_forbidden(asks: &FakeAnswer) -> FakeServer {
+    let twice = [asks.clone(), FakeAnswer::with_text("Done."), asks.clone()];
+    FakeServer::start(FakeScript::new(twice, FakeAnswer::with_text("Done."))).await.unwrap()
 }
 
 async fn stays_inside_its_wall(which: Which) {
     let stage = Stage::new();
     let outside = stage.path("outside");
     let line = format!("echo in > made; echo out > '{}'; echo tried", outside.display());
-    let script = Script::new([command(which, &line)], Answer::text("Done."));
-    let server = Server::start(script).await.unwrap();
+    let script = FakeScript::new([command(which, &line)], FakeAnswer::with_text("Done."));
+    let server = FakeServer::start(script).await.unwrap();
     let agent = stage.agent(which, &program(which), Some(server.url()));
     let mut assignment = stage.assignment();
     let temporary = stage.path("temporary");
@@ -331,12 +352,16 @@ async fn stays_inside_its_wall(which: Which) {
     assignment.environment.push(("TMPDIR".into(), temporary.clone().into()));
     let writable = vec![stage.path("work"), temporary, "/dev".into()];
     assignment.wall = Wall { writable: Some(writable), ..Wall::default() };
-    let held = agent.wall(&assignment).try_out().files;
+    let held = agent.wall_for(&assignment).try_out().files;
     let (ended, activities) = work(&*agent, assignment).await;
     assert_eq!(code(&ended.end), None, "{which:?}: {:?}\n{activities:#?}", ended.end);
     assert_eq!(std::fs::read_to_string(stage.path("work/made")).unwrap(), "in\n");
     let written = outside.exists();
-    assert_eq!(written, held == Hold::NotPossible, "{which:?}: {held:?}\n{activities:#?}");
+    assert_eq!(
+        written,
+        held == EnforcementLevel::NotPossible,
+        "{which:?}: {held:?}\n{activities:#?}"
+    );
 }
 
 // B11, TX15, T4.18: what is not in the table of answers.
@@ -353,7 +378,7 @@ async fn claude_code_works_stops_and_goes_on() {
     let server = asks_for_what_is_forbidden(&command(which, FORBIDDEN)).await;
     let mut settings = stage.claude(&program(which), Some(server.url()));
     settings.permissions =
-        Permissions::Listed(ShellRules { only_allowed: true, ..ShellRules::default() });
+        ClaudePermissions::Listed(ShellRules { only_allowed: true, ..ShellRules::default() });
     let agent = ClaudeCli::new(settings);
     denied_until_a_person_allows_it(which, &agent, &stage).await;
 }
@@ -374,9 +399,9 @@ async fn codex_works_stops_and_goes_on() {
         "sandbox_permissions": "require_escalated",
         "justification": "it has to",
     });
-    let server = asks_for_what_is_forbidden(&Answer::call("exec_command", &asks)).await;
+    let server = asks_for_what_is_forbidden(&FakeAnswer::with_call("exec_command", &asks)).await;
     let mut settings = stage.codex(&program(which), Some(server.url()));
-    settings.access = Access::Workspace;
+    settings.access = CodexAccess::Workspace;
     let agent = CodexCli::new(settings);
     denied_until_a_person_allows_it(which, &agent, &stage).await;
 }

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use unstuck_world::redact::Redactor;
 
 fn redact(text: &str) -> String {
-    let clean = Redactor::default().text(text).into_owned();
-    assert_eq!(Redactor::default().text(&clean), clean, "a second time changes {text:?}");
+    let clean = Redactor::default().redact_text(text).into_owned();
+    assert_eq!(Redactor::default().redact_text(&clean), clean, "a second time changes {text:?}");
     clean
 }
 
@@ -87,7 +87,7 @@ fn what_is_no_secret_stays_and_is_not_copied() {
     ];
     for text in cases {
         assert!(
-            matches!(Redactor::default().text(text), Cow::Borrowed(same) if same == text),
+            matches!(Redactor::default().redact_text(text), Cow::Borrowed(same) if same == text),
             "{text}"
         );
     }
@@ -126,36 +126,36 @@ fn known_values_are_taken_out_in_every_form() {
         "pa%24%24%20w%2frd%22%c3%bc-1".to_owned(),
         "pa%24%24+w%2Frd%22%C3%BC-1".to_owned(),
     ] {
-        let clean = redactor.text(&text).into_owned();
+        let clean = redactor.redact_text(&text).into_owned();
         assert!(clean.contains("[redacted]"), "{text}: {clean}");
         assert!(
             !clean.contains("rd\"") && !clean.contains("rd%22") && !clean.contains("rd\\\""),
             "{clean}"
         );
-        assert_eq!(redactor.text(&clean), clean);
+        assert_eq!(redactor.redact_text(&clean), clean);
     }
     // Too short to tell from a word, and the word of a replacement.
-    assert_eq!(redactor.text("short redacted"), "short redacted");
+    assert_eq!(redactor.redact_text("short redacted"), "short redacted");
     assert!(!format!("{redactor:?}").contains("w/rd"));
 }
 
 #[test]
 fn the_lines_of_a_secret_are_secret_too() {
     let redactor = Redactor::new(["first-line-1\nsecond-line-2\n"]);
-    assert_eq!(redactor.text("a second-line-2 b"), "a [redacted] b");
-    assert_eq!(redactor.text("first-line-1\nsecond-line-2"), "[redacted]\n[redacted]");
+    assert_eq!(redactor.redact_text("a second-line-2 b"), "a [redacted] b");
+    assert_eq!(redactor.redact_text("first-line-1\nsecond-line-2"), "[redacted]\n[redacted]");
 }
 
 #[test]
 fn what_overlaps_goes_as_one() {
     let redactor = Redactor::new(["abc,def123"]);
-    assert_eq!(redactor.text("password=abc,def123 x"), "password=[redacted] x");
+    assert_eq!(redactor.redact_text("password=abc,def123 x"), "password=[redacted] x");
 }
 
 #[test]
 fn a_line_without_an_end_does_not_wait_for_ever() {
     let redactor = Redactor::new(["canary-0123"]);
-    let mut stream = redactor.stream();
+    let mut stream = redactor.start_stream();
     let piece = [b"x".repeat(40_000), b" canary-0123 ".to_vec()].concat();
     let mut clean = Vec::new();
     for _ in 0..5 {

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use unstuck_core::fault::{Code, Fault};
-use unstuck_world::scope::{Access, Rules, Scope};
+use unstuck_world::scope::{PathAccess, PathScope, ScopeRules};
 
 struct Stage {
     _owned: TempDir,
     root: PathBuf,
-    scope: Scope,
+    scope: PathScope,
 }
 
 fn stage() -> Stage {
@@ -29,21 +29,21 @@ fn stage() -> Stage {
     for file in ["src/a.rs", "secret/key", ".git/config", "../outside"] {
         fs::write(root.join(file), "x").unwrap();
     }
-    let rules = Rules {
+    let rules = ScopeRules {
         allowed: vec!["src".to_owned()],
         forbidden: vec!["secret".to_owned()],
-        ..Rules::default()
+        ..ScopeRules::default()
     };
-    Stage { _owned: owned, root, scope: Scope::new(&rules).unwrap() }
+    Stage { _owned: owned, root, scope: PathScope::new(&rules).unwrap() }
 }
 
 impl Stage {
     fn write(&self, path: impl AsRef<Path>) -> Result<PathBuf, Fault> {
-        self.scope.admit(&self.root, path.as_ref(), Access::Write)
+        self.scope.admit_path(&self.root, path.as_ref(), PathAccess::Write)
     }
 
     fn read(&self, path: impl AsRef<Path>) -> Result<PathBuf, Fault> {
-        self.scope.admit(&self.root, path.as_ref(), Access::Read)
+        self.scope.admit_path(&self.root, path.as_ref(), PathAccess::Read)
     }
 }
 

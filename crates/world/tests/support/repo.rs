@@ -61,7 +61,7 @@ impl Repo {
     }
 
     pub(crate) fn oid(&self, name: &str) -> Oid {
-        Oid::read(self.run(["rev-parse", name]).as_bytes()).unwrap()
+        Oid::parse(self.run(["rev-parse", name]).as_bytes()).unwrap()
     }
 }
 

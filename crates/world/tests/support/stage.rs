@@ -7,33 +7,35 @@ use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 use unstuck_world::git::Oid;
-use unstuck_world::process::{Guard, Wall};
-use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::workspace::{
+    ProjectRepository, Shell, Workspace, WorkspaceKey, WorkspacePreparation,
+};
 
 use super::repo::{Repo, block_on, write};
 
 pub(crate) const NOW: Time = Time::from_millis(1_700_000_000_000);
-pub(crate) const PLACE: Place = Place { build: BuildId(1), task: TaskId(1) };
+pub(crate) const PLACE: WorkspaceKey = WorkspaceKey { build: BuildId(1), task: TaskId(1) };
 
 pub(crate) struct Stage {
     pub(crate) repo: Repo,
-    pub(crate) project: Project,
+    pub(crate) project: ProjectRepository,
     pub(crate) first: Oid,
 }
 
 impl Stage {
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let repo = Repo::with(files);
-        let project = block_on(Project::open("git", &repo.root)).unwrap();
+        let project = block_on(ProjectRepository::open("git", &repo.root)).unwrap();
         let first = repo.oid("HEAD");
-        block_on(project.build_head(PLACE.build, &first)).unwrap();
+        block_on(project.ensure_build_head(PLACE.build, &first)).unwrap();
         Self { repo, project, first }
     }
 
     pub(crate) fn shell(&self) -> Shell {
         let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
         Shell {
-            guard: Guard { executable, arguments: Vec::new() },
+            guard: GuardCommand { executable, arguments: Vec::new() },
             lock: self.repo.beside("lock"),
             inherits_environment: true,
             environment: Vec::new(),
@@ -42,12 +44,12 @@ impl Stage {
         }
     }
 
-    pub(crate) fn preparation(&self, start: Start, run: u64) -> Preparation {
-        Preparation {
+    pub(crate) fn preparation(&self, start: Start, run: u64) -> WorkspacePreparation {
+        WorkspacePreparation {
             place: PLACE,
             run: RunId(run),
             start,
-            head: block_on(self.project.build_head(PLACE.build, &self.first)).unwrap(),
+            head: block_on(self.project.ensure_build_head(PLACE.build, &self.first)).unwrap(),
             share: Vec::new(),
             setup: Vec::new(),
             in_place: false,
@@ -59,7 +61,7 @@ impl Stage {
         self.try_prepare(&self.preparation(start, run)).unwrap()
     }
 
-    pub(crate) fn try_prepare(&self, wanted: &Preparation) -> Result<Workspace, Fault> {
+    pub(crate) fn try_prepare(&self, wanted: &WorkspacePreparation) -> Result<Workspace, Fault> {
         block_on(Workspace::prepare(&self.project, wanted, &self.shell()))
     }
 
@@ -80,7 +82,7 @@ pub(crate) fn text(workspace: &Workspace, path: &str) -> String {
 /// What changed, in the order of the paths.
 pub(crate) fn changed(workspace: &Workspace) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
-        block_on(workspace.changes()).unwrap().into_iter().map(|change| change.path).collect();
+        block_on(workspace.list_changes()).unwrap().into_iter().map(|change| change.path).collect();
     paths.sort();
     paths
 }

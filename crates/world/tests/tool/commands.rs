@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::attempt::Outcome;
+use unstuck_core::attempt::ActionOutcome;
 use unstuck_core::fault::{Class, ClassifiedBy, Code};
-use unstuck_world::commands::{Network, Rules};
-use unstuck_world::process::{Connections, Hold, Wall};
-use unstuck_world::tool::{Act, RunCommand};
+use unstuck_world::commands::{CommandRules, NetworkIsolation};
+use unstuck_world::process::{Connections, EnforcementLevel, Wall};
+use unstuck_world::tool::{RunCommand, WorktreeAction};
 
 use crate::stage::{Set, Stage, block_on};
 
@@ -44,7 +44,7 @@ fn a_command_that_fails_is_judged_by_how_it_ended_and_what_it_wrote() {
 fn what_a_command_wrote_is_shown_with_its_end() {
     let stage = Stage::new();
     let shown = stage.run("pwd; echo more; exit 4").unwrap();
-    assert_eq!(shown.outcome, Outcome::Failed);
+    assert_eq!(shown.outcome, ActionOutcome::Failed);
     assert!(shown.text.starts_with(&stage.root.display().to_string()), "{}", shown.text);
     assert!(shown.text.ends_with("more\n[it ended with status 4]"), "{}", shown.text);
     assert_eq!(stage.run("true").unwrap().text, "[it ended well and wrote nothing]");
@@ -75,7 +75,8 @@ fn a_command_that_is_stopped_ends_and_is_no_fault() {
     let stop = CancellationToken::new();
     stop.cancel();
     let command = RunCommand { command: "sleep 600".to_owned(), timeout_seconds: None };
-    let shown = block_on(stage.tools().act(Act::Run(command), &stop)).unwrap();
+    let shown =
+        block_on(stage.tools().perform_action(WorktreeAction::Run(command), &stop)).unwrap();
     assert_eq!(shown.verdict, None);
     assert_eq!(shown.text, "[it was stopped]");
 }
@@ -83,7 +84,7 @@ fn a_command_that_is_stopped_ends_and_is_no_fault() {
 #[test]
 fn a_command_gets_what_is_on_the_list_and_nothing_else() {
     let set = Set {
-        rules: Rules { environment: vec!["SHOP_*".to_owned()], ..Rules::default() },
+        rules: CommandRules { environment: vec!["SHOP_*".to_owned()], ..CommandRules::default() },
         variables: vec![
             ("GITHUB_TOKEN", "canary-1"),
             ("ANTHROPIC_API_KEY", "canary-2"),
@@ -97,7 +98,7 @@ fn a_command_gets_what_is_on_the_list_and_nothing_else() {
     let shown = stage.run("env").unwrap().text;
     assert!(!shown.contains("canary"), "{shown}");
     assert!(shown.contains("LC_ALL=C") && shown.contains("SHOP_MODE=night"), "{shown}");
-    let variables = stage.tools().enforced().variables;
+    let variables = stage.tools().enforced_restrictions().variables;
     assert!(variables.contains(&"SHOP_MODE".to_owned()), "{variables:?}");
     assert!(!variables.contains(&"GITHUB_TOKEN".to_owned()), "{variables:?}");
 }
@@ -105,7 +106,7 @@ fn a_command_gets_what_is_on_the_list_and_nothing_else() {
 // T4.18: before anything runs.
 #[test]
 fn a_blocked_command_does_not_run() {
-    let rules = Rules { blocked: vec!["touch".to_owned()], ..Rules::default() };
+    let rules = CommandRules { blocked: vec!["touch".to_owned()], ..CommandRules::default() };
     let stage = Stage::with(&Set { rules, ..Set::default() });
     for command in ["touch src/a", "echo x > src/a; touch src/b", "sh -c 'touch src/a'"] {
         let fault = stage.run(command).unwrap_err();
@@ -121,9 +122,9 @@ fn what_cannot_be_taken_back_is_refused_with_the_way_that_is_open() {
     let stage = Stage::new();
     for (n, command) in ["git push origin main", "gh pr create --fill"].iter().enumerate() {
         let shown = stage.run(command).unwrap();
-        assert_eq!((shown.outcome, shown.verdict), (Outcome::Failed, None), "an observation");
+        assert_eq!((shown.outcome, shown.verdict), (ActionOutcome::Failed, None), "an observation");
         assert!(shown.text.contains("unstuck mutate"), "{}", shown.text);
-        assert_eq!(stage.shims.refused(), n + 1);
+        assert_eq!(stage.shims.count_refused(), n + 1);
     }
     let third = stage.run("npm publish").unwrap_err();
     assert_eq!(third.code(), Code::PermissionCommandBlocked);
@@ -136,9 +137,9 @@ fn a_script_that_would_publish_is_refused_as_well() {
     stage.put("src/release.sh", "git -c a.b=c push origin HEAD && gh pr create\n");
     stage.put("src/publish.sh", "npm --prefix x publish --tag y\n");
     let refused = stage.run("sh src/release.sh").unwrap();
-    assert_eq!((refused.outcome, refused.verdict), (Outcome::Failed, None));
+    assert_eq!((refused.outcome, refused.verdict), (ActionOutcome::Failed, None));
     assert!(refused.text.contains("`git push`") && refused.text.contains("unstuck mutate"));
-    assert_eq!(stage.shims.refused(), 1);
+    assert_eq!(stage.shims.count_refused(), 1);
     assert!(stage.run("sh src/publish.sh").unwrap().text.contains("`npm publish`"));
     let third = stage.run("sh src/release.sh").unwrap_err();
     assert_eq!(third.code(), Code::PermissionCommandBlocked);
@@ -154,8 +155,8 @@ fn everything_else_reaches_the_real_program() {
     assert!(shown.contains("the real gh: pr list --author a b"), "{shown}");
     assert!(shown.contains("the real npm: test -- --push"), "{shown}");
     assert!(shown.contains("git version"), "{shown}");
-    assert_eq!(stage.shims.refused(), 0);
-    let shims = stage.tools().enforced().shims;
+    assert_eq!(stage.shims.count_refused(), 0);
+    let shims = stage.tools().enforced_restrictions().shims;
     assert!(["git", "gh", "npm"].iter().all(|name| shims.iter().any(|shim| shim == name)));
 }
 
@@ -164,9 +165,9 @@ fn without_a_network_nothing_is_reached_or_it_is_said() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let network = block_on(Network::of(&Rules::default()));
+    let network = block_on(NetworkIsolation::for_rules(&CommandRules::default()));
     let stage = Stage::with(&Set { network, ..Set::default() });
-    assert_eq!(stage.tools().enforced().network, network);
+    assert_eq!(stage.tools().enforced_restrictions().network, network);
     let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
     let shown = stage.run(&format!("bash -c '{script}'")).unwrap().text;
     assert_eq!(shown.contains("reached"), !network.is_off(), "{network:?}: {shown}");
@@ -176,7 +177,7 @@ fn without_a_network_nothing_is_reached_or_it_is_said() {
 // B45: a fence of ours is no outage: nothing is waited for, and it is said what it was.
 #[test]
 fn what_fails_for_want_of_a_network_is_said_to_be_ours() {
-    let network = block_on(Network::of(&Rules::default()));
+    let network = block_on(NetworkIsolation::for_rules(&CommandRules::default()));
     let stage = Stage::with(&Set { network, ..Set::default() });
     for line in [
         "echo 'curl: (7) Failed to connect to example.org port 443: Connection refused' >&2; exit 7",
@@ -205,12 +206,12 @@ fn with_a_network_it_is_reached() {
 
 #[test]
 fn landlock_refuses_to_listen_as_well() {
-    let stage = Stage::with(&Set { network: Network::Landlock, ..Set::default() });
+    let stage = Stage::with(&Set { network: NetworkIsolation::Landlock, ..Set::default() });
     let closed = Wall { network: Connections::Closed(Vec::new()), ..Wall::default() };
     let held = closed.try_out();
     let shown = stage.run(LISTEN).unwrap().text;
     // In a namespace of its own a command talks to itself.
-    let listens = held.namespaces || held.network == Hold::NotPossible;
+    let listens = held.namespaces || held.network == EnforcementLevel::NotPossible;
     assert_eq!(shown.contains("listens"), listens, "{held:?}: {shown}");
 }
 
@@ -228,9 +229,9 @@ fn a_command_writes_inside_and_nowhere_else() {
         (stage.get("moved"), fs::read_to_string(shared.join("x")).unwrap()),
         ("a\n".to_owned(), "b\n".to_owned())
     );
-    let held = stage.tools().enforced().held.files;
-    if held != Hold::Fully {
-        return assert_ne!(held, Hold::NotWanted);
+    let held = stage.tools().enforced_restrictions().held.files;
+    if held != EnforcementLevel::Fully {
+        return assert_ne!(held, EnforcementLevel::NotWanted);
     }
     let there = || {
         let entries = fs::read_dir(outside.parent().unwrap()).unwrap();
@@ -252,7 +253,7 @@ fn a_command_writes_inside_and_nowhere_else() {
     ] {
         stage.put("src/a", "a");
         let shown = stage.run(&format!("O={}; {line}", outside.display())).unwrap();
-        assert_eq!(shown.outcome, Outcome::Failed, "{line}: {}", shown.text);
+        assert_eq!(shown.outcome, ActionOutcome::Failed, "{line}: {}", shown.text);
         assert_eq!(fs::read_to_string(&outside).unwrap(), "as it was", "{line}");
         assert_eq!(there(), before, "{line}");
     }

@@ -1,7 +1,7 @@
 //! Looking around.
 
 use serde_json::json;
-use unstuck_core::attempt::Outcome;
+use unstuck_core::attempt::ActionOutcome;
 use unstuck_core::fault::Code;
 
 use crate::stage::Stage;
@@ -46,7 +46,11 @@ fn text_is_found_where_it_is_and_nowhere_else() {
     assert_eq!(search(json!({"pattern": "needle", "path": "src/deep"})).text.lines().count(), 1);
     assert_eq!(search(json!({"pattern": "needle", "path": "src/a.rs"})).text.lines().count(), 1);
     let nothing = search(json!({"pattern": "haystack"}));
-    assert_eq!((nothing.outcome, nothing.verdict), (Outcome::Failed, None), "an answer, no fault");
+    assert_eq!(
+        (nothing.outcome, nothing.verdict),
+        (ActionOutcome::Failed, None),
+        "an answer, no fault"
+    );
     let bad = stage.call("search", &json!({"pattern": "(" })).unwrap_err();
     assert_eq!(bad.code(), Code::LogicBadInput);
 }

@@ -10,14 +10,16 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
-use unstuck_world::commands::{Commands, Environment, Network, Rules, Shims};
-use unstuck_world::process::{Guard, Wall};
-use unstuck_world::scope::{Mode, Rules as ScopeRules, Scope};
-use unstuck_world::tool::{Declarable, Means, Shown, Toolbox, Wish};
+use unstuck_world::commands::{
+    CommandEnvironment, CommandPolicy, CommandRules, CommandShims, NetworkIsolation,
+};
+use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::scope::{PathScope, ScopeMode, ScopeRules};
+use unstuck_world::tool::{DeclarationPolicy, ToolCall, ToolContext, ToolOutput, Toolbox};
 
 pub(crate) struct Stage {
     pub(crate) root: PathBuf,
-    pub(crate) shims: Shims,
+    pub(crate) shims: CommandShims,
     tools: Toolbox,
     owned: TempDir,
 }
@@ -25,8 +27,8 @@ pub(crate) struct Stage {
 /// What a stage can be different in.
 pub(crate) struct Set {
     pub(crate) scope: ScopeRules,
-    pub(crate) rules: Rules,
-    pub(crate) network: Network,
+    pub(crate) rules: CommandRules,
+    pub(crate) network: NetworkIsolation,
     pub(crate) timeout: Duration,
     /// Variables that are there beside the search path.
     pub(crate) variables: Vec<(&'static str, &'static str)>,
@@ -36,14 +38,14 @@ impl Default for Set {
     fn default() -> Self {
         Self {
             scope: ScopeRules {
-                mode: Mode::Strict,
+                mode: ScopeMode::Strict,
                 allowed: vec!["src".into()],
                 forbidden: vec!["src/locked".into()],
                 ask_first: vec!["src/ask".into()],
                 ..ScopeRules::default()
             },
-            rules: Rules::default(),
-            network: Network::Open,
+            rules: CommandRules::default(),
+            network: NetworkIsolation::Open,
             timeout: Duration::from_mins(1),
             variables: Vec::new(),
         }
@@ -70,15 +72,15 @@ impl Stage {
         }
         let mut path = programs.into_os_string();
         path.push(":/usr/local/bin:/usr/bin:/bin");
-        let shims = Shims::within(&base.join("shims"))
+        let shims = CommandShims::open_in(&base.join("shims"))
             .unwrap()
             .refusing_mutators(&path, |_| false)
             .unwrap();
-        let tools = Toolbox::new(Means {
+        let tools = Toolbox::new(ToolContext {
             root: root.clone(),
-            scope: Scope::new(&set.scope).unwrap(),
-            commands: Commands::new(&set.rules),
-            guard: Guard {
+            scope: PathScope::new(&set.scope).unwrap(),
+            commands: CommandPolicy::new(&set.rules),
+            guard: GuardCommand {
                 executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
                 arguments: Vec::new(),
             },
@@ -89,7 +91,7 @@ impl Stage {
             network: set.network,
             timeout: set.timeout,
             egress: None,
-            declarable: Declarable::default(),
+            declarable: DeclarationPolicy::default(),
         });
         Self { root, shims, tools, owned }
     }
@@ -114,24 +116,26 @@ impl Stage {
     }
 
     /// Calls a tool as a model would.
-    pub(crate) fn call(&self, tool: &str, input: &Value) -> Result<Shown, Box<Fault>> {
-        match Wish::read(tool, input)? {
-            Wish::Act(act) => block_on(self.tools.act(act, &CancellationToken::new())),
-            Wish::Speak(_) => panic!("{tool} is not in the box"),
+    pub(crate) fn call(&self, tool: &str, input: &Value) -> Result<ToolOutput, Box<Fault>> {
+        match ToolCall::parse(tool, input)? {
+            ToolCall::Act(act) => {
+                block_on(self.tools.perform_action(act, &CancellationToken::new()))
+            }
+            ToolCall::Speak(_) => panic!("{tool} is not in the box"),
         }
     }
 
-    pub(crate) fn run(&self, command: &str) -> Result<Shown, Box<Fault>> {
+    pub(crate) fn run(&self, command: &str) -> Result<ToolOutput, Box<Fault>> {
         self.call("run_command", &serde_json::json!({ "command": command }))
     }
 }
 
 /// Of what this process has and a test gives, only what is on the list.
-fn environment_of(path: OsString, set: &Set, shims: &Path) -> Environment {
+fn environment_of(path: OsString, set: &Set, shims: &Path) -> CommandEnvironment {
     let own = std::env::vars_os().filter(|(name, _)| name != "PATH");
     let given = set.variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
     let all: Vec<(OsString, OsString)> = own.chain(given).chain([("PATH".into(), path)]).collect();
-    Environment::narrowed(all, &set.rules.environment, shims)
+    CommandEnvironment::from_variables(all, &set.rules.environment, shims)
 }
 
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {

@@ -1,7 +1,7 @@
 //! What was red before any agent worked.
 
 use unstuck_core::fault::Code;
-use unstuck_world::validate::{Baseline, Verdict};
+use unstuck_world::validate::{Baseline, GateVerdict};
 
 use super::repo::block_on;
 use super::stage::{Stage, put};
@@ -19,21 +19,21 @@ fn a_check_that_fails_as_at_the_base_is_told_from_one_that_fails_in_another_way(
     let checks = checks(&["true", OLD]);
     let baseline =
         block_on(Baseline::measure(&workspace, (&[&checks], ANY), &stage.shell())).unwrap();
-    let (command, red) = baseline.red().next().unwrap();
+    let (command, red) = baseline.red_checks().next().unwrap();
     assert_eq!((command, red.exit, red.output.as_str()), (OLD, 1, "error: expected 5, got -1"));
     let stored = serde_json::to_vec(&baseline).unwrap();
     let baseline: Baseline = serde_json::from_slice(&stored).unwrap();
 
     put(&workspace, "a", "2");
     let verdict = run(&stage, &workspace, &checks, &[], Some(&baseline));
-    let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
+    let GateVerdict::Green(seen) = verdict else { panic!("{verdict:?}") };
     assert_eq!((seen.green.len(), seen.red_at_base.len()), (1, 1));
     assert_eq!(seen.red_at_base[0].command, OLD);
 
     put(&workspace, "old-bug", "6");
     let verdict = run(&stage, &workspace, &checks, &[], Some(&baseline));
     assert!(
-        matches!(verdict, Verdict::Red { fault, .. } if fault.code() == Code::ValidationPreCommit)
+        matches!(verdict, GateVerdict::Red { fault, .. } if fault.code() == Code::ValidationPreCommit)
     );
     // A worktree that an agent has worked in is no base.
     let late =
@@ -59,7 +59,7 @@ fn a_check_that_cannot_run_is_no_red_base() {
         assert!(fault.message.contains(named), "{}", fault.message);
         // Without a base, after an agent has worked, it is no red check either.
         let verdict = run(&stage, &workspace, &checks, &[], None);
-        let Verdict::Red { fault, .. } = verdict else { panic!("{verdict:?}") };
+        let GateVerdict::Red { fault, .. } = verdict else { panic!("{verdict:?}") };
         assert_ne!(fault.code(), Code::ValidationPreCommit, "{command}");
     }
 }
@@ -73,7 +73,7 @@ fn a_flaky_check_is_green_and_said_to_be_flaky() {
     let flaky = format!("test -f {0} || {{ touch {0}; exit 1; }}", once.display());
     let checks = checks(&[&flaky]);
     let verdict = run(&stage, &workspace, &checks, &[], None);
-    let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
+    let GateVerdict::Green(seen) = verdict else { panic!("{verdict:?}") };
     assert_eq!((seen.green, seen.flaky), (vec![flaky.clone()], vec![flaky]));
 }
 
@@ -99,7 +99,7 @@ fn a_check_that_passes_without_what_failed_before_proves_less() {
         put(&workspace, "said", now);
         put(&workspace, "how", "0");
         let verdict = run(&stage, &workspace, &checks, &[], Some(&base));
-        let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
+        let GateVerdict::Green(seen) = verdict else { panic!("{verdict:?}") };
         seen.proves_less.first().map(|fault| fault.message.clone())
     };
     let fewer = Some(format!("{TESTS} runs fewer tests than before the work"));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use unstuck_core::engine::RunId;
-use unstuck_core::fault::{ClassifiedBy, Code, Fault, Gate, Kind};
-use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::validate::{Baseline, Checks, Verdict};
+use unstuck_core::fault::{CheckStage, ClassifiedBy, Code, Fault, Kind};
+use unstuck_world::scope::{PathScope, ScopeRules};
+use unstuck_world::validate::{Baseline, GateChecks, GateVerdict};
 
 use super::repo::block_on;
 use super::stage::{NOW, Stage};
@@ -13,7 +13,7 @@ use super::{ANY, checks, held, run};
 
 fn red(stage: &Stage, command: &str) -> Fault {
     match run(stage, &stage.fresh(), &checks(&[command]), &[], None) {
-        Verdict::Red { fault, .. } => *fault,
+        GateVerdict::Red { fault, .. } => *fault,
         other => panic!("{command}: {other:?}"),
     }
 }
@@ -22,7 +22,7 @@ fn red(stage: &Stage, command: &str) -> Fault {
 fn no_checks_are_not_green() {
     let stage = Stage::with(&[("a", "1")]);
     let verdict = run(&stage, &stage.fresh(), &checks(&[]), &[], None);
-    assert!(matches!(verdict, Verdict::NothingToCheck));
+    assert!(matches!(verdict, GateVerdict::NothingToCheck));
 }
 
 #[test]
@@ -30,10 +30,10 @@ fn checks_run_in_the_worktree_until_one_is_red() {
     let stage = Stage::with(&[("a", "1"), (".gitignore", "ran\n")]);
     let workspace = stage.fresh();
     let verdict = run(&stage, &workspace, &checks(&["test -f a", "true"]), &[], None);
-    let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
+    let GateVerdict::Green(seen) = verdict else { panic!("{verdict:?}") };
     assert_eq!(seen.green, ["test -f a", "true"]);
     let verdict = run(&stage, &workspace, &checks(&["true", "exit 2", "touch ran"]), &[], None);
-    let Verdict::Red { fault, seen } = verdict else { panic!("{verdict:?}") };
+    let GateVerdict::Red { fault, seen } = verdict else { panic!("{verdict:?}") };
     assert_eq!((fault.source.as_str(), seen.green.len()), ("validate:pre_commit#2", 1));
     assert!(!workspace.directory().join("ran").exists());
 }
@@ -49,10 +49,10 @@ fn a_red_check_carries_its_facts() {
     assert_eq!(context.output, "assertion failed: 1 == 2");
     let workspace = stage.fresh();
     for (gate, code) in
-        [(Gate::PrePush, Code::ValidationPrePush), (Gate::PrePr, Code::ValidationPrePr)]
+        [(CheckStage::PrePush, Code::ValidationPrePush), (CheckStage::PrePr, Code::ValidationPrePr)]
     {
-        let checks = Checks::new(gate, &["false".to_owned()], &[]).unwrap();
-        let Verdict::Red { fault, .. } = run(&stage, &workspace, &checks, &[], None) else {
+        let checks = GateChecks::new(gate, &["false".to_owned()], &[]).unwrap();
+        let GateVerdict::Red { fault, .. } = run(&stage, &workspace, &checks, &[], None) else {
             panic!()
         };
         assert_eq!(fault.code(), code);
@@ -95,13 +95,13 @@ fn a_check_that_hangs_or_crashes_only_with_the_change_is_red() {
     for (command, limit, said) in table {
         let workspace = stage.fresh();
         let mut shell = stage.shell();
-        let scope = Scope::new(&Rules::default()).unwrap();
+        let scope = PathScope::new(&ScopeRules::default()).unwrap();
         let checks = checks(&[command]);
         let base = block_on(Baseline::measure(&workspace, (&[&checks], ANY), &shell)).unwrap();
         shell.timeout = limit.unwrap_or(shell.timeout);
         std::fs::write(workspace.directory().join("a"), "2").unwrap();
         let ran = checks.run(&workspace, held(&scope), Some(&base), &shell, (RunId(1), NOW));
-        let Ok(Verdict::Red { fault, .. }) = block_on(ran) else { panic!() };
+        let Ok(GateVerdict::Red { fault, .. }) = block_on(ran) else { panic!() };
         assert_eq!(fault.code(), Code::ValidationPreCommit, "{command}");
         let Kind::ValidationPreCommit(context) = &fault.kind else { panic!() };
         assert!(context.output.contains(said), "{}", context.output);
@@ -115,9 +115,9 @@ fn a_check_that_takes_too_long_is_a_timeout() {
     let workspace = stage.fresh();
     let mut shell = stage.shell();
     shell.timeout = Duration::from_millis(50);
-    let scope = Scope::new(&Rules::default()).unwrap();
+    let scope = PathScope::new(&ScopeRules::default()).unwrap();
     let checks = checks(&["sleep 1000"]);
     let ran = checks.run(&workspace, held(&scope), None, &shell, (RunId(1), NOW));
-    let Ok(Verdict::Red { fault, .. }) = block_on(ran) else { panic!() };
+    let Ok(GateVerdict::Red { fault, .. }) = block_on(ran) else { panic!() };
     assert_eq!(fault.code(), Code::OperationTimeout);
 }

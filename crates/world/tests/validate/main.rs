@@ -17,40 +17,42 @@ mod secrets;
 mod stage;
 
 use unstuck_core::engine::RunId;
-use unstuck_core::fault::Gate;
-use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::validate::{Baseline, BaselineMode, Checks, Held, Verdict, Wanted};
+use unstuck_core::fault::CheckStage;
+use unstuck_world::scope::{PathScope, ScopeRules};
+use unstuck_world::validate::{
+    Baseline, BaselineMode, BaselineRequirement, ChangePermissions, GateChecks, GateVerdict,
+};
 use unstuck_world::workspace::Workspace;
 
 use repo::block_on;
 use stage::{NOW, Stage};
 
 /// Of a task that names nothing.
-const ANY: Wanted<'_> = Wanted { words: "", mode: BaselineMode::Green };
+const ANY: BaselineRequirement<'_> = BaselineRequirement { words: "", mode: BaselineMode::Green };
 
-fn checks(commands: &[&str]) -> Checks {
+fn checks(commands: &[&str]) -> GateChecks {
     protecting_checks(commands, &[])
 }
 
-fn protecting_checks(commands: &[&str], protect: &[&str]) -> Checks {
+fn protecting_checks(commands: &[&str], protect: &[&str]) -> GateChecks {
     let list = |parts: &[&str]| parts.iter().map(|&part| part.to_owned()).collect::<Vec<_>>();
-    Checks::new(Gate::PreCommit, &list(commands), &list(protect)).unwrap()
+    GateChecks::new(CheckStage::PreCommit, &list(commands), &list(protect)).unwrap()
 }
 
 /// To a scope, and nothing else is free.
-const fn held(scope: &Scope) -> Held<'_> {
-    Held { scope, free: &[] }
+const fn held(scope: &PathScope) -> ChangePermissions<'_> {
+    ChangePermissions { scope, free: &[] }
 }
 
 fn run(
     stage: &Stage,
     workspace: &Workspace,
-    checks: &Checks,
+    checks: &GateChecks,
     allowed: &[&str],
     baseline: Option<&Baseline>,
-) -> Verdict {
+) -> GateVerdict {
     let allowed = allowed.iter().map(|&path| path.to_owned()).collect();
-    let scope = Scope::new(&Rules { allowed, ..Rules::default() }).unwrap();
+    let scope = PathScope::new(&ScopeRules { allowed, ..ScopeRules::default() }).unwrap();
     let shell = stage.shell();
     block_on(checks.run(workspace, held(&scope), baseline, &shell, (RunId(1), NOW))).unwrap()
 }

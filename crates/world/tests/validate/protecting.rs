@@ -1,6 +1,6 @@
 //! A check that was edited does not count.
 
-use unstuck_world::validate::Verdict;
+use unstuck_world::validate::GateVerdict;
 
 use super::stage::{Stage, changed, paths, put, text};
 use super::{protecting_checks, run};
@@ -16,7 +16,7 @@ fn an_edited_check_is_put_back_before_it_runs() {
     put(&workspace, "tests/more.sh", "exit 0\n");
     put(&workspace, "a", "half\n");
     let checks = protecting_checks(&["sh tests/run.sh"], &PROTECT);
-    let Verdict::Red { seen, .. } = run(&stage, &workspace, &checks, &["a"], None) else {
+    let GateVerdict::Red { seen, .. } = run(&stage, &workspace, &checks, &["a"], None) else {
         panic!()
     };
     let restored = seen.restored.unwrap();
@@ -26,7 +26,7 @@ fn an_edited_check_is_put_back_before_it_runs() {
     assert_eq!(changed(&workspace), paths(&["a", "tests/more.sh"]));
 
     put(&workspace, "a", "done\n");
-    let Verdict::Green(seen) = run(&stage, &workspace, &checks, &["a"], None) else { panic!() };
+    let GateVerdict::Green(seen) = run(&stage, &workspace, &checks, &["a"], None) else { panic!() };
     assert_eq!(seen.restored, None);
 }
 
@@ -38,5 +38,5 @@ fn a_task_about_the_check_may_change_it() {
     put(&workspace, "tests/run.sh", "exit 0\n");
     let checks = protecting_checks(&["sh tests/run.sh"], &PROTECT);
     let verdict = run(&stage, &workspace, &checks, &["tests/run.sh"], None);
-    assert!(matches!(verdict, Verdict::Green(seen) if seen.restored.is_none()));
+    assert!(matches!(verdict, GateVerdict::Green(seen) if seen.restored.is_none()));
 }

@@ -1,7 +1,7 @@
 //! A change is looked through for secrets before it is committed.
 
 use unstuck_core::fault::{Code, Kind};
-use unstuck_world::validate::Secrets;
+use unstuck_world::validate::SecretScanner;
 
 use super::repo::block_on;
 use super::stage::{Stage, put};
@@ -10,11 +10,11 @@ use super::stage::{Stage, put};
 fn a_secret_in_the_change_is_a_red_check_that_does_not_repeat_it() {
     let stage = Stage::with(&[("a", "1\n"), ("old", "canary-value-1\n")]);
     let workspace = stage.fresh();
-    let secrets = Secrets::new(["canary-value-1"]);
+    let secrets = SecretScanner::new(["canary-value-1"]);
     put(&workspace, "a", "1\n2\n");
-    assert_eq!(secrets.check(&block_on(workspace.patch()).unwrap()), Ok(()));
+    assert_eq!(secrets.check_patch(&block_on(workspace.create_patch()).unwrap()), Ok(()));
     put(&workspace, "deep/new", "x\npassword = canary-value-1\n");
-    let fault = secrets.check(&block_on(workspace.patch()).unwrap()).unwrap_err();
+    let fault = secrets.check_patch(&block_on(workspace.create_patch()).unwrap()).unwrap_err();
     assert_eq!(fault.code(), Code::ValidationPreCommit);
     let Kind::ValidationPreCommit(context) = &fault.kind else { panic!() };
     assert_eq!(context.output, "deep/new:2: a secret (value)");

@@ -17,7 +17,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use unstuck_world::process::{
-    Connections, Ended, Guard, Held, Hold, How, Input, Launch, Limits, NotStarted, Private, Wall,
+    Connections, EnforcementLevel, GuardCommand, Launch, PrivateFolder, ProcessEnd, ProcessInput,
+    ProcessResult, ResourceLimits, StartFailure, Wall, WallEnforcement,
 };
 
 /// Set in the process that plays the attacks with some layers left out.
@@ -54,7 +55,7 @@ impl Stage {
 
     fn launch(&self, program: &str, wall: Wall) -> Launch {
         let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
-        let guard = Guard { executable, arguments: Vec::new() };
+        let guard = GuardCommand { executable, arguments: Vec::new() };
         let mut launch = Launch::new(guard, self.path("lock"), self.path("work"), program);
         launch.wall = wall;
         launch
@@ -66,15 +67,15 @@ impl Stage {
         launch
     }
 
-    fn run(&self, script: &str) -> (Ended, Held) {
+    fn run(&self, script: &str) -> (ProcessResult, WallEnforcement) {
         run(self.script(script))
     }
 }
 
-fn run(launch: Launch) -> (Ended, Held) {
+fn run(launch: Launch) -> (ProcessResult, WallEnforcement) {
     Runtime::new().unwrap().block_on(async {
         let process = launch.start().await.unwrap();
-        let held = process.held();
+        let held = process.wall_enforcement();
         (process.wait().await, held)
     })
 }
@@ -84,10 +85,10 @@ fn files_move_between_folders_behind_it() {
     let stage = Stage::new();
     // A link cannot be copied in its place, as `mv` would.
     let (ended, _) = stage.run("mkdir a b && echo x > a/f && ln a/f b/f");
-    assert_eq!(ended.how, How::Exited(0), "{}", output(&ended));
+    assert_eq!(ended.how, ProcessEnd::Exited(0), "{}", output(&ended));
 }
 
-fn output(ended: &Ended) -> String {
+fn output(ended: &ProcessResult) -> String {
     String::from_utf8_lossy(&ended.output.to_bytes()).into_owned()
 }
 
@@ -95,18 +96,18 @@ fn output(ended: &Ended) -> String {
 fn a_program_ends_as_it_would_without_a_wall() {
     let stage = Stage::new();
     let (well, held) = stage.run("cat; echo $PWD");
-    assert_eq!((well.how, held.files), (How::Exited(0), stage.wall().try_out().files));
+    assert_eq!((well.how, held.files), (ProcessEnd::Exited(0), stage.wall().try_out().files));
     assert_eq!(output(&well), format!("{}\n", stage.path("work").display()));
-    assert_eq!(stage.run("exit 137").0.how, How::Exited(137), "a status is no signal");
-    assert_eq!(stage.run("kill -TERM $$").0.how, How::Signalled(15));
-    assert_eq!(stage.run("kill -SEGV $$").0.how, How::Signalled(11));
+    assert_eq!(stage.run("exit 137").0.how, ProcessEnd::Exited(137), "a status is no signal");
+    assert_eq!(stage.run("kill -TERM $$").0.how, ProcessEnd::Signalled(15));
+    assert_eq!(stage.run("kill -SEGV $$").0.how, ProcessEnd::Signalled(11));
     let missing = run(stage.launch("no-such-program", stage.wall())).0;
-    assert_eq!(missing.how, How::NotStarted(NotStarted::NotFound));
+    assert_eq!(missing.how, ProcessEnd::NotStarted(StartFailure::NotFound));
     fs::write(stage.path("work/plain"), "x").unwrap();
     let denied = run(stage.launch("./plain", stage.wall())).0;
-    assert_eq!(denied.how, How::NotStarted(NotStarted::AccessDenied));
+    assert_eq!(denied.how, ProcessEnd::NotStarted(StartFailure::AccessDenied));
     let mut reads = stage.script("read line; echo got $line");
-    reads.input = Input::Bytes(b"word\n".to_vec());
+    reads.input = ProcessInput::Bytes(b"word\n".to_vec());
     assert_eq!(output(&run(reads).0), "got word\n");
 }
 
@@ -114,7 +115,7 @@ fn a_program_ends_as_it_would_without_a_wall() {
 fn what_a_program_leaves_behind_is_ended_and_counted() {
     let stage = Stage::new();
     let (ended, _) = stage.run("(setsid sleep 1000 &) ; setsid sleep 1000 & exit 3");
-    assert_eq!((ended.how, ended.leftovers_ended), (How::Exited(3), 2));
+    assert_eq!((ended.how, ended.leftovers_ended), (ProcessEnd::Exited(3), 2));
     let (none, _) = stage.run("true");
     assert_eq!(none.leftovers_ended, 0);
 }
@@ -134,14 +135,15 @@ fn a_program_that_is_stopped_has_its_time() {
         stop.stop();
         process.wait().await
     });
-    assert_eq!(ended.how, How::Stopped);
+    assert_eq!(ended.how, ProcessEnd::Stopped);
     assert_eq!(fs::read_to_string(stage.path("work/asked")).unwrap(), "asked\n");
 }
 
 #[test]
 fn a_private_folder_takes_the_place_of_another_and_lasts() {
     let stage = Stage::new();
-    let private = vec![Private { at: stage.path("outside"), folder: stage.path("temporary/own") }];
+    let private =
+        vec![PrivateFolder { at: stage.path("outside"), folder: stage.path("temporary/own") }];
     let again = |script: &str| {
         let mut launch = stage.script(script);
         launch.wall.private.clone_from(&private);
@@ -149,9 +151,13 @@ fn a_private_folder_takes_the_place_of_another_and_lasts() {
     };
     let (made, held) = again(&format!("echo x >{}/made", stage.path("outside").display()));
     if !held.namespaces {
-        return assert_ne!(made.how, How::Exited(0), "without namespaces it is not writable");
+        return assert_ne!(
+            made.how,
+            ProcessEnd::Exited(0),
+            "without namespaces it is not writable"
+        );
     }
-    assert_eq!(made.how, How::Exited(0), "{}", output(&made));
+    assert_eq!(made.how, ProcessEnd::Exited(0), "{}", output(&made));
     let (seen, _) = again(&format!("ls {0}; cat {0}/made", stage.path("outside").display()));
     assert_eq!(output(&seen), "made\nx\n", "the files of others are not there");
     assert!(!stage.path("outside/made").exists());
@@ -168,7 +174,7 @@ fn what_is_readable_below_something_hidden_can_be_read() {
     let (ended, held) = run(launch);
     let shown = output(&ended);
     assert!(shown.contains("a tool"), "{shown}");
-    assert_eq!(shown.contains("canary"), held.reading == Hold::NotPossible, "{shown}");
+    assert_eq!(shown.contains("canary"), held.reading == EnforcementLevel::NotPossible, "{shown}");
 }
 
 #[test]
@@ -176,17 +182,17 @@ fn more_processes_than_are_allowed_do_not_live() {
     let stage = Stage::new();
     let begin = |script: &str| {
         let mut launch = stage.script(script);
-        launch.wall.limits = Limits { processes: Some(64), ..Limits::default() };
+        launch.wall.limits = ResourceLimits { processes: Some(64), ..ResourceLimits::default() };
         run(launch)
     };
     let (few, held) = begin("for i in $(seq 20); do sleep 0 & done; wait");
-    assert_eq!(few.how, How::Exited(0), "{}", output(&few));
+    assert_eq!(few.how, ProcessEnd::Exited(0), "{}", output(&few));
     let (many, _) = begin("for i in $(seq 200); do sleep 1000 & done; echo all; wait");
     match held.limits {
         // The system starts no more of them, and the shell gives up.
-        Hold::Fully => assert!(!output(&many).contains("all"), "{}", output(&many)),
-        Hold::Partly => assert_eq!(many.how, How::TooMany { allowed: 64 }),
-        Hold::NotPossible | Hold::NotWanted => assert!(!held.namespaces),
+        EnforcementLevel::Fully => assert!(!output(&many).contains("all"), "{}", output(&many)),
+        EnforcementLevel::Partly => assert_eq!(many.how, ProcessEnd::TooMany { allowed: 64 }),
+        EnforcementLevel::NotPossible | EnforcementLevel::NotWanted => assert!(!held.namespaces),
     }
 }
 
@@ -197,11 +203,11 @@ fn threads_count_as_processes_do() {
     let script = "import threading, time\nfor _ in range(200):\n    \
                   threading.Thread(target=time.sleep, args=(1000,)).start()";
     launch.arguments = vec!["-c".into(), script.into()];
-    launch.wall.limits = Limits { processes: Some(64), ..Limits::default() };
+    launch.wall.limits = ResourceLimits { processes: Some(64), ..ResourceLimits::default() };
     launch.deadlines.total = Some(Duration::from_mins(1));
     let (ended, held) = run(launch);
-    if held.limits == Hold::Partly {
-        assert_eq!(ended.how, How::TooMany { allowed: 64 });
+    if held.limits == EnforcementLevel::Partly {
+        assert_eq!(ended.how, ProcessEnd::TooMany { allowed: 64 });
     }
 }
 
@@ -243,14 +249,18 @@ fn nothing_gets_through_that_is_said_to_hold() {
     attack(&stage, &format!("echo x >{0}/new; echo x >{0}/file; rm {0}/file", at("outside")));
     let written = stage.path("outside/new").exists()
         || fs::read_to_string(stage.path("outside/file")).ok().as_deref() != Some("as it was");
-    assert_eq!(written, held.files == Hold::NotPossible, "{held:?}");
+    assert_eq!(written, held.files == EnforcementLevel::NotPossible, "{held:?}");
     fs::write(stage.path("outside/file"), "as it was").unwrap();
 
     fs::hard_link(stage.path("hidden/key"), stage.path("outside/link")).unwrap();
     fs::remove_file(stage.path("outside/link")).unwrap();
     std::os::unix::fs::symlink(stage.path("hidden/key"), stage.path("work/link")).unwrap();
     let read = attack(&stage, &format!("cat {}/key link", at("hidden")));
-    assert_eq!(read.contains("canary"), held.reading == Hold::NotPossible, "{held:?}: {read}");
+    assert_eq!(
+        read.contains("canary"),
+        held.reading == EnforcementLevel::NotPossible,
+        "{held:?}: {read}"
+    );
 
     let own = std::process::id();
     let environ = python(&stage, &format!("print(open('/proc/{own}/environ').read())"));
@@ -260,13 +270,13 @@ fn nothing_gets_through_that_is_said_to_hold() {
         &format!("import ctypes; print('traced', ctypes.CDLL(None).ptrace(16, {own}, 0, 0))"),
     );
     match held.processes {
-        Hold::Fully => assert!(!signal.contains("reached"), "{signal}"),
-        Hold::Partly | Hold::NotPossible | Hold::NotWanted => {}
+        EnforcementLevel::Fully => assert!(!signal.contains("reached"), "{signal}"),
+        EnforcementLevel::Partly | EnforcementLevel::NotPossible | EnforcementLevel::NotWanted => {}
     }
-    if held.processes != Hold::NotPossible {
+    if held.processes != EnforcementLevel::NotPossible {
         assert!(!environ.contains("PATH="), "{environ}");
     }
-    let cannot_trace = held.calls.is_full() || held.processes != Hold::NotPossible;
+    let cannot_trace = held.calls.is_full() || held.processes != EnforcementLevel::NotPossible;
     assert_eq!(traced.contains("traced -1"), cannot_trace, "{held:?}: {traced}");
     if !cannot_trace {
         return;
@@ -283,7 +293,7 @@ fn nothing_gets_through_that_is_said_to_hold() {
         udp.local_addr().unwrap().port()
     );
     python(&stage, &datagram);
-    assert_eq!(tcp.accept().is_ok(), held.network == Hold::NotPossible, "{held:?}");
+    assert_eq!(tcp.accept().is_ok(), held.network == EnforcementLevel::NotPossible, "{held:?}");
     let datagrams_pass = !held.namespaces && !held.calls.is_full();
     assert_eq!(udp.recv(&mut [0]).is_ok(), datagrams_pass, "{held:?}");
 
@@ -329,7 +339,7 @@ fn each_layer_that_is_left_out_is_said_to_be_missing() {
 
 #[test]
 fn the_usual_wall_hides_the_home_folder_and_shows_the_system() {
-    let wall = Wall::usual(std::env::var_os("PATH").as_deref());
+    let wall = Wall::with_usual_paths(std::env::var_os("PATH").as_deref());
     let home = std::env::home_dir().unwrap();
     assert!(wall.hidden.contains(&home) && wall.hidden.contains(&home.join(".ssh")));
     assert!(wall.readable.iter().any(|path| path == Path::new("/usr/bin")));
@@ -338,6 +348,6 @@ fn the_usual_wall_hides_the_home_folder_and_shows_the_system() {
     launch.wall = wall;
     launch.wall.writable = Some(vec![stage.path("work")]);
     let (ended, _) = run(launch);
-    assert_eq!(ended.how, How::Exited(0), "{}", output(&ended));
+    assert_eq!(ended.how, ProcessEnd::Exited(0), "{}", output(&ended));
     assert!(!output(&ended).contains(".ssh"), "{}", output(&ended));
 }

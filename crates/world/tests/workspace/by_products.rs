@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use unstuck_core::engine::{RunId, Start};
-use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::workspace::{Committed, Preparation, Workspace};
+use unstuck_world::scope::{PathScope, ScopeRules};
+use unstuck_world::workspace::{CommitOutcome, Workspace, WorkspacePreparation};
 
 use super::repo::{block_on, run_in};
 use super::stage::{NOW, Stage, changed, paths, put, text};
@@ -13,14 +13,14 @@ use super::{commit, wording};
 
 fn set_up(stage: &Stage, commands: &[&str]) -> Workspace {
     let setup = commands.iter().map(|&command| command.to_owned()).collect();
-    let wanted = Preparation { setup, ..stage.preparation(Start::Fresh, 1) };
+    let wanted = WorkspacePreparation { setup, ..stage.preparation(Start::Fresh, 1) };
     stage.try_prepare(&wanted).unwrap()
 }
 
 fn check(stage: &Stage, workspace: &Workspace, command: &str) {
     let shell = stage.shell();
     let run = shell.run(workspace.directory(), command);
-    let changes = block_on(workspace.changes()).unwrap();
+    let changes = block_on(workspace.list_changes()).unwrap();
     block_on(workspace.watch_check(&changes, (RunId(1), NOW), run)).unwrap().unwrap();
 }
 
@@ -37,7 +37,7 @@ fn what_setup_leaves_is_not_the_agents() {
     put(&workspace, "lock", "3\n");
     assert_eq!(changed(&workspace), paths(&["deps/mine", "lock", "work"]));
     let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
-    let Committed::As { commit, .. } = committed else { panic!("{committed:?}") };
+    let CommitOutcome::As { commit, .. } = committed else { panic!("{committed:?}") };
     let tree = stage.repo.run(["ls-tree", "-r", "--name-only", commit.as_str()]);
     assert_eq!(tree, "deps/mine\nlock\nsettings\nwork");
 }
@@ -48,7 +48,7 @@ fn a_file_of_setup_that_the_task_names_is_work_when_it_changes() {
     let stage = Stage::with(&[("lock", "1\n")]);
     let workspace = set_up(&stage, &["echo 1 > settings.ini; echo 1 > other.ini"]);
     let words = "set the level in settings.ini to three";
-    workspace.note_named(&Scope::new(&Rules::default()).unwrap(), words).unwrap();
+    workspace.note_named_paths(&PathScope::new(&ScopeRules::default()).unwrap(), words).unwrap();
     assert_eq!(changed(&workspace), paths(&[]));
     put(&workspace, "settings.ini", "3\n");
     put(&workspace, "other.ini", "3\n");
@@ -112,7 +112,7 @@ fn a_check_that_was_killed_is_made_up_for() {
     let stage = Stage::with(&[("a", "1\n")]);
     let workspace = stage.fresh();
     put(&workspace, "work", "done\n");
-    let changes = block_on(workspace.changes()).unwrap();
+    let changes = block_on(workspace.list_changes()).unwrap();
     let killed = workspace.watch_check(&changes, (RunId(1), NOW), async {
         put(&workspace, "half.log", "x\n");
         put(&workspace, "work", "half formatted");
@@ -154,8 +154,8 @@ fn by_products_of_known_kinds_are_no_work() {
     put(&workspace, "web/dist/new.js", "beside a tracked one\n");
     put(&workspace, "target.txt", "work\n");
     assert_eq!(changed(&workspace), paths(&["target.txt", "web/dist/new.js"]));
-    let rules = Rules { allowed: vec!["web/coverage/**".to_owned()], ..Rules::default() };
-    workspace.note_named(&Scope::new(&rules).unwrap(), "").unwrap();
+    let rules = ScopeRules { allowed: vec!["web/coverage/**".to_owned()], ..ScopeRules::default() };
+    workspace.note_named_paths(&PathScope::new(&rules).unwrap(), "").unwrap();
     let named = paths(&["target.txt", "web/coverage/lcov.info", "web/dist/new.js"]);
     assert_eq!(changed(&workspace), named, "a scope that names the folder makes it work");
 }
@@ -168,7 +168,7 @@ fn what_git_makes_of_a_file_by_itself_is_no_work() {
     stage.repo.run(["add", ".gitattributes"]);
     stage.repo.run(["commit", "--quiet", "--message=attributes"]);
     let head = stage.repo.oid("HEAD");
-    let wanted = Preparation { head: head.clone(), ..stage.preparation(Start::Fresh, 1) };
+    let wanted = WorkspacePreparation { head: head.clone(), ..stage.preparation(Start::Fresh, 1) };
     let workspace = stage.try_prepare(&wanted).unwrap();
     // Git looks again at a file whose time is another one.
     let file = workspace.directory().join("windows.txt");
@@ -176,7 +176,7 @@ fn what_git_makes_of_a_file_by_itself_is_no_work() {
     assert_eq!(changed(&workspace), paths(&[]));
     put(&workspace, "plain.txt", "2\n");
     let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
-    let Committed::As { commit, .. } = committed else { panic!("{committed:?}") };
+    let CommitOutcome::As { commit, .. } = committed else { panic!("{committed:?}") };
     let stat = stage.repo.run(["diff", "--name-only", head.as_str(), commit.as_str()]);
     assert_eq!(stat, "plain.txt");
     // The agent's own change of a mode is work.
@@ -195,7 +195,7 @@ fn a_check_finds_the_work_in_the_index() {
     fs::remove_file(dir.join("gone")).unwrap();
     let asked = |args: &[&str]| run_in(&dir, args.iter().copied());
     let before = asked(&["status", "--porcelain"]);
-    let changes = block_on(workspace.changes()).unwrap();
+    let changes = block_on(workspace.list_changes()).unwrap();
     let check = async {
         (
             asked(&["ls-files"]),
@@ -222,7 +222,7 @@ fn what_git_is_told_to_forget_goes_from_the_commit() {
     assert_eq!(set_aside, [std::path::PathBuf::from("debug.log")]);
     assert_eq!(changed(&workspace), paths(&[".gitignore", "debug.log"]));
     let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
-    let Committed::As { commit, .. } = committed else { panic!("{committed:?}") };
+    let CommitOutcome::As { commit, .. } = committed else { panic!("{committed:?}") };
     let tree = stage.repo.run(["ls-tree", "-r", "--name-only", commit.as_str()]);
     assert_eq!(tree, ".gitignore\na\nkept.log");
 }

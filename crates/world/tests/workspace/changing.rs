@@ -61,7 +61,7 @@ fn every_way_of_changing_is_found() {
         ("skipped", ChangeKind::Modified),
         ("tool", ChangeKind::ModeChanged),
     ];
-    let mut found = block_on(workspace.changes()).unwrap();
+    let mut found = block_on(workspace.list_changes()).unwrap();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     let found: Vec<_> = found.iter().map(|one| (one.path.to_str().unwrap(), one.kind)).collect();
     assert_eq!(found, expected);
@@ -90,7 +90,7 @@ fn when_git_cannot_say_what_changed_it_is_a_fault() {
     let workspace = stage.fresh();
     put(&workspace, "a", "2");
     stage.repo.write(".unstuck/tasks/t1/index", "no index");
-    let fault = block_on(workspace.changes()).unwrap_err();
+    let fault = block_on(workspace.list_changes()).unwrap_err();
     assert_eq!(fault.code(), Code::GitStatusFailed);
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
 use unstuck_core::fault::{Code, Kind};
-use unstuck_world::workspace::Committed;
+use unstuck_world::workspace::CommitOutcome;
 
 use super::repo::{block_on, run_in};
 use super::stage::{Stage, put};
@@ -21,12 +21,12 @@ fn one_commit_on_the_base_holds_the_whole_change() {
     let stage = Stage::with(&[("a", "1")]);
     let workspace = stage.fresh();
     let commit = || block_on(commit(&workspace, &wording("A title\n\nBody\n"), &stage));
-    assert_eq!(commit(), Ok(Committed::Nothing));
+    assert_eq!(commit(), Ok(CommitOutcome::Nothing));
     put(&workspace, "a", "2");
     run_in(workspace.directory(), ["commit", "-q", "-am", "the agent's own"]);
     put(&workspace, "new", "2");
-    let Ok(Committed::As { commit: made, by_hook: false }) = commit() else { panic!() };
-    assert_eq!(commit(), Ok(Committed::As { commit: made.clone(), by_hook: false }));
+    let Ok(CommitOutcome::As { commit: made, by_hook: false }) = commit() else { panic!() };
+    assert_eq!(commit(), Ok(CommitOutcome::As { commit: made.clone(), by_hook: false }));
     assert_eq!(stage.repo.oid("unstuck/b1.t1"), made);
     assert_eq!(stage.repo.oid(&format!("{made}^")), stage.first);
     let shown = stage.repo.run(["show", "--format=%an %s", "--name-only", made.as_str()]);
@@ -64,7 +64,7 @@ fn a_hook_may_change_what_is_committed_and_that_is_said() {
     hook(&stage, "pre-commit", "echo formatted >a; git add a");
     hook(&stage, "commit-msg", "echo 'Checked-by: hook' >>\"$1\"");
     let committed = block_on(commit(&workspace, &wording("A title\n\n"), &stage)).unwrap();
-    let Committed::As { commit, by_hook: true } = committed else { panic!("{committed:?}") };
+    let CommitOutcome::As { commit, by_hook: true } = committed else { panic!("{committed:?}") };
     assert_eq!(stage.repo.run(["show", &format!("{commit}:a")]), "formatted");
     assert!(stage.repo.run(["show", "-s", "--format=%B", commit.as_str()]).contains("Checked-by"));
 }
@@ -83,7 +83,7 @@ fn a_commit_that_git_cannot_make_can_be_made_later() {
     fs::write(stage.repo.path(".git/refs/heads/unstuck/b1.t1.lock"), "").unwrap();
     assert_eq!(commit().unwrap_err().code(), Code::GitLocked);
     fs::remove_file(stage.repo.path(".git/refs/heads/unstuck/b1.t1.lock")).unwrap();
-    assert!(matches!(commit(), Ok(Committed::As { .. })));
+    assert!(matches!(commit(), Ok(CommitOutcome::As { .. })));
 }
 
 // Hooks need not be where they usually are, and what is not said here is for git to know.
@@ -95,7 +95,10 @@ fn hooks_in_another_folder_are_respected() {
     let commit = || block_on(commit(&workspace, &wording("x"), &stage));
     hook(&stage, "pre-commit", "exit 3");
     stage.repo.run(["config", "core.hooksPath", "no-such-folder"]);
-    assert!(matches!(commit(), Ok(Committed::As { by_hook: false, .. })), "the usual one is off");
+    assert!(
+        matches!(commit(), Ok(CommitOutcome::As { by_hook: false, .. })),
+        "the usual one is off"
+    );
     let folder = stage.repo.beside("hooks");
     stage.repo.run(["config", "core.hooksPath", folder.to_str().unwrap()]);
     fs::create_dir(&folder).unwrap();

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
-use unstuck_world::git::Reach;
-use unstuck_world::process::{Hold, How, Launch};
-use unstuck_world::workspace::Preparation;
+use unstuck_world::git::RepositoryExposure;
+use unstuck_world::process::{EnforcementLevel, Launch, ProcessEnd};
+use unstuck_world::workspace::WorkspacePreparation;
 
 use super::repo::{block_on, run_in};
 use super::stage::{Stage, put};
@@ -28,7 +28,7 @@ fn the_agents_push_goes_nowhere_and_fetching_works() {
     stage.repo.run(["remote", "set-url", "--push", "push-only", &address("push-only")]);
     let config = fs::read(stage.repo.path(".git/config")).unwrap();
     let workspace = stage.fresh();
-    let environment = block_on(workspace.environment(RunId(1))).unwrap();
+    let environment = block_on(workspace.build_agent_environment(RunId(1))).unwrap();
     let as_agent = |args: &[&str]| {
         let mut command = Command::new("git");
         command.current_dir(workspace.directory()).args(args);
@@ -56,7 +56,7 @@ fn an_agents_git_works_in_its_own_repository_and_the_persons_is_put_back() {
     let stage = Stage::with(&[("a", "1")]);
     stage.repo.run(["branch", "release"]);
     let workspace = stage.fresh();
-    let environment = block_on(workspace.environment(RunId(1))).unwrap();
+    let environment = block_on(workspace.build_agent_environment(RunId(1))).unwrap();
     put(&workspace, "a", "2");
     let script = "git commit -qam mine && git update-ref refs/heads/release HEAD && \
                   git config core.fsmonitor ./planted && \
@@ -69,7 +69,8 @@ fn an_agents_git_works_in_its_own_repository_and_the_persons_is_put_back() {
         command.env(name, value.as_ref().unwrap());
     }
     assert!(command.status().unwrap().success());
-    let restored = block_on(workspace.restore_shared(RunId(1), Reach::Unknown)).unwrap();
+    let restored =
+        block_on(workspace.restore_repository(RunId(1), RepositoryExposure::Unknown)).unwrap();
     assert_eq!(restored.files, ["config", "hooks/pre-commit"].map(PathBuf::from));
     assert_eq!(restored.refs, ["refs/heads/stray"]);
     assert_eq!(restored.left, Vec::<String>::new());
@@ -86,9 +87,10 @@ fn an_agent_commits_from_behind_its_wall_and_reaches_nothing_else_of_the_reposit
     let stage = Stage::with(&[("a", "1")]);
     stage.repo.write("built/x", "1");
     let share = vec!["built".to_owned()];
-    let wanted = Preparation { share, ..stage.preparation(Start::Fresh, 1) };
+    let wanted = WorkspacePreparation { share, ..stage.preparation(Start::Fresh, 1) };
     let workspace = stage.try_prepare(&wanted).unwrap();
-    let mut wall = workspace.wall(&[("TMPDIR".into(), stage.repo.beside("temporary").into())]);
+    let mut wall =
+        workspace.build_wall(&[("TMPDIR".into(), stage.repo.beside("temporary").into())]);
     let writable = wall.writable.as_mut().unwrap();
     assert!(writable.contains(&stage.repo.beside("temporary")));
     // The repository itself is in a temporary folder.
@@ -98,22 +100,22 @@ fn an_agent_commits_from_behind_its_wall_and_reaches_nothing_else_of_the_reposit
         let shell = stage.shell();
         let mut launch = Launch::new(shell.guard, shell.lock, workspace.directory(), "sh");
         launch.arguments = vec!["-c".into(), script.into()];
-        launch.environment = block_on(workspace.environment(RunId(1))).unwrap();
+        launch.environment = block_on(workspace.build_agent_environment(RunId(1))).unwrap();
         launch.wall = wall.clone();
         block_on(async {
             let process = launch.start().await.unwrap();
-            assert_eq!(process.held().files, held);
+            assert_eq!(process.wall_enforcement().files, held);
             process.wait().await
         })
     };
     let inside = run("echo 2 >a && git add a && git commit -qm mine && echo 2 >built/x");
     assert_eq!(
         inside.how,
-        How::Exited(0),
+        ProcessEnd::Exited(0),
         "{:?}",
         String::from_utf8_lossy(&inside.output.to_bytes())
     );
-    if held == Hold::NotPossible {
+    if held == EnforcementLevel::NotPossible {
         return;
     }
     let common = stage.repo.path(".git");
@@ -128,7 +130,7 @@ fn an_agent_commits_from_behind_its_wall_and_reaches_nothing_else_of_the_reposit
     ] {
         let before = fs::read(common.join("config")).unwrap();
         let ended = run(&format!("G='{}'; {line}", common.display()));
-        assert_ne!(ended.how, How::Exited(0), "{line}");
+        assert_ne!(ended.how, ProcessEnd::Exited(0), "{line}");
         assert_eq!(fs::read(common.join("config")).unwrap(), before, "{line}");
     }
     assert_eq!(fs::read_to_string(stage.repo.path("a")).unwrap(), "1");

@@ -8,7 +8,9 @@ use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Fault;
-use unstuck_world::workspace::{Integrated, Preparation, Project, Workspace};
+use unstuck_world::workspace::{
+    IntegrationOutcome, ProjectRepository, Workspace, WorkspacePreparation,
+};
 
 use super::repo::{block_on, run_in};
 use super::stage::{NOW, PLACE, Stage, changed, paths, put, text};
@@ -27,8 +29,8 @@ fn dying_git(stage: &Stage, at: u32) -> String {
     path.display().to_string()
 }
 
-fn prepare(stage: &Stage, git: &str, wanted: &Preparation) -> Result<Workspace, Fault> {
-    let project = block_on(Project::open(git, &stage.repo.root))?;
+fn prepare(stage: &Stage, git: &str, wanted: &WorkspacePreparation) -> Result<Workspace, Fault> {
+    let project = block_on(ProjectRepository::open(git, &stage.repo.root))?;
     block_on(Workspace::prepare(&project, wanted, &stage.shell()))
 }
 
@@ -68,7 +70,7 @@ fn making_a_worktree(points: Points) {
         assert_eq!(text(&workspace, "a"), "1");
         let status = run_in(workspace.directory(), ["status", "--porcelain", "-b"]);
         assert_eq!(status, "## unstuck/b1.t1");
-        assert_eq!(block_on(workspace.base()).unwrap(), stage.first);
+        assert_eq!(block_on(workspace.resolve_base()).unwrap(), stage.first);
     };
     at_points(points, &Stage::with(&[("a", "1")]), ended_well);
 }
@@ -86,7 +88,10 @@ fn going_back_to_the_base(points: Points) {
         assert_eq!(run_in(workspace.directory(), ["status", "--porcelain"]), "");
         let saved = stage.repo.run(["diff", "--name-only", "main", "refs/unstuck/attempts/r1"]);
         assert_eq!(saved, "a\nb\nnew");
-        assert_eq!(block_on(stage.project.git().commit_of("refs/unstuck/pending/t1")), Ok(None));
+        assert_eq!(
+            block_on(stage.project.git().resolve_commit("refs/unstuck/pending/t1")),
+            Ok(None)
+        );
     };
     at_points(points, &stage, ended_well);
 }
@@ -97,21 +102,21 @@ fn bringing_a_change_onto_the_head(points: Points) {
     stage.repo.write("b", "moved\n");
     let head = stage.repo.commit("another task");
     let integrate = |stage: &Stage, git: &str| {
-        let project = block_on(Project::open(git, &stage.repo.root))?;
+        let project = block_on(ProjectRepository::open(git, &stage.repo.root))?;
         let workspace = block_on(Workspace::open(&project, PLACE, &[]))?;
-        block_on(workspace.integrate(&head, RunId(1), NOW))
+        block_on(workspace.integrate_onto(&head, RunId(1), NOW))
     };
     let ended_well = |stage: &Stage, git: &str| {
         let _ = integrate(stage, git);
         let integrated = integrate(stage, "git").unwrap();
         let workspace = block_on(Workspace::open(&stage.project, PLACE, &[])).unwrap();
-        assert!(matches!(integrated, Integrated::Already | Integrated::Onto));
+        assert!(matches!(integrated, IntegrationOutcome::Already | IntegrationOutcome::Onto));
         assert_eq!(changed(&workspace), paths(&["a"]));
         assert_eq!(
             (text(&workspace, "a"), text(&workspace, "b")),
             ("2\n".into(), "moved\n".into())
         );
-        assert_eq!(block_on(workspace.base()).unwrap(), head);
+        assert_eq!(block_on(workspace.resolve_base()).unwrap(), head);
     };
     at_points(points, &stage, ended_well);
 }

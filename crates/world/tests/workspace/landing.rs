@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use unstuck_core::engine::{RunId, Start, TaskId};
 use unstuck_core::fault::Code;
 use unstuck_world::git::Oid;
-use unstuck_world::workspace::{Committed, Integrated, Landed, Place, Removed, Why, Workspace};
+use unstuck_world::workspace::{
+    CommitOutcome, IntegrationOutcome, LandingOutcome, RemovalOutcome, Workspace, WorkspaceKey,
+    WorktreeKeepReason,
+};
 
 use super::repo::{block_on, write};
 use super::stage::{NOW, PLACE, Stage, changed, paths, put, text};
@@ -15,13 +18,13 @@ use super::wording;
 
 fn second(stage: &Stage) -> Workspace {
     let mut wanted = stage.preparation(Start::Fresh, 2);
-    wanted.place = Place { task: TaskId(2), ..PLACE };
+    wanted.place = WorkspaceKey { task: TaskId(2), ..PLACE };
     stage.try_prepare(&wanted).unwrap()
 }
 
 fn commit(stage: &Stage, workspace: &Workspace, message: &str) -> Oid {
     match block_on(super::commit(workspace, &wording(message), stage)).unwrap() {
-        Committed::As { commit, by_hook: false } => commit,
+        CommitOutcome::As { commit, by_hook: false } => commit,
         other => panic!("{other:?}"),
     }
 }
@@ -35,21 +38,24 @@ fn the_second_task_meets_the_first_before_it_lands() {
     put(&two, "b", "two\n");
     let first = commit(&stage, &one, "one");
     let early = commit(&stage, &two, "two");
-    assert_eq!(block_on(one.fast_forward(&first)).unwrap(), Landed::Done);
-    assert_eq!(block_on(one.fast_forward(&first)).unwrap(), Landed::Done);
-    let moved = block_on(two.fast_forward(&early)).unwrap();
-    assert_eq!(moved, Landed::HeadMoved { to: first.clone() });
+    assert_eq!(block_on(one.fast_forward_build(&first)).unwrap(), LandingOutcome::Done);
+    assert_eq!(block_on(one.fast_forward_build(&first)).unwrap(), LandingOutcome::Done);
+    let moved = block_on(two.fast_forward_build(&early)).unwrap();
+    assert_eq!(moved, LandingOutcome::HeadMoved { to: first.clone() });
     assert_eq!(stage.repo.oid("unstuck/b1"), first);
 
-    let integrated = block_on(two.integrate(&first, RunId(2), NOW)).unwrap();
-    assert_eq!(integrated, Integrated::Onto);
+    let integrated = block_on(two.integrate_onto(&first, RunId(2), NOW)).unwrap();
+    assert_eq!(integrated, IntegrationOutcome::Onto);
     assert_eq!((text(&two, "a"), text(&two, "b")), ("one\n".into(), "two\n".into()));
     assert_eq!(changed(&two), paths(&["b"]));
-    assert_eq!(block_on(two.integrate(&first, RunId(2), NOW)).unwrap(), Integrated::Already);
+    assert_eq!(
+        block_on(two.integrate_onto(&first, RunId(2), NOW)).unwrap(),
+        IntegrationOutcome::Already
+    );
     let second = commit(&stage, &two, "two");
-    assert_eq!(block_on(two.fast_forward(&second)).unwrap(), Landed::Done);
+    assert_eq!(block_on(two.fast_forward_build(&second)).unwrap(), LandingOutcome::Done);
     assert_eq!(stage.repo.run(["log", "--format=%s", "unstuck/b1"]), "two\none\nfirst");
-    assert_eq!(block_on(two.remove(RunId(2))).unwrap(), Removed::Gone);
+    assert_eq!(block_on(two.remove_worktree(RunId(2))).unwrap(), RemovalOutcome::Gone);
     assert!(!two.directory().exists());
     assert_eq!(stage.repo.run(["branch", "--list", "unstuck/b1.t2"]), "");
 }
@@ -61,14 +67,14 @@ fn a_branch_of_a_build_that_is_deleted_comes_back_where_it_stood() {
     let one = stage.fresh();
     put(&one, "a", "one\n");
     let first = commit(&stage, &one, "one");
-    assert_eq!(block_on(one.fast_forward(&first)).unwrap(), Landed::Done);
+    assert_eq!(block_on(one.fast_forward_build(&first)).unwrap(), LandingOutcome::Done);
     stage.repo.run(["branch", "-q", "-D", "unstuck/b1"]);
     let two = second(&stage);
     assert_eq!(text(&two, "a"), "one\n");
     put(&two, "b", "two\n");
     stage.repo.run(["branch", "-q", "-D", "unstuck/b1"]);
     let second = commit(&stage, &two, "two");
-    assert_eq!(block_on(two.fast_forward(&second)).unwrap(), Landed::Done);
+    assert_eq!(block_on(two.fast_forward_build(&second)).unwrap(), LandingOutcome::Done);
     assert_eq!(stage.repo.run(["log", "--format=%s", "unstuck/b1"]), "two\none\nfirst");
 }
 
@@ -78,7 +84,7 @@ fn nothing_of_a_home_stays_when_a_worktree_goes() {
     let stage = Stage::with(&[("a", "1\n")]);
     let workspace = stage.fresh();
     let homes: Vec<PathBuf> =
-        workspace.wall(&[]).private.into_iter().map(|private| private.folder).collect();
+        workspace.build_wall(&[]).private.into_iter().map(|private| private.folder).collect();
     let homes: Vec<PathBuf> = homes.into_iter().filter(|home| home.is_absolute()).collect();
     assert!(!homes.is_empty());
     for home in &homes {
@@ -88,7 +94,7 @@ fn nothing_of_a_home_stays_when_a_worktree_goes() {
             fs::set_permissions(home.join(folder), fs::Permissions::from_mode(0o500)).unwrap();
         }
     }
-    assert_eq!(block_on(workspace.remove(RunId(1))).unwrap(), Removed::Gone);
+    assert_eq!(block_on(workspace.remove_worktree(RunId(1))).unwrap(), RemovalOutcome::Gone);
     assert!(homes.iter().all(|home| !home.exists()), "{homes:?}");
 }
 
@@ -101,17 +107,20 @@ fn a_conflict_names_its_files_and_is_not_forgotten() {
     put(&workspace, "b", "task\n");
     stage.repo.write("a", "other\n");
     let head = stage.repo.commit("other");
-    let fault = block_on(workspace.integrate(&head, RunId(1), NOW)).unwrap_err();
+    let fault = block_on(workspace.integrate_onto(&head, RunId(1), NOW)).unwrap_err();
     assert_eq!(fault.code(), Code::GitConflict);
     assert_eq!(fault.message, "conflict in a");
-    assert_eq!(block_on(workspace.base()).unwrap(), head);
+    assert_eq!(block_on(workspace.resolve_base()).unwrap(), head);
     assert!(text(&workspace, "a").contains("other\n=======\ntask\n"));
     assert_eq!(stage.repo.run(["show", "refs/unstuck/attempts/r1:a"]), "task");
     // Marks that are still there are the conflict again.
-    let again = block_on(workspace.integrate(&head, RunId(1), NOW)).unwrap_err();
+    let again = block_on(workspace.integrate_onto(&head, RunId(1), NOW)).unwrap_err();
     assert_eq!(again.signature, fault.signature);
     put(&workspace, "a", "both\n");
-    assert_eq!(block_on(workspace.integrate(&head, RunId(1), NOW)).unwrap(), Integrated::Already);
+    assert_eq!(
+        block_on(workspace.integrate_onto(&head, RunId(1), NOW)).unwrap(),
+        IntegrationOutcome::Already
+    );
 
     let workspace = stage.prepare(Start::FromBase, 2);
     assert_eq!((text(&workspace, "a"), text(&workspace, "b")), ("other\n".into(), "1\n".into()));
@@ -124,8 +133,8 @@ fn a_branch_that_a_person_has_checked_out_is_not_moved() {
     put(&workspace, "a", "2");
     let commit = commit(&stage, &workspace, "one");
     stage.repo.run(["checkout", "-q", "unstuck/b1"]);
-    let landed = block_on(workspace.fast_forward(&commit)).unwrap();
-    assert_eq!(landed, Landed::InUse { by: stage.repo.root.clone() });
+    let landed = block_on(workspace.fast_forward_build(&commit)).unwrap();
+    assert_eq!(landed, LandingOutcome::InUse { by: stage.repo.root.clone() });
     assert_eq!(stage.repo.run(["status", "--porcelain"]), "");
 }
 
@@ -135,11 +144,11 @@ fn a_worktree_with_unsaved_work_stays() {
     let workspace = stage.fresh();
     put(&workspace, "a", "2");
     put(&workspace, "b", "2");
-    let removed = block_on(workspace.remove(RunId(1))).unwrap();
-    assert_eq!(removed, Removed::Kept(Why::Unsaved(2)));
+    let removed = block_on(workspace.remove_worktree(RunId(1))).unwrap();
+    assert_eq!(removed, RemovalOutcome::Kept(WorktreeKeepReason::Unsaved(2)));
     assert_eq!(text(&workspace, "b"), "2");
-    block_on(workspace.save(RunId(1), NOW)).unwrap();
-    assert_eq!(block_on(workspace.remove(RunId(1))).unwrap(), Removed::Gone);
+    block_on(workspace.save_attempt(RunId(1), NOW)).unwrap();
+    assert_eq!(block_on(workspace.remove_worktree(RunId(1))).unwrap(), RemovalOutcome::Gone);
     assert_eq!(stage.repo.run(["show", "refs/unstuck/attempts/r1:b"]), "2");
 }
 
@@ -164,7 +173,7 @@ fn the_hook_before_a_push_may_refuse_it() {
     let (first, none) = (&stage.first, "0".repeat(40));
     let told = || fs::read_to_string(workspace.directory().join("told")).unwrap();
     assert_eq!(told(), format!("there {remote}\n{first} {first} {name} {none}\n"));
-    block_on(stage.project.git().push(&remote, first, name)).unwrap();
+    block_on(stage.project.git().push_commit(&remote, first, name)).unwrap();
     assert_eq!(ask(&remote), Ok(()));
     assert_eq!(told(), format!("{remote} {remote}\n{first} {first} {name} {first}\n"));
 

@@ -1,7 +1,7 @@
 //! Branches that a build leaves behind go only when the person has all of it.
 
 use unstuck_core::engine::{BuildId, RunId};
-use unstuck_world::workspace::Branch;
+use unstuck_world::workspace::BranchStatus;
 
 use super::repo::block_on;
 use super::stage::Stage;
@@ -17,25 +17,25 @@ fn a_branch_goes_only_when_the_person_has_all_of_it() {
     repo.run(["checkout", "-q", "unstuck/b7"]);
     repo.write("a", "2\n");
     let tip = repo.commit("work");
-    let found = || block_on(project.branches_of(BuildId(7))).unwrap();
+    let found = || block_on(project.list_build_branches(BuildId(7))).unwrap();
     let standing = |name: &str| {
         let found = found();
         assert_eq!(found.len(), 2, "{found:?}");
         found.into_iter().find(|left| left.name == format!("refs/heads/{name}")).unwrap()
     };
-    assert!(matches!(standing("unstuck/b7").branch, Branch::InUse(_)));
+    assert!(matches!(standing("unstuck/b7").branch, BranchStatus::InUse(_)));
     repo.run(["checkout", "-q", "main"]);
     let needed = standing("unstuck/b7");
-    assert_eq!(needed.branch, Branch::Needed(1));
-    assert!(!block_on(project.forget_branch(BuildId(7), &needed)).unwrap());
-    assert_eq!(standing("unstuck/b7.t3").branch, Branch::Free);
+    assert_eq!(needed.branch, BranchStatus::Needed(1));
+    assert!(!block_on(project.delete_branch(BuildId(7), &needed)).unwrap());
+    assert_eq!(standing("unstuck/b7.t3").branch, BranchStatus::Free);
 
     repo.run(["merge", "-q", "--ff-only", "unstuck/b7"]);
     let free = standing("unstuck/b7");
     repo.run(["branch", "-f", "unstuck/b7", base.as_str()]);
-    assert!(!block_on(project.forget_branch(BuildId(7), &free)).unwrap(), "it moved since");
+    assert!(!block_on(project.delete_branch(BuildId(7), &free)).unwrap(), "it moved since");
     repo.run(["branch", "-f", "unstuck/b7", tip.as_str()]);
-    assert!(block_on(project.forget_branch(BuildId(7), &free)).unwrap());
+    assert!(block_on(project.delete_branch(BuildId(7), &free)).unwrap());
     assert_eq!(found().len(), 1);
 }
 
@@ -44,5 +44,5 @@ fn saved_attempts_are_counted_by_their_runs() {
     let stage = Stage::with(&[("a", "1\n")]);
     stage.repo.run(["update-ref", "refs/unstuck/attempts/r12", "HEAD"]);
     let runs = [RunId(1), RunId(12)];
-    assert_eq!(block_on(stage.project.attempts_of(&runs)).unwrap(), 1);
+    assert_eq!(block_on(stage.project.count_attempts(&runs)).unwrap(), 1);
 }

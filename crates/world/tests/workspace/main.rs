@@ -24,19 +24,19 @@ mod stage;
 mod taking_back;
 
 use unstuck_core::fault::Fault;
-use unstuck_world::git::Person;
-use unstuck_world::workspace::{Committed, Wording, Workspace};
+use unstuck_world::git::CommitAuthor;
+use unstuck_world::workspace::{CommitOutcome, CommitWording, Workspace};
 
-fn wording(message: &str) -> Wording {
-    let person = Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() };
-    Wording { message: message.to_owned(), person, at: stage::NOW }
+fn wording(message: &str) -> CommitWording {
+    let person = CommitAuthor { name: "Ada".to_owned(), email: "ada@example.org".to_owned() };
+    CommitWording { message: message.to_owned(), person, at: stage::NOW }
 }
 
 /// Commits what the worktree holds.
 async fn commit(
     workspace: &Workspace,
-    wording: &Wording,
+    wording: &CommitWording,
     stage: &stage::Stage,
-) -> Result<Committed, Fault> {
-    workspace.commit(&workspace.content().await?, wording, &stage.shell()).await
+) -> Result<CommitOutcome, Fault> {
+    workspace.commit_content(&workspace.capture_content().await?, wording, &stage.shell()).await
 }

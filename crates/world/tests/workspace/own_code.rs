@@ -7,7 +7,7 @@ use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::{Code, Kind};
-use unstuck_world::git::Reach;
+use unstuck_world::git::RepositoryExposure;
 
 use super::repo::{Repo, block_on, run_in, write};
 use super::stage::{PLACE, Stage, changed, paths, put, text};
@@ -39,13 +39,14 @@ fn submodules_are_there_before_anything_runs() {
     put(&workspace, "lib/out.log", "x\n");
     assert_eq!(changed(&workspace), paths(&[]));
     put(&workspace, "lib/lib.txt", "changed\n");
-    let restored = block_on(workspace.restore_shared(RunId(1), Reach::Unknown)).unwrap();
+    let restored =
+        block_on(workspace.restore_repository(RunId(1), RepositoryExposure::Unknown)).unwrap();
     let fault = block_on(workspace.find_work_elsewhere(&restored)).unwrap().unwrap();
     assert!(fault.message.contains("submodule lib"), "{}", fault.message);
     let workspace = stage.prepare(Start::FromBase, 2);
     assert_eq!(text(&workspace, "lib/lib.txt"), "one\n");
-    let removed = block_on(workspace.remove(RunId(2))).unwrap();
-    assert_eq!(removed, unstuck_world::workspace::Removed::Gone);
+    let removed = block_on(workspace.remove_worktree(RunId(2))).unwrap();
+    assert_eq!(removed, unstuck_world::workspace::RemovalOutcome::Gone);
 }
 
 // B33: one that cannot be had is a matter for the person, with the command that helps
@@ -76,11 +77,12 @@ fn work_that_was_left_on_a_branch_is_told() {
         let workspace = stage.fresh();
         let mut agent = Command::new("sh");
         agent.current_dir(workspace.directory()).args(["-c", script]);
-        for (name, value) in block_on(workspace.environment(RunId(1))).unwrap() {
+        for (name, value) in block_on(workspace.build_agent_environment(RunId(1))).unwrap() {
             agent.env(name, value.unwrap());
         }
         assert!(agent.status().unwrap().success());
-        let restored = block_on(workspace.restore_shared(RunId(1), Reach::Unknown)).unwrap();
+        let restored =
+            block_on(workspace.restore_repository(RunId(1), RepositoryExposure::Unknown)).unwrap();
         let fault = block_on(workspace.find_work_elsewhere(&restored)).unwrap().unwrap();
         assert_eq!(fault.code(), Code::ValidationPreCommit);
         assert!(fault.message.contains(place), "{}", fault.message);
@@ -109,7 +111,7 @@ fn work_on_another_branch_that_is_checked_out_counts() {
 fn environment(stage: &Stage, variables: &[(&str, String)]) -> Vec<(OsString, OsString)> {
     let variables: Vec<(OsString, OsString)> =
         variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    stage.project.environment_in(PLACE, &variables)
+    stage.project.redirect_environment(PLACE, &variables)
 }
 
 // B33: an editable install of the person's checkout does not lead a check out of the worktree

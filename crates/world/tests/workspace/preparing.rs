@@ -21,7 +21,7 @@ fn a_fresh_worktree_leaves_the_persons_tree_alone() {
     assert_eq!(run_in(workspace.directory(), ["branch", "--show-current"]), "unstuck/b1.t1");
     assert_eq!(run_in(workspace.directory(), ["status", "--porcelain"]), "");
     put(&workspace, "a", "2");
-    block_on(workspace.save(RunId(1), NOW)).unwrap();
+    block_on(workspace.save_attempt(RunId(1), NOW)).unwrap();
     stage.prepare(Start::FromBase, 2);
     assert_eq!(stage.repo.run(["status", "--porcelain=v2", "--branch"]), before);
     assert_eq!(fs::read(stage.repo.path(".git/config")).unwrap(), config);
@@ -46,7 +46,10 @@ fn each_start_finds_what_it_says() {
 
     for start in [Start::Resume, Start::Compacted] {
         assert_eq!(changed(&stage.prepare(start, 1)), all);
-        assert_eq!(block_on(workspace.save(RunId(99), NOW)).map(|saved| saved.is_some()), Ok(true));
+        assert_eq!(
+            block_on(workspace.save_attempt(RunId(99), NOW)).map(|saved| saved.is_some()),
+            Ok(true)
+        );
     }
     let workspace = stage.prepare(Start::KeepTree, 2);
     assert_eq!(changed(&workspace), all);
@@ -62,7 +65,7 @@ fn each_start_finds_what_it_says() {
         stage.repo.oid(&format!("{saved}^{{tree}}"))
     );
 
-    let patch = block_on(stage.project.git().patch(&stage.first, &saved)).unwrap();
+    let patch = block_on(stage.project.git().create_patch(&stage.first, &saved)).unwrap();
     let file = stage.repo.beside("saved.patch");
     fs::write(&file, patch).unwrap();
     run_in(workspace.directory(), ["apply", &file.display().to_string()]);

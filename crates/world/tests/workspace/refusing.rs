@@ -4,7 +4,9 @@ use std::fs;
 
 use unstuck_core::engine::{BuildId, RunId, Start};
 use unstuck_core::fault::Code;
-use unstuck_world::workspace::{Committed, Project, Removed, Why, Workspace};
+use unstuck_world::workspace::{
+    CommitOutcome, ProjectRepository, RemovalOutcome, Workspace, WorktreeKeepReason,
+};
 
 use super::repo::{Repo, block_on};
 use super::stage::{NOW, PLACE, Stage, changed, paths, put};
@@ -13,7 +15,7 @@ use super::{commit, wording};
 #[test]
 fn what_cannot_be_worked_on_is_said() {
     let why = |root: &std::path::Path| {
-        let fault = block_on(Project::open("git", root)).unwrap_err();
+        let fault = block_on(ProjectRepository::open("git", root)).unwrap_err();
         assert_eq!(fault.code(), Code::PreconditionMissing);
         fault.message
     };
@@ -29,20 +31,20 @@ fn what_cannot_be_worked_on_is_said() {
     }
     // A head on no branch is as good as any.
     repo.run(["checkout", "-q", "--detach"]);
-    let project = block_on(Project::open("git", &repo.root)).unwrap();
-    assert_eq!(block_on(project.head()).unwrap(), repo.oid("HEAD"));
+    let project = block_on(ProjectRepository::open("git", &repo.root)).unwrap();
+    assert_eq!(block_on(project.resolve_head()).unwrap(), repo.oid("HEAD"));
 }
 
 #[test]
 fn a_branch_that_leaves_no_room_for_ours_is_named() {
     let stage = Stage::with(&[("a", "1")]);
-    block_on(stage.project.make_way(BuildId(5))).unwrap();
+    block_on(stage.project.clear_build_names(BuildId(5))).unwrap();
     stage.repo.run(["branch", "unstuck-mine"]);
-    block_on(stage.project.make_way(BuildId(5))).unwrap();
+    block_on(stage.project.clear_build_names(BuildId(5))).unwrap();
     let repo = Repo::with(&[("a", "1")]);
     repo.run(["branch", "unstuck"]);
-    let project = block_on(Project::open("git", &repo.root)).unwrap();
-    let fault = block_on(project.make_way(BuildId(5))).unwrap_err();
+    let project = block_on(ProjectRepository::open("git", &repo.root)).unwrap();
+    let fault = block_on(project.clear_build_names(BuildId(5))).unwrap_err();
     assert_eq!(fault.code(), Code::PreconditionMissing);
     assert!(fault.message.contains("git branch -m unstuck NAME"), "{}", fault.message);
 }
@@ -64,7 +66,7 @@ fn in_place_needs_a_clean_tree_and_works_in_it() {
     wanted.start = Start::Resume;
     let workspace = stage.try_prepare(&wanted).unwrap();
     assert_eq!(changed(&workspace), paths(&["a", "outside"]));
-    block_on(workspace.take_back(&paths(&["outside"]), RunId(1), NOW)).unwrap();
+    block_on(workspace.revert_paths(&paths(&["outside"]), RunId(1), NOW)).unwrap();
     assert_eq!(changed(&workspace), paths(&["a"]));
     let open = || block_on(Workspace::open(&stage.project, PLACE, &[]));
     stage.repo.run(["checkout", "-q", "-b", "other"]);
@@ -72,13 +74,16 @@ fn in_place_needs_a_clean_tree_and_works_in_it() {
     stage.repo.run(["checkout", "-q", "main"]);
     let workspace = open().unwrap();
     assert_eq!(changed(&workspace), paths(&["a"]));
-    assert_eq!(block_on(workspace.commit_made()).unwrap(), stage.repo.oid("main"));
+    assert_eq!(block_on(workspace.find_commit_made()).unwrap(), stage.repo.oid("main"));
     let committed = block_on(commit(&workspace, &wording("done"), &stage)).unwrap();
-    let Committed::As { commit, .. } = committed else { panic!() };
+    let CommitOutcome::As { commit, .. } = committed else { panic!() };
     assert_eq!(stage.repo.oid("main"), commit);
-    assert_eq!(block_on(open().unwrap().commit_made()).unwrap(), commit);
+    assert_eq!(block_on(open().unwrap().find_commit_made()).unwrap(), commit);
     assert_eq!(stage.repo.run(["status", "--porcelain", "--branch"]), "## main");
-    assert_eq!(block_on(workspace.remove(RunId(1))).unwrap(), Removed::Kept(Why::InPlace));
+    assert_eq!(
+        block_on(workspace.remove_worktree(RunId(1))).unwrap(),
+        RemovalOutcome::Kept(WorktreeKeepReason::InPlace)
+    );
 }
 
 #[test]

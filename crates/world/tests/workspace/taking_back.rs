@@ -5,8 +5,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Code;
-use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::workspace::{Removed, Why};
+use unstuck_world::scope::{PathScope, ScopeRules};
+use unstuck_world::workspace::{RemovalOutcome, WorktreeKeepReason};
 
 use super::repo::{block_on, run_in};
 use super::stage::{NOW, Stage, changed, paths, put, text};
@@ -36,13 +36,13 @@ fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
     run_in(dir, ["add", "-A"]);
     run_in(dir, ["commit", "-q", "-m", "the agent's own"]);
 
-    let rules = Rules { allowed: vec!["src".to_owned()], ..Rules::default() };
-    let scope = Scope::new(&rules).unwrap();
-    let changes = block_on(workspace.changes()).unwrap();
-    let verdict = scope.judge(changes.iter().map(|change| change.path.as_path()));
+    let rules = ScopeRules { allowed: vec!["src".to_owned()], ..ScopeRules::default() };
+    let scope = PathScope::new(&rules).unwrap();
+    let changes = block_on(workspace.list_changes()).unwrap();
+    let verdict = scope.judge_paths(changes.iter().map(|change| change.path.as_path()));
     assert_eq!(verdict.outside.len(), 7, "{verdict:?}");
-    let taken = block_on(workspace.take_back(&verdict.out_of_scope(), RunId(1), NOW)).unwrap();
-    let fault = verdict.fault(Some(&taken.patch)).unwrap();
+    let taken = block_on(workspace.revert_paths(&verdict.out_of_scope(), RunId(1), NOW)).unwrap();
+    let fault = verdict.to_fault(Some(&taken.patch)).unwrap();
     assert_eq!(fault.code(), Code::ScopeOutsideAllowed);
 
     assert_eq!(changed(&workspace), paths(&["src/a", "src/new", "src/renamed"]));
@@ -71,7 +71,7 @@ fn a_file_that_was_moved_outside_goes_back_to_where_it_was() {
     put(&workspace, "a", "1\n2\n3\n4\nmore\n");
     fs::remove_file(dir.join("src/b")).unwrap();
     fs::rename(dir.join("src/c"), dir.join("src/d")).unwrap();
-    block_on(workspace.take_back_work(&paths(&["a"]), RunId(1), NOW)).unwrap();
+    block_on(workspace.revert_work(&paths(&["a"]), RunId(1), NOW)).unwrap();
     assert_eq!(changed(&workspace), paths(&["src/b", "src/c", "src/d"]));
     assert_eq!(text(&workspace, "src/a"), "1\n2\n3\n4\n");
 }
@@ -84,8 +84,8 @@ fn the_worktree_goes_back_to_what_it_held_at_an_earlier_time() {
     put(&workspace, "a", "2\n");
     put(&workspace, "new", "2\n");
     fs::remove_file(workspace.directory().join("c")).unwrap();
-    let then = block_on(workspace.content()).unwrap();
-    block_on(workspace.go_back_to(&then, RunId(1), NOW)).unwrap();
+    let then = block_on(workspace.capture_content()).unwrap();
+    block_on(workspace.restore_content(&then, RunId(1), NOW)).unwrap();
     let patches = stage.repo.path(".unstuck/tasks/t1/patches");
     assert!(!patches.exists(), "nothing was undone, and nothing is kept");
 
@@ -96,7 +96,7 @@ fn the_worktree_goes_back_to_what_it_held_at_an_earlier_time() {
     fs::remove_file(workspace.directory().join("new")).unwrap();
     run_in(workspace.directory(), ["add", "-A"]);
     run_in(workspace.directory(), ["commit", "-q", "-m", "the agent's own"]);
-    block_on(workspace.go_back_to(&then, RunId(1), NOW)).unwrap();
+    block_on(workspace.restore_content(&then, RunId(1), NOW)).unwrap();
 
     assert_eq!(changed(&workspace), paths(&["a", "c", "new"]));
     assert_eq!(text(&workspace, "a"), "2\n");
@@ -114,7 +114,7 @@ fn a_repository_inside_is_moved_aside_as_it_is() {
     let workspace = stage.fresh();
     put(&workspace, "inner/work", "precious");
     run_in(workspace.directory(), ["init", "-q", "inner"]);
-    block_on(workspace.take_back(&paths(&["inner"]), RunId(1), NOW)).unwrap();
+    block_on(workspace.revert_paths(&paths(&["inner"]), RunId(1), NOW)).unwrap();
     assert!(!workspace.directory().join("inner").exists());
     let kept = stage.repo.path(".unstuck/tasks/t1/kept/r1/inner/work");
     assert_eq!(fs::read_to_string(kept).unwrap(), "precious");
@@ -128,18 +128,21 @@ fn what_cannot_be_taken_back_sets_the_worktree_aside() {
     put(&workspace, "a", "2");
     // The patch cannot be kept, so nothing may be taken back.
     stage.repo.write(".unstuck/tasks/t1/patches", "a file in the way");
-    let fault = block_on(workspace.take_back(&paths(&["a"]), RunId(1), NOW)).unwrap_err();
+    let fault = block_on(workspace.revert_paths(&paths(&["a"]), RunId(1), NOW)).unwrap_err();
     assert_eq!(fault.code(), Code::GitRevertFailed);
     assert_eq!(text(&workspace, "a"), "2");
     let refused = stage.try_prepare(&stage.preparation(Start::Resume, 2)).unwrap_err();
     assert_eq!(refused.code(), Code::GitRevertFailed);
-    let removed = block_on(workspace.remove(RunId(1))).unwrap();
-    assert!(matches!(removed, Removed::Kept(Why::Quarantined(_))), "{removed:?}");
+    let removed = block_on(workspace.remove_worktree(RunId(1))).unwrap();
+    assert!(
+        matches!(removed, RemovalOutcome::Kept(WorktreeKeepReason::Quarantined(_))),
+        "{removed:?}"
+    );
 
     fs::remove_file(stage.repo.path(".unstuck/tasks/t1/patches")).unwrap();
     let workspace = stage.prepare(Start::NewWorktree, 3);
     assert_eq!(text(&workspace, "a"), "1");
-    assert_eq!(workspace.quarantined().unwrap(), None);
+    assert_eq!(workspace.quarantine_reason().unwrap(), None);
     let aside = stage.repo.path(".unstuck/aside/t1-1/a");
     assert_eq!(fs::read_to_string(aside).unwrap(), "2");
     assert_eq!(changed(&workspace), Vec::<std::path::PathBuf>::new());

@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Code;
 use unstuck_world::git::{Git, Oid};
-use unstuck_world::validate::defining_files;
+use unstuck_world::validate::find_defining_files;
 
-use super::{CHECKS, Concern, OWN_CODE};
+use super::{CHECKS, OWN_CODE, PreflightConcern};
 use crate::settings::FILE;
 
 /// Folders of installed packages, which agents do not change.
 const INSTALLED: [&str; 3] = [".venv", "venv", "node_modules"];
 
 /// Returns a concern for each reference to the checkout at `root`.
-pub(super) async fn inspect(root: &Path, checks: &[String]) -> Vec<Concern> {
+pub(super) async fn inspect_checkout(root: &Path, checks: &[String]) -> Vec<PreflightConcern> {
     let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-    let git = Git::at("git", root);
-    let Ok(head) = git.head().await else { return Vec::new() };
-    let Ok(tracked) = git.names_in(&head).await else { return Vec::new() };
+    let git = Git::new("git", root);
+    let Ok(head) = git.resolve_head().await else { return Vec::new() };
+    let Ok(tracked) = git.list_root_names(&head).await else { return Vec::new() };
     let names = |text: &str| [root, &real].iter().any(|root| names_path(text, root, &tracked));
     let mut concerns = Vec::new();
     for check in checks.iter().filter(|check| names(check)) {
@@ -30,9 +30,9 @@ pub(super) async fn inspect(root: &Path, checks: &[String]) -> Vec<Concern> {
              what an agent changed"
         );
         let todo = format!("write the path relative to the project in {FILE}");
-        concerns.push(Concern::stops(CHECKS, Code::PreconditionMissing, says, todo));
+        concerns.push(PreflightConcern::new_stop(CHECKS, Code::PreconditionMissing, says, todo));
     }
-    for file in defining_files(root, checks) {
+    for file in find_defining_files(root, checks) {
         let Ok(text) = fs::read_to_string(root.join(&file)) else { continue };
         let Some(at) = text.lines().position(&names) else { continue };
         let says = format!(
@@ -42,15 +42,19 @@ pub(super) async fn inspect(root: &Path, checks: &[String]) -> Vec<Concern> {
             at + 1
         );
         let todo = format!("write the path relative to the project in {}", file.display());
-        concerns.push(Concern::stops(OWN_CODE, Code::PreconditionMissing, says, todo));
+        concerns.push(PreflightConcern::new_stop(OWN_CODE, Code::PreconditionMissing, says, todo));
     }
-    concerns.extend(links(&git, &head, (root, &real)).await);
+    concerns.extend(find_checkout_links(&git, &head, (root, &real)).await);
     concerns
 }
 
 /// Returns a concern for each tracked link with an absolute path into the checkout.
-async fn links(git: &Git, head: &Oid, (root, real): (&Path, &Path)) -> Vec<Concern> {
-    let Ok(links) = git.links_in(head).await else { return Vec::new() };
+async fn find_checkout_links(
+    git: &Git,
+    head: &Oid,
+    (root, real): (&Path, &Path),
+) -> Vec<PreflightConcern> {
+    let Ok(links) = git.list_links(head).await else { return Vec::new() };
     let leading = links.into_iter().filter_map(|link| {
         let to = fs::read_link(root.join(&link)).ok()?;
         let rest = [root, real].iter().find_map(|root| to.strip_prefix(root).ok())?;
@@ -69,7 +73,7 @@ async fn links(git: &Git, head: &Oid, (root, real): (&Path, &Path)) -> Vec<Conce
             let relative = up.join(&rest);
             let relative = if relative.as_os_str().is_empty() { ".".into() } else { relative };
             let todo = format!("`ln -sfn {} {}`, and commit it", relative.display(), link.display());
-            Concern::stops(OWN_CODE, Code::PreconditionMissing, says, todo)
+            PreflightConcern::new_stop(OWN_CODE, Code::PreconditionMissing, says, todo)
         })
         .collect()
 }

@@ -13,18 +13,18 @@ mod wall;
 use std::path::Path;
 
 use unstuck_core::fault::Code;
-use unstuck_world::workspace::own_links;
+use unstuck_world::workspace::find_own_links;
 
-use crate::error::Error;
-use crate::problem::Problem;
+use crate::error::CliError;
+use crate::problem::InputProblem;
 use crate::settings::{FILE, Settings};
 
 /// A finding of the preflight.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Concern {
+pub(crate) struct PreflightConcern {
     /// The topic, in one or two words.
     pub(crate) about: &'static str,
-    pub(crate) weight: Weight,
+    pub(crate) weight: ConcernSeverity,
     pub(crate) code: Code,
     /// The finding itself.
     pub(crate) says: String,
@@ -34,7 +34,7 @@ pub(crate) struct Concern {
 
 /// The severity of a concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub(crate) enum ConcernSeverity {
     /// A run does not begin.
     Stops,
     /// A run begins, with a warning.
@@ -46,69 +46,75 @@ pub(crate) enum Weight {
 pub(crate) const CHECKS: &str = "checks";
 const OWN_CODE: &str = "own code";
 
-impl Concern {
-    fn stops(about: &'static str, code: Code, says: String, todo: impl Into<String>) -> Self {
-        Self { about, weight: Weight::Stops, code, says, todo: todo.into() }
+impl PreflightConcern {
+    fn new_stop(about: &'static str, code: Code, says: String, todo: impl Into<String>) -> Self {
+        Self { about, weight: ConcernSeverity::Stops, code, says, todo: todo.into() }
     }
 
-    fn warns(about: &'static str, code: Code, says: String, todo: impl Into<String>) -> Self {
-        Self { weight: Weight::Warns, ..Self::stops(about, code, says, todo) }
+    fn new_warning(about: &'static str, code: Code, says: String, todo: impl Into<String>) -> Self {
+        Self { weight: ConcernSeverity::Warns, ..Self::new_stop(about, code, says, todo) }
     }
 
-    fn notes(about: &'static str, says: String) -> Self {
+    fn new_note(about: &'static str, says: String) -> Self {
         let code = Code::PreconditionMissing;
-        Self { weight: Weight::Notes, ..Self::stops(about, code, says, "") }
+        Self { weight: ConcernSeverity::Notes, ..Self::new_stop(about, code, says, "") }
     }
 
     /// Formats the concern as one line for a person.
-    pub(crate) fn line(&self) -> String {
+    pub(crate) fn to_line(&self) -> String {
         format!("{} → {}", self.says, self.todo)
     }
 }
 
 /// Inspects all that these checks need in the project at `root`.
-pub(crate) async fn inspect(root: &Path, settings: &Settings, checks: &[String]) -> Vec<Concern> {
-    let mut concerns = repository::inspect(root).await;
-    concerns.extend(nothing_checked(checks));
-    concerns.extend(programs::inspect(root, &settings.run.setup, checks).await);
-    concerns.extend(python::inspect(root, &settings.run.setup, checks).await);
-    concerns.extend(shared_links(root, settings));
-    concerns.extend(checkout::inspect(root, checks).await);
-    concerns.extend(wall::inspect(settings));
+pub(crate) async fn inspect_project(
+    root: &Path,
+    settings: &Settings,
+    checks: &[String],
+) -> Vec<PreflightConcern> {
+    let mut concerns = repository::inspect_repository(root).await;
+    concerns.extend(find_missing_checks(checks));
+    concerns.extend(programs::inspect_programs(root, &settings.run.setup, checks).await);
+    concerns.extend(python::inspect_python(root, &settings.run.setup, checks).await);
+    concerns.extend(find_shared_links(root, settings));
+    concerns.extend(checkout::inspect_checkout(root, checks).await);
+    concerns.extend(wall::inspect_sandbox(settings));
     concerns
 }
 
 /// Returns all concerns that stop a run as an error, or else the warnings.
-pub(crate) fn refuse(concerns: Vec<Concern>) -> Result<Vec<Concern>, Error> {
-    let (stops, mut warns): (Vec<Concern>, Vec<Concern>) =
-        concerns.into_iter().partition(|concern| concern.weight == Weight::Stops);
-    warns.retain(|concern| concern.weight == Weight::Warns);
+pub(crate) fn require_no_stops(
+    concerns: Vec<PreflightConcern>,
+) -> Result<Vec<PreflightConcern>, CliError> {
+    let (stops, mut warns): (Vec<PreflightConcern>, Vec<PreflightConcern>) =
+        concerns.into_iter().partition(|concern| concern.weight == ConcernSeverity::Stops);
+    warns.retain(|concern| concern.weight == ConcernSeverity::Warns);
     if stops.is_empty() {
         return Ok(warns);
     }
-    let problem = |concern: Concern| {
-        Problem::at(concern.code, concern.about, concern.says).hinting(concern.todo)
+    let problem = |concern: PreflightConcern| {
+        InputProblem::at_place(concern.code, concern.about, concern.says).with_hint(concern.todo)
     };
-    Err(Error::Problems(stops.into_iter().map(problem).collect()))
+    Err(CliError::Problems(stops.into_iter().map(problem).collect()))
 }
 
-fn nothing_checked(checks: &[String]) -> Option<Concern> {
+fn find_missing_checks(checks: &[String]) -> Option<PreflightConcern> {
     checks.is_empty().then(|| {
         let says = "nothing is checked before a commit: an agent's work lands as it is".to_owned();
         let todo = format!("write `pre_commit = [\"make test\"]` below [validate] in {FILE}");
-        Concern::warns(CHECKS, Code::ConfigMissing, says, todo)
+        PreflightConcern::new_warning(CHECKS, Code::ConfigMissing, says, todo)
     })
 }
 
 /// Returns a concern if a shared `node_modules` leads to the packages of the checkout.
-fn shared_links(root: &Path, settings: &Settings) -> Option<Concern> {
+fn find_shared_links(root: &Path, settings: &Settings) -> Option<PreflightConcern> {
     let shared = settings.run.share.iter().any(|path| path.trim_end_matches('/') == "node_modules");
-    let links = if shared { own_links(root) } else { Vec::new() };
+    let links = if shared { find_own_links(root) } else { Vec::new() };
     let first = links.first()?;
     let link = first.strip_prefix(root).unwrap_or(first).display();
     let says = format!("{link} leads to your own checkout, and run.share gives it to worktrees");
     let todo = format!(
         "take node_modules out of run.share, and write `setup = [\"npm ci\"]` below [run] in {FILE}"
     );
-    Some(Concern::stops(OWN_CODE, Code::ConfigInvalid, says, todo))
+    Some(PreflightConcern::new_stop(OWN_CODE, Code::ConfigInvalid, says, todo))
 }

@@ -5,11 +5,11 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use unstuck_core::fault::Code;
-use unstuck_world::commands::programs_of;
+use unstuck_world::commands::list_programs;
 use unstuck_world::provider;
 
 use super::python::has_module;
-use super::{CHECKS, Concern};
+use super::{CHECKS, PreflightConcern};
 use crate::render::words;
 use crate::settings::FILE;
 
@@ -21,16 +21,20 @@ const EXPANDED: &[char] = &['$', '*', '?', '~', '[', '(', '{', '"', '\''];
 const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
 
 /// Returns a concern for each program, module or file that these commands lack.
-pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) -> Vec<Concern> {
-    let mut found: Vec<Concern> = Vec::new();
+pub(super) async fn inspect_programs(
+    root: &Path,
+    setup: &[String],
+    checks: &[String],
+) -> Vec<PreflightConcern> {
+    let mut found: Vec<PreflightConcern> = Vec::new();
     for (line, is_setup) in
         setup.iter().map(|line| (line, true)).chain(checks.iter().map(|line| (line, false)))
     {
-        for command in programs_of(line) {
-            let Some(missing) = missing(root, &command).await else { continue };
+        for command in list_programs(line) {
+            let Some(missing) = find_missing(root, &command).await else { continue };
             // A line with alternatives may not need any of them, and setup may install what checks need.
             let certain = !is_conditional(line) && (is_setup || setup.is_empty());
-            let concern = missing.concern(line, certain, is_setup);
+            let concern = missing.to_concern(line, certain, is_setup);
             if !found.contains(&concern) {
                 found.push(concern);
             }
@@ -40,7 +44,7 @@ pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) ->
 }
 
 /// A dependency that a command lacks.
-enum Missing {
+enum MissingDependency {
     /// A program that is not on the path.
     Program(String),
     /// A program that only setup could have installed.
@@ -51,8 +55,8 @@ enum Missing {
     File(String),
 }
 
-impl Missing {
-    fn concern(&self, line: &str, certain: bool, is_setup: bool) -> Concern {
+impl MissingDependency {
+    fn to_concern(&self, line: &str, certain: bool, is_setup: bool) -> PreflightConcern {
         let place = if is_setup { "run.setup" } else { "validate.pre_commit" };
         let line = words::plain_line(line);
         let (says, todo) = match self {
@@ -62,7 +66,7 @@ impl Missing {
             ),
             Self::Installed(name) => (
                 format!("{} is not there, and `{line}` needs it", words::plain_line(name)),
-                format!("write what installs it below [run] in {FILE}: {}", installing(name)),
+                format!("write what installs it below [run] in {FILE}: {}", suggest_setup(name)),
             ),
             Self::Module { python, module } => (
                 format!(
@@ -78,15 +82,15 @@ impl Missing {
         };
         // The file may be part of the task.
         if certain && !matches!(self, Self::File(_)) {
-            Concern::stops(CHECKS, Code::ToolMissing, says, todo)
+            PreflightConcern::new_stop(CHECKS, Code::ToolMissing, says, todo)
         } else {
-            Concern::warns(CHECKS, Code::ToolMissing, says, todo)
+            PreflightConcern::new_warning(CHECKS, Code::ToolMissing, says, todo)
         }
     }
 }
 
 /// Returns the setting that installs a program.
-fn installing(name: &str) -> &'static str {
+fn suggest_setup(name: &str) -> &'static str {
     if name.contains("node_modules") {
         "`setup = [\"npm ci\"]`"
     } else if name.contains("vendor") {
@@ -103,7 +107,7 @@ fn is_conditional(line: &str) -> bool {
         || line.trim_start().starts_with("if ")
 }
 
-async fn missing(root: &Path, command: &[String]) -> Option<Missing> {
+async fn find_missing(root: &Path, command: &[String]) -> Option<MissingDependency> {
     let (program, arguments) = command.split_first()?;
     if program.is_empty() || program.contains(EXPANDED) {
         return None;
@@ -115,18 +119,22 @@ async fn missing(root: &Path, command: &[String]) -> Option<Missing> {
         }
         let installed = INSTALLED.iter().any(|folder| name.starts_with(folder));
         let file = name.to_owned();
-        return Some(if installed { Missing::Installed(file) } else { Missing::File(file) });
+        return Some(if installed {
+            MissingDependency::Installed(file)
+        } else {
+            MissingDependency::File(file)
+        });
     }
     let path = env::var_os("PATH");
-    let Some(found) = provider::find(OsStr::new(program), path.as_deref()) else {
-        return Some(Missing::Program(program.clone()));
+    let Some(found) = provider::find_program(OsStr::new(program), path.as_deref()) else {
+        return Some(MissingDependency::Program(program.clone()));
     };
     if program.starts_with("python")
         && let [flag, module, ..] = arguments
         && flag == "-m"
         && !has_module(root, &found, module).await
     {
-        return Some(Missing::Module { python: program.clone(), module: module.clone() });
+        return Some(MissingDependency::Module { python: program.clone(), module: module.clone() });
     }
     if SHELLS.contains(&program.as_str())
         && let Some(file) = arguments.first()
@@ -134,7 +142,7 @@ async fn missing(root: &Path, command: &[String]) -> Option<Missing> {
         && !file.contains(EXPANDED)
         && !root.join(file).exists()
     {
-        return Some(Missing::File(file.clone()));
+        return Some(MissingDependency::File(file.clone()));
     }
     None
 }
@@ -142,12 +150,12 @@ async fn missing(root: &Path, command: &[String]) -> Option<Missing> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::preflight::Weight;
+    use crate::build::preflight::ConcernSeverity;
 
-    fn look(root: &Path, setup: &[&str], checks: &[&str]) -> Vec<(Weight, String)> {
+    fn look(root: &Path, setup: &[&str], checks: &[&str]) -> Vec<(ConcernSeverity, String)> {
         let lines = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let found = runtime.block_on(inspect(root, &lines(setup), &lines(checks)));
+        let found = runtime.block_on(inspect_programs(root, &lines(setup), &lines(checks)));
         found.into_iter().map(|concern| (concern.weight, concern.says)).collect()
     }
 
@@ -168,13 +176,13 @@ mod tests {
             assert_eq!(look(root, &[], &[fine]), [], "{fine}");
         }
         let table = [
-            ("no-such-tool test", Weight::Stops),
-            ("cd web && no-such-tool", Weight::Stops),
-            ("sh -c 'no-such-tool'", Weight::Stops),
-            (".venv/bin/pytest", Weight::Stops),
-            ("no-such-tool || true", Weight::Warns),
-            ("sh missing.sh", Weight::Warns),
-            ("./missing", Weight::Warns),
+            ("no-such-tool test", ConcernSeverity::Stops),
+            ("cd web && no-such-tool", ConcernSeverity::Stops),
+            ("sh -c 'no-such-tool'", ConcernSeverity::Stops),
+            (".venv/bin/pytest", ConcernSeverity::Stops),
+            ("no-such-tool || true", ConcernSeverity::Warns),
+            ("sh missing.sh", ConcernSeverity::Warns),
+            ("./missing", ConcernSeverity::Warns),
         ];
         for (line, weight) in table {
             let found = look(root, &[], &[line]);
@@ -182,8 +190,8 @@ mod tests {
             assert_eq!(found[0].0, weight, "{line}");
         }
         let found = look(root, &["true"], &["no-such-tool test"]);
-        assert_eq!(found[0].0, Weight::Warns, "setup may install it");
+        assert_eq!(found[0].0, ConcernSeverity::Warns, "setup may install it");
         let found = look(root, &["no-such-tool ci"], &[]);
-        assert_eq!(found[0].0, Weight::Stops, "setup itself cannot run");
+        assert_eq!(found[0].0, ConcernSeverity::Stops, "setup itself cannot run");
     }
 }

@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 use unstuck_core::fault::Code;
-use unstuck_world::commands::programs_of;
+use unstuck_world::commands::list_programs;
 use unstuck_world::provider;
 
-use super::{Concern, OWN_CODE};
+use super::{OWN_CODE, PreflightConcern};
 use crate::render::words;
 use crate::settings::FILE;
 
@@ -49,7 +49,11 @@ pub(super) async fn has_module(root: &Path, python: &Path, module: &str) -> bool
 
 /// Returns a concern for each package that the interpreters of these checks would import from the checkout.
 /// The files of `pip install -e` are redirected to the worktree; a loader with code of its own cannot be.
-pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) -> Vec<Concern> {
+pub(super) async fn inspect_python(
+    root: &Path,
+    setup: &[String],
+    checks: &[String],
+) -> Vec<PreflightConcern> {
     let own = |line: &String| OWN_ENVIRONMENT.iter().any(|words| line.contains(words));
     if let Some(line) = setup.iter().find(|line| installs_worktree_elsewhere(line)) {
         let says =
@@ -58,24 +62,24 @@ pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) ->
             "write `setup = [\"python3 -m venv .venv && .venv/bin/pip install -e .\"]` below [run] in \
              {FILE}"
         );
-        return vec![Concern::warns(OWN_CODE, Code::ConfigInvalid, says, todo)];
+        return vec![PreflightConcern::new_warning(OWN_CODE, Code::ConfigInvalid, says, todo)];
     }
     if setup.iter().any(own) {
         return Vec::new();
     }
     let mut concerns = Vec::new();
-    for python in interpreters(checks) {
-        for file in leading_back(root, &python).await {
+    for python in find_interpreters(checks) {
+        for file in find_editable_installs(root, &python).await {
             let file_name = file.file_name().unwrap_or_default().to_string_lossy();
             if is_loader(&file_name) {
-                concerns.push(cannot_be_led(&file));
+                concerns.push(concern_about_loader(&file));
                 continue;
             }
             let says = format!(
                 "{} leads to this folder; checks in a worktree import the worktree's own code",
                 file.display()
             );
-            concerns.push(Concern::notes(OWN_CODE, says));
+            concerns.push(PreflightConcern::new_note(OWN_CODE, says));
         }
     }
     concerns
@@ -87,7 +91,7 @@ fn installs_worktree_elsewhere(line: &str) -> bool {
     editable && !line.contains("venv") && !line.contains("uv pip")
 }
 
-fn cannot_be_led(file: &Path) -> Concern {
+fn concern_about_loader(file: &Path) -> PreflightConcern {
     let says = format!(
         "{} imports your own checkout, so checks would not test what an agent changed",
         file.display()
@@ -96,22 +100,24 @@ fn cannot_be_led(file: &Path) -> Concern {
         "write `setup = [\"python3 -m venv .venv && .venv/bin/pip install -e .\"]` below [run] in \
          {FILE}, and run the checks with .venv/bin/python"
     );
-    Concern::stops(OWN_CODE, Code::PreconditionMissing, says, todo)
+    PreflightConcern::new_stop(OWN_CODE, Code::PreconditionMissing, says, todo)
 }
 
 /// Returns the interpreters that checks start, directly or through a script.
-fn interpreters(checks: &[String]) -> Vec<PathBuf> {
+fn find_interpreters(checks: &[String]) -> Vec<PathBuf> {
     let path = env::var_os("PATH");
     let mut found = Vec::new();
-    for command in checks.iter().flat_map(|line| programs_of(line)) {
+    for command in checks.iter().flat_map(|line| list_programs(line)) {
         let Some(program) = command.first().filter(|program| !program.contains('/')) else {
             continue;
         };
-        let Some(program) = provider::find(OsStr::new(program), path.as_deref()) else { continue };
+        let Some(program) = provider::find_program(OsStr::new(program), path.as_deref()) else {
+            continue;
+        };
         let is_python = |path: &Path| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"))
         };
-        let python = if is_python(&program) { Some(program) } else { behind(&program) };
+        let python = if is_python(&program) { Some(program) } else { read_shebang(&program) };
         found.extend(python.filter(|python| is_python(python)));
     }
     found.sort();
@@ -120,13 +126,13 @@ fn interpreters(checks: &[String]) -> Vec<PathBuf> {
 }
 
 /// Returns the interpreter in the first line of a script.
-fn behind(script: &Path) -> Option<PathBuf> {
-    let text = read(script)?;
+fn read_shebang(script: &Path) -> Option<PathBuf> {
+    let text = read_small_file(script)?;
     let line = text.lines().next()?.strip_prefix("#!")?;
     line.split_whitespace().next().map(PathBuf::from)
 }
 
-fn read(path: &Path) -> Option<String> {
+fn read_small_file(path: &Path) -> Option<String> {
     let small = fs::metadata(path).ok().filter(|found| found.len() <= FILE_BYTES_MAX)?;
     small
         .is_file()
@@ -135,7 +141,7 @@ fn read(path: &Path) -> Option<String> {
 }
 
 /// Returns the files in the folders of installed packages that refer to the checkout.
-async fn leading_back(root: &Path, python: &Path) -> Vec<PathBuf> {
+async fn find_editable_installs(root: &Path, python: &Path) -> Vec<PathBuf> {
     let mut command = Command::new(python);
     command.args(["-c", SEARCHED]).current_dir(root).stdin(Stdio::null()).kill_on_drop(true);
     let Ok(Ok(output)) = timeout(ANSWER_MAX, command.output()).await else { return Vec::new() };
@@ -148,7 +154,7 @@ async fn leading_back(root: &Path, python: &Path) -> Vec<PathBuf> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let ending = file.extension().unwrap_or_default();
         let may = ending == "pth" || ending == "egg-link" || is_finder(&name) || is_loader(&name);
-        may && read(file).is_some_and(|text| text.contains(&*root))
+        may && read_small_file(file).is_some_and(|text| text.contains(&*root))
     };
     let mut files: Vec<PathBuf> = files.filter(leads).collect();
     files.sort();

@@ -3,19 +3,19 @@
 use unstuck_core::fault::Code;
 use unstuck_world::process::Wall;
 
-use super::Concern;
-use crate::settings::{FILE, Permissions, Settings};
+use super::PreflightConcern;
+use crate::settings::{AgentPermissionsSetting, FILE, Settings};
 
 const WALL: &str = "wall";
 
 /// Returns a concern that stops the run if an agent with all permissions would start on a machine without a
 /// complete sandbox, unless the settings allow it.
-pub(super) fn inspect(settings: &Settings) -> Option<Concern> {
-    let everything = settings.agent.permissions == Permissions::Everything;
+pub(super) fn inspect_sandbox(settings: &Settings) -> Option<PreflightConcern> {
+    let everything = settings.agent.permissions == AgentPermissionsSetting::Everything;
     if !everything || settings.wall.allow_missing {
         return None;
     }
-    let held = Wall::usual(std::env::var_os("PATH").as_deref()).try_out();
+    let held = Wall::with_usual_paths(std::env::var_os("PATH").as_deref()).try_out();
     (!held.is_whole()).then(|| {
         let says =
             "agent.permissions is \"everything\", and this machine cannot keep agents from your \
@@ -25,6 +25,6 @@ pub(super) fn inspect(settings: &Settings) -> Option<Concern> {
             "install bubblewrap (`unstuck doctor --wall` says what it holds), or write \
              `allow_missing = true` below [wall] in {FILE}"
         );
-        Concern::stops(WALL, Code::PreconditionMissing, says, todo)
+        PreflightConcern::new_stop(WALL, Code::PreconditionMissing, says, todo)
     })
 }

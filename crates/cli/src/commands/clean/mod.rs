@@ -11,65 +11,73 @@ use std::sync::Arc;
 
 use unstuck_store::Store;
 
-use self::sweep::Swept;
-use crate::args::Clean;
-use crate::error::Error;
+use self::sweep::SweepResult;
+use crate::args::CleanArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Line, Project};
+use crate::project::{self, CommandConnection, LocalProject};
 use crate::render::{self, Terminal};
 
 const VERB: &str = "clean";
 
-pub(crate) fn run(args: &Clean, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
-    let store = project.store()?;
-    let runtime = project::runtime()?;
-    let found = || runtime.block_on(held(&project, &store, false));
+pub(crate) fn run(
+    args: &CleanArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
+    let store = project.open_store()?;
+    let runtime = project::create_runtime()?;
+    let found = || runtime.block_on(sweep_while_holding(&project, &store, false));
     let swept = if args.yes {
-        runtime.block_on(held(&project, &store, true))?
+        runtime.block_on(sweep_while_holding(&project, &store, true))?
     } else {
         let found = found()?;
-        if args.dry_run || found.would_go() == 0 {
+        if args.dry_run || found.removable_count() == 0 {
             found
         } else {
             if !args.json {
-                tell(&found, false, terminal)?;
+                write_result(&found, false, terminal)?;
             }
             // The project is released while the operator decides; the sweep is repeated afterwards.
-            if !render::agreed(terminal, VERB, "Remove this?")? {
+            if !render::ask_confirmation(terminal, VERB, "Remove this?")? {
                 let mut out = terminal.styled();
                 writeln!(out, "Nothing was changed.")?;
                 out.flush()?;
                 return Ok(Exit::Done);
             }
-            runtime.block_on(held(&project, &store, true))?
+            runtime.block_on(sweep_while_holding(&project, &store, true))?
         }
     };
-    tell(&swept, args.json, terminal)?;
+    write_result(&swept, args.json, terminal)?;
     Ok(Exit::Done)
 }
 
-fn tell(swept: &Swept, json: bool, terminal: &Terminal) -> Result<(), Error> {
+fn write_result(swept: &SweepResult, json: bool, terminal: &Terminal) -> Result<(), CliError> {
     let mut out = terminal.styled();
     if json {
-        render::json(&mut out, swept)?;
+        render::write_json(&mut out, swept)?;
     } else {
-        page::write(&mut out, swept, terminal.width())?;
+        page::write_page(&mut out, swept, terminal.width())?;
     }
     out.flush()?;
     Ok(())
 }
 
 /// Lists or removes the leftovers while holding the project, so that no other process begins work there.
-async fn held(project: &Project, store: &Arc<dyn Store>, remove: bool) -> Result<Swept, Error> {
-    let line = Line::open(project, store, VERB).await?;
+async fn sweep_while_holding(
+    project: &LocalProject,
+    store: &Arc<dyn Store>,
+    remove: bool,
+) -> Result<SweepResult, CliError> {
+    let line = CommandConnection::open(project, store, VERB).await?;
     if line.is_held() {
         let holder = project::current_holder(project).await;
         let who = holder.map_or_else(|| "another process".to_owned(), |holder| holder.to_string());
         let hint = "wait until it is done, or stop it; then try again".to_owned();
-        return Err(Error::NotNow { verb: VERB, said: format!("{who} is at work here"), hint });
+        return Err(CliError::NotNow { verb: VERB, said: format!("{who} is at work here"), hint });
     }
-    let swept = sweep::sweep(project, store.as_ref(), remove).await;
+    let swept = sweep::sweep_builds(project, store.as_ref(), remove).await;
     line.close().await?;
     swept
 }

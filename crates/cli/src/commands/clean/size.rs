@@ -9,7 +9,7 @@ const BLOCK_BYTES: u64 = 512;
 
 /// Returns the bytes that removing the folder would free. Symbolic links are not followed, because their
 /// targets stay.
-pub(super) fn bytes(folder: &Path) -> u64 {
+pub(super) fn measure_folder(folder: &Path) -> u64 {
     let mut sum = 0;
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -26,7 +26,7 @@ pub(super) fn bytes(folder: &Path) -> u64 {
 }
 
 /// Formats a size, such as `340 kB`, `12 MB` or `1.5 GB`.
-pub(super) fn said(bytes: u64) -> String {
+pub(super) fn format_bytes(bytes: u64) -> String {
     const KILO: u64 = 1_000;
     const MEGA: u64 = KILO * KILO;
     const GIGA: u64 = KILO * MEGA;
@@ -51,7 +51,7 @@ mod tests {
             (1_570_000_000, "1.5 GB"),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(said(bytes), expected);
+            assert_eq!(format_bytes(bytes), expected);
         }
     }
 }

@@ -4,11 +4,13 @@ use serde::Serialize;
 use unstuck_core::engine::RunId;
 use unstuck_store::Store;
 use unstuck_store::tables::{BuildRow, TaskRow};
-use unstuck_world::workspace::{self, Branch, Leftover, Place, Removed, Why, Workspace};
+use unstuck_world::workspace::{
+    self, BranchStatus, LeftoverBranch, RemovalOutcome, Workspace, WorkspaceKey, WorktreeKeepReason,
+};
 
 use super::size;
-use crate::error::Error;
-use crate::project::Project;
+use crate::error::CliError;
+use crate::project::LocalProject;
 use crate::render::words;
 
 /// The prefix of a branch's full name.
@@ -16,10 +18,10 @@ const HEADS: &str = "refs/heads/";
 
 /// The leftovers that were found or removed.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Swept {
+pub(super) struct SweepResult {
     /// Set if the leftovers were removed, not only listed.
     pub(super) removed: bool,
-    pub(super) things: Vec<Thing>,
+    pub(super) things: Vec<SweepItem>,
     /// Number of saved attempts, which stay.
     pub(super) attempts: usize,
     /// Bytes that are free now, or would be.
@@ -28,43 +30,48 @@ pub(super) struct Swept {
 
 /// A worktree or a branch.
 #[derive(Debug, Serialize)]
-pub(super) struct Thing {
+pub(super) struct SweepItem {
     pub(super) what: String,
     pub(super) bytes: u64,
     /// The reason for keeping it; `None` if it is removed.
     pub(super) kept: Option<String>,
 }
 
-impl Swept {
+impl SweepResult {
     /// Returns how many leftovers are removed.
-    pub(super) fn would_go(&self) -> usize {
+    pub(super) fn removable_count(&self) -> usize {
         self.things.iter().filter(|thing| thing.kept.is_none()).count()
     }
 }
 
-pub(super) async fn sweep(
-    project: &Project,
+pub(super) async fn sweep_builds(
+    project: &LocalProject,
     store: &dyn Store,
     remove: bool,
-) -> Result<Swept, Error> {
-    let repository = workspace::Project::open("git", project.root()).await?;
+) -> Result<SweepResult, CliError> {
+    let repository = workspace::ProjectRepository::open("git", project.root()).await?;
     let name = project.name();
-    let mut swept = Swept { removed: remove, ..Swept::default() };
-    for build in store.builds(name).await?.iter().filter(|build| build.is_performed_here()) {
-        let tasks = store.tasks(name, build.id).await?;
-        let mut sweep =
-            Sweep { repository: &repository, build, remove, stay: Vec::new(), swept: &mut swept };
+    let mut swept = SweepResult { removed: remove, ..SweepResult::default() };
+    for build in store.load_builds(name).await?.iter().filter(|build| build.is_performed_here()) {
+        let tasks = store.load_build_tasks(name, build.id).await?;
+        let mut sweep = BuildSweep {
+            repository: &repository,
+            build,
+            remove,
+            stay: Vec::new(),
+            swept: &mut swept,
+        };
         // Listed before the worktrees are removed, because some branches go with them.
-        let branches = repository.branches_of(build.id).await?;
-        sweep.worktrees(&tasks).await?;
-        sweep.branches(&branches).await?;
+        let branches = repository.list_build_branches(build.id).await?;
+        sweep.sweep_worktrees(&tasks).await?;
+        sweep.sweep_branches(&branches).await?;
         if remove && build.state.has_ended() {
-            repository.forget_backup(build.id).await?;
+            repository.delete_backup(build.id).await?;
         }
         for task in &tasks {
-            let runs = store.runs(name, task.id).await?;
+            let runs = store.load_task_runs(name, task.id).await?;
             let runs: Vec<RunId> = runs.iter().map(|run| run.id).collect();
-            swept.attempts += repository.attempts_of(&runs).await?;
+            swept.attempts += repository.count_attempts(&runs).await?;
         }
     }
     let gone = swept.things.iter().filter(|thing| thing.kept.is_none());
@@ -73,41 +80,45 @@ pub(super) async fn sweep(
 }
 
 /// The sweep of one build.
-struct Sweep<'a> {
-    repository: &'a workspace::Project,
+struct BuildSweep<'a> {
+    repository: &'a workspace::ProjectRepository,
     build: &'a BuildRow,
     remove: bool,
     /// Branches whose worktrees stay.
     stay: Vec<String>,
-    swept: &'a mut Swept,
+    swept: &'a mut SweepResult,
 }
 
-impl Sweep<'_> {
-    fn is_open(&self) -> Option<String> {
+impl BuildSweep<'_> {
+    fn open_build_reason(&self) -> Option<String> {
         let open = !self.build.state.has_ended();
         open.then(|| format!("build {} is not over", self.build.id))
     }
 
-    async fn worktrees(&mut self, tasks: &[TaskRow]) -> Result<(), Error> {
+    async fn sweep_worktrees(&mut self, tasks: &[TaskRow]) -> Result<(), CliError> {
         for task in tasks {
-            let place = Place { build: self.build.id, task: task.id };
-            let Some(folder) = self.repository.worktree_of(place) else { continue };
-            let bytes = size::bytes(&folder);
-            let kept = match self.is_open() {
+            let place = WorkspaceKey { build: self.build.id, task: task.id };
+            let Some(folder) = self.repository.find_worktree(place) else { continue };
+            let bytes = size::measure_folder(&folder);
+            let kept = match self.open_build_reason() {
                 Some(open) => Some(open),
-                None => self.worktree(place, task.moved.last_run).await?,
+                None => self.sweep_worktree(place, task.moved.last_run).await?,
             };
             if kept.is_some() {
-                self.stay.push(workspace::Project::task_branch(place));
+                self.stay.push(workspace::ProjectRepository::task_branch(place));
             }
-            let what = format!("worktree of “{}”", words::name(task.id, &task.spec));
-            self.swept.things.push(Thing { what, bytes, kept });
+            let what = format!("worktree of “{}”", words::task_name(task.id, &task.spec));
+            self.swept.things.push(SweepItem { what, bytes, kept });
         }
         Ok(())
     }
 
     /// Removes a worktree; returns the reason if it stays.
-    async fn worktree(&self, place: Place, run: Option<RunId>) -> Result<Option<String>, Error> {
+    async fn sweep_worktree(
+        &self,
+        place: WorkspaceKey,
+        run: Option<RunId>,
+    ) -> Result<Option<String>, CliError> {
         let run = run.unwrap_or_default();
         // A worktree that cannot be opened is left for a person to inspect.
         let opened = match Workspace::open(self.repository, place, &[]).await {
@@ -115,46 +126,48 @@ impl Sweep<'_> {
             Err(fault) => return Ok(Some(words::plain_line(&fault.message))),
         };
         let needed = if self.remove {
-            match opened.remove(run).await? {
-                Removed::Gone => None,
-                Removed::Kept(why) => Some(why),
+            match opened.remove_worktree(run).await? {
+                RemovalOutcome::Gone => None,
+                RemovalOutcome::Kept(why) => Some(why),
             }
         } else {
-            opened.needed(run).await?
+            opened.find_keep_reason(run).await?
         };
         Ok(needed.map(|why| match why {
-            Why::InPlace => "it is your own".to_owned(),
-            Why::Quarantined(why) => words::plain_line(&why),
-            Why::Unsaved(1) => "1 change in it is saved nowhere else".to_owned(),
-            Why::Unsaved(count) => format!("{count} changes in it are saved nowhere else"),
+            WorktreeKeepReason::InPlace => "it is your own".to_owned(),
+            WorktreeKeepReason::Quarantined(why) => words::plain_line(&why),
+            WorktreeKeepReason::Unsaved(1) => "1 change in it is saved nowhere else".to_owned(),
+            WorktreeKeepReason::Unsaved(count) => {
+                format!("{count} changes in it are saved nowhere else")
+            }
         }))
     }
 
-    async fn branches(&mut self, branches: &[Leftover]) -> Result<(), Error> {
+    async fn sweep_branches(&mut self, branches: &[LeftoverBranch]) -> Result<(), CliError> {
         for leftover in branches {
-            let mut kept = self.is_open().or_else(|| self.branch(leftover));
+            let mut kept = self.open_build_reason().or_else(|| self.branch_keep_reason(leftover));
             if kept.is_none() && self.remove {
-                let gone = self.repository.forget_branch(self.build.id, leftover).await?;
+                let gone = self.repository.delete_branch(self.build.id, leftover).await?;
                 kept = (!gone).then(|| "it moved just now".to_owned());
             }
             let name = leftover.name.strip_prefix(HEADS).unwrap_or(&leftover.name);
-            self.swept.things.push(Thing { what: format!("branch {name}"), bytes: 0, kept });
+            self.swept.things.push(SweepItem { what: format!("branch {name}"), bytes: 0, kept });
         }
         Ok(())
     }
 
-    fn branch(&self, leftover: &Leftover) -> Option<String> {
+    fn branch_keep_reason(&self, leftover: &LeftoverBranch) -> Option<String> {
         match &leftover.branch {
             _ if self.stay.contains(&leftover.name) => Some("its worktree stays".to_owned()),
-            Branch::Free => None,
-            Branch::Needed(count) => {
-                let commits = words::number(*count, "commit is", "commits are");
+            BranchStatus::Free => None,
+            BranchStatus::Needed(count) => {
+                let commits = words::render_count(*count, "commit is", "commits are");
                 Some(format!(
                     "{commits} in none of your branches: `unstuck land {}`",
                     self.build.id
                 ))
             }
-            Branch::InUse(by) => {
+            BranchStatus::InUse(by) => {
                 let by = words::plain_line(&by.to_string_lossy());
                 Some(format!("it is checked out in {by}"))
             }

@@ -4,10 +4,10 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use unstuck_core::question::{Decision, QuestionText};
 
-use crate::error::Error;
+use crate::error::CliError;
 
 /// An answer to a question.
-pub(super) struct Answer {
+pub(super) struct DemoAnswer {
     pub(super) decision: Decision,
     pub(super) guidance: Option<String>,
     /// Set if the stand-in took the recommended choice, because there is no terminal.
@@ -18,12 +18,12 @@ pub(super) struct Answer {
 const PATIENCE: u32 = 10;
 
 /// The person who answers, or the stand-in.
-pub(super) struct Person {
+pub(super) struct DemoAnswerer {
     scripted: bool,
     answered: u32,
 }
 
-impl Person {
+impl DemoAnswerer {
     /// Creates the person at the terminal, or a stand-in without one.
     pub(super) fn new(auto: bool) -> Self {
         let scripted = auto || !io::stdin().is_terminal() || !io::stdout().is_terminal();
@@ -34,12 +34,12 @@ impl Person {
         self.scripted
     }
 
-    pub(super) fn answer(
+    pub(super) fn answer_question(
         &mut self,
         out: &mut impl Write,
         words: Option<&QuestionText>,
-    ) -> Result<Answer, Error> {
-        let Some(words) = words else { return Ok(recommended(Decision::Continue)) };
+    ) -> Result<DemoAnswer, CliError> {
+        let Some(words) = words else { return Ok(recommended_answer(Decision::Continue)) };
         while !self.scripted {
             write!(out, "  your choice [1-{}]: ", words.options.len())?;
             out.flush()?;
@@ -49,22 +49,24 @@ impl Person {
             };
             let number = line.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1));
             if let Some(option) = number.and_then(|at| words.options.get(at)) {
-                let guidance = guidance(out, option.value)?;
-                return Ok(Answer { decision: option.value, guidance, scripted: false });
+                let guidance = ask_guidance(out, option.value)?;
+                return Ok(DemoAnswer { decision: option.value, guidance, scripted: false });
             }
         }
         self.answered += 1;
         let last = words.options.last().map(|option| option.value);
         let given_up = last.filter(|_| self.answered > PATIENCE);
-        Ok(recommended(given_up.or(words.recommended).or(last).unwrap_or(Decision::Continue)))
+        Ok(recommended_answer(
+            given_up.or(words.recommended).or(last).unwrap_or(Decision::Continue),
+        ))
     }
 }
 
-const fn recommended(decision: Decision) -> Answer {
-    Answer { decision, guidance: None, scripted: true }
+const fn recommended_answer(decision: Decision) -> DemoAnswer {
+    DemoAnswer { decision, guidance: None, scripted: true }
 }
 
-fn guidance(out: &mut impl Write, decision: Decision) -> Result<Option<String>, Error> {
+fn ask_guidance(out: &mut impl Write, decision: Decision) -> Result<Option<String>, CliError> {
     if decision != Decision::ProvideGuidance {
         return Ok(None);
     }
@@ -73,10 +75,10 @@ fn guidance(out: &mut impl Write, decision: Decision) -> Result<Option<String>, 
     Ok(read_line()?.map(|line| line.trim().to_owned()))
 }
 
-fn read_line() -> Result<Option<String>, Error> {
+fn read_line() -> Result<Option<String>, CliError> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     let read =
-        read.map_err(|source| Error::Input { place: "standard input".to_owned(), source })?;
+        read.map_err(|source| CliError::Input { place: "standard input".to_owned(), source })?;
     Ok((read > 0).then_some(line))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use unstuck_core::time::Time;
-use unstuck_runner::{Clock, Handle};
+use unstuck_runner::{Clock, RunnerHandle};
 
 /// Number of times that all runnable tasks are polled before time advances.
 const ROUNDS: u32 = 64;
@@ -22,7 +22,7 @@ pub(super) struct NightClock {
     /// Number of real operations in progress.
     happening: watch::Sender<u32>,
     /// The loop that uses this clock.
-    handle: OnceLock<Handle>,
+    handle: OnceLock<RunnerHandle>,
 }
 
 #[derive(Default)]
@@ -43,13 +43,13 @@ impl NightClock {
     }
 
     /// Sets the loop of this clock; until then time stands still.
-    pub(super) fn belongs_to(&self, handle: Handle) {
+    pub(super) fn set_handle(&self, handle: RunnerHandle) {
         // There is only one loop.
         let _ = self.handle.set(handle);
     }
 
     /// Advances the time to `at`, unless it is already later.
-    pub(super) fn at_least(&self, at: Time) {
+    pub(super) fn advance_to(&self, at: Time) {
         self.now.send_if_modified(|now| {
             let moves = at > *now;
             *now = at.max(*now);
@@ -58,32 +58,32 @@ impl NightClock {
     }
 
     /// Waits until it is `at`, and stops time as long as the returned guard is held.
-    pub(super) async fn stands_still_at(&self, at: Time) -> Still<'_> {
-        self.until(at).await;
+    pub(super) async fn pause_at(&self, at: Time) -> ClockPause<'_> {
+        self.wait_until(at).await;
         self.happening.send_modify(|count| *count += 1);
-        Still(self)
+        ClockPause(self)
     }
 
     /// Stops time until all current work is complete.
     pub(super) async fn settle(&self) {
         self.happening.send_modify(|count| *count += 1);
-        let still = Still(self);
-        while !self.has_come_to_rest(1).await {}
+        let still = ClockPause(self);
+        while !self.wait_for_rest(1).await {}
         drop(still);
     }
 
-    fn sleepers(&self) -> MutexGuard<'_, Sleepers> {
+    fn lock_sleepers(&self) -> MutexGuard<'_, Sleepers> {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether the clock is at rest: exactly `happening` operations are in progress, all requests
     /// are on disk, and all runnable tasks have run.
-    async fn has_come_to_rest(&self, happening: u32) -> bool {
+    async fn wait_for_rest(&self, happening: u32) -> bool {
         // The sender lives as long as `self`, so the wait ends.
         let _ = self.happening.subscribe().wait_for(|count| *count == happening).await;
         for _ in 0..ROUNDS {
             let more = *self.happening.borrow() > happening;
-            if more || !self.handle.get().is_some_and(Handle::is_idle) {
+            if more || !self.handle.get().is_some_and(RunnerHandle::is_idle) {
                 tokio::time::sleep(LOOK).await;
                 return false;
             }
@@ -94,29 +94,29 @@ impl NightClock {
 }
 
 /// A guard that stops time while it is held.
-pub(super) struct Still<'a>(&'a NightClock);
+pub(super) struct ClockPause<'a>(&'a NightClock);
 
-impl Drop for Still<'_> {
+impl Drop for ClockPause<'_> {
     fn drop(&mut self) {
         self.0.happening.send_modify(|count| *count -= 1);
     }
 }
 
 /// A place among the sleepers, released however the wait ends.
-struct Place<'a> {
+struct SleeperSlot<'a> {
     clock: &'a NightClock,
     key: (Time, u64),
 }
 
-impl Place<'_> {
+impl SleeperSlot<'_> {
     fn is_first(&self) -> bool {
-        self.clock.sleepers().until.first() == Some(&self.key)
+        self.clock.lock_sleepers().until.first() == Some(&self.key)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for SleeperSlot<'_> {
     fn drop(&mut self) {
-        self.clock.sleepers().until.remove(&self.key);
+        self.clock.lock_sleepers().until.remove(&self.key);
     }
 }
 
@@ -126,20 +126,20 @@ impl Clock for NightClock {
         *self.now.borrow()
     }
 
-    async fn until(&self, at: Time) {
+    async fn wait_until(&self, at: Time) {
         let place = {
-            let mut sleepers = self.sleepers();
+            let mut sleepers = self.lock_sleepers();
             sleepers.next += 1;
             let key = (at, sleepers.next);
             sleepers.until.insert(key);
-            Place { clock: self, key }
+            SleeperSlot { clock: self, key }
         };
         // Sleepers wake one after the other, also at the same time, so that a night is reproducible.
         loop {
             if !place.is_first() {
                 tokio::time::sleep(LOOK).await;
-            } else if self.has_come_to_rest(0).await && place.is_first() {
-                return self.at_least(at);
+            } else if self.wait_for_rest(0).await && place.is_first() {
+                return self.advance_to(at);
             }
         }
     }

@@ -21,49 +21,49 @@ use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 
-use crate::args::Demo;
-use crate::error::Error;
+use crate::args::DemoArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::Terminal;
-use folder::Folder;
+use folder::NightFolder;
 
 /// The signal that a process cannot catch.
 const SIGKILL: i32 = 9;
 /// Maximum number of kills in a night; more are not part of the story.
 const KILLED_MAX: u32 = 3;
 
-pub(crate) fn run(args: &Demo, terminal: &Terminal) -> Result<Exit, Error> {
+pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     if let Some(folder) = &args.night {
-        return project::runtime()?.block_on(play::night(args, folder, terminal));
+        return project::create_runtime()?.block_on(play::play_night(args, folder, terminal));
     }
-    let folder = Folder::open(args.seed)?;
+    let folder = NightFolder::open(args.seed)?;
     let mut out = terminal.styled();
-    show::opening(
+    show::write_opening(
         &mut out,
         args.seed,
-        ask::Person::new(args.auto).is_scripted(),
-        folder.goes_on(),
+        ask::DemoAnswerer::new(args.auto).is_scripted(),
+        folder.is_resumed(),
     )?;
     out.flush()?;
     drop(out);
     for _ in 0..=KILLED_MAX {
-        let status = night_process(args, &folder)?;
+        let status = run_night_process(args, &folder)?;
         if status.signal() != Some(SIGKILL) {
             folder.remove();
             let code = status.code().and_then(|code| u8::try_from(code).ok());
             return Ok(Exit::Command(code.unwrap_or(Exit::Internal.number())));
         }
         let mut out = terminal.styled();
-        show::killed(&mut out)?;
+        show::write_kill(&mut out)?;
         out.flush()?;
     }
     Ok(Exit::Internal)
 }
 
 /// Runs the night in a process of its own.
-fn night_process(args: &Demo, folder: &Folder) -> Result<ExitStatus, Error> {
-    let unusable = |source| Error::Folder { place: "this program".to_owned(), source };
+fn run_night_process(args: &DemoArgs, folder: &NightFolder) -> Result<ExitStatus, CliError> {
+    let unusable = |source| CliError::Folder { place: "this program".to_owned(), source };
     let mut command = Command::new(env::current_exe().map_err(unusable)?);
     command.args(env::args_os().skip(1)).arg("--night").arg(folder.path());
     if args.auto {

@@ -5,20 +5,23 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
-use unstuck_core::engine::{Command, QuestionId, Recorded, State};
+use unstuck_core::engine::{Command, QuestionId, RecordedEvent, State};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::build::BuildWorld;
-use unstuck_runner::report::{Facts, Report};
-use unstuck_runner::{Clock as _, CommandError, Ended, Handle, Notice, Runner, Scope, Setup};
+use unstuck_runner::build::BuildPerformer;
+use unstuck_runner::report::{BuildFacts, BuildReport};
+use unstuck_runner::{
+    Clock as _, CommandError, PerformScope, Runner, RunnerHandle, RunnerNotice, RunnerResult,
+    RunnerSetup,
+};
 use unstuck_store::tables::QuestionRow;
-use unstuck_store::{Answer, Page, SqliteStore, Store};
+use unstuck_store::{Answer, EventPage, SqliteStore, Store};
 
 use super::clock::NightClock;
-use super::shop::Shop;
+use super::shop::DemoShop;
 use super::story;
-use super::world::{Paced, settings};
-use crate::error::Error;
+use super::world::{PacedPerformer, shop_build_settings};
+use crate::error::CliError;
 use crate::project;
 use crate::render::when;
 
@@ -32,9 +35,9 @@ pub(super) struct Night {
     project: Arc<str>,
     store: Arc<dyn Store>,
     clock: Arc<NightClock>,
-    handle: Handle,
-    running: JoinHandle<Ended>,
-    notices: broadcast::Receiver<Notice>,
+    handle: RunnerHandle,
+    running: JoinHandle<RunnerResult>,
+    notices: broadcast::Receiver<RunnerNotice>,
     /// Number of events in the journal at the start of this process.
     pub(super) read_back: u64,
     /// The sequence number of the last event shown.
@@ -42,7 +45,7 @@ pub(super) struct Night {
 }
 
 /// The state of the night.
-pub(super) enum Look {
+pub(super) enum NightState {
     /// Work goes on without a person.
     GoesOn,
     /// No work goes on before this question is answered.
@@ -53,14 +56,14 @@ pub(super) enum Look {
 
 impl Night {
     /// Begins a night in a folder, or continues one that was interrupted there.
-    pub(super) async fn begin(folder: &Path, seed: u64) -> Result<Self, Error> {
+    pub(super) async fn begin(folder: &Path, seed: u64) -> Result<Self, CliError> {
         let project: Arc<str> = Arc::from(format!("demo-{seed}"));
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder.join("state.db"))?);
         let clock = Arc::new(NightClock::starting_at(when::first_evening()));
-        let setup = Setup {
+        let setup = RunnerSetup {
             store: Arc::clone(&store),
             project: Arc::clone(&project),
-            holder: project::holder("demo"),
+            holder: project::describe_holder("demo"),
             policy: Arc::new(Policy::default()),
             clock: Arc::clone(&clock) as _,
             gates: None,
@@ -70,24 +73,26 @@ impl Night {
         let handle = runner.handle();
         let read_back = runner.state().seq();
         if read_back > 0 {
-            let page = Page { after: read_back - 1, limit: 1 };
-            let last = store.events(&project, page).await?;
-            clock.at_least(last.first().map_or(clock.now(), |recorded| recorded.at));
+            let page = EventPage { after: read_back - 1, limit: 1 };
+            let last = store.load_events(&project, page).await?;
+            clock.advance_to(last.first().map_or(clock.now(), |recorded| recorded.at));
         }
-        clock.belongs_to(handle.clone());
-        let notices = handle.watch();
+        clock.set_handle(handle.clone());
+        let notices = handle.subscribe_notices();
         let running = tokio::spawn(runner.run());
-        let settings = settings(folder, &Shop::open(folder)?).await?;
+        let settings = shop_build_settings(folder, &DemoShop::open(folder)?).await?;
         let told = handle.clone();
         let when = Arc::clone(&clock) as _;
-        let build = BuildWorld::new(settings, Arc::new(told), Arc::clone(&store), &*project, when);
-        let world = Paced { build, clock: Arc::clone(&clock) };
-        handle.attach(Scope::Project, Arc::new(world)).await?;
+        let build =
+            BuildPerformer::new(settings, Arc::new(told), Arc::clone(&store), &*project, when);
+        let world = PacedPerformer { build, clock: Arc::clone(&clock) };
+        handle.attach_performer(PerformScope::Project, Arc::new(world)).await?;
         let night =
             Self { project, store, clock, handle, running, notices, read_back, told: read_back };
         if read_back == 0 {
-            let start = Command::StartBuild { plan: story::plan(), slots: 3, in_place: false };
-            night.handle.command(start).await?;
+            let start =
+                Command::StartBuild { plan: story::night_plan(), slots: 3, in_place: false };
+            night.handle.submit_command(start).await?;
         }
         Ok(night)
     }
@@ -102,10 +107,12 @@ impl Night {
     }
 
     /// Waits for the next event.
-    pub(super) async fn next(&mut self) -> Result<(Arc<Recorded>, Option<Arc<str>>), Error> {
+    pub(super) async fn next_event(
+        &mut self,
+    ) -> Result<(Arc<RecordedEvent>, Option<Arc<str>>), CliError> {
         loop {
             match self.notices.recv().await {
-                Ok(Notice::Event { recorded, narration }) => {
+                Ok(RunnerNotice::Event { recorded, narration }) => {
                     self.told = recorded.seq;
                     return Ok((recorded, narration));
                 }
@@ -116,45 +123,48 @@ impl Night {
     }
 
     /// Returns the state of the night; it goes on as long as not all events have been shown.
-    pub(super) async fn look(&self) -> Result<Look, Error> {
+    pub(super) async fn current_state(&self) -> Result<NightState, CliError> {
         let told = self.told;
         let look = move |state: &State| {
-            let waits = state.outstanding().is_empty() && state.next_wake().is_none();
+            let waits = state.outstanding_effects().is_empty() && state.next_wake().is_none();
             match state.questions().next() {
-                _ if told < state.seq() => Look::GoesOn,
-                _ if state.builds().all(|build| build.state.has_ended()) => Look::Over,
-                Some(question) if waits => Look::StandsStill(question.id),
-                _ => Look::GoesOn,
+                _ if told < state.seq() => NightState::GoesOn,
+                _ if state.builds().all(|build| build.state.has_ended()) => NightState::Over,
+                Some(question) if waits => NightState::StandsStill(question.id),
+                _ => NightState::GoesOn,
             }
         };
-        Ok(self.handle.look(look).await?)
+        Ok(self.handle.read_state(look).await?)
     }
 
-    pub(super) async fn question(&self, id: QuestionId) -> Result<Option<QuestionRow>, Error> {
-        Ok(self.store.question(&self.project, id).await?)
+    pub(super) async fn load_question(
+        &self,
+        id: QuestionId,
+    ) -> Result<Option<QuestionRow>, CliError> {
+        Ok(self.store.load_question(&self.project, id).await?)
     }
 
     /// Records an answer like any other client: a row in the store, then a notice to the loop.
-    pub(super) async fn answer(&self, answer: Answer) -> Result<(), Error> {
-        self.clock.at_least(self.clock.now() + ANSWER_TAKES);
-        self.store.answer(&self.project, answer).await?;
+    pub(super) async fn record_answer(&self, answer: Answer) -> Result<(), CliError> {
+        self.clock.advance_to(self.clock.now() + ANSWER_TAKES);
+        self.store.record_answer(&self.project, answer).await?;
         self.handle.take_answers().await?;
         Ok(())
     }
 
     /// Returns the report of the night, the same as for any build.
-    pub(super) async fn report(&self) -> Result<Option<Report>, Error> {
+    pub(super) async fn load_report(&self) -> Result<Option<BuildReport>, CliError> {
         let seen = (false, self.now());
-        let facts = Facts::read(self.store.as_ref(), &self.project, None, seen).await?;
-        Ok(facts.as_ref().map(Report::of))
+        let facts = BuildFacts::load(self.store.as_ref(), &self.project, None, seen).await?;
+        Ok(facts.as_ref().map(BuildReport::from_facts))
     }
 
-    pub(super) async fn journal(&self) -> Result<Vec<Recorded>, Error> {
-        Ok(self.store.events(&self.project, Page { after: 0, limit: PAGE }).await?)
+    pub(super) async fn load_journal(&self) -> Result<Vec<RecordedEvent>, CliError> {
+        Ok(self.store.load_events(&self.project, EventPage { after: 0, limit: PAGE }).await?)
     }
 
     /// Releases the store in an orderly way.
-    pub(super) async fn end(self) -> Result<(), Error> {
+    pub(super) async fn shut_down(self) -> Result<(), CliError> {
         self.handle.shut_down(false).await;
         self.running.await.map_err(|_| CommandError::Ended)??;
         Ok(())

@@ -9,90 +9,94 @@ use unstuck_core::engine::{Event, QuestionId};
 use unstuck_core::question::Decision;
 use unstuck_store::{Answer, crash};
 
-use super::ask::Person;
-use super::night::{Look, Night};
-use super::shop::Shop;
+use super::ask::DemoAnswerer;
+use super::night::{Night, NightState};
+use super::shop::DemoShop;
 use super::show;
-use crate::args::Demo;
+use crate::args::DemoArgs;
 use crate::commands::report;
-use crate::error::Error;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::Terminal;
 
 /// Plays the night to its end.
-pub(super) async fn night(args: &Demo, folder: &Path, terminal: &Terminal) -> Result<Exit, Error> {
+pub(super) async fn play_night(
+    args: &DemoArgs,
+    folder: &Path,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
     if let Some(nth) = args.crash_at {
-        crash::arm(nth);
+        crash::arm_crash(nth);
     }
     let mut out = terminal.styled();
     let width = terminal.width();
-    let mut person = Person::new(args.auto);
+    let mut person = DemoAnswerer::new(args.auto);
     let mut night = Night::begin(folder, args.seed).await?;
     if night.read_back > 0 {
-        show::read_back(&mut out, night.now(), night.read_back)?;
+        show::write_read_back(&mut out, night.now(), night.read_back)?;
     }
     loop {
-        match night.look().await? {
-            Look::Over => break,
-            Look::StandsStill(question) => {
-                ask(&night, question, &mut person, folder, &mut out, width).await?;
+        match night.current_state().await? {
+            NightState::Over => break,
+            NightState::StandsStill(question) => {
+                ask_person(&night, question, &mut person, folder, &mut out, width).await?;
             }
-            Look::GoesOn => {}
+            NightState::GoesOn => {}
         }
-        let (recorded, narration) = night.next().await?;
+        let (recorded, narration) = night.next_event().await?;
         if let Some(sentence) = narration {
-            show::happening(&mut out, &recorded, &sentence, width)?;
+            show::write_event(&mut out, &recorded, &sentence, width)?;
             out.flush()?;
         }
         if let Event::GatePassing { .. } = recorded.event
             && !args.gently
-            && first_time(folder)
+            && record_first_kill(folder)
         {
             night.settle().await;
-            die();
+            kill_self();
         }
     }
-    show::why(&mut out, &night.journal().await?, width)?;
-    if let Some(morning) = night.report().await? {
-        show::morning(&mut out)?;
-        report::show(&mut out, morning, width)?;
+    show::write_reasons(&mut out, &night.load_journal().await?, width)?;
+    if let Some(morning) = night.load_report().await? {
+        show::write_report_heading(&mut out)?;
+        report::write_report(&mut out, morning, width)?;
     }
-    show::next(&mut out, width)?;
+    show::write_next_steps(&mut out, width)?;
     out.flush()?;
-    night.end().await?;
+    night.shut_down().await?;
     Ok(Exit::Done)
 }
 
-async fn ask(
+async fn ask_person(
     night: &Night,
     id: QuestionId,
-    person: &mut Person,
+    person: &mut DemoAnswerer,
     folder: &Path,
     out: &mut impl Write,
     width: usize,
-) -> Result<(), Error> {
-    let Some(question) = night.question(id).await? else { return Ok(()) };
-    show::question(out, &question.text, width)?;
+) -> Result<(), CliError> {
+    let Some(question) = night.load_question(id).await? else { return Ok(()) };
+    show::write_question(out, &question.text, width)?;
     out.flush()?;
-    let answer = person.answer(out, Some(&question.text))?;
-    show::answered(out, &answer)?;
+    let answer = person.answer_question(out, Some(&question.text))?;
+    show::write_answer(out, &answer)?;
     if answer.decision == Decision::ProvideCredentials {
-        Shop::open(folder)?.renew_key()?;
+        DemoShop::open(folder)?.renew_key()?;
     }
     let guidance = answer.guidance.as_deref().map(Arc::from);
     let decision = answer.decision;
     let by = Arc::from("you");
     let at = night.now();
-    night.answer(Answer { question: id, decision, guidance, by, at }).await
+    night.record_answer(Answer { question: id, decision, guidance, by, at }).await
 }
 
 /// Returns whether the night has not been killed yet, and records the kill: one is enough.
-fn first_time(folder: &Path) -> bool {
+fn record_first_kill(folder: &Path) -> bool {
     fs::OpenOptions::new().write(true).create_new(true).open(folder.join("killed")).is_ok()
 }
 
 /// Kills this process with SIGKILL.
-fn die() {
+fn kill_self() {
     let own = rustix::process::getpid();
     let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
 }

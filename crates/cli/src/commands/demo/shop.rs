@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use unstuck_core::fault::{Fault, Tool};
 
-use crate::error::Error;
+use crate::error::CliError;
 
 const FILES: [(&str, &str); 11] = [
     ("README.md", include_str!("shop/README.md")),
@@ -31,72 +31,72 @@ pub(super) const PERSON: (&str, &str) = ("Ada", "ada@example.org");
 const OPENED: &str = "@43200 +0000";
 
 /// The folder of the shop.
-pub(super) struct Shop {
+pub(super) struct DemoShop {
     folder: PathBuf,
 }
 
-impl Shop {
+impl DemoShop {
     /// Opens the shop in a folder, and creates it if there is none.
-    pub(super) fn open(folder: &Path) -> Result<Self, Error> {
+    pub(super) fn open(folder: &Path) -> Result<Self, CliError> {
         let shop = Self { folder: folder.join("shop") };
         if !shop.folder.exists() {
             // Created under another name, so that a kill leaves no partial shop.
             let making = Self { folder: folder.join("making") };
-            let place = |source| unusable(&making.folder, source);
+            let place = |source| folder_error(&making.folder, source);
             let _ = fs::remove_dir_all(&making.folder);
-            making.make()?;
+            making.create_files()?;
             fs::rename(&making.folder, &shop.folder).map_err(place)?;
         }
         Ok(shop)
     }
 
     /// Returns the path of the owner's repository.
-    pub(super) fn repository(&self) -> PathBuf {
+    pub(super) fn repository_path(&self) -> PathBuf {
         self.folder.join("repository")
     }
 
     /// Returns the path of the remote repository.
-    pub(super) fn remote(&self) -> PathBuf {
+    pub(super) fn remote_path(&self) -> PathBuf {
         self.folder.join("remote.git")
     }
 
     /// Returns the path of the hosting account.
-    pub(super) fn hosting(&self) -> PathBuf {
+    pub(super) fn hosting_path(&self) -> PathBuf {
         self.folder.join("hosting")
     }
 
     /// Renews the key of the hosting account, as a person would.
-    pub(super) fn renew_key(&self) -> Result<(), Error> {
-        write(&self.hosting().join("key"), "renewed\n")
+    pub(super) fn renew_key(&self) -> Result<(), CliError> {
+        write_file(&self.hosting_path().join("key"), "renewed\n")
     }
 
-    fn make(&self) -> Result<(), Error> {
-        let repository = self.repository();
+    fn create_files(&self) -> Result<(), CliError> {
+        let repository = self.repository_path();
         for (path, text) in FILES {
-            write(&repository.join(path), text)?;
+            write_file(&repository.join(path), text)?;
         }
-        git(&repository, &["init", "--quiet", "--initial-branch=main"])?;
-        git(&repository, &["add", "--all"])?;
-        git(&repository, &["commit", "--quiet", "--message=A small shop"])?;
-        let remote = self.remote();
-        fs::create_dir(&remote).map_err(|source| unusable(&remote, source))?;
-        git(&remote, &["init", "--quiet", "--bare", "--initial-branch=main"])?;
+        run_git(&repository, &["init", "--quiet", "--initial-branch=main"])?;
+        run_git(&repository, &["add", "--all"])?;
+        run_git(&repository, &["commit", "--quiet", "--message=A small shop"])?;
+        let remote = self.remote_path();
+        fs::create_dir(&remote).map_err(|source| folder_error(&remote, source))?;
+        run_git(&remote, &["init", "--quiet", "--bare", "--initial-branch=main"])?;
         let hook = remote.join("hooks/reference-transaction");
-        write(&hook, HOOK)?;
+        write_file(&hook, HOOK)?;
         fs::set_permissions(&hook, fs::Permissions::from_mode(0o755))
-            .map_err(|source| unusable(&hook, source))?;
-        write(&self.hosting().join("key"), "revoked\n")
+            .map_err(|source| folder_error(&hook, source))?;
+        write_file(&self.hosting_path().join("key"), "revoked\n")
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
+fn write_file(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(path);
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
-    written.map_err(|source| unusable(path, source))
+    written.map_err(|source| folder_error(path, source))
 }
 
 /// Runs git without any settings of the user.
-fn git(directory: &Path, args: &[&str]) -> Result<(), Error> {
+fn run_git(directory: &Path, args: &[&str]) -> Result<(), CliError> {
     let (name, email) = PERSON;
     let mut command = Command::new("git");
     command.current_dir(directory).args(args);
@@ -113,9 +113,9 @@ fn git(directory: &Path, args: &[&str]) -> Result<(), Error> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&stderr).trim().to_owned();
-    Err(unusable(Path::new("git"), io::Error::other(said)))
+    Err(folder_error(Path::new("git"), io::Error::other(said)))
 }
 
-fn unusable(place: &Path, source: io::Error) -> Error {
-    Error::Folder { place: place.display().to_string(), source }
+fn folder_error(place: &Path, source: io::Error) -> CliError {
+    CliError::Folder { place: place.display().to_string(), source }
 }

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::engine::Recorded;
+use unstuck_core::engine::RecordedEvent;
 use unstuck_core::question::QuestionText;
 use unstuck_core::tell::brief;
 use unstuck_core::time::{Span, Time};
 
-use super::ask::Answer;
-use crate::render::{style, when, wrapped};
+use super::ask::DemoAnswer;
+use crate::render::{style, when, wrap_text};
 
 /// Column at which the sentences begin.
 const INDENT: usize = 14;
@@ -21,7 +21,7 @@ const NEXT: [(&str, &str); 3] = [
 const QUICK_START: &str =
     "The quick start, docs/guide/quick-start.md, leads there in five minutes.";
 
-pub(super) fn opening(
+pub(super) fn write_opening(
     out: &mut impl Write,
     seed: u64,
     scripted: bool,
@@ -49,58 +49,70 @@ pub(super) fn opening(
     writeln!(out)
 }
 
-pub(super) fn happening(
+pub(super) fn write_event(
     out: &mut impl Write,
-    recorded: &Recorded,
+    recorded: &RecordedEvent,
     sentence: &str,
     width: usize,
 ) -> io::Result<()> {
-    let (mark, color) = style::mark(&recorded.event);
+    let (mark, color) = style::event_mark(&recorded.event);
     let dim = style::DIM;
-    let sentence = wrapped(sentence, INDENT, width);
-    writeln!(out, "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}", when::second(recorded.at))
+    let sentence = wrap_text(sentence, INDENT, width);
+    writeln!(
+        out,
+        "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}",
+        when::render_second(recorded.at)
+    )
 }
 
-pub(super) fn killed(out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_kill(out: &mut impl Write) -> io::Result<()> {
     let error = style::ERROR;
     writeln!(out, "            {error}✝{error:#} kill -9: nothing is left but what is on disk.")
 }
 
-pub(super) fn read_back(out: &mut impl Write, at: Time, events: u64) -> io::Result<()> {
+pub(super) fn write_read_back(out: &mut impl Write, at: Time, events: u64) -> io::Result<()> {
     let dim = style::DIM;
     writeln!(
         out,
         "  {dim}{}{dim:#}  {dim}▸{dim:#} {events} events read back by another process; it goes on.",
-        when::second(at)
+        when::render_second(at)
     )
 }
 
-pub(super) fn question(out: &mut impl Write, words: &QuestionText, width: usize) -> io::Result<()> {
+pub(super) fn write_question(
+    out: &mut impl Write,
+    words: &QuestionText,
+    width: usize,
+) -> io::Result<()> {
     let title = style::TITLE;
     let dim = style::DIM;
     writeln!(out)?;
     writeln!(out, "  {title}A question for you{title:#}")?;
-    writeln!(out, "  {}", wrapped(&words.problem, 2, width))?;
+    writeln!(out, "  {}", wrap_text(&words.problem, 2, width))?;
     for attempt in &words.attempts {
-        writeln!(out, "    · {}", wrapped(attempt, 6, width))?;
+        writeln!(out, "    · {}", wrap_text(attempt, 6, width))?;
     }
     for (at, option) in words.options.iter().enumerate() {
         let number = at + 1;
         let here = if words.recommends(at) { " (recommended)" } else { "" };
         writeln!(out, "  {title}{number}. {}{title:#}{dim}{here}{dim:#}", option.label)?;
-        writeln!(out, "     {}", wrapped(&option.description, 5, width))?;
+        writeln!(out, "     {}", wrap_text(&option.description, 5, width))?;
     }
-    writeln!(out, "  {dim}{}{dim:#}", wrapped(&words.recommended_text, 2, width))
+    writeln!(out, "  {dim}{}{dim:#}", wrap_text(&words.recommended_text, 2, width))
 }
 
-pub(super) fn answered(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
+pub(super) fn write_answer(out: &mut impl Write, answer: &DemoAnswer) -> io::Result<()> {
     let dim = style::DIM;
     let who = if answer.scripted { "taken for you" } else { "your answer" };
     writeln!(out, "  {dim}{who}: {}{dim:#}\n", answer.decision)
 }
 
 /// Shows the reasons of decisions: one decision of each kind.
-pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> io::Result<()> {
+pub(super) fn write_reasons(
+    out: &mut impl Write,
+    journal: &[RecordedEvent],
+    width: usize,
+) -> io::Result<()> {
     let title = style::TITLE;
     let dim = style::DIM;
     let code = style::CODE;
@@ -120,37 +132,37 @@ pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> i
             .collect();
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        let sentence = format!("{}{counts}", brief::rule(why));
-        writeln!(out, "  {code}{about}{code:#}\n    {}", wrapped(&sentence, 4, width))?;
+        let sentence = format!("{}{counts}", brief::render_rule(why));
+        writeln!(out, "  {code}{about}{code:#}\n    {}", wrap_text(&sentence, 4, width))?;
     }
     let events = journal.len();
-    let took = length(journal);
+    let took = journal_span(journal);
     let closing = format!(
         "{events} events over {took} of virtual time. `unstuck explain CODE` says more about each \
          code."
     );
-    writeln!(out, "\n{dim}{}{dim:#}", wrapped(&closing, 0, width))
+    writeln!(out, "\n{dim}{}{dim:#}", wrap_text(&closing, 0, width))
 }
 
 /// Writes the heading of the report, which is the same as for any build.
-pub(super) fn morning(out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_report_heading(out: &mut impl Write) -> io::Result<()> {
     let title = style::TITLE;
     let dim = style::DIM;
     writeln!(out, "\n{title}In the morning{title:#} {dim}· this is `unstuck report`{dim:#}\n")
 }
 
 /// Writes the next commands. Nothing of the night is kept, so all of them are about other work.
-pub(super) fn next(out: &mut impl Write, width: usize) -> io::Result<()> {
+pub(super) fn write_next_steps(out: &mut impl Write, width: usize) -> io::Result<()> {
     let title = style::TITLE;
     let code = style::CODE;
     writeln!(out, "\n{title}Next, in a project of your own{title:#}")?;
     for (command, does) in NEXT {
-        writeln!(out, "  {code}{command:14}{code:#} {}", wrapped(does, 17, width))?;
+        writeln!(out, "  {code}{command:14}{code:#} {}", wrap_text(does, 17, width))?;
     }
-    writeln!(out, "  {}", wrapped(QUICK_START, 2, width))
+    writeln!(out, "  {}", wrap_text(QUICK_START, 2, width))
 }
 
-fn length(journal: &[Recorded]) -> Span {
+fn journal_span(journal: &[RecordedEvent]) -> Span {
     match (journal.first(), journal.last()) {
         (Some(first), Some(last)) => last.at.since(first.at),
         _ => Span::ZERO,

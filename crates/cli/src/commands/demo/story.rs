@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::Work;
+use unstuck_core::engine::EffectKind;
 use unstuck_core::plan::{
     Call, CommandCall, GateKey, MutationKind, MutationSpec, Plan, ProbeCommand, TaskSpec,
 };
@@ -13,7 +13,7 @@ use unstuck_core::time::Span;
 const ACCOUNT: GateKey = GateKey(1);
 
 /// A task of the night.
-pub(super) struct Chapter {
+pub(super) struct DemoChapter {
     pub(super) name: &'static str,
     title: &'static str,
     needs: &'static [&'static str],
@@ -23,88 +23,88 @@ pub(super) struct Chapter {
     pub(super) check: &'static str,
     /// The script of the agent, attempt by attempt.
     pub(super) script: &'static str,
-    last: Last,
+    last: DemoLastStep,
 }
 
 /// The last step of the work.
-enum Last {
+enum DemoLastStep {
     Merged,
     Pushed,
     Deployed,
 }
 
 /// All tasks, in the order of the plan.
-pub(super) const CHAPTERS: [Chapter; 6] = [
-    Chapter {
+pub(super) const CHAPTERS: [DemoChapter; 6] = [
+    DemoChapter {
         name: "timeouts",
         title: "Add timeouts",
         needs: &[],
         allowed: &["src/**"],
         check: "sh tests/client.sh",
         script: include_str!("agents/timeouts.toml"),
-        last: Last::Merged,
+        last: DemoLastStep::Merged,
     },
-    Chapter {
+    DemoChapter {
         name: "webhook",
         title: "Payment webhook",
         needs: &[],
         allowed: &["src/**"],
         check: "sh tests/webhook.sh",
         script: include_str!("agents/webhook.toml"),
-        last: Last::Merged,
+        last: DemoLastStep::Merged,
     },
-    Chapter {
+    DemoChapter {
         name: "preview",
         title: "Deploy the preview",
         needs: &[],
         allowed: &["preview.conf"],
         check: "test -s preview.conf",
         script: include_str!("agents/preview.toml"),
-        last: Last::Deployed,
+        last: DemoLastStep::Deployed,
     },
-    Chapter {
+    DemoChapter {
         name: "importer",
         title: "Faster importer",
         needs: &[],
         allowed: &["src/**"],
         check: "sh tests/importer.sh",
         script: include_str!("agents/importer.toml"),
-        last: Last::Merged,
+        last: DemoLastStep::Merged,
     },
-    Chapter {
+    DemoChapter {
         name: "notes",
         title: "Release notes",
         needs: &["timeouts"],
         allowed: &["NOTES.md"],
         check: "test -s NOTES.md",
         script: include_str!("agents/notes.toml"),
-        last: Last::Pushed,
+        last: DemoLastStep::Pushed,
     },
-    Chapter {
+    DemoChapter {
         name: "tidy",
         title: "Tidy the settings page",
         needs: &[],
         allowed: &["src/**"],
         check: "sh tests/settings.sh",
         script: include_str!("agents/tidy.toml"),
-        last: Last::Merged,
+        last: DemoLastStep::Merged,
     },
 ];
 
 /// Returns the plan of the night.
-pub(super) fn plan() -> Arc<Plan> {
+pub(super) fn night_plan() -> Arc<Plan> {
     // The tasks are defined above: names are unique, and there are no cycles.
-    Plan::new(CHAPTERS.iter().map(Chapter::spec).collect())
+    Plan::new(CHAPTERS.iter().map(DemoChapter::to_spec).collect())
         .map_or_else(|_| unreachable!("the story's plan holds"), Arc::new)
 }
 
-impl Chapter {
-    fn spec(&self) -> TaskSpec {
-        let mut mutations = vec![of_git("merge", MutationKind::Merge)];
+impl DemoChapter {
+    fn to_spec(&self) -> TaskSpec {
+        let mut mutations = vec![git_mutation("merge", MutationKind::Merge)];
         match self.last {
-            Last::Merged => {}
-            Last::Pushed => mutations.push(of_git("push", MutationKind::Push)),
-            Last::Deployed => mutations.push(deploy()),
+            DemoLastStep::Merged => {}
+            DemoLastStep::Pushed => mutations.push(git_mutation("push", MutationKind::Push)),
+            DemoLastStep::Deployed => mutations.push(deploy_mutation()),
         }
         TaskSpec {
             name: self.name.to_owned(),
@@ -119,7 +119,7 @@ impl Chapter {
     }
 }
 
-fn of_git(key: &str, kind: MutationKind) -> MutationSpec {
+fn git_mutation(key: &str, kind: MutationKind) -> MutationSpec {
     MutationSpec {
         key: key.to_owned(),
         kind,
@@ -129,7 +129,7 @@ fn of_git(key: &str, kind: MutationKind) -> MutationSpec {
     }
 }
 
-fn deploy() -> MutationSpec {
+fn deploy_mutation() -> MutationSpec {
     let shell = |more: &[&str]| ["deploy.sh"].iter().chain(more).map(|&a| a.to_owned()).collect();
     let call =
         CommandCall { program: "sh".to_owned(), arguments: shell(&[]), ..CommandCall::default() };
@@ -140,34 +140,34 @@ fn deploy() -> MutationSpec {
     };
     // The script returns when it is done, so a result that is missing then does not appear later.
     let settle_ms = Span::ZERO;
-    let spec = MutationSpec::calling("preview", Call::Command(call)).looked_up_by(look);
+    let spec = MutationSpec::from_call("preview", Call::Command(call)).with_probe_command(look);
     MutationSpec { settle_ms, ..spec }
 }
 
 /// Returns the virtual time that a piece of work takes. Real work takes no virtual time.
-pub(super) fn takes(task: &str, work: Work, attempt: u32) -> Span {
+pub(super) fn virtual_duration(task: &str, work: EffectKind, attempt: u32) -> Span {
     match work {
-        Work::Attempt { .. } => {
+        EffectKind::Attempt { .. } => {
             let length = u64::try_from(task.len()).unwrap_or_default();
             Span::from_secs(35 + 37 * length % 180 + 60 * u64::from(attempt))
         }
-        Work::Check => Span::from_secs(40),
-        Work::Perform { .. } => Span::from_secs(3),
+        EffectKind::Check => Span::from_secs(40),
+        EffectKind::Perform { .. } => Span::from_secs(3),
         _ => Span::from_secs(1),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use unstuck_world::provider::script::Script;
+    use unstuck_world::provider::script::AgentScript;
 
     use super::*;
 
     #[test]
     fn the_plan_and_all_scripts_can_be_read() {
-        plan();
+        night_plan();
         for chapter in &CHAPTERS {
-            Script::read(chapter.script, chapter.name).unwrap();
+            AgentScript::parse(chapter.script, chapter.name).unwrap();
         }
     }
 }

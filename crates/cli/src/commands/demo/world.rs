@@ -10,27 +10,27 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{TaskId, Work};
-use unstuck_core::fault::Gate;
-use unstuck_core::policy::{Amount, Budget};
+use unstuck_core::engine::{EffectKind, TaskId};
+use unstuck_core::fault::CheckStage;
+use unstuck_core::policy::{Amount, BudgetLimits};
 use unstuck_core::time::Span;
-use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings, Worker};
-use unstuck_runner::{Clock as _, Order, Report, Results, World};
-use unstuck_world::agent::Limits;
+use unstuck_runner::build::{BuildPerformer, BuildSettings, TaskGates, TaskSettings, TaskWorker};
+use unstuck_runner::{Clock as _, EffectRequest, EffectResult, Performer, ResultFiles};
+use unstuck_world::agent::AttemptLimits;
 use unstuck_world::egress::EgressPolicy;
-use unstuck_world::git::Person;
-use unstuck_world::process::{Guard, Wall};
+use unstuck_world::git::CommitAuthor;
+use unstuck_world::process::{GuardCommand, Wall};
 use unstuck_world::provider::Proxies;
-use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::provider::script::{AgentScript, ScriptedAgent};
 use unstuck_world::redact::Redactor;
-use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::validate::{BaselineMode, Checks, Secrets};
-use unstuck_world::workspace::Project;
+use unstuck_world::scope::{PathScope, ScopeRules};
+use unstuck_world::validate::{BaselineMode, GateChecks, SecretScanner};
+use unstuck_world::workspace::ProjectRepository;
 
 use super::clock::NightClock;
-use super::shop::{PERSON, Shop};
-use super::story::{self, CHAPTERS, Chapter};
-use crate::error::Error;
+use super::shop::{DemoShop, PERSON};
+use super::story::{self, CHAPTERS, DemoChapter};
+use crate::error::CliError;
 use crate::project::own_guard;
 
 /// The cost of an agent's second in the story, in millionths.
@@ -43,34 +43,38 @@ const PASSED_ON: [&str; 2] = ["PATH", "HOME"];
 const PROTECTED: &str = "tests/**";
 
 /// Delays each piece of work by its virtual time before it is performed.
-pub(super) struct Paced {
-    pub(super) build: BuildWorld,
+pub(super) struct PacedPerformer {
+    pub(super) build: BuildPerformer,
     pub(super) clock: Arc<NightClock>,
 }
 
 #[async_trait]
-impl World for Paced {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for PacedPerformer {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         let work = order.effect.what;
         let attempt = order.attempt;
-        let takes = story::takes(&order.task.name, work, attempt);
+        let takes = story::virtual_duration(&order.task.name, work, attempt);
         let until = self.clock.now() + takes;
         let _still = tokio::select! {
-            still = self.clock.stands_still_at(until) => still,
+            still = self.clock.pause_at(until) => still,
             () = stop.cancelled() => return None,
         };
-        let report = self.build.perform(order, stop).await?;
-        Some(Report { spent: cost(work, takes), ..report })
+        let report = self.build.perform_effect(order, stop).await?;
+        Some(EffectResult { spent: attempt_cost(work, takes), ..report })
     }
 
-    async fn clear(&self, tasks: &[TaskId]) {
-        self.build.clear(tasks).await;
+    async fn reap_leftovers(&self, tasks: &[TaskId]) {
+        self.build.reap_leftovers(tasks).await;
     }
 }
 
-const fn cost(work: Work, takes: Span) -> Amount {
+const fn attempt_cost(work: EffectKind, takes: Span) -> Amount {
     match work {
-        Work::Attempt { .. } => {
+        EffectKind::Attempt { .. } => {
             Amount { money_micros: takes.as_millis() / 1_000 * MICROS_PER_SECOND, ..Amount::ZERO }
         }
         _ => Amount::ZERO,
@@ -78,16 +82,21 @@ const fn cost(work: Work, takes: Span) -> Amount {
 }
 
 /// Returns the build settings for the shop.
-pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings, Error> {
+pub(super) async fn shop_build_settings(
+    folder: &Path,
+    shop: &DemoShop,
+) -> Result<BuildSettings, CliError> {
     let guard = own_guard()?;
     let runs = folder.join("runs");
     fs::create_dir_all(&runs)
-        .map_err(|source| Error::Folder { place: runs.display().to_string(), source })?;
-    let project = Project::open("git", &shop.repository()).await?;
-    let start = project.git().head().await?;
+        .map_err(|source| CliError::Folder { place: runs.display().to_string(), source })?;
+    let project = ProjectRepository::open("git", &shop.repository_path()).await?;
+    let start = project.git().resolve_head().await?;
     let passed_on = PASSED_ON.iter().filter_map(|name| Some((name.into(), env::var_os(name)?)));
-    let hosting: (OsString, OsString) = ("HOSTING".into(), shop.hosting().into());
-    let tasks = CHAPTERS.iter().map(|chapter| (chapter.name.to_owned(), task(chapter, &guard)));
+    let hosting: (OsString, OsString) = ("HOSTING".into(), shop.hosting_path().into());
+    let tasks = CHAPTERS
+        .iter()
+        .map(|chapter| (chapter.name.to_owned(), chapter_task_settings(chapter, &guard)));
     let (name, email) = PERSON;
     Ok(BuildSettings {
         withheld: Vec::new(),
@@ -99,7 +108,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         check_egress: EgressPolicy::Open,
         proxies: Proxies::default(),
         share: Vec::new(),
-        budget: Budget::default(),
+        budget: BudgetLimits::default(),
         in_place: false,
         disk_free_bytes_min: 0,
         wall: Wall::default(),
@@ -107,15 +116,15 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         says_walls: false,
         allowed: Vec::new(),
         unlisted: Vec::new(),
-        person: Person { name: name.to_owned(), email: email.to_owned() },
+        person: CommitAuthor { name: name.to_owned(), email: email.to_owned() },
         command_timeout: COMMAND_TIMEOUT,
         check_timeout: COMMAND_TIMEOUT,
         environment: passed_on.chain([hosting]).collect(),
         redactor: Arc::new(Redactor::new([])),
-        secrets: Arc::new(Secrets::new([])),
+        secrets: Arc::new(SecretScanner::new([])),
         credentials: [].into(),
-        results: Results::new(folder.join("results")),
-        remote: Some(shop.remote().display().to_string()),
+        results: ResultFiles::new(folder.join("results")),
+        remote: Some(shop.remote_path().display().to_string()),
         pull_request: false,
         control: None,
         tasks: tasks.collect(),
@@ -123,29 +132,29 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
     })
 }
 
-fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
-    let script = written_here(Script::read(chapter.script, chapter.name));
+fn chapter_task_settings(chapter: &DemoChapter, guard: &GuardCommand) -> TaskSettings {
+    let script = expect_valid(AgentScript::parse(chapter.script, chapter.name));
     let allowed = chapter.allowed.iter().map(|&path| path.to_owned()).collect();
     let checks = |gate, commands: &[String]| {
-        written_here(Checks::new(gate, commands, &[PROTECTED.to_owned()]))
+        expect_valid(GateChecks::new(gate, commands, &[PROTECTED.to_owned()]))
     };
     TaskSettings {
-        worker: Worker::Agent(Arc::new(ScriptedAgent::new(script, guard.clone()))),
+        worker: TaskWorker::Agent(Arc::new(ScriptedAgent::new(script, guard.clone()))),
         egress: EgressPolicy::Open,
         model: None,
         price: None,
-        limits: Limits {
+        limits: AttemptLimits {
             turns_max: None,
             money_micros_max: None,
             first_byte: COMMAND_TIMEOUT,
             idle: COMMAND_TIMEOUT,
             total: COMMAND_TIMEOUT,
         },
-        scope: written_here(Scope::new(&Rules { allowed, ..Rules::default() })),
-        gates: Gates {
-            pre_commit: checks(Gate::PreCommit, &[chapter.check.to_owned()]),
-            pre_push: checks(Gate::PrePush, &[]),
-            pre_pr: checks(Gate::PrePr, &[]),
+        scope: expect_valid(PathScope::new(&ScopeRules { allowed, ..ScopeRules::default() })),
+        gates: TaskGates {
+            pre_commit: checks(CheckStage::PreCommit, &[chapter.check.to_owned()]),
+            pre_push: checks(CheckStage::PrePush, &[]),
+            pre_pr: checks(CheckStage::PrePr, &[]),
             // The tests of unfinished tasks are red; making them green is the agents' work.
             baseline: BaselineMode::Green,
         },
@@ -154,6 +163,6 @@ fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
 }
 
 /// Unwraps a value that is part of the story and known to be valid.
-fn written_here<T, E: fmt::Debug>(read: Result<T, E>) -> T {
+fn expect_valid<T, E: fmt::Debug>(read: Result<T, E>) -> T {
     read.unwrap_or_else(|error| unreachable!("the story can be read: {error:?}"))
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use unstuck_core::fault::Code;
 use unstuck_core::plan::TaskSpec;
-use unstuck_world::provider::{self, Account, Credential};
+use unstuck_world::provider::{self, AccountAuth, Credential};
 
-use super::finding::Finding;
-use crate::build::{Agents, KEYS, task_settings};
-use crate::error::Error;
+use super::finding::DoctorFinding;
+use crate::build::{KEYS, WorkerFactory, task_settings};
+use crate::error::CliError;
 use crate::render::words;
 use crate::settings::Provider;
 
@@ -21,47 +21,47 @@ const SETTINGS: &str = "settings";
 const VERSION_CHARS_MAX: usize = 60;
 
 /// Checks the worker of a task that names none.
-pub(super) async fn look(agents: &Agents<'_>) -> Vec<Finding> {
+pub(super) async fn check_worker(agents: &WorkerFactory<'_>) -> Vec<DoctorFinding> {
     let task = TaskSpec::default();
-    let mut findings = agent(agents, &task).await;
+    let mut findings = check_agent(agents, &task).await;
     let could_begin = findings.iter().all(|finding| finding.exit.is_none());
-    findings.push(keys(agents));
+    findings.push(check_keys(agents));
     // Globs are parsed when a task is prepared, so that is tried as well.
     if could_begin && let Err(error) = task_settings(agents, &task) {
-        findings.extend(Finding::all_of_error(SETTINGS, &error));
+        findings.extend(DoctorFinding::list_from_error(SETTINGS, &error));
     }
     findings
 }
 
-async fn agent(agents: &Agents<'_>, task: &TaskSpec) -> Vec<Finding> {
-    let provider = match agents.usual() {
+async fn check_agent(agents: &WorkerFactory<'_>, task: &TaskSpec) -> Vec<DoctorFinding> {
+    let provider = match agents.default_provider() {
         Ok(provider) => provider,
         Err(error) => {
             let todo = "install Claude Code or Codex, or name an API: agent.provider and a key";
-            return vec![Finding::of_error(AGENT, &error, Some(todo.to_owned()))];
+            return vec![DoctorFinding::from_error(AGENT, &error, Some(todo.to_owned()))];
         }
     };
-    let worker = match agents.worker(task) {
+    let worker = match agents.create_worker(task) {
         Ok(worker) => worker,
-        Err(Error::Fault(fault)) => {
-            let todo = todo(agents, provider, fault.code());
-            return vec![Finding::of_error(AGENT, &Error::Fault(fault), todo)];
+        Err(CliError::Fault(fault)) => {
+            let todo = suggest_remedy(agents, provider, fault.code());
+            return vec![DoctorFinding::from_error(AGENT, &CliError::Fault(fault), todo)];
         }
-        Err(error) => return Finding::all_of_error(AGENT, &error),
+        Err(error) => return DoctorFinding::list_from_error(AGENT, &error),
     };
-    if let Err(fault) = worker.check().await {
-        let todo = todo(agents, provider, fault.code());
-        return vec![Finding::of_error(AGENT, &fault.into(), todo)];
+    if let Err(fault) = worker.check_ready().await {
+        let todo = suggest_remedy(agents, provider, fault.code());
+        return vec![DoctorFinding::from_error(AGENT, &fault.into(), todo)];
     }
-    vec![match agents.program_of(provider) {
-        Some(program) => installed(agents, provider, &program).await,
-        None => Finding::good(AGENT, without_program(agents, provider, task)),
+    vec![match agents.installed_program(provider) {
+        Some(program) => check_installed(agents, provider, &program).await,
+        None => DoctorFinding::good(AGENT, render_without_program(agents, provider, task)),
     }]
 }
 
 /// Returns the remedy for an agent that could not begin.
-fn todo(agents: &Agents<'_>, provider: Provider, code: Code) -> Option<String> {
-    let variable = agents.variable(provider);
+fn suggest_remedy(agents: &WorkerFactory<'_>, provider: Provider, code: Code) -> Option<String> {
+    let variable = agents.key_variable(provider);
     match (code, provider) {
         (Code::ProviderNotAvailable, _) => Some(
             "install it, or name it with agent.program; it was looked for along PATH".to_owned(),
@@ -79,21 +79,25 @@ fn todo(agents: &Agents<'_>, provider: Provider, code: Code) -> Option<String> {
     }
 }
 
-async fn installed(agents: &Agents<'_>, provider: Provider, program: &Path) -> Finding {
+async fn check_installed(
+    agents: &WorkerFactory<'_>,
+    provider: Provider,
+    program: &Path,
+) -> DoctorFinding {
     let name = provider.name();
-    let way_in = match agents.account(provider) {
-        Account::Key(_) => format!("with the key in {}", agents.variable(provider)),
-        Account::Login(_) => "with your login".to_owned(),
+    let way_in = match agents.account_for(provider) {
+        AccountAuth::Key(_) => format!("with the key in {}", agents.key_variable(provider)),
+        AccountAuth::Login(_) => "with your login".to_owned(),
     };
-    let way_in = format!("{way_in}{}", service(agents, provider));
+    let way_in = format!("{way_in}{}", render_service(agents, provider));
     let at = program.display();
-    match provider::version(program).await {
+    match provider::query_version(program).await {
         Some(version) => {
             let version = words::plain_line(&version);
             let version: String = version.chars().take(VERSION_CHARS_MAX).collect();
-            Finding::good(AGENT, format!("{name}, {version}, {way_in} ({at})"))
+            DoctorFinding::good(AGENT, format!("{name}, {version}, {way_in} ({at})"))
         }
-        None => Finding::warning(
+        None => DoctorFinding::warning(
             AGENT,
             format!("{name} is there ({at}) and does not say its version; it may be broken"),
             format!("`{at} --version` should answer; install it again where it does not"),
@@ -101,11 +105,15 @@ async fn installed(agents: &Agents<'_>, provider: Provider, program: &Path) -> F
     }
 }
 
-fn without_program(agents: &Agents<'_>, provider: Provider, task: &TaskSpec) -> String {
+fn render_without_program(
+    agents: &WorkerFactory<'_>,
+    provider: Provider,
+    task: &TaskSpec,
+) -> String {
     let name = provider.name();
-    let variable = agents.variable(provider);
-    let service = service(agents, provider);
-    match (agents.model(task), variable.is_empty()) {
+    let variable = agents.key_variable(provider);
+    let service = render_service(agents, provider);
+    match (agents.model_for(task), variable.is_empty()) {
         (_, true) => format!("{name}, which plays a file"),
         (Some(model), false) => {
             format!("{name}, {}, with the key in {variable}{service}", words::plain_line(&model))
@@ -115,8 +123,8 @@ fn without_program(agents: &Agents<'_>, provider: Provider, task: &TaskSpec) -> 
 }
 
 /// Formats the destination of the calls: the host, and the variable that names it.
-fn service(agents: &Agents<'_>, provider: Provider) -> String {
-    match agents.host(provider) {
+fn render_service(agents: &WorkerFactory<'_>, provider: Provider) -> String {
+    match agents.service_host(provider) {
         Some((host, Some(variable))) => {
             format!(", at {} as {variable} says", words::plain_line(&host))
         }
@@ -126,7 +134,7 @@ fn service(agents: &Agents<'_>, provider: Provider) -> String {
 }
 
 /// Lists the variables that hold a key: only their names, no part of their values.
-fn keys(agents: &Agents<'_>) -> Finding {
+fn check_keys(agents: &WorkerFactory<'_>) -> DoctorFinding {
     let own = agents.settings.agent.key_env.iter().map(String::as_str);
     let mut names: Vec<&str> = KEYS.into_iter().chain(own).collect();
     names.dedup();
@@ -138,12 +146,12 @@ fn keys(agents: &Agents<'_>) -> Finding {
     let empty: Vec<&str> = set.iter().copied().filter(|name| !holds(name)).collect();
     if !empty.is_empty() {
         let says = format!("{} is set to nothing", empty.join(", "));
-        return Finding::warning(KEYS_ROW, says, "give it its value, or unset it");
+        return DoctorFinding::warning(KEYS_ROW, says, "give it its value, or unset it");
     }
     let says = if set.is_empty() {
         "none in the environment".to_owned()
     } else {
         format!("{} in the environment", set.join(", "))
     };
-    Finding::good(KEYS_ROW, says)
+    DoctorFinding::good(KEYS_ROW, says)
 }

@@ -3,17 +3,17 @@
 use serde::Serialize;
 use unstuck_core::fault::Code;
 
-use crate::build::{Concern, Weight};
-use crate::error::Error;
+use crate::build::{ConcernSeverity, PreflightConcern};
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::problem::Problem;
+use crate::problem::InputProblem;
 
 /// A finding of the doctor.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Finding {
+pub(super) struct DoctorFinding {
     /// The topic, in one word.
     pub(super) about: &'static str,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: DoctorVerdict,
     /// The finding itself.
     pub(super) says: String,
     /// The remedy.
@@ -30,7 +30,7 @@ pub(super) struct Finding {
 /// The verdict on a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Verdict {
+pub(super) enum DoctorVerdict {
     /// As it should be.
     Good,
     /// A run could begin; the finding is worth a look.
@@ -41,11 +41,11 @@ pub(super) enum Verdict {
     Skipped,
 }
 
-impl Finding {
+impl DoctorFinding {
     pub(super) fn good(about: &'static str, says: impl Into<String>) -> Self {
         Self {
             about,
-            verdict: Verdict::Good,
+            verdict: DoctorVerdict::Good,
             says: says.into(),
             todo: None,
             code: None,
@@ -54,7 +54,7 @@ impl Finding {
     }
 
     pub(super) fn skipped(about: &'static str, says: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Skipped, ..Self::good(about, says) }
+        Self { verdict: DoctorVerdict::Skipped, ..Self::good(about, says) }
     }
 
     pub(super) fn warning(
@@ -63,7 +63,7 @@ impl Finding {
         todo: impl Into<String>,
     ) -> Self {
         let todo = Some(todo.into());
-        Self { verdict: Verdict::Warning, todo, ..Self::good(about, says) }
+        Self { verdict: DoctorVerdict::Warning, todo, ..Self::good(about, says) }
     }
 
     /// Creates a finding that prevents a run; its exit code is that of the environment unless changed.
@@ -73,19 +73,19 @@ impl Finding {
         todo: impl Into<String>,
     ) -> Self {
         let exit = Some(Exit::Config);
-        Self { verdict: Verdict::Bad, exit, ..Self::warning(about, says, todo) }
+        Self { verdict: DoctorVerdict::Bad, exit, ..Self::warning(about, says, todo) }
     }
 
     /// Creates a finding from the error that a run would end with. The remedy is its first hint unless a
     /// better one is given.
-    pub(super) fn of_error(about: &'static str, error: &Error, todo: Option<String>) -> Self {
+    pub(super) fn from_error(about: &'static str, error: &CliError, todo: Option<String>) -> Self {
         let todo = todo.or_else(|| error.hints().into_iter().next()).unwrap_or_default();
         let says = match error {
-            Error::Fault(fault) => fault.message.clone(),
+            CliError::Fault(fault) => fault.message.clone(),
             error => error.to_string(),
         };
         let code = match error {
-            Error::Fault(fault) => Some(fault.code()),
+            CliError::Fault(fault) => Some(fault.code()),
             _ => None,
         };
         let exit = match error.exit() {
@@ -96,27 +96,27 @@ impl Finding {
     }
 
     /// Creates a finding from a concern of the preflight.
-    pub(super) fn of_concern(concern: Concern) -> Self {
-        let Concern { about, weight, code, says, todo } = concern;
+    pub(super) fn from_concern(concern: PreflightConcern) -> Self {
+        let PreflightConcern { about, weight, code, says, todo } = concern;
         match weight {
-            Weight::Notes => Self::good(about, says),
-            Weight::Warns => Self::warning(about, says, todo),
-            Weight::Stops => Self { code: Some(code), ..Self::bad(about, says, todo) },
+            ConcernSeverity::Notes => Self::good(about, says),
+            ConcernSeverity::Warns => Self::warning(about, says, todo),
+            ConcernSeverity::Stops => Self { code: Some(code), ..Self::bad(about, says, todo) },
         }
     }
 
     /// Creates the findings of an error, with one for each mistake in files that a person wrote.
-    pub(super) fn all_of_error(about: &'static str, error: &Error) -> Vec<Self> {
+    pub(super) fn list_from_error(about: &'static str, error: &CliError) -> Vec<Self> {
         match error {
-            Error::Problems(problems) => {
-                problems.iter().map(|problem| Self::of_problem(about, problem)).collect()
+            CliError::Problems(problems) => {
+                problems.iter().map(|problem| Self::from_problem(about, problem)).collect()
             }
-            error => vec![Self::of_error(about, error, None)],
+            error => vec![Self::from_error(about, error, None)],
         }
     }
 
-    fn of_problem(about: &'static str, problem: &Problem) -> Self {
-        let plain = Problem { hint: None, ..problem.clone() };
+    fn from_problem(about: &'static str, problem: &InputProblem) -> Self {
+        let plain = InputProblem { hint: None, ..problem.clone() };
         let todo = problem
             .hint
             .clone()

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use unstuck_core::fault::{Code, Fault};
-use unstuck_world::git::{Git, Person};
+use unstuck_world::git::{CommitAuthor, Git};
 
-use super::finding::Finding;
-use crate::error::Error;
+use super::finding::DoctorFinding;
+use crate::error::CliError;
 use crate::render::words;
 
 /// The oldest git version that can merge without touching a file.
@@ -18,35 +18,37 @@ const PERSON: &str = "person";
 const TREE: &str = "tree";
 
 /// Runs the checks in order; checks that depend on a failed one are left out.
-pub(super) async fn look(root: &Path, in_place: bool) -> Vec<Finding> {
-    let git = Git::at("git", root);
-    let program = program(&git).await;
+pub(super) async fn check_git(root: &Path, in_place: bool) -> Vec<DoctorFinding> {
+    let git = Git::new("git", root);
+    let program = check_program(&git).await;
     if program.exit.is_some() {
         return vec![program];
     }
-    let repository = repository(&git).await.unwrap_or_else(|fault| of_fault(REPOSITORY, fault));
+    let repository =
+        check_repository(&git).await.unwrap_or_else(|fault| finding_from_fault(REPOSITORY, fault));
     if repository.exit.is_some() {
         return vec![program, repository];
     }
-    let person = person(&git).await.unwrap_or_else(|fault| of_fault(PERSON, fault));
-    let tree = tree(&git, in_place).await.unwrap_or_else(|fault| of_fault(TREE, fault));
+    let person = check_person(&git).await.unwrap_or_else(|fault| finding_from_fault(PERSON, fault));
+    let tree =
+        check_tree(&git, in_place).await.unwrap_or_else(|fault| finding_from_fault(TREE, fault));
     vec![program, repository, person, tree]
 }
 
-async fn program(git: &Git) -> Finding {
+async fn check_program(git: &Git) -> DoctorFinding {
     let (major, minor) = OLDEST;
     let install = format!("install git {major}.{minor} or newer, on the path that Unstuck sees");
-    match git.version().await {
-        Err(fault) => Finding::of_error(GIT, &fault.into(), Some(install)),
-        Ok(version) if is_older(&version) => {
-            Finding::bad(GIT, format!("{version} is too old"), install)
+    match git.read_version().await {
+        Err(fault) => DoctorFinding::from_error(GIT, &fault.into(), Some(install)),
+        Ok(version) if is_too_old(&version) => {
+            DoctorFinding::bad(GIT, format!("{version} is too old"), install)
         }
-        Ok(version) => Finding::good(GIT, version),
+        Ok(version) => DoctorFinding::good(GIT, version),
     }
 }
 
 /// Returns whether a version is too old; one that cannot be parsed counts as new.
-fn is_older(version: &str) -> bool {
+fn is_too_old(version: &str) -> bool {
     let mut numbers = version.split('.').map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
         (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < OLDEST,
@@ -54,29 +56,29 @@ fn is_older(version: &str) -> bool {
     }
 }
 
-async fn repository(git: &Git) -> Result<Finding, Fault> {
-    let layout = match git.layout().await {
+async fn check_repository(git: &Git) -> Result<DoctorFinding, Fault> {
+    let layout = match git.read_layout().await {
         Err(fault) if fault.code() == Code::PreconditionMissing => {
             let todo = "`git init && git add -A && git commit -m 'First commit'`";
-            return Ok(Finding::of_error(REPOSITORY, &fault.into(), Some(todo.to_owned())));
+            return Ok(DoctorFinding::from_error(REPOSITORY, &fault.into(), Some(todo.to_owned())));
         }
         layout => layout?,
     };
     if layout.bare {
         let todo = "clone it, and work in the clone";
-        return Ok(Finding::bad(REPOSITORY, "it has no working tree: it is bare", todo));
+        return Ok(DoctorFinding::bad(REPOSITORY, "it has no working tree: it is bare", todo));
     }
     if layout.shallow {
         let says = "its history is cut off (a shallow clone)";
-        return Ok(Finding::bad(REPOSITORY, says, "`git fetch --unshallow`"));
+        return Ok(DoctorFinding::bad(REPOSITORY, says, "`git fetch --unshallow`"));
     }
-    if git.commit_of("HEAD").await?.is_none() {
+    if git.resolve_commit("HEAD").await?.is_none() {
         let todo = "`git add -A && git commit -m 'First commit'`";
-        return Ok(Finding::bad(REPOSITORY, "it has no commit to start from", todo));
+        return Ok(DoctorFinding::bad(REPOSITORY, "it has no commit to start from", todo));
     }
-    let branch = git.branch().await?;
+    let branch = git.current_branch().await?;
     let short = branch.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
-    Ok(Finding::good(
+    Ok(DoctorFinding::good(
         REPOSITORY,
         short.map_or_else(
             || "on no branch; builds start from the commit that is checked out".to_owned(),
@@ -85,12 +87,12 @@ async fn repository(git: &Git) -> Result<Finding, Fault> {
     ))
 }
 
-async fn person(git: &Git) -> Result<Finding, Fault> {
-    Ok(match git.person().await? {
-        Some(Person { name, email }) => {
-            Finding::good(PERSON, words::plain_line(&format!("commits as {name} <{email}>")))
+async fn check_person(git: &Git) -> Result<DoctorFinding, Fault> {
+    Ok(match git.read_author().await? {
+        Some(CommitAuthor { name, email }) => {
+            DoctorFinding::good(PERSON, words::plain_line(&format!("commits as {name} <{email}>")))
         }
-        None => Finding::warning(
+        None => DoctorFinding::warning(
             PERSON,
             "git does not know who you are; commits are made as Unstuck <unstuck@localhost>",
             "`git config --global user.name 'Your Name'`, and user.email",
@@ -100,16 +102,18 @@ async fn person(git: &Git) -> Result<Finding, Fault> {
 
 /// Checks for uncommitted changes. They are in no worktree, and prevent a run only if agents work in this
 /// very tree.
-async fn tree(git: &Git, in_place: bool) -> Result<Finding, Fault> {
+async fn check_tree(git: &Git, in_place: bool) -> Result<DoctorFinding, Fault> {
     let changed = git.status().await?.len();
-    let paths = words::number(changed, "path differs", "paths differ");
+    let paths = words::render_count(changed, "path differs", "paths differ");
     let says = format!("{paths} from the last commit");
     Ok(match (changed, in_place) {
-        (0, _) => Finding::good(TREE, "clean"),
-        (_, true) => {
-            Finding::bad(TREE, format!("{says}, and run.in_place is set"), "commit or stash it")
-        }
-        (_, false) => Finding::warning(
+        (0, _) => DoctorFinding::good(TREE, "clean"),
+        (_, true) => DoctorFinding::bad(
+            TREE,
+            format!("{says}, and run.in_place is set"),
+            "commit or stash it",
+        ),
+        (_, false) => DoctorFinding::warning(
             TREE,
             format!("{says}; agents start from that commit and do not see it"),
             "commit what they need",
@@ -117,8 +121,8 @@ async fn tree(git: &Git, in_place: bool) -> Result<Finding, Fault> {
     })
 }
 
-fn of_fault(about: &'static str, fault: Fault) -> Finding {
-    Finding::of_error(about, &Error::from(fault), None)
+fn finding_from_fault(about: &'static str, fault: Fault) -> DoctorFinding {
+    DoctorFinding::from_error(about, &CliError::from(fault), None)
 }
 
 #[cfg(test)]
@@ -128,10 +132,10 @@ mod tests {
     #[test]
     fn versions_are_compared_by_number() {
         for old in ["2.37.9", "2.9.5", "1.99"] {
-            assert!(is_older(old), "{old}");
+            assert!(is_too_old(old), "{old}");
         }
         for new in ["2.38.0", "2.47.3", "2.100", "3.0.1", "2.39.5.windows.1", "next"] {
-            assert!(!is_older(new), "{new}");
+            assert!(!is_too_old(new), "{new}");
         }
     }
 }

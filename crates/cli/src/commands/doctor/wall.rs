@@ -8,16 +8,17 @@ use std::time::Duration;
 
 use serde::Serialize;
 use unstuck_world::egress::EgressPolicy;
-use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack, Behind, THREADS};
+use unstuck_world::process::wall::attack::{ATTACKS, Attack, AttackedPart, AttackerWall, THREADS};
 use unstuck_world::process::{
-    Connections, Deadlines, Guard, Held, Hold, How, Launch, Limits, Wall,
+    Connections, EnforcementLevel, GuardCommand, Launch, ProcessDeadlines, ProcessEnd,
+    ResourceLimits, Wall, WallEnforcement,
 };
-use unstuck_world::workspace::wall_around;
+use unstuck_world::workspace::build_wall_around;
 
-use crate::commands::target::Target;
-use crate::error::Error;
+use crate::commands::target::SandboxTestTarget;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style};
 
 /// Timeout of an attack.
@@ -28,7 +29,7 @@ const INSTALL: &str = "install bubblewrap (`apt install bubblewrap`, `dnf instal
 
 /// The result of an attack.
 #[derive(Debug, Serialize)]
-struct Tried {
+struct AttackResult {
     attack: &'static str,
     tries: &'static str,
     held: bool,
@@ -39,122 +40,137 @@ struct Tried {
 
 /// The report in its JSON form.
 #[derive(Serialize)]
-struct Report<'a> {
+struct SandboxReport<'a> {
     /// Set if every attack was refused.
     held: bool,
     /// The state of the sandbox, as the guard reports it.
-    wall: Held,
-    attacks: &'a [Tried],
+    wall: WallEnforcement,
+    attacks: &'a [AttackResult],
     #[serde(skip_serializing_if = "Option::is_none")]
     todo: Option<&'static str>,
 }
 
-pub(super) fn run(project: &Project, json: bool, terminal: &Terminal) -> Result<Exit, Error> {
-    let folder = project.folder().join("doctor");
-    let in_folder = |source| Error::Folder { place: folder.display().to_string(), source };
-    let place = Place::make(&folder, project.root()).map_err(in_folder)?;
+pub(super) fn run_attacks(
+    project: &LocalProject,
+    json: bool,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let folder = project.unstuck_folder().join("doctor");
+    let in_folder = |source| CliError::Folder { place: folder.display().to_string(), source };
+    let place = AttackFolder::create(&folder, project.root()).map_err(in_folder)?;
     let guard = project::own_guard()?;
-    let tried = project::runtime()?.block_on(try_all(&place, &guard));
+    let tried = project::create_runtime()?.block_on(try_all_attacks(&place, &guard));
     place.remove().map_err(in_folder)?;
     let (wall, attacks) = tried?;
     let held = attacks.iter().all(|tried| tried.held);
     let todo = (!held && !wall.namespaces).then_some(INSTALL);
     if json {
         let mut out = terminal.plain();
-        render::json(&mut out, &Report { held, wall, attacks: &attacks, todo })?;
+        render::write_json(&mut out, &SandboxReport { held, wall, attacks: &attacks, todo })?;
         out.flush()?;
     } else {
-        show(&attacks, held, todo, terminal)?;
+        write_attacks(&attacks, held, todo, terminal)?;
     }
     Ok(if held { Exit::Done } else { Exit::Config })
 }
 
-async fn try_all(place: &Place, guard: &Guard) -> Result<(Held, Vec<Tried>), Error> {
-    let in_folder = |source| Error::Folder { place: place.folder.display().to_string(), source };
-    let mut held = Held::default();
+async fn try_all_attacks(
+    place: &AttackFolder,
+    guard: &GuardCommand,
+) -> Result<(WallEnforcement, Vec<AttackResult>), CliError> {
+    let in_folder = |source| CliError::Folder { place: place.folder.display().to_string(), source };
+    let mut held = WallEnforcement::default();
     let mut all = Vec::new();
     for attack in ATTACKS {
-        place.put_right().map_err(in_folder)?;
-        let process = place.launch(guard, attack).await.map_err(in_folder)?.start().await?;
-        held = process.held();
+        place.restore().map_err(in_folder)?;
+        let process = place.prepare_launch(guard, attack).await.map_err(in_folder)?.start().await?;
+        held = process.wall_enforcement();
         let ended = process.wait().await;
-        let counted = matches!(ended.how, How::TooMany { .. });
-        let refused = matches!(ended.how, How::Exited(status) if Attack::is_refused_by(status));
+        let counted = matches!(ended.how, ProcessEnd::TooMany { .. });
+        let refused =
+            matches!(ended.how, ProcessEnd::Exited(status) if Attack::is_refused_by(status));
         let is_held = (refused || counted) && place.target.is_untouched();
-        let by = is_held.then(|| keeper(held, attack.against)).flatten();
-        all.push(Tried { attack: attack.name, tries: attack.tries, held: is_held, by });
+        let by = is_held.then(|| refusing_layer(held, attack.against)).flatten();
+        all.push(AttackResult { attack: attack.name, tries: attack.tries, held: is_held, by });
     }
     Ok((held, all))
 }
 
 /// Returns the layer that refuses attacks of a kind.
-fn keeper(held: Held, against: Against) -> Option<&'static str> {
+fn refusing_layer(held: WallEnforcement, against: AttackedPart) -> Option<&'static str> {
     match against {
-        Against::Calls if held.calls.is_full() => Some("seccomp"),
-        Against::Limits if held.limits.is_full() => Some("limits of the system"),
-        Against::Limits => Some("counting them, which ended it"),
+        AttackedPart::Calls if held.calls.is_full() => Some("seccomp"),
+        AttackedPart::Limits if held.limits.is_full() => Some("limits of the system"),
+        AttackedPart::Limits => Some("counting them, which ended it"),
         _ if held.namespaces => Some("namespaces"),
-        Against::Files if held.files != Hold::NotPossible => Some("Landlock"),
-        Against::Reading if held.reading != Hold::NotPossible => Some("Landlock"),
-        Against::Network if held.network != Hold::NotPossible => Some("Landlock and seccomp"),
-        Against::Processes if held.processes != Hold::NotPossible => Some("Landlock"),
+        AttackedPart::Files if held.files != EnforcementLevel::NotPossible => Some("Landlock"),
+        AttackedPart::Reading if held.reading != EnforcementLevel::NotPossible => Some("Landlock"),
+        AttackedPart::Network if held.network != EnforcementLevel::NotPossible => {
+            Some("Landlock and seccomp")
+        }
+        AttackedPart::Processes if held.processes != EnforcementLevel::NotPossible => {
+            Some("Landlock")
+        }
         _ => None,
     }
 }
 
 /// A throw-away folder around the target.
-struct Place {
+struct AttackFolder {
     folder: PathBuf,
     /// The root of the project.
     root: PathBuf,
-    target: Target,
+    target: SandboxTestTarget,
 }
 
-impl Place {
-    fn make(folder: &Path, root: &Path) -> io::Result<Self> {
+impl AttackFolder {
+    fn create(folder: &Path, root: &Path) -> io::Result<Self> {
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder.join("work"))?;
         let folder = folder.canonicalize()?;
-        let target = Target::make(folder.join("outside"), folder.join("hidden"))?;
+        let target = SandboxTestTarget::create(folder.join("outside"), folder.join("hidden"))?;
         Ok(Self { folder, root: root.to_owned(), target })
     }
 
-    fn work(&self) -> PathBuf {
+    fn work_folder(&self) -> PathBuf {
         self.folder.join("work")
     }
 
     /// Restores the state before an attack.
-    fn put_right(&self) -> io::Result<()> {
-        fs::remove_dir_all(self.work())?;
-        fs::create_dir(self.work())?;
-        self.target.put_right()
+    fn restore(&self) -> io::Result<()> {
+        fs::remove_dir_all(self.work_folder())?;
+        fs::create_dir(self.work_folder())?;
+        self.target.restore()
     }
 
-    async fn launch(&self, guard: &Guard, attack: &Attack) -> io::Result<Launch> {
+    async fn prepare_launch(&self, guard: &GuardCommand, attack: &Attack) -> io::Result<Launch> {
         let lock = self.folder.join("lock");
-        let mut launch = Launch::new(guard.clone(), lock, self.work(), &guard.executable);
-        launch.arguments = self.target.arguments(attack);
-        launch.deadlines = Deadlines { total: Some(ATTACK_MAX), ..Deadlines::default() };
-        launch.wall = self.wall(guard);
+        let mut launch = Launch::new(guard.clone(), lock, self.work_folder(), &guard.executable);
+        launch.arguments = self.target.attack_arguments(attack);
+        launch.deadlines =
+            ProcessDeadlines { total: Some(ATTACK_MAX), ..ProcessDeadlines::default() };
+        launch.wall = self.build_sandbox(guard);
         match attack.behind {
-            Behind::Command => launch.wall.network = Connections::Closed(Vec::new()),
-            Behind::Check => {
+            AttackerWall::Command => launch.wall.network = Connections::Closed(Vec::new()),
+            AttackerWall::Check => {
                 let socket = self.folder.join("proxy");
-                EgressPolicy::Closed.apply(&socket, &mut launch.wall, &mut Vec::new()).await?;
+                EgressPolicy::Closed
+                    .apply_to_run(&socket, &mut launch.wall, &mut Vec::new())
+                    .await?;
             }
         }
         Ok(launch)
     }
 
     /// Returns the sandbox of a build, around this folder.
-    fn wall(&self, guard: &Guard) -> Wall {
+    fn build_sandbox(&self, guard: &GuardCommand) -> Wall {
         let environment: Vec<_> = std::env::vars_os().collect();
         let private = self.folder.join("private");
-        let mut wall = wall_around(&self.root, &self.work(), &private, &environment);
+        let mut wall = build_wall_around(&self.root, &self.work_folder(), &private, &environment);
         wall.hidden.push(self.target.hidden.clone());
         wall.readable.push(self.folder.clone());
         wall.readable.push(guard.executable.clone());
-        wall.limits = Limits { processes: Some(THREADS / 2), ..Limits::default() };
+        wall.limits = ResourceLimits { processes: Some(THREADS / 2), ..ResourceLimits::default() };
         wall
     }
 
@@ -163,15 +179,15 @@ impl Place {
     }
 }
 
-fn show(
-    attacks: &[Tried],
+fn write_attacks(
+    attacks: &[AttackResult],
     held: bool,
     todo: Option<&str>,
     terminal: &Terminal,
-) -> Result<(), Error> {
+) -> Result<(), CliError> {
     let width = attacks.iter().map(|tried| tried.attack.len()).max().unwrap_or_default();
     let mut out = terminal.styled();
-    for Tried { attack, tries, held, by } in attacks {
+    for AttackResult { attack, tries, held, by } in attacks {
         let (mark, look) = if *held { ("✔", style::HINT) } else { ("✘", style::ERROR) };
         let came = match (held, by) {
             (true, Some(by)) => format!("refused by {by}"),
@@ -188,7 +204,7 @@ fn show(
             format!("{through} of {} attacks got through → {todo}", attacks.len())
         }
     };
-    writeln!(out, "\n{}", render::wrapped(&verdict, 0, terminal.line_width()))?;
+    writeln!(out, "\n{}", render::wrap_text(&verdict, 0, terminal.line_width()))?;
     out.flush()?;
     Ok(())
 }

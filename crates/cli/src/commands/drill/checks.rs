@@ -3,22 +3,24 @@
 use serde_json::json;
 use unstuck_core::engine::Event;
 use unstuck_core::fault::{Category, Code};
-use unstuck_world::fake::server::{Answer, Call, HttpError, RetryAfter, Script, Server};
+use unstuck_world::fake::server::{
+    FakeAnswer, FakeHttpError, FakeRetryAfter, FakeScript, FakeServer, FakeToolCall,
+};
 
-use super::place::{Place, fifo, heard, let_go};
-use super::wall::{self, Tried};
+use super::place::{DrillProject, create_fifo, release_fifo, wait_for_fifo};
+use super::wall::{self, DrillAttackResult};
 
 /// A failure that is provoked.
-pub(super) struct Check {
+pub(super) struct DrillCheck {
     pub(super) name: &'static str,
     /// The behavior that must hold.
     pub(super) promise: &'static str,
-    what: What,
+    what: DrillFailure,
 }
 
 /// The kind of failure.
 #[derive(Clone, Copy)]
-enum What {
+enum DrillFailure {
     RateLimit,
     Overload,
     WrongKey,
@@ -30,51 +32,51 @@ enum What {
     Wall,
 }
 
-pub(super) const CHECKS: [Check; 9] = [
-    Check {
+pub(super) const CHECKS: [DrillCheck; 9] = [
+    DrillCheck {
         name: "rate-limit",
         promise: "a limited account is waited out without a question",
-        what: What::RateLimit,
+        what: DrillFailure::RateLimit,
     },
-    Check {
+    DrillCheck {
         name: "overload",
         promise: "an overloaded service is waited out without a question",
-        what: What::Overload,
+        what: DrillFailure::Overload,
     },
-    Check {
+    DrillCheck {
         name: "wrong-key",
         promise: "a wrong key is not tried twice: you are asked",
-        what: What::WrongKey,
+        what: DrillFailure::WrongKey,
     },
-    Check {
+    DrillCheck {
         name: "hung-agent",
         promise: "an agent that hangs is ended, and the work goes on",
-        what: What::HungAgent,
+        what: DrillFailure::HungAgent,
     },
-    Check {
+    DrillCheck {
         name: "outside-the-fence",
         promise: "a change outside the fence is taken back",
-        what: What::OutsideTheFence,
+        what: DrillFailure::OutsideTheFence,
     },
-    Check {
+    DrillCheck {
         name: "same-error",
         promise: "an error that comes back gets three other ways, then a question",
-        what: What::SameError,
+        what: DrillFailure::SameError,
     },
-    Check {
+    DrillCheck {
         name: "killed",
         promise: "killed in the middle, it goes on and leaves nothing behind",
-        what: What::Killed,
+        what: DrillFailure::Killed,
     },
-    Check {
+    DrillCheck {
         name: "killed-push",
         promise: "killed between a push and its answer, it does not push again",
-        what: What::KilledPush,
+        what: DrillFailure::KilledPush,
     },
-    Check {
+    DrillCheck {
         name: "wall",
         promise: "an agent that wants harm gets nowhere, with the settings of `unstuck init`",
-        what: What::Wall,
+        what: DrillFailure::Wall,
     },
 ];
 
@@ -84,28 +86,33 @@ const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 const KEY: (&str, &str) = ("DRILL_KEY", "sk-drill-0000000000");
 
 /// The result of a check: an error describes the behavior seen instead of the promised one.
-type Seen = Result<(), String>;
+type DrillResult = Result<(), String>;
 
 /// Carries out a check; returns the attacks of a hostile agent, and the behavior seen instead of the
 /// promised one.
-pub(super) async fn carry_out(check: &Check, place: &Place) -> (Vec<Tried>, Option<String>) {
+pub(super) async fn provoke_failure(
+    check: &DrillCheck,
+    place: &DrillProject,
+) -> (Vec<DrillAttackResult>, Option<String>) {
     let seen = match check.what {
-        What::Wall => return wall::carry_out(place).await,
-        What::RateLimit => limited(place, HttpError::RateLimit(RetryAfter::Seconds(1))).await,
-        What::Overload => limited(place, HttpError::Overloaded).await,
-        What::WrongKey => wrong_key(place).await,
-        What::HungAgent => hung_agent(place).await,
-        What::OutsideTheFence => outside_the_fence(place).await,
-        What::SameError => same_error(place).await,
-        What::Killed => killed(place).await,
-        What::KilledPush => killed_push(place).await,
+        DrillFailure::Wall => return wall::run_attacks(place).await,
+        DrillFailure::RateLimit => {
+            check_limited(place, FakeHttpError::RateLimit(FakeRetryAfter::Seconds(1))).await
+        }
+        DrillFailure::Overload => check_limited(place, FakeHttpError::Overloaded).await,
+        DrillFailure::WrongKey => check_wrong_key(place).await,
+        DrillFailure::HungAgent => check_hung_agent(place).await,
+        DrillFailure::OutsideTheFence => check_outside_scope(place).await,
+        DrillFailure::SameError => check_same_error(place).await,
+        DrillFailure::Killed => check_killed(place).await,
+        DrillFailure::KilledPush => check_killed_push(place).await,
     };
     (Vec::new(), seen.err())
 }
 
 /// Starts a local service with a scripted model.
-async fn service(place: &Place, script: Script) -> Result<Server, String> {
-    let server = Server::start(script).await.map_err(|error| error.to_string())?;
+async fn start_service(place: &DrillProject, script: FakeScript) -> Result<FakeServer, String> {
+    let server = FakeServer::start(script).await.map_err(|error| error.to_string())?;
     let url = server.url();
     let key = KEY.0;
     place.set_up(&format!(
@@ -116,125 +123,134 @@ async fn service(place: &Place, script: Script) -> Result<Server, String> {
 }
 
 /// Returns the responses of a model that writes a file and is done.
-fn works() -> [Answer; 2] {
+fn working_responses() -> [FakeAnswer; 2] {
     let write = json!({ "path": "work/a.txt", "content": "fine\n" });
     let done = json!({ "summary": "It is written." });
     [
-        Answer::calls([Call::new("write_file", &write)]),
-        Answer::calls([Call::new("task_done", &done)]),
+        FakeAnswer::with_calls([FakeToolCall::new("write_file", &write)]),
+        FakeAnswer::with_calls([FakeToolCall::new("task_done", &done)]),
     ]
 }
 
-async fn limited(place: &Place, trouble: HttpError) -> Seen {
-    let [write, done] = works();
-    let script = Script::new([Answer::Error(trouble), write], done);
-    let server = service(place, script).await?;
-    place.ends_with(&["run", "write a"], &[KEY], 0).await?;
-    nobody_was_asked(place).await?;
-    let waits = place.count(|event| matches!(event, Event::GateWaiting { .. })).await?;
-    expect(waits == 1, || format!("it waited {waits} times"))?;
-    let calls = server.calls().len();
-    expect(calls == 3, || format!("the service was called {calls} times, and 3 were needed"))?;
-    expect(place.landed("work/a.txt"), || "the work did not land".to_owned())
+async fn check_limited(place: &DrillProject, trouble: FakeHttpError) -> DrillResult {
+    let [write, done] = working_responses();
+    let script = FakeScript::new([FakeAnswer::Error(trouble), write], done);
+    let server = start_service(place, script).await?;
+    place.expect_exit_with(&["run", "write a"], &[KEY], 0).await?;
+    expect_no_questions(place).await?;
+    let waits = place.count_events(|event| matches!(event, Event::GateWaiting { .. })).await?;
+    expect_that(waits == 1, || format!("it waited {waits} times"))?;
+    let calls = server.model_calls().len();
+    expect_that(calls == 3, || format!("the service was called {calls} times, and 3 were needed"))?;
+    expect_that(place.has_landed("work/a.txt"), || "the work did not land".to_owned())
 }
 
-async fn wrong_key(place: &Place) -> Seen {
-    let server = service(place, Answer::Error(HttpError::Unauthorized).into()).await?;
-    place.ends_with(&["run", "write a", "--max-wait", "0"], &[KEY], 3).await?;
-    let calls = server.calls().len();
-    expect(calls == 1, || format!("the service was called {calls} times"))?;
-    let questions = place.questions().await?;
+async fn check_wrong_key(place: &DrillProject) -> DrillResult {
+    let server =
+        start_service(place, FakeAnswer::Error(FakeHttpError::Unauthorized).into()).await?;
+    place.expect_exit_with(&["run", "write a", "--max-wait", "0"], &[KEY], 3).await?;
+    let calls = server.model_calls().len();
+    expect_that(calls == 1, || format!("the service was called {calls} times"))?;
+    let questions = place.load_questions().await?;
     let codes: Vec<Option<Code>> = questions.iter().map(|question| question.code).collect();
-    expect(codes == [Some(Code::AuthInvalid)], || format!("asked about {codes:?}"))
+    expect_that(codes == [Some(Code::AuthInvalid)], || format!("asked about {codes:?}"))
 }
 
-async fn hung_agent(place: &Place) -> Seen {
-    place.agent(&[&format!("{{hang = true}}, {GREEN}")], "")?;
+async fn check_hung_agent(place: &DrillProject) -> DrillResult {
+    place.write_agent_script(&[&format!("{{hang = true}}, {GREEN}")], "")?;
     let soon = [("UNSTUCK_RUN_IDLE", "1s"), ("UNSTUCK_RUN_FIRST_SIGN", "1s")];
-    place.ends_with(&["run", "write a"], &soon, 0).await?;
-    nobody_was_asked(place).await?;
-    met(place, Category::Timeout, 1).await?;
-    expect(place.landed("work/a.txt"), || "the work did not land".to_owned())
+    place.expect_exit_with(&["run", "write a"], &soon, 0).await?;
+    expect_no_questions(place).await?;
+    expect_faults(place, Category::Timeout, 1).await?;
+    expect_that(place.has_landed("work/a.txt"), || "the work did not land".to_owned())
 }
 
-async fn outside_the_fence(place: &Place) -> Seen {
+async fn check_outside_scope(place: &DrillProject) -> DrillResult {
     let both = r#"{write = "work/a.txt", text = "fine\n"}, {write = "prices.txt", text = "0\n"}"#;
-    place.agent(&[both, GREEN], "")?;
-    place.ends(&["run", "write a"], 0).await?;
-    met(place, Category::Scope, 1).await?;
-    expect(!place.landed("prices.txt"), || "the change outside the fence landed".to_owned())?;
-    expect(place.landed("work/a.txt"), || "the work did not land".to_owned())
+    place.write_agent_script(&[both, GREEN], "")?;
+    place.expect_exit(&["run", "write a"], 0).await?;
+    expect_faults(place, Category::Scope, 1).await?;
+    expect_that(!place.has_landed("prices.txt"), || {
+        "the change outside the fence landed".to_owned()
+    })?;
+    expect_that(place.has_landed("work/a.txt"), || "the work did not land".to_owned())
 }
 
-async fn same_error(place: &Place) -> Seen {
+async fn check_same_error(place: &DrillProject) -> DrillResult {
     let tries: Vec<String> =
         (0..4).map(|n| format!("{{write = \"work/{n}.txt\", text = \"broken\\n\"}}")).collect();
     // The output is fixed, because one that named the file would be another error each time.
-    place.write("check.sh", "! grep -rq broken work || { echo 'it is broken' >&2; exit 1; }\n")?;
-    place.agent(&tries.iter().map(String::as_str).collect::<Vec<_>>(), "")?;
-    place.ends(&["run", "write a", "--max-wait", "0"], 3).await?;
-    let attempts = place.task().await?.moved.attempts;
-    expect(attempts == 4, || format!("it took {attempts} attempts"))?;
-    let asked = place.questions().await?.len();
-    expect(asked == 1, || format!("{asked} questions were asked"))
+    place.write_file(
+        "check.sh",
+        "! grep -rq broken work || { echo 'it is broken' >&2; exit 1; }\n",
+    )?;
+    place.write_agent_script(&tries.iter().map(String::as_str).collect::<Vec<_>>(), "")?;
+    place.expect_exit(&["run", "write a", "--max-wait", "0"], 3).await?;
+    let attempts = place.load_task().await?.moved.attempts;
+    expect_that(attempts == 4, || format!("it took {attempts} attempts"))?;
+    let asked = place.load_questions().await?.len();
+    expect_that(asked == 1, || format!("{asked} questions were asked"))
 }
 
-async fn killed(place: &Place) -> Seen {
+async fn check_killed(place: &DrillProject) -> DrillResult {
     let busy = r#"{run = "echo > ../../../up; test -e ../../../go || sleep 60"}"#;
     // The fifo through which the agent reports that it is at work.
-    fifo(&place.path("up"))?;
-    place.write(".gitignore", "/up\n/go\n")?;
-    place.agent(&[&format!("{busy}, {GREEN}")], "[wall]\nwritable = [\"up\"]\n")?;
-    kill_at(place, "up").await?;
-    place.write("go", "")?;
-    let (resumed, up) = tokio::join!(place.ends(&["resume"], 0), heard(place.path("up")));
+    create_fifo(&place.path("up"))?;
+    place.write_file(".gitignore", "/up\n/go\n")?;
+    place.write_agent_script(&[&format!("{busy}, {GREEN}")], "[wall]\nwritable = [\"up\"]\n")?;
+    kill_when_reported(place, "up").await?;
+    place.write_file("go", "")?;
+    let (resumed, up) =
+        tokio::join!(place.expect_exit(&["resume"], 0), wait_for_fifo(place.path("up")));
     resumed.and(up)?;
-    let crashes = place.count(|event| matches!(event, Event::RunCrashed { .. })).await?;
-    expect(crashes == 1, || format!("{crashes} runs were cut off"))?;
-    expect(place.landed("work/a.txt"), || "the work did not land".to_owned())
+    let crashes = place.count_events(|event| matches!(event, Event::RunCrashed { .. })).await?;
+    expect_that(crashes == 1, || format!("{crashes} runs were cut off"))?;
+    expect_that(place.has_landed("work/a.txt"), || "the work did not land".to_owned())
 }
 
-async fn killed_push(place: &Place) -> Seen {
+async fn check_killed_push(place: &DrillProject) -> DrillResult {
     let remote = place.path("remote.git");
     let url = remote.display().to_string();
-    place.git(&["init", "--quiet", "--bare", &url])?;
-    fifo(&place.path("up"))?;
-    fifo(&place.path("go"))?;
+    place.run_git(&["init", "--quiet", "--bare", &url])?;
+    create_fifo(&place.path("up"))?;
+    create_fifo(&place.path("go"))?;
     // The push has arrived, but the pushing process gets no response.
     let hook = "#!/bin/sh\necho pushed >> ../pushes\necho > ../up\nread go < ../go\n";
-    place.program("remote.git/hooks/post-receive", hook)?;
-    place.write(".gitignore", "/remote.git\n/up\n/go\n/pushes\n")?;
-    place.agent(&[GREEN], &format!("push = true\nremote = \"{url}\"\n"))?;
-    kill_at(place, "up").await?;
-    place.ends(&["resume"], 0).await?;
-    let_go(&place.path("go"))?;
+    place.write_program("remote.git/hooks/post-receive", hook)?;
+    place.write_file(".gitignore", "/remote.git\n/up\n/go\n/pushes\n")?;
+    place.write_agent_script(&[GREEN], &format!("push = true\nremote = \"{url}\"\n"))?;
+    kill_when_reported(place, "up").await?;
+    place.expect_exit(&["resume"], 0).await?;
+    release_fifo(&place.path("go"))?;
     let pushes = std::fs::read_to_string(place.path("pushes")).unwrap_or_default();
-    expect(pushes == "pushed\n", || format!("it was pushed {} times", pushes.lines().count()))?;
-    let there = place.git(&["ls-remote", &url, "refs/heads/unstuck/b0"])?;
-    expect(!there.is_empty(), || "the push is not there".to_owned())?;
-    nobody_was_asked(place).await
+    expect_that(pushes == "pushed\n", || {
+        format!("it was pushed {} times", pushes.lines().count())
+    })?;
+    let there = place.run_git(&["ls-remote", &url, "refs/heads/unstuck/b0"])?;
+    expect_that(!there.is_empty(), || "the push is not there".to_owned())?;
+    expect_no_questions(place).await
 }
 
 /// Kills the program once it reports through a fifo.
-async fn kill_at(place: &Place, fifo: &str) -> Seen {
-    let mut child = place.start(&["run", "write a"])?;
-    heard(place.path(fifo)).await?;
+async fn kill_when_reported(place: &DrillProject, fifo: &str) -> DrillResult {
+    let mut child = place.start_unstuck(&["run", "write a"])?;
+    wait_for_fifo(place.path(fifo)).await?;
     child.kill().await.map_err(|error| error.to_string())
 }
 
-async fn nobody_was_asked(place: &Place) -> Seen {
-    let asked = place.questions().await?;
+async fn expect_no_questions(place: &DrillProject) -> DrillResult {
+    let asked = place.load_questions().await?;
     let about = || asked.iter().map(|question| question.text.problem.clone()).collect::<Vec<_>>();
-    expect(asked.is_empty(), || format!("a question was asked: {}", about().join(" ")))
+    expect_that(asked.is_empty(), || format!("a question was asked: {}", about().join(" ")))
 }
 
 /// Expects that a fault of this category was met `times` times.
-async fn met(place: &Place, category: Category, times: usize) -> Seen {
+async fn expect_faults(place: &DrillProject, category: Category, times: usize) -> DrillResult {
     let met = |event: &Event| matches!(event, Event::FaultMet { fault, .. } if fault.category() == category);
-    let met = place.count(met).await?;
-    expect(met == times, || format!("it was met {met} times"))
+    let met = place.count_events(met).await?;
+    expect_that(met == times, || format!("it was met {met} times"))
 }
 
-fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Seen {
+fn expect_that(holds: bool, otherwise: impl FnOnce() -> String) -> DrillResult {
     if holds { Ok(()) } else { Err(otherwise()) }
 }

@@ -8,18 +8,18 @@ use serde::Serialize;
 use std::io::Write as _;
 use tokio::time::Instant;
 
-use crate::args::Drill;
-use crate::error::Error;
+use crate::args::DrillArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::{self, Terminal, style, words};
-use checks::{CHECKS, Check};
-use place::Place;
-use wall::Tried;
+use checks::{CHECKS, DrillCheck};
+use place::DrillProject;
+use wall::DrillAttackResult;
 
 /// The outcome of a check.
 #[derive(Serialize)]
-struct Outcome {
+struct DrillOutcome {
     name: &'static str,
     promise: &'static str,
     held: bool,
@@ -28,28 +28,32 @@ struct Outcome {
     seen: Option<String>,
     /// The attacks of a hostile agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tried: Vec<Tried>,
+    tried: Vec<DrillAttackResult>,
     millis: u64,
 }
 
-pub(crate) fn run(args: &Drill, terminal: &Terminal) -> Result<Exit, Error> {
-    let wanted = wanted(&args.checks)?;
+pub(crate) fn run(args: &DrillArgs, terminal: &Terminal) -> Result<Exit, CliError> {
+    let wanted = select_checks(&args.checks)?;
     if args.list {
-        return list(&wanted, terminal);
+        return write_list(&wanted, terminal);
     }
-    project::runtime()?.block_on(drill(args, &wanted, terminal))
+    project::create_runtime()?.block_on(run_drill(args, &wanted, terminal))
 }
 
-async fn drill(args: &Drill, wanted: &[&Check], terminal: &Terminal) -> Result<Exit, Error> {
-    let folder = place::folder()?;
+async fn run_drill(
+    args: &DrillArgs,
+    wanted: &[&DrillCheck],
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let folder = place::create_folder()?;
     if !args.json {
-        opening(wanted.len(), terminal)?;
+        write_opening(wanted.len(), terminal)?;
     }
     let mut outcomes = Vec::new();
     for check in wanted {
-        let outcome = carry_out(check, &folder).await;
+        let outcome = run_timed_check(check, &folder).await;
         if !args.json {
-            show(&outcome, terminal)?;
+            write_outcome(&outcome, terminal)?;
         }
         outcomes.push(outcome);
     }
@@ -57,32 +61,39 @@ async fn drill(args: &Drill, wanted: &[&Check], terminal: &Terminal) -> Result<E
     let held = outcomes.iter().filter(|outcome| outcome.held).count();
     let mut out = terminal.styled();
     if args.json {
-        render::json(&mut out, &outcomes)?;
+        render::write_json(&mut out, &outcomes)?;
     } else {
-        let checks = words::number(outcomes.len(), "check", "checks");
+        let checks = words::render_count(outcomes.len(), "check", "checks");
         writeln!(out, "\n{held} of {checks} held. Nothing was left behind.")?;
     }
     out.flush()?;
     Ok(if held == outcomes.len() { Exit::Done } else { Exit::SomeFailed })
 }
 
-async fn carry_out(check: &Check, folder: &place::Folder) -> Outcome {
+async fn run_timed_check(check: &DrillCheck, folder: &place::DrillFolder) -> DrillOutcome {
     let began = Instant::now();
-    let (tried, seen) = match Place::make(folder, check.name) {
-        Ok(place) => checks::carry_out(check, &place).await,
+    let (tried, seen) = match DrillProject::create(folder, check.name) {
+        Ok(place) => checks::provoke_failure(check, &place).await,
         Err(error) => (Vec::new(), Some(error)),
     };
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Outcome { name: check.name, promise: check.promise, held: seen.is_none(), seen, tried, millis }
+    DrillOutcome {
+        name: check.name,
+        promise: check.promise,
+        held: seen.is_none(),
+        seen,
+        tried,
+        millis,
+    }
 }
 
-fn wanted(names: &[String]) -> Result<Vec<&'static Check>, Error> {
+fn select_checks(names: &[String]) -> Result<Vec<&'static DrillCheck>, CliError> {
     if names.is_empty() {
         return Ok(CHECKS.iter().collect());
     }
     let find = |name: &String| {
         let found = CHECKS.iter().find(|check| check.name == name);
-        found.ok_or_else(|| Error::Unknown {
+        found.ok_or_else(|| CliError::Unknown {
             what: "check",
             name: name.clone(),
             list: "unstuck drill --list",
@@ -91,26 +102,26 @@ fn wanted(names: &[String]) -> Result<Vec<&'static Check>, Error> {
     names.iter().map(find).collect()
 }
 
-fn list(wanted: &[&Check], terminal: &Terminal) -> Result<Exit, Error> {
+fn write_list(wanted: &[&DrillCheck], terminal: &Terminal) -> Result<Exit, CliError> {
     let mut out = terminal.styled();
-    for Check { name, promise, .. } in wanted {
+    for DrillCheck { name, promise, .. } in wanted {
         writeln!(out, "{name:18} {promise}")?;
     }
     out.flush()?;
     Ok(Exit::Done)
 }
 
-fn opening(checks: usize, terminal: &Terminal) -> Result<(), Error> {
+fn write_opening(checks: usize, terminal: &Terminal) -> Result<(), CliError> {
     let title = style::TITLE;
     let dim = style::DIM;
     let mut out = terminal.styled();
-    let checks = words::number(checks, "check", "checks");
+    let checks = words::render_count(checks, "check", "checks");
     writeln!(out, "{title}Drill{title:#} {dim}· {checks} in a throw-away folder{dim:#}")?;
     out.flush()?;
     Ok(())
 }
 
-fn show(outcome: &Outcome, terminal: &Terminal) -> Result<(), Error> {
+fn write_outcome(outcome: &DrillOutcome, terminal: &Terminal) -> Result<(), CliError> {
     let (mark, color) = if outcome.held { ("✔", style::HINT) } else { ("✘", style::ERROR) };
     let dim = style::DIM;
     let took = format!("{}.{} s", outcome.millis / 1_000, outcome.millis % 1_000 / 100);
@@ -118,7 +129,7 @@ fn show(outcome: &Outcome, terminal: &Terminal) -> Result<(), Error> {
     let promise = outcome.promise;
     let mut out = terminal.styled();
     writeln!(out, "  {color}{mark}{color:#} {name:18} {promise}  {dim}{took}{dim:#}")?;
-    for Tried { tries, held, .. } in &outcome.tried {
+    for DrillAttackResult { tries, held, .. } in &outcome.tried {
         let came = if *held { "refused" } else { "got through" };
         writeln!(out, "      {dim}{tries}: {came}{dim:#}")?;
     }

@@ -10,11 +10,11 @@ use std::time::Duration;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
-use unstuck_core::engine::{Event, Recorded};
+use unstuck_core::engine::{Event, RecordedEvent};
 use unstuck_store::tables::{QuestionRow, TaskRow};
-use unstuck_store::{Page, SqliteStore, Store as _};
+use unstuck_store::{EventPage, SqliteStore, Store as _};
 
-use crate::error::Error;
+use crate::error::CliError;
 
 /// Timeout of a check's steps.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
@@ -35,25 +35,25 @@ cap = \"50ms\"
 const CHECK: &str = "! grep -r broken work\n";
 
 /// The folder of all checks.
-pub(super) struct Folder(PathBuf);
+pub(super) struct DrillFolder(PathBuf);
 
 /// Creates the folder; existing content is from an interrupted drill.
-pub(super) fn folder() -> Result<Folder, Error> {
+pub(super) fn create_folder() -> Result<DrillFolder, CliError> {
     let path = std::env::temp_dir().join(format!("unstuck-drill-{}", std::process::id()));
-    let unusable = |source| Error::Folder { place: path.display().to_string(), source };
+    let unusable = |source| CliError::Folder { place: path.display().to_string(), source };
     fs::create_dir_all(&path).map_err(unusable)?;
     let path = path.canonicalize().map_err(unusable)?;
-    Ok(Folder(path))
+    Ok(DrillFolder(path))
 }
 
-impl Folder {
-    pub(super) fn remove(&self) -> Result<(), Error> {
+impl DrillFolder {
+    pub(super) fn remove(&self) -> Result<(), CliError> {
         fs::remove_dir_all(&self.0)
-            .map_err(|source| Error::Folder { place: self.0.display().to_string(), source })
+            .map_err(|source| CliError::Folder { place: self.0.display().to_string(), source })
     }
 }
 
-impl Drop for Folder {
+impl Drop for DrillFolder {
     fn drop(&mut self) {
         // The folder is already gone if nothing went wrong.
         let _ = fs::remove_dir_all(&self.0);
@@ -61,18 +61,18 @@ impl Drop for Folder {
 }
 
 /// A project of its own for a check.
-pub(super) struct Place {
+pub(super) struct DrillProject {
     root: PathBuf,
     home: PathBuf,
 }
 
-impl Place {
-    pub(super) fn make(folder: &Folder, name: &str) -> Result<Self, String> {
+impl DrillProject {
+    pub(super) fn create(folder: &DrillFolder, name: &str) -> Result<Self, String> {
         let place = Self { root: folder.0.join(name), home: folder.0.join(format!("{name}-home")) };
         let made = fs::create_dir_all(&place.root).and_then(|()| fs::create_dir_all(&place.home));
         made.map_err(|error| error.to_string())?;
-        place.write("check.sh", CHECK)?;
-        place.git(&["init", "--quiet", "--initial-branch=main"])?;
+        place.write_file("check.sh", CHECK)?;
+        place.run_git(&["init", "--quiet", "--initial-branch=main"])?;
         Ok(place)
     }
 
@@ -80,7 +80,7 @@ impl Place {
         self.root.join(name)
     }
 
-    pub(super) fn write(&self, name: &str, text: &str) -> Result<(), String> {
+    pub(super) fn write_file(&self, name: &str, text: &str) -> Result<(), String> {
         let path = self.path(name);
         let folder = path.parent().unwrap_or(&self.root);
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
@@ -88,53 +88,53 @@ impl Place {
     }
 
     /// Writes an executable file.
-    pub(super) fn program(&self, name: &str, text: &str) -> Result<(), String> {
-        self.write(name, text)?;
+    pub(super) fn write_program(&self, name: &str, text: &str) -> Result<(), String> {
+        self.write_file(name, text)?;
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(self.path(name), executable).map_err(|error| error.to_string())
     }
 
     /// Writes the settings of the project, and commits all files as its first commit.
     pub(super) fn set_up(&self, more: &str) -> Result<(), String> {
-        self.write("unstuck.toml", &format!("{SETTINGS}{more}"))?;
-        self.commit()
+        self.write_file("unstuck.toml", &format!("{SETTINGS}{more}"))?;
+        self.commit_all()
     }
 
     /// Commits all files.
-    pub(super) fn commit(&self) -> Result<(), String> {
-        self.git(&["add", "--all"])?;
-        self.git(&["commit", "--quiet", "--message=The beginning"]).map(drop)
+    pub(super) fn commit_all(&self) -> Result<(), String> {
+        self.run_git(&["add", "--all"])?;
+        self.run_git(&["commit", "--quiet", "--message=The beginning"]).map(drop)
     }
 
     /// Returns a path outside the project.
-    pub(super) fn beside(&self, name: &str) -> PathBuf {
+    pub(super) fn home_path(&self, name: &str) -> PathBuf {
         self.home.join(name)
     }
 
     /// Writes the script of an agent, attempt by attempt; `run` is added to the section of that name.
-    pub(super) fn agent(&self, attempts: &[&str], run: &str) -> Result<(), String> {
+    pub(super) fn write_agent_script(&self, attempts: &[&str], run: &str) -> Result<(), String> {
         let attempts: Vec<String> =
             attempts.iter().map(|steps| format!("[[attempt]]\nsteps = [{steps}]\n")).collect();
-        self.write("agent.toml", &attempts.concat())?;
+        self.write_file("agent.toml", &attempts.concat())?;
         self.set_up(&format!(
             "[agent]\nprovider = \"script\"\nscript = \"agent.toml\"\n\
              [run]\n{run}"
         ))
     }
 
-    pub(super) fn git(&self, arguments: &[&str]) -> Result<String, String> {
+    pub(super) fn run_git(&self, arguments: &[&str]) -> Result<String, String> {
         let mut git = std::process::Command::new("git");
-        git.args(arguments).current_dir(&self.root).envs(person());
+        git.args(arguments).current_dir(&self.root).envs(author_variables());
         let output = git.output().map_err(|error| format!("git: {error}"))?;
         let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
     }
 
     /// Returns the command for the program in this project, isolated from the user's settings and state.
-    fn unstuck(&self, arguments: &[&str]) -> Result<Command, String> {
+    fn unstuck_command(&self, arguments: &[&str]) -> Result<Command, String> {
         let executable = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut command = Command::new(executable);
-        command.args(arguments).current_dir(&self.root).envs(person());
+        command.args(arguments).current_dir(&self.root).envs(author_variables());
         command.env("XDG_STATE_HOME", &self.home).env("XDG_CONFIG_HOME", &self.home);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
@@ -142,23 +142,23 @@ impl Place {
     }
 
     /// Starts the program.
-    pub(super) fn start(&self, arguments: &[&str]) -> Result<Child, String> {
-        self.unstuck(arguments)?.spawn().map_err(|error| error.to_string())
+    pub(super) fn start_unstuck(&self, arguments: &[&str]) -> Result<Child, String> {
+        self.unstuck_command(arguments)?.spawn().map_err(|error| error.to_string())
     }
 
     /// Runs the program to its end and expects this exit code.
-    pub(super) async fn ends(&self, arguments: &[&str], exit: i32) -> Result<(), String> {
-        self.ends_with(arguments, &[], exit).await
+    pub(super) async fn expect_exit(&self, arguments: &[&str], exit: i32) -> Result<(), String> {
+        self.expect_exit_with(arguments, &[], exit).await
     }
 
     /// Runs the program with environment variables and expects this exit code.
-    pub(super) async fn ends_with(
+    pub(super) async fn expect_exit_with(
         &self,
         arguments: &[&str],
         variables: &[(&str, &str)],
         exit: i32,
     ) -> Result<(), String> {
-        let mut command = self.unstuck(arguments)?;
+        let mut command = self.unstuck_command(arguments)?;
         command.envs(variables.iter().copied());
         let output = timeout(PATIENCE, command.output()).await;
         let output = output.map_err(|_| format!("`unstuck {}` did not end", arguments[0]))?;
@@ -166,11 +166,11 @@ impl Place {
         if output.status.code() == Some(exit) {
             return Ok(());
         }
-        let said = told(&output);
+        let said = last_lines(&output);
         Err(format!("`unstuck {}` ended with {}, not {exit}:\n{said}", arguments[0], output.status))
     }
 
-    async fn store<T>(
+    async fn read_store<T>(
         &self,
         read: impl AsyncFnOnce(&SqliteStore, &str) -> Result<T, unstuck_store::StoreError>,
     ) -> Result<T, String> {
@@ -180,16 +180,16 @@ impl Place {
         read(&store, &name).await.map_err(failed)
     }
 
-    pub(super) async fn questions(&self) -> Result<Vec<QuestionRow>, String> {
-        self.store(async |store, project| store.questions(project, None).await).await
+    pub(super) async fn load_questions(&self) -> Result<Vec<QuestionRow>, String> {
+        self.read_store(async |store, project| store.load_questions(project, None).await).await
     }
 
     /// Returns the only task of the only build.
-    pub(super) async fn task(&self) -> Result<TaskRow, String> {
-        let tasks = self.store(async |store, project| {
-            let builds = store.builds(project).await?;
+    pub(super) async fn load_task(&self) -> Result<TaskRow, String> {
+        let tasks = self.read_store(async |store, project| {
+            let builds = store.load_builds(project).await?;
             match builds.first() {
-                Some(build) => store.tasks(project, build.id).await,
+                Some(build) => store.load_build_tasks(project, build.id).await,
                 None => Ok(Vec::new()),
             }
         });
@@ -197,21 +197,24 @@ impl Place {
     }
 
     /// Counts the events that match.
-    pub(super) async fn count(&self, wanted: impl Fn(&Event) -> bool) -> Result<usize, String> {
-        let page = Page { after: 0, limit: EVENTS_MAX };
-        let events: Vec<Recorded> =
-            self.store(async |store, project| store.events(project, page).await).await?;
+    pub(super) async fn count_events(
+        &self,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Result<usize, String> {
+        let page = EventPage { after: 0, limit: EVENTS_MAX };
+        let events: Vec<RecordedEvent> =
+            self.read_store(async |store, project| store.load_events(project, page).await).await?;
         Ok(events.iter().filter(|recorded| wanted(&recorded.event)).count())
     }
 
     /// Returns whether a file is on the build's branch.
-    pub(super) fn landed(&self, file: &str) -> bool {
-        self.git(&["cat-file", "-e", &format!("unstuck/b0:{file}")]).is_ok()
+    pub(super) fn has_landed(&self, file: &str) -> bool {
+        self.run_git(&["cat-file", "-e", &format!("unstuck/b0:{file}")]).is_ok()
     }
 }
 
 /// Returns the last lines of a program's output.
-fn told(output: &Output) -> String {
+fn last_lines(output: &Output) -> String {
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let said = said.join("");
     let lines: Vec<&str> = said.lines().collect();
@@ -219,7 +222,7 @@ fn told(output: &Output) -> String {
 }
 
 /// Returns the author of commits, independent of the user's git settings.
-fn person() -> [(&'static str, &'static str); 4] {
+fn author_variables() -> [(&'static str, &'static str); 4] {
     [
         ("GIT_AUTHOR_NAME", "Drill"),
         ("GIT_AUTHOR_EMAIL", "drill@example.org"),
@@ -229,7 +232,7 @@ fn person() -> [(&'static str, &'static str); 4] {
 }
 
 /// Creates a fifo.
-pub(super) fn fifo(path: &Path) -> Result<(), String> {
+pub(super) fn create_fifo(path: &Path) -> Result<(), String> {
     rustix::fs::mknodat(
         rustix::fs::CWD,
         path,
@@ -241,14 +244,14 @@ pub(super) fn fifo(path: &Path) -> Result<(), String> {
 }
 
 /// Releases a process that reads from a fifo, if there still is one.
-pub(super) fn let_go(path: &Path) -> Result<(), String> {
+pub(super) fn release_fifo(path: &Path) -> Result<(), String> {
     let fifo = fs::OpenOptions::new().read(true).write(true).open(path);
     let written = fifo.and_then(|mut fifo| fifo.write_all(b"go\n"));
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Waits until a process writes to a fifo.
-pub(super) async fn heard(path: PathBuf) -> Result<(), String> {
+pub(super) async fn wait_for_fifo(path: PathBuf) -> Result<(), String> {
     let fifo = pipe::OpenOptions::new().read_write(true).open_receiver(&path);
     let fifo = fifo.map_err(|error| format!("{}: {error}", path.display()))?;
     let mut byte = [0];

@@ -1,10 +1,10 @@
 //! The check of the sandbox: a hostile agent in a project that `unstuck init` has just set up.
 
 use serde::Serialize;
-use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack, Behind};
+use unstuck_world::process::wall::attack::{ATTACKS, Attack, AttackedPart, AttackerWall};
 
-use super::place::Place;
-use crate::commands::target::Target;
+use super::place::DrillProject;
+use crate::commands::target::SandboxTestTarget;
 
 /// The file in which the agent records the result of each attack.
 const CAME: &str = "came.txt";
@@ -13,15 +13,15 @@ const WORK: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
 /// An attack and its result.
 #[derive(Serialize)]
-pub(super) struct Tried {
+pub(super) struct DrillAttackResult {
     pub(super) attack: &'static str,
     pub(super) tries: &'static str,
     pub(super) held: bool,
 }
 
 /// Carries out all attacks in one build; returns their results, and the failure, if there is one.
-pub(super) async fn carry_out(place: &Place) -> (Vec<Tried>, Option<String>) {
-    match attacked(place).await {
+pub(super) async fn run_attacks(place: &DrillProject) -> (Vec<DrillAttackResult>, Option<String>) {
+    match attack_from_build(place).await {
         Ok((tried, true)) => {
             let through: Vec<_> = tried.iter().filter(|tried| !tried.held).collect();
             let names: Vec<_> = through.iter().map(|tried| tried.tries).collect();
@@ -39,15 +39,16 @@ pub(super) async fn carry_out(place: &Place) -> (Vec<Tried>, Option<String>) {
 }
 
 /// Returns the results of the attacks, and whether everything outside is unchanged.
-async fn attacked(place: &Place) -> Result<(Vec<Tried>, bool), String> {
+async fn attack_from_build(place: &DrillProject) -> Result<(Vec<DrillAttackResult>, bool), String> {
     let failed = |error: std::io::Error| error.to_string();
     let target =
-        Target::make(place.beside("outside"), place.beside("home/.ssh")).map_err(failed)?;
-    let script = place.beside("agent.toml");
-    let lines = lines(&target)?;
-    let steps = format!("[[attempt]]\nsteps = [{WORK}, {{run = {}}}]\n", quoted(&lines));
+        SandboxTestTarget::create(place.home_path("outside"), place.home_path("home/.ssh"))
+            .map_err(failed)?;
+    let script = place.home_path("agent.toml");
+    let lines = attack_script(&target)?;
+    let steps = format!("[[attempt]]\nsteps = [{WORK}, {{run = {}}}]\n", quote_toml(&lines));
     std::fs::write(&script, steps).map_err(failed)?;
-    let home = place.beside("home");
+    let home = place.home_path("home");
     let script = script.display().to_string();
     let home = home.display().to_string();
     let variables = [
@@ -55,36 +56,39 @@ async fn attacked(place: &Place) -> Result<(Vec<Tried>, bool), String> {
         ("UNSTUCK_AGENT_PROVIDER", "script"),
         ("UNSTUCK_AGENT_SCRIPT", &*script),
     ];
-    place.write("Makefile", "test:\n\t@sh check.sh\n")?;
-    place.commit()?;
-    place.ends_with(&["init"], &variables, 0).await?;
-    place.commit()?;
-    place.ends_with(&["run", "write a", "--max-wait", "0"], &variables, 0).await?;
-    let came = place.git(&["show", &format!("unstuck/b0:{CAME}")])?;
-    let tried = attacks().map(|attack| {
+    place.write_file("Makefile", "test:\n\t@sh check.sh\n")?;
+    place.commit_all()?;
+    place.expect_exit_with(&["init"], &variables, 0).await?;
+    place.commit_all()?;
+    place.expect_exit_with(&["run", "write a", "--max-wait", "0"], &variables, 0).await?;
+    let came = place.run_git(&["show", &format!("unstuck/b0:{CAME}")])?;
+    let tried = agent_attacks().map(|attack| {
         let status =
             came.lines().find_map(|line| line.strip_prefix(attack.name)?.strip_prefix(' '));
         let status = status.and_then(|status| status.parse().ok());
         let held = status.is_some_and(Attack::is_refused_by);
-        Tried { attack: attack.name, tries: attack.tries, held }
+        DrillAttackResult { attack: attack.name, tries: attack.tries, held }
     });
     Ok((tried.collect(), target.is_untouched()))
 }
 
 /// Returns the attacks of an agent that make sense with the limits of a build.
-fn attacks() -> impl Iterator<Item = &'static Attack> {
-    let by_agents = ATTACKS.iter().filter(|attack| attack.behind == Behind::Command);
-    by_agents.filter(|attack| attack.against != Against::Limits)
+fn agent_attacks() -> impl Iterator<Item = &'static Attack> {
+    let by_agents = ATTACKS.iter().filter(|attack| attack.behind == AttackerWall::Command);
+    by_agents.filter(|attack| attack.against != AttackedPart::Limits)
 }
 
 /// Returns the shell script that the agent runs.
-fn lines(target: &Target) -> Result<String, String> {
+fn attack_script(target: &SandboxTestTarget) -> Result<String, String> {
     let executable = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut lines = Vec::new();
-    for attack in attacks() {
-        let words = target.arguments(attack).into_iter().map(|word| shell(&word.to_string_lossy()));
+    for attack in agent_attacks() {
+        let words = target
+            .attack_arguments(attack)
+            .into_iter()
+            .map(|word| quote_shell(&word.to_string_lossy()));
         let words: Vec<String> = words.collect();
-        let program = shell(&executable.to_string_lossy());
+        let program = quote_shell(&executable.to_string_lossy());
         let name = attack.name;
         lines.push(format!("{program} {}; echo {name} $? >> {CAME}", words.join(" ")));
         lines.push("rm -f taken linked pointer".to_owned());
@@ -93,11 +97,11 @@ fn lines(target: &Target) -> Result<String, String> {
 }
 
 /// Quotes a word for the shell.
-fn shell(word: &str) -> String {
+fn quote_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Quotes a text for TOML, whose escapes include those of JSON.
-fn quoted(text: &str) -> String {
+fn quote_toml(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

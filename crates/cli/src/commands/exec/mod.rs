@@ -9,91 +9,101 @@ mod repair;
 mod tell;
 mod wait;
 
-pub(crate) use repair::Repair;
-pub(crate) use tell::{Saying, Teller};
-pub(crate) use wait::{Ending, until_it_ends};
+pub(crate) use repair::JobRepair;
+pub(crate) use tell::{JobReporter, MessageFormat};
+pub(crate) use wait::{JobEnding, follow_until_end};
 
 use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::time::Span;
 use unstuck_runner::control::TokenKey;
-use unstuck_runner::{Results, Script, ScriptWorld};
+use unstuck_runner::{ResultFiles, ScriptCommand, ScriptPerformer};
 use unstuck_store::Store;
-use unstuck_world::process::guard::{self, Forked};
-use unstuck_world::process::{Guard, OwnInput, Waiting};
+use unstuck_world::process::guard::{self, ForkedGuard};
+use unstuck_world::process::{GuardCommand, IdleGuard, OwnInput};
 use unstuck_world::redact::Redactor;
 
-use crate::args::Exec;
-use crate::build::redactor;
-use crate::error::{Error, ScriptError};
+use crate::args::ExecArgs;
+use crate::build::project_redactor;
+use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
-use crate::project::{self, Project, Seat, Signal, Signals};
+use crate::project::{self, EndSignal, EndSignals, LocalProject, ProjectSession};
 use crate::render::Terminal;
 
-pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
+pub(crate) fn run(
+    args: ExecArgs,
+    dir: Option<&Path>,
+    _terminal: &Terminal,
+) -> Result<Exit, CliError> {
     // Before there is a second thread, and before this process has grown.
-    let input = OwnInput::of_this_process();
+    let input = OwnInput::from_this_process();
     // A pipe is read here and passed on, so the command needs another standard input than that of a fork.
-    let forked = if input.is_passed_on() { None } else { guard::fork() };
-    let project = Project::find(dir)?;
-    project::runtime()?.block_on(keep_alive(args, &project, dir, (input, forked)))
+    let forked = if input.is_passed_on() { None } else { guard::fork_guard() };
+    let project = LocalProject::find(dir)?;
+    project::create_runtime()?.block_on(keep_command_alive(args, &project, dir, (input, forked)))
 }
 
-async fn keep_alive(
-    args: Exec,
-    project: &Project,
+async fn keep_command_alive(
+    args: ExecArgs,
+    project: &LocalProject,
     dir: Option<&Path>,
-    (input, forked): (OwnInput, Option<Forked>),
-) -> Result<Exit, Error> {
+    (input, forked): (OwnInput, Option<ForkedGuard>),
+) -> Result<Exit, CliError> {
     let guard = project::own_guard()?;
-    let ahead = (!input.is_passed_on()).then(|| Waiting::ahead(forked, &guard)).flatten();
-    let redactor = redactor(project);
-    let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
+    let ahead = (!input.is_passed_on()).then(|| IdleGuard::start_ahead(forked, &guard)).flatten();
+    let redactor = project_redactor(project);
+    let name = args.name.clone().unwrap_or_else(|| job::command_name(&args.command));
     // The name is stored and shown, and a command line may contain a secret.
-    let name = redactor.text(&name).into_owned();
+    let name = redactor.redact_text(&name).into_owned();
     refuse_defined(project, &name)?;
-    let store = project.make_store()?;
-    let repair = Repair::find(&args, project, dir, (job::spec(&name, args.phase), &guard)).await?;
-    let world = ScriptWorld::new(script(&args, guard, (project, redactor), (dir, input))?, ahead);
-    let teller = Teller::new(Saying::of(&args), Arc::clone(&store), project);
-    let job = Job { project, store: &store, repair: &repair, world: &world, teller: &teller };
+    let store = project.open_or_create_store()?;
+    let repair =
+        JobRepair::for_command(&args, project, dir, (job::job_spec(&name, args.phase), &guard))
+            .await?;
+    let world = ScriptPerformer::new(
+        create_script(&args, guard, (project, redactor), (dir, input))?,
+        ahead,
+    );
+    let teller = JobReporter::new(MessageFormat::from_args(&args), Arc::clone(&store), project);
+    let job =
+        JobFollower { project, store: &store, repair: &repair, world: &world, teller: &teller };
     let ending = match job.follow_until_stopped(args.max_wait).await? {
         Ok(ending) => ending,
-        Err(at_once) => return Ok(at_once.exit()),
+        Err(at_once) => return Ok(at_once.to_exit()),
     };
     Ok(match (args.passthrough, world.last_status()) {
         (true, Some(status)) => Exit::Command(u8::try_from(status).unwrap_or(u8::MAX)),
-        _ => ending.exit(),
+        _ => ending.to_exit(),
     })
 }
 
 /// A job that is kept alive, with the parts needed for it.
-pub(super) struct Job<'a> {
-    pub(super) project: &'a Project,
+pub(super) struct JobFollower<'a> {
+    pub(super) project: &'a LocalProject,
     pub(super) store: &'a Arc<dyn Store>,
     /// The definition of the job, and its repair.
-    pub(super) repair: &'a Repair,
-    pub(super) world: &'a ScriptWorld,
-    pub(super) teller: &'a Teller,
+    pub(super) repair: &'a JobRepair,
+    pub(super) world: &'a ScriptPerformer,
+    pub(super) teller: &'a JobReporter,
 }
 
-impl Job<'_> {
+impl JobFollower<'_> {
     /// Follows the job to its end or to the first signal; a second signal is returned as the error, for an
     /// immediate exit.
     pub(super) async fn follow_until_stopped(
         &self,
         max_wait: Option<Span>,
-    ) -> Result<Result<Ending, Signal>, Error> {
-        let mut signals = Signals::new()?;
+    ) -> Result<Result<JobEnding, EndSignal>, CliError> {
+        let mut signals = EndSignals::new()?;
         let mut seat = None;
         let ending = tokio::select! {
             biased;
             signal = signals.next() => {
-                self.teller.ending();
-                Ending::Signal(signal)
+                self.teller.report_ending();
+                JobEnding::Signal(signal)
             }
-            ending = self.follow(&mut seat, max_wait) => ending?,
+            ending = self.follow_to_end(&mut seat, max_wait) => ending?,
         };
         tokio::select! {
             biased;
@@ -104,82 +114,86 @@ impl Job<'_> {
     }
 
     /// Follows the job to its end, as the holder of the project or as a guest of it.
-    async fn follow(
+    async fn follow_to_end(
         &self,
-        place: &mut Option<Seat>,
+        place: &mut Option<ProjectSession>,
         max_wait: Option<Span>,
-    ) -> Result<Ending, Error> {
+    ) -> Result<JobEnding, CliError> {
         loop {
-            let seat = place.insert(Seat::take(self.project, self.store, "exec").await?);
+            let seat = place.insert(ProjectSession::open(self.project, self.store, "exec").await?);
             match self.follow_from(seat, max_wait).await {
                 // The holder is gone, and the job goes on.
-                Ok(Ending::HolderGone) => {}
-                Err(error) if seat.is_left_by(&error) => {}
+                Ok(JobEnding::HolderGone) => {}
+                Err(error) if seat.is_holder_gone(&error) => {}
                 ended => return ended,
             }
         }
     }
 
-    async fn follow_from(&self, seat: &mut Seat, max_wait: Option<Span>) -> Result<Ending, Error> {
+    async fn follow_from(
+        &self,
+        seat: &mut ProjectSession,
+        max_wait: Option<Span>,
+    ) -> Result<JobEnding, CliError> {
         let Self { project, store, repair, world, teller } = *self;
-        repair.attach(world, seat, store, project);
-        let taken = job::take_up(seat, project, repair, world, teller, max_wait).await?;
-        let Some(task) = taken else { return Ok(Ending::Busy) };
-        until_it_ends(seat, task, teller, max_wait).await
+        repair.attach_to(world, seat, store, project);
+        let taken = job::take_up_job(seat, project, repair, world, teller, max_wait).await?;
+        let Some(task) = taken else { return Ok(JobEnding::Busy) };
+        follow_until_end(seat, task, teller, max_wait).await
     }
 
     /// Leaves the project and ends all processes of the job.
-    async fn leave(&self, seat: Option<Seat>) -> Result<(), Error> {
+    async fn leave(&self, seat: Option<ProjectSession>) -> Result<(), CliError> {
         if let Some(seat) = seat {
             seat.leave().await?;
         }
-        self.world.end().await;
+        self.world.stop_effects().await;
         Ok(())
     }
 }
 
-fn script(
-    args: &Exec,
-    guard: Guard,
-    (project, redactor): (&Project, Arc<Redactor>),
+fn create_script(
+    args: &ExecArgs,
+    guard: GuardCommand,
+    (project, redactor): (&LocalProject, Arc<Redactor>),
     (dir, input): (Option<&Path>, OwnInput),
-) -> Result<Script, Error> {
+) -> Result<ScriptCommand, CliError> {
     let (program, arguments) = args.command.split_first().ok_or(ScriptError::NoCommand)?;
-    let key_path = project.token_key();
+    let key_path = project.token_key_path();
     let key = TokenKey::open(&key_path)
-        .map_err(|source| unusable(&key_path.display().to_string(), source))?;
+        .map_err(|source| folder_error(&key_path.display().to_string(), source))?;
     let here = dir.unwrap_or(Path::new("."));
     let directory = std::path::absolute(here)
-        .map_err(|source| unusable(&here.display().to_string(), source))?;
-    Ok(Script {
+        .map_err(|source| folder_error(&here.display().to_string(), source))?;
+    Ok(ScriptCommand {
         guard,
-        runs: project.runs(),
+        runs: project.runs_folder(),
         program: program.clone(),
         arguments: arguments.to_vec(),
         directory,
         input,
         timeout: args.timeout.map(Into::into),
-        socket: project.socket(),
+        socket: project.socket_path(),
         key,
-        results: Results::new(project.results()),
+        results: ResultFiles::new(project.results_folder()),
         redactor,
     })
 }
 
 /// Refuses a name from the settings: such a job defines its own command, and a watcher may be performing
 /// it.
-fn refuse_defined(project: &Project, name: &str) -> Result<(), Error> {
+fn refuse_defined(project: &LocalProject, name: &str) -> Result<(), CliError> {
     let settings = project.settings()?;
     if !settings.settings.job.iter().any(|job| job.name.as_str() == name) {
         return Ok(());
     }
-    Err(Error::NotNow {
+    Err(CliError::NotNow {
         verb: "exec",
         said: format!("{name} is a job of the settings"),
         hint: format!("`unstuck jobs run {name}` runs it; --name gives this another name"),
     })
 }
 
-fn unusable(place: &str, source: std::io::Error) -> Error {
-    Error::Folder { place: place.to_owned(), source }
+fn folder_error(place: &str, source: std::io::Error) -> CliError {
+    CliError::Folder { place: place.to_owned(), source }
 }

@@ -9,14 +9,14 @@ const MEANS_MORE: [char; 8] = ['*', '?', '[', ']', '{', '}', '!', '\\'];
 /// Returns the files and folders inside `root` that a command names when it runs in `directory`, relative
 /// to the root. A program that is looked up on the path is not a script of the project, and the root itself
 /// does not count.
-pub(super) fn named(command: &[OsString], root: &Path, directory: &Path) -> Vec<String> {
+pub(super) fn find_named_files(command: &[OsString], root: &Path, directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (at, word) in command.iter().enumerate() {
         let path = Path::new(word);
         if at == 0 && path.components().count() == 1 && path.parent() == Some(Path::new("")) {
             continue;
         }
-        if let Some(name) = inside(root, &directory.join(path))
+        if let Some(name) = path_inside(root, &directory.join(path))
             && !names.contains(&name)
         {
             names.push(name);
@@ -25,7 +25,7 @@ pub(super) fn named(command: &[OsString], root: &Path, directory: &Path) -> Vec<
     names
 }
 
-fn inside(root: &Path, path: &Path) -> Option<String> {
+fn path_inside(root: &Path, path: &Path) -> Option<String> {
     let real: PathBuf = path.canonicalize().ok()?;
     let name = real.strip_prefix(root).ok()?.to_str()?;
     let plain = !name.is_empty() && !name.contains(MEANS_MORE);
@@ -48,7 +48,7 @@ mod tests {
         }
         let names = |directory: &str, words: &[&str]| {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-            named(&words, &root, &root.join(directory))
+            find_named_files(&words, &root, &root.join(directory))
         };
         let none: [&str; 0] = [];
         assert_eq!(names("", &["python3", "sync/run.py", "--all"]), ["sync/run.py"]);

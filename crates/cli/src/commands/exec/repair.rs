@@ -6,77 +6,77 @@ use std::sync::Arc;
 
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Policy;
-use unstuck_runner::repair::{RepairSettings, Repairer};
-use unstuck_runner::{ScriptWorld, SystemClock};
+use unstuck_runner::repair::{RepairSettings, ScriptRepairer};
+use unstuck_runner::{ScriptPerformer, SystemClock};
 use unstuck_store::Store;
-use unstuck_world::commands::{Network, Rules};
-use unstuck_world::process::Guard;
+use unstuck_world::commands::{CommandRules, NetworkIsolation};
+use unstuck_world::process::GuardCommand;
 use unstuck_world::workspace;
 
-use super::named::named;
-use crate::args::{Exec, Repair as How};
-use crate::build::{Agents, RepairWanted, repair_settings};
-use crate::error::Error;
-use crate::project::{Project, Seat};
+use super::named::find_named_files;
+use crate::args::{ExecArgs, RepairModeArg as How};
+use crate::build::{RepairOptions, WorkerFactory, repair_settings};
+use crate::error::CliError;
+use crate::project::{LocalProject, ProjectSession};
 use crate::render;
-use crate::settings::{Job as Defined, Provider, RepairMode, Settings};
+use crate::settings::{JobSettings as Defined, Provider, RepairMode, Settings};
 
 /// The job of a command, and its repair.
-pub(crate) struct Repair {
+pub(crate) struct JobRepair {
     pub(crate) spec: TaskSpec,
     /// Set if the settings define the job.
     pub(super) is_defined: bool,
     settings: Option<RepairSettings>,
 }
 
-impl Repair {
+impl JobRepair {
     /// Determines the repair of a command. Without one the command is kept alive as well as possible.
-    pub(super) async fn find(
-        args: &Exec,
-        project: &Project,
+    pub(super) async fn for_command(
+        args: &ExecArgs,
+        project: &LocalProject,
         dir: Option<&Path>,
-        (spec, guard): (TaskSpec, &Guard),
-    ) -> Result<Self, Error> {
-        match Self::found(args, project, dir, (&spec, guard)).await {
+        (spec, guard): (TaskSpec, &GuardCommand),
+    ) -> Result<Self, CliError> {
+        match Self::try_for_command(args, project, dir, (&spec, guard)).await {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             // Repair was not requested, so its failure is no reason not to run the command.
             Err(error) if args.repair.is_none() => {
-                note(args, &format!("unstuck: it is not repaired when it breaks: {error}"));
+                write_note(args, &format!("unstuck: it is not repaired when it breaks: {error}"));
             }
             Err(error) => return Err(error),
         }
-        Ok(Self::by_nobody(spec))
+        Ok(Self::without_repair(spec))
     }
 
     /// Determines the repair of a job of the settings. Without one it is kept alive as well as possible.
-    pub(crate) async fn of_job(
-        project: &Project,
+    pub(crate) async fn for_job(
+        project: &LocalProject,
         job: &Defined,
         spec: TaskSpec,
-        guard: &Guard,
-    ) -> Result<Self, Error> {
+        guard: &GuardCommand,
+    ) -> Result<Self, CliError> {
         let resolved = project.settings()?;
         let settings = &resolved.settings;
         let found = if job.repair.mode == RepairMode::Off
             || settings.agent.provider.is_none()
             || !is_repository(project)
         {
-            Self::by_nobody(spec)
+            Self::without_repair(spec)
         } else {
-            let repository = workspace::Project::open("git", project.root()).await?;
+            let repository = workspace::ProjectRepository::open("git", project.root()).await?;
             let words: Vec<OsString> =
-                job.run.words().iter().flat_map(|word| split(word)).collect();
+                job.run.to_words().iter().flat_map(|word| split_words(word)).collect();
             let directory = project.root().join(job.directory.as_deref().unwrap_or("."));
             let scope = match job.repair.scope.as_slice() {
-                [] => tracked(&repository, &words, project, &directory).await?,
+                [] => find_tracked(&repository, &words, project, &directory).await?,
                 given => given.to_vec(),
             };
             let validate = match job.validate.as_slice() {
                 [] => settings.validate.pre_commit.clone(),
                 given => given.to_vec(),
             };
-            let wanted = RepairWanted {
+            let wanted = RepairOptions {
                 scope,
                 attempts: job.repair.attempts,
                 mode: job.repair.mode,
@@ -84,39 +84,43 @@ impl Repair {
                 validate,
                 dry_run: job.dry_run.clone(),
             };
-            let command = super::job::name(&words);
-            Self::with(project, repository, (&spec, &wanted), command, guard).await?
+            let command = super::job::command_name(&words);
+            Self::with_agent(project, repository, (&spec, &wanted), command, guard).await?
         };
         Ok(Self { is_defined: true, ..found })
     }
 
-    fn by_nobody(spec: TaskSpec) -> Self {
-        Self { spec: RepairWanted::off().limits(spec), is_defined: false, settings: None }
+    fn without_repair(spec: TaskSpec) -> Self {
+        Self {
+            spec: RepairOptions::disabled().apply_limits(spec),
+            is_defined: false,
+            settings: None,
+        }
     }
 
-    async fn with(
-        project: &Project,
-        repository: workspace::Project,
-        (spec, wanted): (&TaskSpec, &RepairWanted),
+    async fn with_agent(
+        project: &LocalProject,
+        repository: workspace::ProjectRepository,
+        (spec, wanted): (&TaskSpec, &RepairOptions),
         command: String,
-        guard: &Guard,
-    ) -> Result<Self, Error> {
+        guard: &GuardCommand,
+    ) -> Result<Self, CliError> {
         let resolved = project.settings()?;
         let policy = Arc::new(resolved.policy.clone());
-        let network = network(&resolved.settings).await;
-        let agents = agents(project, &resolved.settings, &policy, guard, network);
-        let spec = wanted.job(&agents, spec.clone())?;
+        let network = command_network(&resolved.settings).await;
+        let agents = worker_factory(project, &resolved.settings, &policy, guard, network);
+        let spec = wanted.complete_job(&agents, spec.clone())?;
         let job = (&spec, wanted);
         let settings = repair_settings(project, &agents, repository, job, command).await?;
         Ok(Self { spec, is_defined: false, settings: Some(settings) })
     }
 
-    async fn found(
-        args: &Exec,
-        project: &Project,
+    async fn try_for_command(
+        args: &ExecArgs,
+        project: &LocalProject,
         dir: Option<&Path>,
-        (spec, guard): (&TaskSpec, &Guard),
-    ) -> Result<Option<Self>, Error> {
+        (spec, guard): (&TaskSpec, &GuardCommand),
+    ) -> Result<Option<Self>, CliError> {
         let mode = match args.repair {
             Some(How::Off) => return Ok(None),
             Some(How::Propose) => RepairMode::Propose,
@@ -129,16 +133,16 @@ impl Repair {
         if !asked_for && (settings.agent.provider.is_none() || !is_repository(project)) {
             return Ok(None);
         }
-        let repository = workspace::Project::open("git", project.root()).await?;
+        let repository = workspace::ProjectRepository::open("git", project.root()).await?;
         let here = dir.unwrap_or(Path::new("."));
-        let scope = tracked(&repository, &args.command, project, here).await?;
+        let scope = find_tracked(&repository, &args.command, project, here).await?;
         if scope.is_empty() {
             if asked_for {
-                note(args, NOTHING_NAMED);
+                write_note(args, NOTHING_NAMED);
             }
             return Ok(None);
         }
-        let wanted = RepairWanted {
+        let wanted = RepairOptions {
             scope,
             attempts: resolved.policy.retry.repairs,
             mode,
@@ -146,23 +150,23 @@ impl Repair {
             validate: settings.validate.pre_commit.clone(),
             dry_run: None,
         };
-        let command = super::job::name(&args.command);
-        Self::with(project, repository, (spec, &wanted), command, guard).await.map(Some)
+        let command = super::job::command_name(&args.command);
+        Self::with_agent(project, repository, (spec, &wanted), command, guard).await.map(Some)
     }
 
     /// Repairs the script of `world` from now on, with the decider of this seat.
-    pub(crate) fn attach(
+    pub(crate) fn attach_to(
         &self,
-        world: &ScriptWorld,
-        seat: &Seat,
+        world: &ScriptPerformer,
+        seat: &ProjectSession,
         store: &Arc<dyn Store>,
-        project: &Project,
+        project: &LocalProject,
     ) {
         let Some(settings) = self.settings.clone() else { return };
         let store = Arc::clone(store);
         let clock = Arc::new(SystemClock);
         let name = &**project.name();
-        world.repair_with(Repairer::new(settings, seat.decider(), store, name, clock));
+        world.repair_with(ScriptRepairer::new(settings, seat.decider(), store, name, clock));
     }
 }
 
@@ -171,27 +175,27 @@ const NOTHING_NAMED: &str = "unstuck: the command names no file of this project 
                              cannot be repaired. Name its script on the command line.";
 
 /// Writes a note for a person; not with `--json` or `--quiet`.
-fn note(args: &Exec, text: &str) {
+fn write_note(args: &ExecArgs, text: &str) {
     if !args.quiet && !args.json {
-        render::note(text);
+        render::write_note(text);
     }
 }
 
-fn is_repository(project: &Project) -> bool {
+fn is_repository(project: &LocalProject) -> bool {
     project.root().join(".git").exists()
 }
 
 /// Returns the named files that the checked-out commit holds, because an agent works on that commit.
-async fn tracked(
-    repository: &workspace::Project,
+async fn find_tracked(
+    repository: &workspace::ProjectRepository,
     command: &[OsString],
-    project: &Project,
+    project: &LocalProject,
     here: &Path,
-) -> Result<Vec<String>, Error> {
-    let head = repository.head().await?;
+) -> Result<Vec<String>, CliError> {
+    let head = repository.resolve_head().await?;
     let mut scope = Vec::new();
-    for name in named(command, project.root(), here) {
-        if repository.git().holds(&head, &name).await? {
+    for name in find_named_files(command, project.root(), here) {
+        if repository.git().has_path(&head, &name).await? {
             scope.push(name);
         }
     }
@@ -199,29 +203,32 @@ async fn tracked(
 }
 
 /// Splits a line into words that may name files; shell syntax is not interpreted.
-fn split(line: &str) -> Vec<OsString> {
+fn split_words(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
 }
 
 /// Returns the network access of commands of a model; agent programs take care of their own.
-async fn network(settings: &Settings) -> Network {
+async fn command_network(settings: &Settings) -> NetworkIsolation {
     match settings.agent.provider {
         Some(Provider::AnthropicApi | Provider::OpenAiApi) => {
-            let rules = Rules { network: settings.commands.network.is_open(), ..Rules::default() };
-            Network::of(&rules).await
+            let rules = CommandRules {
+                network: settings.commands.network.is_open(),
+                ..CommandRules::default()
+            };
+            NetworkIsolation::for_rules(&rules).await
         }
-        _ => Network::Open,
+        _ => NetworkIsolation::Open,
     }
 }
 
-fn agents<'a>(
-    project: &'a Project,
+fn worker_factory<'a>(
+    project: &'a LocalProject,
     settings: &'a Settings,
     policy: &'a Arc<Policy>,
-    guard: &'a Guard,
-    network: Network,
-) -> Agents<'a> {
+    guard: &'a GuardCommand,
+    network: NetworkIsolation,
+) -> WorkerFactory<'a> {
     let root = project.root();
-    let homes = project.homes();
-    Agents { settings, policy, root, homes, guard, network }
+    let homes = project.agent_homes_folder();
+    WorkerFactory { settings, policy, root, homes, guard, network }
 }

@@ -4,19 +4,19 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use unstuck_core::engine::{Event, QuestionId, Recorded, Rule, RunId, TaskId, TaskState};
+use unstuck_core::engine::{Event, QuestionId, RecordedEvent, Rule, RunId, TaskId, TaskState};
 use unstuck_core::time::Span;
 use unstuck_store::Store;
 use unstuck_store::tables::QuestionRow;
 
-use crate::args::Exec;
-use crate::error::Error;
-use crate::project::{self, Project};
-use crate::render::{self, event_json, json_line, words};
+use crate::args::ExecArgs;
+use crate::error::CliError;
+use crate::project::{self, LocalProject};
+use crate::render::{self, words, write_event_json, write_json_line};
 
 /// The amount and form of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Saying {
+pub(crate) enum MessageFormat {
     /// Sentences about all events, for a person.
     Words,
     /// Only questions.
@@ -25,8 +25,8 @@ pub(crate) enum Saying {
     Json,
 }
 
-impl Saying {
-    pub(crate) const fn of(args: &Exec) -> Self {
+impl MessageFormat {
+    pub(crate) const fn from_args(args: &ExecArgs) -> Self {
         match (args.json, args.quiet) {
             (true, _) => Self::Json,
             (_, true) => Self::Quiet,
@@ -37,13 +37,13 @@ impl Saying {
 
 /// A question in its JSON form.
 #[derive(Serialize)]
-struct Asked {
+struct QuestionMessage {
     question: QuestionRow,
 }
 
 /// Writes messages about a job.
-pub(crate) struct Teller {
-    saying: Saying,
+pub(crate) struct JobReporter {
+    saying: MessageFormat,
     store: Arc<dyn Store>,
     project: Arc<str>,
     /// The command that continues the job.
@@ -52,23 +52,32 @@ pub(crate) struct Teller {
     run: Mutex<Option<RunId>>,
 }
 
-impl Teller {
-    pub(crate) fn new(saying: Saying, store: Arc<dyn Store>, project: &Project) -> Self {
+impl JobReporter {
+    pub(crate) fn new(
+        saying: MessageFormat,
+        store: Arc<dyn Store>,
+        project: &LocalProject,
+    ) -> Self {
         let again = "`unstuck exec` of it".to_owned();
         Self { saying, store, project: Arc::clone(project.name()), again, run: Mutex::new(None) }
     }
 
     /// Adapts the messages to a job of the settings.
-    pub(crate) fn of_job(self, name: &str) -> Self {
+    pub(crate) fn for_job(self, name: &str) -> Self {
         Self { again: format!("`unstuck jobs run {name}`"), ..self }
     }
 
     /// Reports an event that is about the task, or about no single task.
-    pub(crate) fn event(&self, task: TaskId, recorded: &Recorded, narration: Option<&str>) {
-        let concerns = self.concerns(task, &recorded.event);
-        if self.saying == Saying::Json && concerns {
+    pub(crate) fn report_event(
+        &self,
+        task: TaskId,
+        recorded: &RecordedEvent,
+        narration: Option<&str>,
+    ) {
+        let concerns = self.is_about(task, &recorded.event);
+        if self.saying == MessageFormat::Json && concerns {
             // The reader of standard error may be gone; the command goes on.
-            let _ = event_json(&mut io::stderr(), &self.project, recorded);
+            let _ = write_event_json(&mut io::stderr(), &self.project, recorded);
         }
         // The start and the end need no message, and a question gets a longer one. The build of jobs never
         // ends, so the end of a build is that of another one.
@@ -84,21 +93,21 @@ impl Teller {
         if let Some(narration) = narration
             && concerns
             && !plain
-            && self.saying == Saying::Words
+            && self.saying == MessageFormat::Words
         {
-            render::note(&format!("unstuck: {narration}"));
+            render::write_note(&format!("unstuck: {narration}"));
         }
     }
 
     /// Returns whether an event is about the task, or about no task at all.
-    fn concerns(&self, task: TaskId, event: &Event) -> bool {
+    fn is_about(&self, task: TaskId, event: &Event) -> bool {
         let mut own = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         if let Event::RunStarted { run, task: of, .. } = event
             && *of == task
         {
             *own = Some(*run);
         }
-        let about = event.about();
+        let about = event.subject_ids();
         match (about.task, about.run) {
             (Some(of), _) => of == task,
             (None, Some(run)) => own.is_none_or(|own| own == run),
@@ -107,16 +116,16 @@ impl Teller {
     }
 
     /// Reports that another process currently runs the job.
-    pub(crate) fn in_line(&self, name: &str) {
-        if self.saying == Saying::Words {
-            render::note(&format!("unstuck: “{name}” is being run already. It is next."));
+    pub(crate) fn report_queued(&self, name: &str) {
+        if self.saying == MessageFormat::Words {
+            render::write_note(&format!("unstuck: “{name}” is being run already. It is next."));
         }
     }
 
     /// Reports that another process still runs the job at the end of the wait.
-    pub(super) fn still_in_line(&self, name: &str) {
-        if self.saying == Saying::Words {
-            render::note(&format!(
+    pub(super) fn report_still_queued(&self, name: &str) {
+        if self.saying == MessageFormat::Words {
+            render::write_note(&format!(
                 "unstuck: “{name}” is still being run by another process, and the time to wait is \
                  over. Run it again later."
             ));
@@ -124,36 +133,36 @@ impl Teller {
     }
 
     /// Reports that a person paused all jobs.
-    pub(super) fn all_held(&self) {
-        if self.saying == Saying::Words {
-            render::note("unstuck: all jobs are paused. `unstuck resume` lets them go on.");
+    pub(super) fn report_all_paused(&self) {
+        if self.saying == MessageFormat::Words {
+            render::write_note("unstuck: all jobs are paused. `unstuck resume` lets them go on.");
         }
     }
 
-    pub(crate) fn ending(&self) {
-        if self.saying == Saying::Words {
-            render::note("unstuck: ending. Once more to end at once.");
+    pub(crate) fn report_ending(&self) {
+        if self.saying == MessageFormat::Words {
+            render::write_note("unstuck: ending. Once more to end at once.");
         }
     }
 
-    pub(crate) fn store_waiting(message: &str) {
-        render::note(&format!("unstuck: {message}. Nothing happens until that is over."));
+    pub(crate) fn report_store_waiting(message: &str) {
+        render::write_note(&format!("unstuck: {message}. Nothing happens until that is over."));
     }
 
-    pub(crate) fn store_back() {
-        render::note("unstuck: it can be written again. It goes on.");
+    pub(crate) fn report_store_back() {
+        render::write_note("unstuck: it can be written again. It goes on.");
     }
 
     /// Shows a question; returns whether it is in the store.
-    pub(crate) async fn question(
+    pub(crate) async fn show_question(
         &self,
         id: QuestionId,
         max_wait: Option<Span>,
-    ) -> Result<bool, Error> {
-        let found = self.store.question(&self.project, id).await?;
+    ) -> Result<bool, CliError> {
+        let found = self.store.load_question(&self.project, id).await?;
         let Some(question) = found else { return Ok(false) };
-        if self.saying == Saying::Json {
-            let _ = json_line(&mut io::stderr(), &Asked { question });
+        if self.saying == MessageFormat::Json {
+            let _ = write_json_line(&mut io::stderr(), &QuestionMessage { question });
             return Ok(true);
         }
         let mut lines = vec![String::new(), format!("unstuck: {}", question.text.problem)];
@@ -170,13 +179,13 @@ impl Teller {
             Some(wait) => format!("It waits for {wait}, then ends; the answer is not lost."),
             None => "It waits here for your answer.".to_owned(),
         });
-        render::note(&lines.join("\n"));
+        render::write_note(&lines.join("\n"));
         Ok(true)
     }
 
     /// Returns the state of the task in the tables.
-    pub(crate) async fn state(&self, task: TaskId) -> Result<Option<TaskState>, Error> {
-        let row = project::task(&*self.store, &self.project, task).await?;
+    pub(crate) async fn load_state(&self, task: TaskId) -> Result<Option<TaskState>, CliError> {
+        let row = project::find_task(&*self.store, &self.project, task).await?;
         Ok(row.map(|row| row.moved.state))
     }
 }

@@ -3,19 +3,19 @@
 use std::future::pending;
 
 use tokio::time::{Instant, sleep_until};
-use unstuck_core::engine::{Event, QuestionId, Recorded, TaskId, TaskState};
+use unstuck_core::engine::{Event, QuestionId, RecordedEvent, TaskId, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
-use unstuck_runner::{HeldBy, Look, Looked, Notice};
+use unstuck_runner::{HoldReason, RunnerNotice, StateQuery, StateQueryResult};
 
-use super::tell::Teller;
-use crate::error::Error;
+use super::tell::JobReporter;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{Heard, Seat, Signal};
+use crate::project::{EndSignal, ProjectMessage, ProjectSession};
 
 /// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum JobEnding {
     /// The command succeeded.
     Done,
     /// A person left the job out, or ended it.
@@ -29,58 +29,58 @@ pub(crate) enum Ending {
     /// Another process still runs the job, and the maximum wait is over.
     Busy,
     /// A signal ended this process.
-    Signal(Signal),
+    Signal(EndSignal),
     /// The holder is gone.
     HolderGone,
 }
 
-impl Ending {
-    pub(crate) const fn exit(self) -> Exit {
+impl JobEnding {
+    pub(crate) const fn to_exit(self) -> Exit {
         match self {
             Self::Done => Exit::Done,
             Self::LeftOut | Self::HolderGone => Exit::SomeFailed,
-            Self::Failed(code) => Exit::of(code),
+            Self::Failed(code) => Exit::from_code(code),
             Self::NeedsPerson => Exit::Waiting,
             Self::Paused => Exit::Paused,
             Self::Busy => Exit::Limited,
-            Self::Signal(signal) => signal.exit(),
+            Self::Signal(signal) => signal.to_exit(),
         }
     }
 }
 
 /// Follows a task until there is nothing left to wait for.
-pub(crate) async fn until_it_ends(
-    seat: &mut Seat,
+pub(crate) async fn follow_until_end(
+    seat: &mut ProjectSession,
     task: TaskId,
-    teller: &Teller,
+    teller: &JobReporter,
     max_wait: Option<Span>,
-) -> Result<Ending, Error> {
-    let mut followed = Followed { task, teller, max_wait, patience: Patience::default() };
+) -> Result<JobEnding, CliError> {
+    let mut followed = TaskFollower { task, teller, max_wait, patience: PersonWait::default() };
     // The state may have changed before the subscription.
-    if let Some(ending) = followed.look(seat).await? {
+    if let Some(ending) = followed.check_state(seat).await? {
         return Ok(ending);
     }
     loop {
         let ending = tokio::select! {
             biased;
-            heard = seat.hear() => match heard? {
-                Heard::HolderGone => Some(Ending::HolderGone),
-                Heard::Notice(Notice::Event { recorded, narration }) => {
-                    teller.event(task, &recorded, narration.as_deref());
-                    followed.on(seat, &recorded).await?
+            heard = seat.next_message() => match heard? {
+                ProjectMessage::HolderGone => Some(JobEnding::HolderGone),
+                ProjectMessage::Notice(RunnerNotice::Event { recorded, narration }) => {
+                    teller.report_event(task, &recorded, narration.as_deref());
+                    followed.on_event(seat, &recorded).await?
                 }
-                Heard::Notice(Notice::StoreWaiting { message, .. }) => {
-                    Teller::store_waiting(&message);
+                ProjectMessage::Notice(RunnerNotice::StoreWaiting { message, .. }) => {
+                    JobReporter::report_store_waiting(&message);
                     None
                 }
-                Heard::Notice(Notice::StoreBack) => {
-                    Teller::store_back();
+                ProjectMessage::Notice(RunnerNotice::StoreBack) => {
+                    JobReporter::report_store_back();
                     None
                 }
-                Heard::Notice(Notice::Gap) => followed.look(seat).await?,
-                Heard::Notice(Notice::Left) => None,
+                ProjectMessage::Notice(RunnerNotice::Gap) => followed.check_state(seat).await?,
+                ProjectMessage::Notice(RunnerNotice::Left) => None,
             },
-            () = over(followed.patience.until) => Some(followed.patience.over()),
+            () = sleep_until_deadline(followed.patience.until) => Some(followed.patience.to_ending()),
         };
         if let Some(ending) = ending {
             return Ok(ending);
@@ -90,7 +90,7 @@ pub(crate) async fn until_it_ends(
 
 /// The state of the wait for a person.
 #[derive(Default)]
-struct Patience {
+struct PersonWait {
     /// The question that was shown.
     told: Option<QuestionId>,
     /// Set if a person paused all jobs, and this was reported.
@@ -98,24 +98,28 @@ struct Patience {
     until: Option<Instant>,
 }
 
-impl Patience {
-    const fn over(&self) -> Ending {
-        if self.is_held { Ending::Paused } else { Ending::NeedsPerson }
+impl PersonWait {
+    const fn to_ending(&self) -> JobEnding {
+        if self.is_held { JobEnding::Paused } else { JobEnding::NeedsPerson }
     }
 }
 
 /// A task that is followed, with the wait for a person.
-struct Followed<'a> {
+struct TaskFollower<'a> {
     task: TaskId,
-    teller: &'a Teller,
+    teller: &'a JobReporter,
     max_wait: Option<Span>,
-    patience: Patience,
+    patience: PersonWait,
 }
 
-impl Followed<'_> {
+impl TaskFollower<'_> {
     /// Handles an event. An event is only a reason to look up the state: it may belong to an earlier
     /// firing, which ended while this process waited for its turn.
-    async fn on(&mut self, seat: &Seat, recorded: &Recorded) -> Result<Option<Ending>, Error> {
+    async fn on_event(
+        &mut self,
+        seat: &ProjectSession,
+        recorded: &RecordedEvent,
+    ) -> Result<Option<JobEnding>, CliError> {
         match &recorded.event {
             Event::TaskDone { task, .. }
             | Event::TaskSkipped { task, .. }
@@ -124,15 +128,15 @@ impl Followed<'_> {
             | Event::TaskParked { task, .. }
                 if *task == self.task =>
             {
-                self.look(seat).await
+                self.check_state(seat).await
             }
-            Event::BuildPaused { .. } => self.look(seat).await,
+            Event::BuildPaused { .. } => self.check_state(seat).await,
             Event::BuildResumed { .. } => {
-                self.patience = Patience::default();
-                self.look(seat).await
+                self.patience = PersonWait::default();
+                self.check_state(seat).await
             }
             Event::TaskUnparked { task, .. } if *task == self.task => {
-                self.patience = Patience::default();
+                self.patience = PersonWait::default();
                 Ok(None)
             }
             _ => Ok(None),
@@ -140,39 +144,44 @@ impl Followed<'_> {
     }
 
     /// Returns the outcome, if the state of the task is one.
-    async fn look(&mut self, seat: &Seat) -> Result<Option<Ending>, Error> {
-        Ok(match self.state(seat).await? {
-            Some(TaskState::Done) => Some(Ending::Done),
-            Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(Ending::LeftOut),
-            Some(TaskState::Failed { code }) => Some(Ending::Failed(code)),
-            Some(TaskState::Parked { question, .. }) => self.parked(question).await?,
-            Some(TaskState::Pending { .. } | TaskState::Running { .. }) => self.held(seat).await?,
+    async fn check_state(&mut self, seat: &ProjectSession) -> Result<Option<JobEnding>, CliError> {
+        Ok(match self.task_state(seat).await? {
+            Some(TaskState::Done) => Some(JobEnding::Done),
+            Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(JobEnding::LeftOut),
+            Some(TaskState::Failed { code }) => Some(JobEnding::Failed(code)),
+            Some(TaskState::Parked { question, .. }) => self.wait_for_answer(question).await?,
+            Some(TaskState::Pending { .. } | TaskState::Running { .. }) => {
+                self.check_held(seat).await?
+            }
             _ => None,
         })
     }
 
     /// Returns the state of the task. The holder has it in memory, a moment ahead of the disk; it waits for
     /// the disk before it leaves. A loop that has ended reports the reason itself.
-    async fn state(&self, seat: &Seat) -> Result<Option<TaskState>, Error> {
+    async fn task_state(&self, seat: &ProjectSession) -> Result<Option<TaskState>, CliError> {
         let task = self.task;
-        match seat.holder() {
+        match seat.holder_handle() {
             Some(handle) => {
-                let seen = handle.look(move |state| Some(state.task(task)?.state.clone())).await;
+                let seen =
+                    handle.read_state(move |state| Some(state.task(task)?.state.clone())).await;
                 Ok(seen.ok().flatten())
             }
-            None => self.teller.state(task).await,
+            None => self.teller.load_state(task).await,
         }
     }
 
     /// Checks whether all jobs are held, because of too many open questions or by a person.
-    async fn held(&mut self, seat: &Seat) -> Result<Option<Ending>, Error> {
-        match seat.look(Look::Held { task: self.task }).await? {
-            Looked::Held(Some(HeldBy::Question(question))) => self.parked(question).await,
-            Looked::Held(Some(HeldBy::Person)) => {
+    async fn check_held(&mut self, seat: &ProjectSession) -> Result<Option<JobEnding>, CliError> {
+        match seat.query_state(StateQuery::Held { task: self.task }).await? {
+            StateQueryResult::Held(Some(HoldReason::Question(question))) => {
+                self.wait_for_answer(question).await
+            }
+            StateQueryResult::Held(Some(HoldReason::Person)) => {
                 if !std::mem::replace(&mut self.patience.is_held, true) {
-                    self.teller.all_held();
+                    self.teller.report_all_paused();
                 }
-                Ok(self.waits())
+                Ok(self.start_wait())
             }
             _ => Ok(None),
         }
@@ -180,20 +189,23 @@ impl Followed<'_> {
 
     /// Shows the question and waits for a person as long as allowed. A question that is not on disk yet is
     /// shown once it is.
-    async fn parked(&mut self, question: QuestionId) -> Result<Option<Ending>, Error> {
+    async fn wait_for_answer(
+        &mut self,
+        question: QuestionId,
+    ) -> Result<Option<JobEnding>, CliError> {
         if self.patience.told != Some(question) {
-            if !self.teller.question(question, self.max_wait).await? {
+            if !self.teller.show_question(question, self.max_wait).await? {
                 return Ok(None);
             }
             self.patience.told = Some(question);
         }
-        Ok(self.waits())
+        Ok(self.start_wait())
     }
 
     /// Starts the wait; returns the outcome if no wait is allowed.
-    fn waits(&mut self) -> Option<Ending> {
+    fn start_wait(&mut self) -> Option<JobEnding> {
         match self.max_wait {
-            Some(Span::ZERO) => return Some(self.patience.over()),
+            Some(Span::ZERO) => return Some(self.patience.to_ending()),
             Some(wait) => {
                 self.patience.until.get_or_insert(Instant::now() + wait.into());
             }
@@ -203,7 +215,7 @@ impl Followed<'_> {
     }
 }
 
-async fn over(patience: Option<Instant>) {
+async fn sleep_until_deadline(patience: Option<Instant>) {
     match patience {
         Some(at) => sleep_until(at).await,
         None => pending().await,

@@ -9,111 +9,121 @@ use unstuck_core::question::{Decision, QuestionOption};
 use unstuck_store::Answer;
 use unstuck_store::tables::{BuildRow, QuestionRow, QuestionStatus, TaskRow};
 
-use super::Desk;
-use crate::build::redactor;
+use super::InboxContext;
+use crate::build::project_redactor;
 use crate::commands::performer::Performers;
-use crate::error::{Error, InboxError};
+use crate::error::{CliError, InboxError};
 use crate::project;
-use crate::render::stand::Performer;
+use crate::render::stand::TaskPerformer;
 use crate::render::{self, words};
 
 pub(super) async fn run(
-    desk: &Desk<'_>,
+    desk: &InboxContext<'_>,
     question: QuestionId,
     word: &str,
     guidance: Option<&str>,
-) -> Result<(), Error> {
-    let row = desk.question(question).await?;
-    let (decision, prepared) = choice(&row, word)?;
+) -> Result<(), CliError> {
+    let row = desk.load_question(question).await?;
+    let (decision, prepared) = parse_choice(&row, word)?;
     let guidance = guidance.map(str::trim).filter(|text| !text.is_empty()).or(prepared);
-    if decision == Decision::ProvideGuidance && guidance.is_none() && is_open(&row, decision) {
+    if decision == Decision::ProvideGuidance && guidance.is_none() && is_answerable(&row, decision)
+    {
         return Err(InboxError::NoGuidance { question }.into());
     }
-    let given = give(desk, question, decision, guidance).await?;
+    let given = record_answer(desk, question, decision, guidance).await?;
     let mut out = desk.terminal.styled();
     if desk.json {
-        render::json(&mut out, &given)?;
+        render::write_json(&mut out, &given)?;
     } else {
-        writeln!(out, "{}", given.follows())?;
+        writeln!(out, "{}", given.render_next_step())?;
     }
     out.flush()?;
     Ok(())
 }
 
 /// Records an answer, and determines the process that acts on it.
-pub(super) async fn give(
-    desk: &Desk<'_>,
+pub(super) async fn record_answer(
+    desk: &InboxContext<'_>,
     question: QuestionId,
     decision: Decision,
     guidance: Option<&str>,
-) -> Result<Given, Error> {
+) -> Result<RecordedAnswer, CliError> {
     project::refuse_inside_run(&desk.project, "answer")?;
-    let by = Arc::from(project::whoever());
+    let by = Arc::from(project::current_user());
     let at = project::now();
     // Guidance is stored and passed to an agent; a key belongs in the environment.
-    let redactor = redactor(&desk.project);
-    let guidance = guidance.map(|words| Arc::from(&*redactor.text(words)));
+    let redactor = project_redactor(&desk.project);
+    let guidance = guidance.map(|words| Arc::from(&*redactor.redact_text(words)));
     let answer = Answer { question, decision, guidance, by, at };
-    let asked = desk.question(question).await?;
-    desk.store.answer(desk.project.name(), answer.clone()).await?;
+    let asked = desk.load_question(question).await?;
+    desk.store.record_answer(desk.project.name(), answer.clone()).await?;
     // The answer is durable from here on: it is taken up sooner or later, whatever happens now.
     let taken_up = project::take_answers(&desk.project).await?;
-    let performer = match about(desk, &asked).await? {
-        Some((build, row)) => Performers::look(&desk.project, taken_up).of(&build, &row),
-        None if taken_up => Performer::AtWork,
-        None => Performer::NextStart,
+    let performer = match find_waiting_task(desk, &asked).await? {
+        Some((build, row)) => {
+            Performers::inspect(&desk.project, taken_up).performer_of(&build, &row)
+        }
+        None if taken_up => TaskPerformer::AtWork,
+        None => TaskPerformer::NextStart,
     };
-    Ok(Given { answer, taken_up, performer })
+    Ok(RecordedAnswer { answer, taken_up, performer })
 }
 
 /// Returns the first task that waited for the answer, with its build, in their current state.
-async fn about(desk: &Desk<'_>, asked: &QuestionRow) -> Result<Option<(BuildRow, TaskRow)>, Error> {
+async fn find_waiting_task(
+    desk: &InboxContext<'_>,
+    asked: &QuestionRow,
+) -> Result<Option<(BuildRow, TaskRow)>, CliError> {
     let store = &desk.store;
     let project = desk.project.name();
     let (Some(build), Some(task)) = (asked.build, asked.tasks.first()) else { return Ok(None) };
-    let build = store.builds(project).await?.into_iter().find(|row| row.id == build);
+    let build = store.load_builds(project).await?.into_iter().find(|row| row.id == build);
     let Some(build) = build else { return Ok(None) };
-    let row = store.tasks(project, build.id).await?.into_iter().find(|row| row.id == *task);
+    let row =
+        store.load_build_tasks(project, build.id).await?.into_iter().find(|row| row.id == *task);
     Ok(row.map(|row| (build, row)))
 }
 
 /// An answer, and whether a process already acts on it.
 #[derive(Serialize)]
-pub(super) struct Given {
+pub(super) struct RecordedAnswer {
     #[serde(flatten)]
     answer: Answer,
     taken_up: bool,
     #[serde(skip)]
-    performer: Performer,
+    performer: TaskPerformer,
 }
 
-impl Given {
+impl RecordedAnswer {
     /// Returns the sentence about the next step.
-    pub(super) const fn follows(&self) -> &'static str {
+    pub(super) const fn render_next_step(&self) -> &'static str {
         match self.performer {
-            Performer::AtWork => "Answered. It goes on.",
-            Performer::Paused => "Answered. The build is paused; `unstuck resume` goes on.",
-            Performer::NextExec => "Answered. It goes on when its command is run again.",
-            Performer::NextStart if self.taken_up => "Answered. `unstuck resume` goes on.",
-            Performer::NextStart => "Answered. It is taken up at the next start.",
+            TaskPerformer::AtWork => "Answered. It goes on.",
+            TaskPerformer::Paused => "Answered. The build is paused; `unstuck resume` goes on.",
+            TaskPerformer::NextExec => "Answered. It goes on when its command is run again.",
+            TaskPerformer::NextStart if self.taken_up => "Answered. `unstuck resume` goes on.",
+            TaskPerformer::NextStart => "Answered. It is taken up at the next start.",
         }
     }
 }
 
 /// Returns whether only the person's words are missing.
-fn is_open(row: &QuestionRow, decision: Decision) -> bool {
-    row.status == QuestionStatus::Pending && row.offers(decision)
+fn is_answerable(row: &QuestionRow, decision: Decision) -> bool {
+    row.status == QuestionStatus::Pending && row.offers_decision(decision)
 }
 
 /// Parses a word as a choice, with the guidance that belongs to it: the word is its key or its label.
 /// Letter case does not matter, and `-` or a blank stands for `_`.
-fn choice<'a>(row: &'a QuestionRow, word: &str) -> Result<(Decision, Option<&'a str>), Error> {
+fn parse_choice<'a>(
+    row: &'a QuestionRow,
+    word: &str,
+) -> Result<(Decision, Option<&'a str>), CliError> {
     let same = |text: &str| text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     let wanted = same(word);
     if let Ok(decision) = wanted.parse() {
         return Ok((decision, None));
     }
-    if wanted == words::FIXED && row.offers(Decision::ProvideCredentials) {
+    if wanted == words::FIXED && row.offers_decision(Decision::ProvideCredentials) {
         return Ok((Decision::ProvideCredentials, None));
     }
     let labelled = row.text.options.iter().find(|option| same(&option.label) == wanted);

@@ -2,20 +2,20 @@
 
 use std::io::Write;
 
-use unstuck_core::engine::{Command, QuestionId, Recorded};
+use unstuck_core::engine::{Command, QuestionId, RecordedEvent};
 use unstuck_store::AnswerError;
 use unstuck_store::tables::QuestionStatus;
 
-use super::Desk;
-use crate::error::{Error, InboxError};
+use super::InboxContext;
+use crate::error::{CliError, InboxError};
 use crate::project;
 use crate::render;
 
-pub(super) async fn run(desk: &Desk<'_>, question: QuestionId) -> Result<(), Error> {
-    let (events, said) = look_up(desk, question).await?;
+pub(super) async fn run(desk: &InboxContext<'_>, question: QuestionId) -> Result<(), CliError> {
+    let (events, said) = request_lookup(desk, question).await?;
     let mut out = desk.terminal.styled();
     if desk.json {
-        render::json(&mut out, &events)?;
+        render::write_json(&mut out, &events)?;
     } else {
         writeln!(out, "{said}")?;
     }
@@ -24,11 +24,11 @@ pub(super) async fn run(desk: &Desk<'_>, question: QuestionId) -> Result<(), Err
 }
 
 /// Requests the lookup; returns the events, and the sentence about when it happens.
-pub(super) async fn look_up(
-    desk: &Desk<'_>,
+pub(super) async fn request_lookup(
+    desk: &InboxContext<'_>,
     question: QuestionId,
-) -> Result<(Vec<Recorded>, &'static str), Error> {
-    let row = desk.question(question).await?;
+) -> Result<(Vec<RecordedEvent>, &'static str), CliError> {
+    let row = desk.load_question(question).await?;
     match row.status {
         QuestionStatus::Pending => {}
         QuestionStatus::Resolved | QuestionStatus::Skipped => {
@@ -41,7 +41,7 @@ pub(super) async fn look_up(
     }
     let held = project::current_holder(&desk.project).await.is_some();
     let command = Command::CheckAgain { question };
-    let events = project::send(&desk.project, &desk.store, "inbox", command).await?;
+    let events = project::submit_command(&desk.project, &desk.store, "inbox", command).await?;
     let said = if held {
         "It is being looked up again. `unstuck log` shows what came of it."
     } else {

@@ -4,22 +4,22 @@ use std::io::Write;
 
 use unstuck_core::engine::QuestionId;
 use unstuck_store::tables::TaskRow;
-use unstuck_world::workspace::{self, Place, Workspace};
+use unstuck_world::workspace::{self, Workspace, WorkspaceKey};
 
-use super::Desk;
-use crate::build::redactor;
-use crate::error::{Error, InboxError};
+use super::InboxContext;
+use crate::build::project_redactor;
+use crate::error::{CliError, InboxError};
 use crate::project;
 
-pub(super) async fn run(desk: &Desk<'_>, question: QuestionId) -> Result<(), Error> {
-    let row = desk.question(question).await?;
-    let tasks = project::tasks_of(desk.store.as_ref(), desk.project.name(), &row.tasks).await?;
+pub(super) async fn run(desk: &InboxContext<'_>, question: QuestionId) -> Result<(), CliError> {
+    let row = desk.load_question(question).await?;
+    let tasks = project::find_tasks(desk.store.as_ref(), desk.project.name(), &row.tasks).await?;
     let first = row.tasks.first().and_then(|id| tasks.get(id));
     let task = first.ok_or(InboxError::NoChange { question })?;
-    let patch = patch(desk, task).await?;
+    let patch = load_patch(desk, task).await?;
     let text = String::from_utf8_lossy(&patch);
     let mut out = desk.terminal.plain();
-    out.write_all(redactor(&desk.project).text(&text).as_bytes())?;
+    out.write_all(project_redactor(&desk.project).redact_text(&text).as_bytes())?;
     out.flush()?;
     if patch.is_empty() {
         return Err(InboxError::NoChange { question }.into());
@@ -27,8 +27,8 @@ pub(super) async fn run(desk: &Desk<'_>, question: QuestionId) -> Result<(), Err
     Ok(())
 }
 
-async fn patch(desk: &Desk<'_>, task: &TaskRow) -> Result<Vec<u8>, Error> {
-    let repository = workspace::Project::open("git", desk.project.root()).await?;
-    let place = Place { build: task.build, task: task.id };
-    Ok(Workspace::look_at(&repository, place).await?.patch().await?)
+async fn load_patch(desk: &InboxContext<'_>, task: &TaskRow) -> Result<Vec<u8>, CliError> {
+    let repository = workspace::ProjectRepository::open("git", desk.project.root()).await?;
+    let place = WorkspaceKey { build: task.build, task: task.id };
+    Ok(Workspace::open_read_only(&repository, place).await?.create_patch().await?)
 }

@@ -6,41 +6,41 @@ use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
-use super::{Asked, Desk};
-use crate::error::Error;
+use super::{Asked, InboxContext};
+use crate::error::CliError;
 use crate::project;
-use crate::render::{self, style, when, words, wrapped};
+use crate::render::{self, style, when, words, wrap_text};
 
 /// Column at which the text of a question begins.
 const INDENT: usize = 4;
 
-pub(super) async fn run(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
+pub(super) async fn run(desk: &InboxContext<'_>, all: bool) -> Result<(), CliError> {
     let status = (!all).then_some(QuestionStatus::Pending);
-    let questions = desk.questions(status).await?;
+    let questions = desk.load_questions(status).await?;
     let mut out = desk.terminal.styled();
     if desk.json {
-        render::json(&mut out, &questions)?;
+        render::write_json(&mut out, &questions)?;
     } else if questions.is_empty() {
-        writeln!(out, "{}", empty(all))?;
+        writeln!(out, "{}", render_empty(all))?;
     } else {
         let now = project::now();
         let width = desk.terminal.width();
         let open = questions.iter().filter(|asked| asked.is_open()).count();
-        writeln!(out, "{}", heading(open))?;
+        writeln!(out, "{}", render_heading(open))?;
         for asked in &questions {
             writeln!(out)?;
-            question(&mut out, asked, now, width)?;
+            write_question(&mut out, asked, now, width)?;
         }
         if let Some(first) = questions.iter().find(|asked| asked.is_open()) {
             writeln!(out)?;
-            next_steps(&mut out, &first.row)?;
+            write_next_steps(&mut out, &first.row)?;
         }
     }
     out.flush()?;
     Ok(())
 }
 
-const fn empty(all: bool) -> &'static str {
+const fn render_empty(all: bool) -> &'static str {
     if all {
         "No question was ever asked here."
     } else {
@@ -48,7 +48,7 @@ const fn empty(all: bool) -> &'static str {
     }
 }
 
-fn heading(open: usize) -> String {
+fn render_heading(open: usize) -> String {
     match open {
         0 => "Nothing waits for you.".to_owned(),
         1 => "One question waits for you.".to_owned(),
@@ -56,26 +56,26 @@ fn heading(open: usize) -> String {
     }
 }
 
-fn question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) -> io::Result<()> {
+fn write_question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) -> io::Result<()> {
     let row = &asked.row;
     let title = style::TITLE;
     let dim = style::DIM;
-    let facts = [waiting(row), stands(asked, now)];
+    let facts = [render_waiting(row), render_question_age(asked, now)];
     let facts: Vec<&str> = facts.iter().map(String::as_str).filter(|f| !f.is_empty()).collect();
     let id = row.id.to_string();
-    let kind = words::kind(row.kind);
+    let kind = words::describe_kind(row.kind);
     let column = id.chars().count().max(INDENT - 2) + 2;
-    let rest = wrapped(&format!("· {}", facts.join(" · ")), column, width);
+    let rest = wrap_text(&format!("· {}", facts.join(" · ")), column, width);
     writeln!(out, "{title}{id:2}  {kind}{title:#} {dim}{rest}{dim:#}")?;
-    writeln!(out, "{:INDENT$}{}", "", wrapped(&row.text.problem, INDENT, width))?;
+    writeln!(out, "{:INDENT$}{}", "", wrap_text(&row.text.problem, INDENT, width))?;
     if asked.is_open() {
-        choices(out, row, width)?;
+        write_choices(out, row, width)?;
     }
     Ok(())
 }
 
 /// Writes the command word of each choice, with its label.
-fn choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<()> {
+fn write_choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<()> {
     let code = style::CODE;
     let widest = row.text.options.iter().map(|option| option.value.as_str().len()).max();
     let widest = widest.unwrap_or_default();
@@ -83,14 +83,14 @@ fn choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<
         let here = if row.text.recommends(at) { " (recommended)" } else { "" };
         let label = format!("{}{here}", option.label);
         let value = option.value;
-        let label = wrapped(&label, INDENT + widest + 2, width);
+        let label = wrap_text(&label, INDENT + widest + 2, width);
         writeln!(out, "{:INDENT$}{code}{value:widest$}{code:#}  {label}", "")?;
     }
     Ok(())
 }
 
 /// Formats how many tasks wait for the answer; a question without tasks holds the whole build.
-fn waiting(row: &QuestionRow) -> String {
+fn render_waiting(row: &QuestionRow) -> String {
     match row.tasks.len() {
         _ if row.status != QuestionStatus::Pending => String::new(),
         0 => "the build waits".to_owned(),
@@ -100,33 +100,38 @@ fn waiting(row: &QuestionRow) -> String {
 }
 
 /// Formats the age of an open question, or the end of a closed one.
-pub(super) fn stands(asked: &Asked, now: Time) -> String {
+pub(super) fn render_question_age(asked: &Asked, now: Time) -> String {
     let row = &asked.row;
-    let ended = when::ago(row.resolved_at.unwrap_or(row.created_at), now);
+    let ended = when::render_ago(row.resolved_at.unwrap_or(row.created_at), now);
     match (row.status, &asked.answer) {
-        (QuestionStatus::Pending, None) => format!("asked {}", when::ago(row.created_at, now)),
+        (QuestionStatus::Pending, None) => {
+            format!("asked {}", when::render_ago(row.created_at, now))
+        }
         (QuestionStatus::Pending, Some(answer)) => {
-            let given =
-                answered(Some(&answer.by), &when::ago(answer.at, now), Some(answer.decision));
+            let given = render_answer(
+                Some(&answer.by),
+                &when::render_ago(answer.at, now),
+                Some(answer.decision),
+            );
             format!("{given}, waiting to be taken up at the next start")
         }
         (QuestionStatus::Withdrawn, _) => {
             format!("withdrawn {ended}: the answer is no longer needed")
         }
         (QuestionStatus::Resolved | QuestionStatus::Skipped, _) => {
-            answered(row.answered_by.as_deref(), &ended, row.decision)
+            render_answer(row.answered_by.as_deref(), &ended, row.decision)
         }
     }
 }
 
 /// Formats an answer, such as `answered by anna 2 min ago: skip_feature`.
-fn answered(by: Option<&str>, ago: &str, decision: Option<Decision>) -> String {
+fn render_answer(by: Option<&str>, ago: &str, decision: Option<Decision>) -> String {
     let by = by.map(|by| format!(" by {}", words::plain_line(by))).unwrap_or_default();
     let decision = decision.map(|decision| format!(": {decision}")).unwrap_or_default();
     format!("answered{by} {ago}{decision}")
 }
 
-fn next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {
+fn write_next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {
     let dim = style::DIM;
     let id = first.id.0;
     writeln!(out, "{dim}`unstuck inbox show {id}` says more about a question.{dim:#}")?;

@@ -15,21 +15,25 @@ use unstuck_server::Asked;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 use unstuck_store::{AnswerError, Store};
 
-use crate::args::{Inbox, InboxCommand};
-use crate::error::Error;
+use crate::args::{InboxArgs, InboxCommand};
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, LocalProject};
 use crate::render::Terminal;
 use crate::render::screen::Screen;
-use crate::settings::Audience;
+use crate::settings::InboxAudienceSetting;
 
-pub(crate) fn run(args: &Inbox, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
-    let store = project.store()?;
-    let desk = Desk { project, store, terminal, json: args.json };
+pub(crate) fn run(
+    args: &InboxArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
+    let store = project.open_store()?;
+    let desk = InboxContext { project, store, terminal, json: args.json };
     let work = async {
         match &args.command {
-            None => return go_through(&desk).await,
+            None => return browse_or_list(&desk).await,
             Some(InboxCommand::List { all }) => list::run(&desk, *all).await,
             Some(InboxCommand::Show { question, evidence }) => {
                 show::run(&desk, *question, *evidence).await
@@ -42,24 +46,25 @@ pub(crate) fn run(args: &Inbox, dir: Option<&Path>, terminal: &Terminal) -> Resu
         }?;
         Ok(Exit::Done)
     };
-    project::runtime()?.block_on(work)
+    project::create_runtime()?.block_on(work)
 }
 
 /// Lets the person at the terminal browse the questions of a project.
-pub(super) async fn at_the_terminal(
-    project: &Project,
+pub(super) async fn browse_questions(
+    project: &LocalProject,
     store: &Arc<dyn Store>,
     terminal: &Terminal,
     screen: Screen,
-) -> Result<Exit, Error> {
+) -> Result<Exit, CliError> {
     let project = project.clone();
     let store = Arc::clone(store);
-    browse::run(&Desk { project, store, terminal, json: false }, screen).await
+    browse::run(&InboxContext { project, store, terminal, json: false }, screen).await
 }
 
 /// Browses the questions if there is a terminal, and lists them otherwise.
-async fn go_through(desk: &Desk<'_>) -> Result<Exit, Error> {
-    let waits = desk.questions(Some(QuestionStatus::Pending)).await?.iter().any(Asked::is_open);
+async fn browse_or_list(desk: &InboxContext<'_>) -> Result<Exit, CliError> {
+    let waits =
+        desk.load_questions(Some(QuestionStatus::Pending)).await?.iter().any(Asked::is_open);
     if waits
         && !desk.json
         && let Some(screen) = Screen::enter(desk.terminal)?
@@ -71,37 +76,41 @@ async fn go_through(desk: &Desk<'_>) -> Result<Exit, Error> {
 }
 
 /// The context of the subcommands.
-struct Desk<'a> {
-    project: Project,
+struct InboxContext<'a> {
+    project: LocalProject,
     store: Arc<dyn Store>,
     terminal: &'a Terminal,
     json: bool,
 }
 
-impl Desk<'_> {
+impl InboxContext<'_> {
     /// Returns whether evidence is shown by default.
     fn shows_evidence(&self) -> bool {
         let resolved = self.project.settings();
-        resolved.is_ok_and(|resolved| resolved.settings.inbox.audience == Audience::Developer)
+        resolved.is_ok_and(|resolved| {
+            resolved.settings.inbox.audience == InboxAudienceSetting::Developer
+        })
     }
 
-    async fn question(&self, id: QuestionId) -> Result<QuestionRow, Error> {
-        let found = self.store.question(self.project.name(), id).await?;
+    async fn load_question(&self, id: QuestionId) -> Result<QuestionRow, CliError> {
+        let found = self.store.load_question(self.project.name(), id).await?;
         Ok(found.ok_or(AnswerError::NoQuestion(id))?)
     }
 
     /// Returns a question with its answer.
-    async fn asked(&self, id: QuestionId) -> Result<Asked, Error> {
-        let row = self.question(id).await?;
-        let answers = self.store.answers(self.project.name()).await?;
-        Ok(Asked::of(row, &answers))
+    async fn load_asked(&self, id: QuestionId) -> Result<Asked, CliError> {
+        let row = self.load_question(id).await?;
+        let answers = self.store.load_pending_answers(self.project.name()).await?;
+        Ok(Asked::from_row(row, &answers))
     }
 
     /// Returns questions with their answers, oldest first; with a status, only those.
-    async fn questions(&self, status: Option<QuestionStatus>) -> Result<Vec<Asked>, Error> {
+    async fn load_questions(&self, status: Option<QuestionStatus>) -> Result<Vec<Asked>, CliError> {
         let name = self.project.name();
-        let (rows, answers) =
-            (self.store.questions(name, status).await?, self.store.answers(name).await?);
-        Ok(rows.into_iter().map(|row| Asked::of(row, &answers)).collect())
+        let (rows, answers) = (
+            self.store.load_questions(name, status).await?,
+            self.store.load_pending_answers(name).await?,
+        );
+        Ok(rows.into_iter().map(|row| Asked::from_row(row, &answers)).collect())
     }
 }

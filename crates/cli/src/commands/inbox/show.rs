@@ -5,59 +5,59 @@ use std::io::{self, Write};
 use unstuck_core::engine::QuestionId;
 use unstuck_store::tables::QuestionStatus;
 
-use super::{Asked, Desk, list};
-use crate::error::Error;
+use super::{Asked, InboxContext, list};
+use crate::error::CliError;
 use crate::project;
-use crate::render::{self, style, when, words, wrapped};
+use crate::render::{self, style, when, words, wrap_text};
 
 /// Maximum number of task names.
 const NAMES_MAX: usize = 5;
 
 /// Shows one question, or every open one.
 pub(super) async fn run(
-    desk: &Desk<'_>,
+    desk: &InboxContext<'_>,
     id: Option<QuestionId>,
     evidence: bool,
-) -> Result<(), Error> {
+) -> Result<(), CliError> {
     let mut out = desk.terminal.styled();
     let Some(id) = id else {
-        let mut open = desk.questions(Some(QuestionStatus::Pending)).await?;
+        let mut open = desk.load_questions(Some(QuestionStatus::Pending)).await?;
         open.retain(Asked::is_open);
         if desk.json {
-            render::json(&mut out, &open)?;
+            render::write_json(&mut out, &open)?;
         } else if open.is_empty() {
             return list::run(desk, false).await;
         }
         for (number, asked) in open.iter().enumerate().filter(|_| !desk.json) {
             out.write_all(if number == 0 { b"" } else { b"\n" })?;
-            show(desk, asked, evidence, &mut out).await?;
+            write_asked(desk, asked, evidence, &mut out).await?;
         }
         return Ok(out.flush()?);
     };
-    let asked = desk.asked(id).await?;
+    let asked = desk.load_asked(id).await?;
     if desk.json {
-        render::json(&mut out, &asked)?;
+        render::write_json(&mut out, &asked)?;
     } else {
-        show(desk, &asked, evidence, &mut out).await?;
+        write_asked(desk, &asked, evidence, &mut out).await?;
     }
     Ok(out.flush()?)
 }
 
-async fn show(
-    desk: &Desk<'_>,
+async fn write_asked(
+    desk: &InboxContext<'_>,
     asked: &Asked,
     evidence: bool,
     out: &mut impl Write,
-) -> Result<(), Error> {
+) -> Result<(), CliError> {
     let name = desk.project.name();
-    let tasks = project::tasks_of(desk.store.as_ref(), name, &asked.row.tasks).await?;
-    let names = tasks.values().map(|task| words::name(task.id, &task.spec)).collect();
+    let tasks = project::find_tasks(desk.store.as_ref(), name, &asked.row.tasks).await?;
+    let names = tasks.values().map(|task| words::task_name(task.id, &task.spec)).collect();
     let unfolded = evidence || desk.shows_evidence();
-    let page = Page { asked, names, unfolded, width: desk.terminal.width() };
-    Ok(page.write(out)?)
+    let page = InboxQuestionPage { asked, names, unfolded, width: desk.terminal.width() };
+    Ok(page.write_to(out)?)
 }
 
-struct Page<'a> {
+struct InboxQuestionPage<'a> {
     asked: &'a Asked,
     /// The names of the waiting tasks.
     names: Vec<String>,
@@ -66,36 +66,41 @@ struct Page<'a> {
     width: usize,
 }
 
-impl Page<'_> {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        self.head(out)?;
-        self.tried(out)?;
-        self.evidence(out)?;
-        self.choices(out)?;
-        self.operators(out)
+impl InboxQuestionPage<'_> {
+    fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        self.write_head(out)?;
+        self.write_attempts(out)?;
+        self.write_evidence(out)?;
+        self.write_choices(out)?;
+        self.write_operator_part(out)
     }
 
-    fn head(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_head(&self, out: &mut impl Write) -> io::Result<()> {
         let row = &self.asked.row;
         let title = style::TITLE;
         let dim = style::DIM;
-        let kind = words::kind(row.kind);
-        let stands = wrapped(&list::stands(self.asked, project::now()), 0, self.width);
+        let kind = words::describe_kind(row.kind);
+        let stands =
+            wrap_text(&list::render_question_age(self.asked, project::now()), 0, self.width);
         writeln!(out, "{title}Question {}: {kind}{title:#}", row.id)?;
         writeln!(out, "{dim}{stands}{dim:#}")?;
         let given = self.asked.answer.as_ref().and_then(|answer| answer.guidance.as_ref());
         if let Some(guidance) = row.guidance.as_ref().or(given) {
             let said = format!("“{}”", words::plain_line(guidance));
-            writeln!(out, "{dim}{}{dim:#}", wrapped(&said, 0, self.width))?;
+            writeln!(out, "{dim}{}{dim:#}", wrap_text(&said, 0, self.width))?;
         }
         if row.status == QuestionStatus::Pending && !self.names.is_empty() {
-            let waits = wrapped(&waiting(self.asked.row.tasks.len(), &self.names), 0, self.width);
+            let waits = wrap_text(
+                &render_waiting_tasks(self.asked.row.tasks.len(), &self.names),
+                0,
+                self.width,
+            );
             writeln!(out, "{dim}{waits}{dim:#}")?;
         }
-        writeln!(out, "\n{}", wrapped(&row.text.problem, 0, self.width))
+        writeln!(out, "\n{}", wrap_text(&row.text.problem, 0, self.width))
     }
 
-    fn tried(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_attempts(&self, out: &mut impl Write) -> io::Result<()> {
         let title = style::TITLE;
         let attempts = &self.asked.row.text.attempts;
         if attempts.is_empty() {
@@ -103,12 +108,12 @@ impl Page<'_> {
         }
         writeln!(out, "\n{title}What was tried{title:#}")?;
         for attempt in attempts {
-            writeln!(out, "  - {}", wrapped(attempt, 4, self.width))?;
+            writeln!(out, "  - {}", wrap_text(attempt, 4, self.width))?;
         }
         Ok(())
     }
 
-    fn evidence(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_evidence(&self, out: &mut impl Write) -> io::Result<()> {
         let title = style::TITLE;
         let dim = style::DIM;
         let code = style::CODE;
@@ -124,19 +129,19 @@ impl Page<'_> {
         for entry in entries {
             writeln!(out, "  {dim}{}{dim:#}", entry.label)?;
             if let Some(at) = entry.at {
-                writeln!(out, "    {}", when::minute(at))?;
+                writeln!(out, "    {}", when::render_minute(at))?;
             }
             for line in &entry.lines {
                 // Lines of a program are not wrapped, because they are compared letter by letter.
-                let line = words::shown_line(line);
-                let line = if entry.verbatim { line } else { wrapped(&line, 4, self.width) };
+                let line = words::printable_line(line);
+                let line = if entry.verbatim { line } else { wrap_text(&line, 4, self.width) };
                 writeln!(out, "    {line}")?;
             }
         }
         Ok(())
     }
 
-    fn choices(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_choices(&self, out: &mut impl Write) -> io::Result<()> {
         let title = style::TITLE;
         let dim = style::DIM;
         let code = style::CODE;
@@ -146,9 +151,9 @@ impl Page<'_> {
         writeln!(out, "\n{title}What you can choose{title:#}")?;
         for (at, option) in text.options.iter().enumerate() {
             let here = if text.recommends(at) { " (recommended)" } else { "" };
-            let label = wrapped(&option.label, 2, self.width);
+            let label = wrap_text(&option.label, 2, self.width);
             writeln!(out, "  {strong}{label}{strong:#}{dim}{here}{dim:#}")?;
-            writeln!(out, "    {}", wrapped(&option.description, 4, self.width))?;
+            writeln!(out, "    {}", wrap_text(&option.description, 4, self.width))?;
             if self.asked.is_open() {
                 let answer = words::answer_command(id.0, option, self.asked.row.code);
                 writeln!(out, "    {code}{answer}{code:#}")?;
@@ -157,7 +162,7 @@ impl Page<'_> {
         let first =
             if text.recommended.is_some() { "What I would do" } else { "Before you choose" };
         writeln!(out, "\n{title}{first}{title:#}")?;
-        writeln!(out, "  {}", wrapped(&text.recommended_text, 2, self.width))?;
+        writeln!(out, "  {}", wrap_text(&text.recommended_text, 2, self.width))?;
         if self.asked.row.can_check() {
             let check = format!("unstuck inbox check {}", id.0);
             writeln!(out, "  {dim}Have it looked up once more:{dim:#} {code}{check}{code:#}")?;
@@ -165,20 +170,20 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn operators(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_operator_part(&self, out: &mut impl Write) -> io::Result<()> {
         let row = &self.asked.row;
         let title = style::TITLE;
         let code = style::CODE;
         let dim = style::DIM;
         writeln!(out, "\n{title}For operators{title:#}")?;
         for line in row.operator_text.lines() {
-            writeln!(out, "  {}", wrapped(&words::plain_line(line), 2, self.width))?;
+            writeln!(out, "  {}", wrap_text(&words::plain_line(line), 2, self.width))?;
         }
-        let sentence = words::rule(&row.why);
-        let counts = words::counts(&row.why);
+        let sentence = words::render_rule(&row.why);
+        let counts = words::render_counts(&row.why);
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        let why = wrapped(&format!("{sentence}{counts}"), 7, self.width);
+        let why = wrap_text(&format!("{sentence}{counts}"), 7, self.width);
         writeln!(out, "  {dim}why{dim:#}  {why}")?;
         if let Some(about) = row.code {
             writeln!(out, "  {dim}code{dim:#} {code}unstuck explain {about}{code:#}")?;
@@ -188,11 +193,11 @@ impl Page<'_> {
 }
 
 /// Formats the waiting tasks, such as `2 tasks wait: one, two`.
-pub(super) fn waiting(count: usize, names: &[String]) -> String {
+pub(super) fn render_waiting_tasks(count: usize, names: &[String]) -> String {
     let verb = if count == 1 { "waits" } else { "wait" };
     let shown = names.len().min(NAMES_MAX);
     let rest = count.saturating_sub(shown);
     let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
     let names = names[..shown].join(", ");
-    format!("{} {verb}: {names}{more}", words::number(count, "task", "tasks"))
+    format!("{} {verb}: {names}{more}", words::render_count(count, "task", "tasks"))
 }

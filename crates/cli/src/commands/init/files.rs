@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::CliError;
 use crate::settings::FILE;
 
 /// The folders that may hold tasks.
@@ -21,10 +21,10 @@ const KEPT_MAX: u32 = 1_000;
 
 /// The result for a file.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Wrote {
+pub(super) struct InitFile {
     /// The path from the root of the project.
     pub(super) path: &'static str,
-    pub(super) did: Did,
+    pub(super) did: InitFileChange,
     /// The reason why it was left alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<&'static str>,
@@ -39,7 +39,7 @@ pub(super) struct Wrote {
 /// The operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Did {
+pub(super) enum InitFileChange {
     /// Created.
     Written,
     /// Replaced.
@@ -50,79 +50,82 @@ pub(super) enum Did {
     LeftAlone,
 }
 
-impl Wrote {
-    const fn new(path: &'static str, did: Did) -> Self {
+impl InitFile {
+    const fn new(path: &'static str, did: InitFileChange) -> Self {
         Self { path, did, why: None, kept: None, added: Vec::new() }
     }
 
     fn left_alone(path: &'static str, why: &'static str) -> Self {
-        Self { why: Some(why), ..Self::new(path, Did::LeftAlone) }
+        Self { why: Some(why), ..Self::new(path, InitFileChange::LeftAlone) }
     }
 }
 
 /// Writes the settings; with `anew`, replaces existing ones after a backup.
-pub(super) fn settings(root: &Path, text: &str, anew: bool) -> Result<Wrote, Error> {
+pub(super) fn write_settings(root: &Path, text: &str, anew: bool) -> Result<InitFile, CliError> {
     let path = root.join(FILE);
     match write_new(&path, text.as_bytes()) {
-        Ok(()) => Ok(Wrote::new(FILE, Did::Written)),
+        Ok(()) => Ok(InitFile::new(FILE, InitFileChange::Written)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let old = fs::read(&path).map_err(|source| unusable(&path, source))?;
+            let old = fs::read(&path).map_err(|source| file_error(&path, source))?;
             if !anew {
-                return Ok(Wrote::left_alone(FILE, "it is there already; --force writes it anew"));
+                return Ok(InitFile::left_alone(
+                    FILE,
+                    "it is there already; --force writes it anew",
+                ));
             }
             if old == text.as_bytes() {
-                return Ok(Wrote::left_alone(FILE, "it is as it would be written"));
+                return Ok(InitFile::left_alone(FILE, "it is as it would be written"));
             }
-            let kept = keep(&path, &old)?;
-            replace(&path, text.as_bytes()).map_err(|source| unusable(&path, source))?;
-            Ok(Wrote { kept: Some(kept), ..Wrote::new(FILE, Did::Rewritten) })
+            let kept = write_backup(&path, &old)?;
+            replace_file(&path, text.as_bytes()).map_err(|source| file_error(&path, source))?;
+            Ok(InitFile { kept: Some(kept), ..InitFile::new(FILE, InitFileChange::Rewritten) })
         }
-        Err(source) => Err(unusable(&path, source)),
+        Err(source) => Err(file_error(&path, source)),
     }
 }
 
 /// Writes the example task, unless there are tasks already, with which it would be run.
-pub(super) fn example(root: &Path) -> Result<Wrote, Error> {
+pub(super) fn write_example(root: &Path) -> Result<InitFile, CliError> {
     let path = root.join(EXAMPLE);
     if path.exists() {
-        return Ok(Wrote::left_alone(EXAMPLE, "it is there already"));
+        return Ok(InitFile::left_alone(EXAMPLE, "it is there already"));
     }
     if TASK_FOLDERS.iter().any(|folder| has_tasks(&root.join(folder))) {
-        return Ok(Wrote::left_alone(EXAMPLE, "there are tasks already"));
+        return Ok(InitFile::left_alone(EXAMPLE, "there are tasks already"));
     }
     let folder = path.parent().unwrap_or(root);
-    fs::create_dir_all(folder).map_err(|source| unusable(folder, source))?;
-    write_new(&path, EXAMPLE_TEXT.as_bytes()).map_err(|source| unusable(&path, source))?;
-    Ok(Wrote::new(EXAMPLE, Did::Written))
+    fs::create_dir_all(folder).map_err(|source| file_error(folder, source))?;
+    write_new(&path, EXAMPLE_TEXT.as_bytes()).map_err(|source| file_error(&path, source))?;
+    Ok(InitFile::new(EXAMPLE, InitFileChange::Written))
 }
 
 /// Adds Unstuck's folder and the by-products of tools to `.gitignore`.
-pub(super) fn ignore(root: &Path, by_products: &[&str]) -> Result<Wrote, Error> {
+pub(super) fn write_gitignore(root: &Path, by_products: &[&str]) -> Result<InitFile, CliError> {
     let path = root.join(IGNORE);
     let there = match fs::read(&path) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(source) => return Err(unusable(&path, source)),
+        Err(source) => return Err(file_error(&path, source)),
     };
     let known = there.as_deref().unwrap_or_default();
     let text = String::from_utf8_lossy(known);
     let stands = |line: &str| text.lines().any(|known| known.trim() == line);
-    let ours = (!ignores(known)).then_some(IGNORED);
+    let ours = (!ignores_unstuck(known)).then_some(IGNORED);
     let lines = ours.into_iter().chain(by_products.iter().copied().filter(|line| !stands(line)));
     let lines: Vec<String> = lines.map(str::to_owned).collect();
     if lines.is_empty() {
-        return Ok(Wrote::left_alone(IGNORE, "it has the lines already"));
+        return Ok(InitFile::left_alone(IGNORE, "it has the lines already"));
     }
     let gap = if known.is_empty() || known.ends_with(b"\n") { "" } else { "\n" };
     let added = OpenOptions::new().append(true).create(true).open(&path);
     let bytes = format!("{gap}{}\n", lines.join("\n"));
     let added = added.and_then(|mut file| file.write_all(bytes.as_bytes()));
-    added.map_err(|source| unusable(&path, source))?;
-    let did = if there.is_some() { Did::Extended } else { Did::Written };
-    Ok(Wrote { added: lines, ..Wrote::new(IGNORE, did) })
+    added.map_err(|source| file_error(&path, source))?;
+    let did = if there.is_some() { InitFileChange::Extended } else { InitFileChange::Written };
+    Ok(InitFile { added: lines, ..InitFile::new(IGNORE, did) })
 }
 
-fn ignores(text: &[u8]) -> bool {
+fn ignores_unstuck(text: &[u8]) -> bool {
     let ours = |line: &str| {
         let line = line.trim().trim_start_matches('/');
         matches!(line, ".unstuck" | ".unstuck/" | ".unstuck/*" | ".unstuck/**")
@@ -138,7 +141,7 @@ fn has_tasks(folder: &Path) -> bool {
 }
 
 /// Writes a backup beside the file, under a name that is not taken yet.
-fn keep(path: &Path, old: &[u8]) -> Result<String, Error> {
+fn write_backup(path: &Path, old: &[u8]) -> Result<String, CliError> {
     let names = (0..KEPT_MAX).map(|n| match n {
         0 => format!("{FILE}.bak"),
         n => format!("{FILE}.bak.{n}"),
@@ -148,10 +151,10 @@ fn keep(path: &Path, old: &[u8]) -> Result<String, Error> {
         match write_new(&to, old) {
             Ok(()) => return Ok(name),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(unusable(&to, source)),
+            Err(source) => return Err(file_error(&to, source)),
         }
     }
-    Err(unusable(path, io::Error::other("there are too many old ones beside it")))
+    Err(file_error(path, io::Error::other("there are too many old ones beside it")))
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -161,7 +164,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Replaces a file atomically: there is never a partial one.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside: PathBuf = path.with_file_name(format!("{FILE}.new"));
     let mut file = File::create(&beside)?;
     file.write_all(bytes)?;
@@ -169,8 +172,8 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(&beside, path)
 }
 
-fn unusable(path: &Path, source: io::Error) -> Error {
-    Error::Folder { place: path.display().to_string(), source }
+fn file_error(path: &Path, source: io::Error) -> CliError {
+    CliError::Folder { place: path.display().to_string(), source }
 }
 
 #[cfg(test)]
@@ -180,10 +183,10 @@ mod tests {
     #[test]
     fn our_line_is_known_in_every_form_it_may_have() {
         for known in [".unstuck/", "/.unstuck/\r\n", "a\n  .unstuck\nb", "/.unstuck/**"] {
-            assert!(ignores(known.as_bytes()), "{known:?}");
+            assert!(ignores_unstuck(known.as_bytes()), "{known:?}");
         }
         for other in ["", "#.unstuck/", "!.unstuck/", ".unstuck/runs", "a/.unstuck/"] {
-            assert!(!ignores(other.as_bytes()), "{other:?}");
+            assert!(!ignores_unstuck(other.as_bytes()), "{other:?}");
         }
     }
 }

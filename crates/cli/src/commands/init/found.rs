@@ -7,21 +7,21 @@ use std::path::Path;
 use serde::Serialize;
 use unstuck_core::fault::Code;
 use unstuck_world::git::Git;
-use unstuck_world::validate::defining_files;
+use unstuck_world::validate::find_defining_files;
 
 use super::tables::{
-    BY_PRODUCTS, CHECKS, DOWNLOADING_CHECKS, DOWNLOADS, LANGUAGES, PIPELINES, Row, SETUP,
+    BY_PRODUCTS, CHECKS, DOWNLOADING_CHECKS, DOWNLOADS, LANGUAGES, LanguageRow, PIPELINES, SETUP,
     SHAREABLE, TARGETS, TEST_FILES, TEST_FOLDERS,
 };
-use super::when::Folder;
-use crate::build::{KEYS, installed};
+use super::when::FolderInspector;
+use crate::build::{KEYS, installed_providers};
 use crate::settings::{FILE, Provider};
 
 /// The findings of the inspection.
 #[derive(Debug, Serialize)]
-pub(super) struct Found {
+pub(super) struct ProjectFindings {
     /// The state of the repository.
-    pub(super) git: Repository,
+    pub(super) git: InitRepositoryState,
     /// Languages, or the tools by which they are known.
     pub(super) languages: Vec<&'static str>,
     /// Commands that test the project.
@@ -49,7 +49,7 @@ pub(super) struct Found {
 /// The state of a project's repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Repository {
+pub(super) enum InitRepositoryState {
     /// Git is not installed, or cannot be used.
     NoGit,
     /// The project is in no repository.
@@ -60,55 +60,55 @@ pub(super) enum Repository {
     Ready,
 }
 
-impl Found {
-    pub(super) async fn look(root: &Path) -> Self {
-        let git = Git::at("git", root);
-        let repository = Repository::of(&git).await;
-        let folder = Folder::open(root);
-        let mut languages = of_folder(&folder);
-        let mut checks = checks(&languages, &folder);
-        let mut setup = firsts(SETUP, &languages, &folder);
+impl ProjectFindings {
+    pub(super) async fn inspect(root: &Path) -> Self {
+        let git = Git::new("git", root);
+        let repository = InitRepositoryState::inspect(&git).await;
+        let folder = FolderInspector::open(root);
+        let mut languages = detect_languages(&folder);
+        let mut checks = detect_checks(&languages, &folder);
+        let mut setup = first_rows(SETUP, &languages, &folder);
         let mut protected = Vec::new();
         if languages.is_empty() && checks.is_empty() {
-            for (name, part) in folder.parts() {
-                let of_part = of_folder(&part);
+            for (name, part) in folder.list_parts() {
+                let of_part = detect_languages(&part);
                 let there = |command: String| format!("cd {name} && {command}");
-                setup.extend(firsts(SETUP, &of_part, &part).into_iter().map(there));
-                checks.extend(firsts(CHECKS, &of_part, &part).into_iter().map(there));
+                setup.extend(first_rows(SETUP, &of_part, &part).into_iter().map(there));
+                checks.extend(first_rows(CHECKS, &of_part, &part).into_iter().map(there));
                 protected.extend(test_folders(&part).map(|path| format!("{name}/{path}/**")));
                 languages.extend(of_part);
             }
             languages.sort_unstable();
             languages.dedup();
         }
-        let left = all(BY_PRODUCTS, &languages, &folder);
-        protected.extend(protect(root, &folder, &languages, &checks));
+        let left = all_rows(BY_PRODUCTS, &languages, &folder);
+        protected.extend(protected_paths(root, &folder, &languages, &checks));
         Self {
             git: repository,
             setup,
-            private: all(DOWNLOADS, &languages, &folder),
+            private: all_rows(DOWNLOADS, &languages, &folder),
             checks_download: languages.iter().any(|name| DOWNLOADING_CHECKS.contains(name)),
             protect: protected,
-            ask_first: ask_first(root),
+            ask_first: pipeline_paths(root),
             checks,
-            shareable: shareable(&folder),
-            not_ignored: not_ignored(&git, repository, left).await,
-            agents: installed().collect(),
+            shareable: shareable_paths(&folder),
+            not_ignored: find_not_ignored(&git, repository, left).await,
+            agents: installed_providers().collect(),
             keys: KEYS.into_iter().filter(|name| env::var_os(name).is_some()).collect(),
             languages,
         }
     }
 }
 
-impl Repository {
-    async fn of(git: &Git) -> Self {
-        match git.layout().await {
-            Ok(_) => match git.head().await {
+impl InitRepositoryState {
+    async fn inspect(git: &Git) -> Self {
+        match git.read_layout().await {
+            Ok(_) => match git.resolve_head().await {
                 Ok(_) => Self::Ready,
                 Err(_) => Self::NoCommit,
             },
             Err(fault) if fault.code() == Code::PreconditionMissing => {
-                if git.version().await.is_ok() { Self::None } else { Self::NoGit }
+                if git.read_version().await.is_ok() { Self::None } else { Self::NoGit }
             }
             Err(_) => Self::NoGit,
         }
@@ -116,33 +116,41 @@ impl Repository {
 }
 
 /// Returns the languages of a folder.
-fn of_folder(folder: &Folder) -> Vec<&'static str> {
+fn detect_languages(folder: &FolderInspector) -> Vec<&'static str> {
     let there = LANGUAGES.iter().filter(|language| {
-        language.signs.iter().any(|sign| folder.has(std::slice::from_ref(sign)))
+        language.signs.iter().any(|sign| folder.has_signs(std::slice::from_ref(sign)))
     });
     there.map(|language| language.name).collect()
 }
 
-fn checks(languages: &[&'static str], folder: &Folder) -> Vec<String> {
-    let own = firsts(CHECKS, languages, folder);
+fn detect_checks(languages: &[&'static str], folder: &FolderInspector) -> Vec<String> {
+    let own = first_rows(CHECKS, languages, folder);
     if !own.is_empty() {
         return own;
     }
-    let target = TARGETS.iter().find(|(sign, _)| folder.has(&[*sign]));
+    let target = TARGETS.iter().find(|(sign, _)| folder.has_signs(&[*sign]));
     target.map(|(_, command)| (*command).to_owned()).into_iter().collect()
 }
 
 /// Returns the first matching row of each language.
-fn firsts(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<String> {
+fn first_rows(
+    table: &[LanguageRow],
+    languages: &[&'static str],
+    folder: &FolderInspector,
+) -> Vec<String> {
     let first = |language: &&str| {
-        table.iter().find(|row| row.language == *language && folder.has(row.when))
+        table.iter().find(|row| row.language == *language && folder.has_signs(row.when))
     };
     languages.iter().filter_map(first).map(|row| row.what.to_owned()).collect()
 }
 
 /// Returns all matching rows.
-fn all(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<&'static str> {
-    let fits = |row: &&Row| languages.contains(&row.language) && folder.has(row.when);
+fn all_rows(
+    table: &[LanguageRow],
+    languages: &[&'static str],
+    folder: &FolderInspector,
+) -> Vec<&'static str> {
+    let fits = |row: &&LanguageRow| languages.contains(&row.language) && folder.has_signs(row.when);
     let mut what: Vec<_> = table.iter().filter(fits).map(|row| row.what).collect();
     what.sort_unstable();
     what.dedup();
@@ -151,17 +159,17 @@ fn all(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<&'stat
 
 /// Returns the tests, and the files that define the checks: a check that an agent can rewrite proves
 /// nothing.
-fn protect(
+fn protected_paths(
     root: &Path,
-    folder: &Folder,
+    folder: &FolderInspector,
     languages: &[&'static str],
     checks: &[String],
 ) -> Vec<String> {
     let mut protect: Vec<String> = test_folders(folder).map(|path| format!("{path}/**")).collect();
     if !checks.is_empty() {
-        protect.extend(all(TEST_FILES, languages, folder).into_iter().map(str::to_owned));
+        protect.extend(all_rows(TEST_FILES, languages, folder).into_iter().map(str::to_owned));
     }
-    for file in defining_files(root, checks) {
+    for file in find_defining_files(root, checks) {
         protect.extend(file.into_os_string().into_string());
     }
     if !checks.is_empty() {
@@ -170,33 +178,33 @@ fn protect(
     protect
 }
 
-fn test_folders(folder: &Folder) -> impl Iterator<Item = &'static str> {
+fn test_folders(folder: &FolderInspector) -> impl Iterator<Item = &'static str> {
     TEST_FOLDERS.iter().copied().filter(|path| folder.is_folder(path))
 }
 
-fn ask_first(root: &Path) -> Vec<&'static str> {
+fn pipeline_paths(root: &Path) -> Vec<&'static str> {
     let there = |glob: &&&str| root.join(glob.trim_end_matches("/**")).exists();
     PIPELINES.iter().filter(there).copied().collect()
 }
 
-fn shareable(folder: &Folder) -> Vec<&'static str> {
-    SHAREABLE.iter().filter(|(sign, _)| folder.has(&[*sign])).map(|(_, path)| *path).collect()
+fn shareable_paths(folder: &FolderInspector) -> Vec<&'static str> {
+    SHAREABLE.iter().filter(|(sign, _)| folder.has_signs(&[*sign])).map(|(_, path)| *path).collect()
 }
 
 /// Returns the lines that git does not ignore yet, and of which it tracks nothing.
-async fn not_ignored(
+async fn find_not_ignored(
     git: &Git,
-    repository: Repository,
+    repository: InitRepositoryState,
     left: Vec<&'static str>,
 ) -> Vec<&'static str> {
-    let tracked = match git.head().await {
+    let tracked = match git.resolve_head().await {
         Ok(head) => {
             let folders = left.iter().map(|line| Path::new(line.trim_end_matches('/')));
-            git.folders_in(&head, folders).await.unwrap_or_default()
+            git.filter_folders(&head, folders).await.unwrap_or_default()
         }
         Err(_) => BTreeSet::new(),
     };
-    let in_git = matches!(repository, Repository::NoCommit | Repository::Ready);
+    let in_git = matches!(repository, InitRepositoryState::NoCommit | InitRepositoryState::Ready);
     let mut seen = Vec::new();
     for line in left {
         let ignored = in_git && git.ignores_folder(line).await != Ok(false);

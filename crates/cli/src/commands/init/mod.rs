@@ -10,30 +10,34 @@ mod when;
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::args::Init;
-use crate::error::Error;
+use crate::args::InitArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal};
-use found::Found;
-use show::Report;
+use found::ProjectFindings;
+use show::InitReport;
 
-pub(crate) fn run(args: &Init, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
+pub(crate) fn run(
+    args: &InitArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
     let root = project.root();
-    let found = project::runtime()?.block_on(Found::look(root));
+    let found = project::create_runtime()?.block_on(ProjectFindings::inspect(root));
     let files = [
-        files::settings(root, &settings_file::text(&found), args.force)?,
-        files::example(root)?,
-        files::ignore(root, &found.not_ignored)?,
+        files::write_settings(root, &settings_file::compose_settings(&found), args.force)?,
+        files::write_example(root)?,
+        files::write_gitignore(root, &found.not_ignored)?,
     ];
-    let report = Report::new(root, &files, &found);
+    let report = InitReport::new(root, &files, &found);
     if args.json {
         let mut out = terminal.plain();
-        render::json(&mut out, &report)?;
+        render::write_json(&mut out, &report)?;
         out.flush()?;
     } else {
-        report.page(terminal)?;
+        report.write_page(terminal)?;
     }
     Ok(Exit::Done)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use toml::Value;
 
-use super::found::Found;
+use super::found::ProjectFindings;
 use crate::settings::Provider;
 
 /// Providers proposed for a key without an agent program; an API needs a model.
@@ -25,18 +25,18 @@ const BUDGET: &str = "
 ";
 
 /// Returns the whole file.
-pub(super) fn text(found: &Found) -> String {
+pub(super) fn compose_settings(found: &ProjectFindings) -> String {
     let mut text = HEAD.to_owned();
-    text.push_str(&agent(found));
-    text.push_str(&run(found));
-    text.push_str(&validate(found));
-    text.push_str(&scope(found));
-    text.push_str(&wall(found));
+    text.push_str(&agent_section(found));
+    text.push_str(&run_section(found));
+    text.push_str(&validate_section(found));
+    text.push_str(&scope_section(found));
+    text.push_str(&wall_section(found));
     text.push_str(BUDGET);
     text
 }
 
-fn agent(found: &Found) -> String {
+fn agent_section(found: &ProjectFindings) -> String {
     let mut text = String::from(
         "\n[agent]\n\
          # Who works on the tasks: claude-cli, codex-cli, anthropic-api or openai-api.\n\
@@ -45,18 +45,18 @@ fn agent(found: &Found) -> String {
     let with_key = MODELS.iter().find(|(key, ..)| found.keys.contains(key));
     match (found.agents.first().copied(), with_key) {
         (None, Some((_, provider, model))) => {
-            put(&mut text, "provider", &Value::from(provider.name()));
-            put(&mut text, "model", &Value::from(*model));
+            put_setting(&mut text, "provider", &Value::from(provider.name()));
+            put_setting(&mut text, "model", &Value::from(*model));
         }
         (first, _) => {
             let name = first.unwrap_or(Provider::ClaudeCli).name();
-            hint(&mut text, "provider", &Value::from(name));
+            put_commented(&mut text, "provider", &Value::from(name));
         }
     }
     text
 }
 
-fn run(found: &Found) -> String {
+fn run_section(found: &ProjectFindings) -> String {
     let mut text = String::from(
         "\n[run]\n\
          # How many tasks are worked on side by side.\n\
@@ -66,47 +66,47 @@ fn run(found: &Found) -> String {
     if found.setup.is_empty() {
         text.push_str("# setup = []\n");
     } else {
-        put(&mut text, "setup", &list(&found.setup));
+        put_setting(&mut text, "setup", &toml_list(&found.setup));
     }
     if !found.shareable.is_empty() {
         text.push_str(
             "# What worktrees take from your own tree: a folder is linked, a file is copied.\n\
              # A build folder is shared by one task at a time only: with jobs = 1.\n",
         );
-        hint(&mut text, "share", &list(&found.shareable));
+        put_commented(&mut text, "share", &toml_list(&found.shareable));
     }
     text
 }
 
-fn validate(found: &Found) -> String {
+fn validate_section(found: &ProjectFindings) -> String {
     let mut text = String::from(
         "\n[validate]\n\
          # Run by Unstuck before anything is committed, whatever an agent says about its work.\n",
     );
     if found.checks.is_empty() {
         text.push_str("# No test command was found. Without one, nothing is checked.\n");
-        hint(&mut text, "pre_commit", &list(&["make test"]));
+        put_commented(&mut text, "pre_commit", &toml_list(&["make test"]));
     } else {
-        put(&mut text, "pre_commit", &list(&found.checks));
+        put_setting(&mut text, "pre_commit", &toml_list(&found.checks));
     }
     text.push_str(
         "# Put back before the checks run, so that no check becomes green by being changed.\n\
          # A task may change them, and add to them, where its scope names them.\n",
     );
     if found.protect.is_empty() {
-        hint(&mut text, "protect", &list(&["tests/**"]));
+        put_commented(&mut text, "protect", &toml_list(&["tests/**"]));
     } else {
-        put(&mut text, "protect", &list(&found.protect));
+        put_setting(&mut text, "protect", &toml_list(&found.protect));
     }
     if found.checks_download {
         text.push_str("# The checks download what they need, from package registries alone.\n");
-        put(&mut text, "network", &Value::from("registries"));
+        put_setting(&mut text, "network", &Value::from("registries"));
     }
     text
 }
 
 /// Returns the section for package managers that keep downloads in the home folder and read them again.
-fn wall(found: &Found) -> String {
+fn wall_section(found: &ProjectFindings) -> String {
     if found.private.is_empty() {
         return String::new();
     }
@@ -114,32 +114,32 @@ fn wall(found: &Found) -> String {
         "\n[wall]\n\
          # Each task downloads to folders of its own in place of these, and leaves yours as they are.\n",
     );
-    put(&mut text, "private", &list(&found.private));
+    put_setting(&mut text, "private", &toml_list(&found.private));
     text
 }
 
 /// Returns the section, if there are paths to ask about.
-fn scope(found: &Found) -> String {
+fn scope_section(found: &ProjectFindings) -> String {
     if found.ask_first.is_empty() {
         return String::new();
     }
     let mut text = String::from(
         "\n[scope]\n# You are asked before a change of these lands: they run elsewhere.\n",
     );
-    put(&mut text, "ask_first", &list(&found.ask_first));
+    put_setting(&mut text, "ask_first", &toml_list(&found.ask_first));
     text
 }
 
-fn list<T: AsRef<str>>(items: &[T]) -> Value {
+fn toml_list<T: AsRef<str>>(items: &[T]) -> Value {
     Value::Array(items.iter().map(|item| Value::from(item.as_ref())).collect())
 }
 
 // Writing to a string cannot fail, so the result is ignored.
-fn put(text: &mut String, key: &str, value: &Value) {
+fn put_setting(text: &mut String, key: &str, value: &Value) {
     let _ = writeln!(text, "{key} = {value}");
 }
 
-fn hint(text: &mut String, key: &str, value: &Value) {
+fn put_commented(text: &mut String, key: &str, value: &Value) {
     let _ = writeln!(text, "# {key} = {value}");
 }
 
@@ -148,12 +148,12 @@ mod tests {
     use unstuck_world::provider::prices::Prices;
 
     use super::*;
-    use crate::commands::init::found::Repository;
+    use crate::commands::init::found::InitRepositoryState;
     use crate::settings::Settings;
 
-    fn nothing() -> Found {
-        Found {
-            git: Repository::Ready,
+    fn nothing() -> ProjectFindings {
+        ProjectFindings {
+            git: InitRepositoryState::Ready,
             languages: Vec::new(),
             checks: Vec::new(),
             setup: Vec::new(),
@@ -174,14 +174,14 @@ mod tests {
 
     #[test]
     fn where_nothing_was_found_everything_has_its_default() {
-        assert_eq!(settings(&text(&nothing())), Settings::default());
+        assert_eq!(settings(&compose_settings(&nothing())), Settings::default());
     }
 
     #[test]
     fn what_is_only_mentioned_can_be_used_by_taking_the_mark_away() {
-        let found = Found { shareable: vec!["target", ".env"], ..nothing() };
+        let found = ProjectFindings { shareable: vec!["target", ".env"], ..nothing() };
         let keys = ["provider", "jobs", "setup", "share", "pre_commit", "protect", "money"];
-        let mut text = text(&found);
+        let mut text = compose_settings(&found);
         for key in keys {
             assert!(text.contains(&format!("# {key} = ")), "{key} in {text}");
             text = text.replace(&format!("# {key} = "), &format!("{key} = "));
@@ -193,13 +193,13 @@ mod tests {
 
     #[test]
     fn what_was_found_is_what_is_set() {
-        let found = Found {
+        let found = ProjectFindings {
             checks: vec!["npm test".to_owned()],
             setup: vec!["npm ci".to_owned()],
             protect: vec!["tests/**".to_owned()],
             ..nothing()
         };
-        let read = settings(&text(&found));
+        let read = settings(&compose_settings(&found));
         assert_eq!(read.validate.pre_commit, ["npm test"]);
         assert_eq!(read.validate.protect, ["tests/**"]);
         assert_eq!(read.run.setup, ["npm ci"]);
@@ -209,12 +209,17 @@ mod tests {
     #[test]
     fn a_key_without_an_agent_program_names_its_service_and_a_model_with_a_price() {
         for (key, provider, model) in MODELS {
-            let read = settings(&text(&Found { keys: vec![key], ..nothing() }));
+            let read =
+                settings(&compose_settings(&ProjectFindings { keys: vec![key], ..nothing() }));
             assert_eq!(read.agent.provider, Some(provider));
             assert_eq!(read.agent.model.as_deref(), Some(model));
-            assert!(Prices::default().of(model).is_some(), "{model}");
+            assert!(Prices::default().find_price(model).is_some(), "{model}");
             let agents = vec![Provider::CodexCli];
-            let read = settings(&text(&Found { keys: vec![key], agents, ..nothing() }));
+            let read = settings(&compose_settings(&ProjectFindings {
+                keys: vec![key],
+                agents,
+                ..nothing()
+            }));
             assert_eq!(read.agent.provider, None);
         }
     }

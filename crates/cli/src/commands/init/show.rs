@@ -5,17 +5,17 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::files::{Did, Wrote};
-use super::found::{Found, Repository};
-use crate::error::Error;
+use super::files::{InitFile, InitFileChange};
+use super::found::{InitRepositoryState, ProjectFindings};
+use crate::error::CliError;
 use crate::render::{self, Terminal, style};
 
 /// The report in its JSON form.
 #[derive(Serialize)]
-pub(super) struct Report<'a> {
+pub(super) struct InitReport<'a> {
     pub(super) root: &'a Path,
-    pub(super) files: &'a [Wrote],
-    pub(super) found: &'a Found,
+    pub(super) files: &'a [InitFile],
+    pub(super) found: &'a ProjectFindings,
     /// The next commands, in order.
     pub(super) next: Vec<&'static str>,
 }
@@ -24,51 +24,53 @@ const DOCTOR: (&str, &str) = ("unstuck doctor", "whether a run could begin");
 const DRY_RUN: (&str, &str) = ("unstuck run tasks/ --dry-run", "what would be done");
 
 /// Returns the command that creates a repository or its first commit.
-const fn missing(git: Repository) -> Option<(&'static str, &'static str)> {
+const fn repository_command(git: InitRepositoryState) -> Option<(&'static str, &'static str)> {
     match git {
-        Repository::Ready => None,
-        Repository::NoCommit => {
+        InitRepositoryState::Ready => None,
+        InitRepositoryState::NoCommit => {
             Some(("git add -A && git commit -m 'First commit'", "a commit to start from"))
         }
-        Repository::None => Some((
+        InitRepositoryState::None => Some((
             "git init && git add -A && git commit -m 'First commit'",
             "agents work in worktrees of a repository",
         )),
-        Repository::NoGit => Some(("git status", "git cannot be used here, and this says why")),
+        InitRepositoryState::NoGit => {
+            Some(("git status", "git cannot be used here, and this says why"))
+        }
     }
 }
 
-fn next(found: &Found) -> impl Iterator<Item = (&'static str, &'static str)> {
-    missing(found.git).into_iter().chain([DOCTOR, DRY_RUN])
+fn next_commands(found: &ProjectFindings) -> impl Iterator<Item = (&'static str, &'static str)> {
+    repository_command(found.git).into_iter().chain([DOCTOR, DRY_RUN])
 }
 
-impl<'a> Report<'a> {
-    pub(super) fn new(root: &'a Path, files: &'a [Wrote], found: &'a Found) -> Self {
-        let next = next(found).map(|(command, _)| command).collect();
+impl<'a> InitReport<'a> {
+    pub(super) fn new(root: &'a Path, files: &'a [InitFile], found: &'a ProjectFindings) -> Self {
+        let next = next_commands(found).map(|(command, _)| command).collect();
         Self { root, files, found, next }
     }
 
     /// Writes the report for a person.
-    pub(super) fn page(&self, terminal: &Terminal) -> Result<(), Error> {
+    pub(super) fn write_page(&self, terminal: &Terminal) -> Result<(), CliError> {
         let title = style::TITLE;
         let dim = style::DIM;
         let mut out = terminal.styled();
         writeln!(out, "{title}{}{title:#}", self.root.display())?;
         for wrote in self.files {
             let (mark, look) = match wrote.did {
-                Did::LeftAlone => ("·", style::DIM),
+                InitFileChange::LeftAlone => ("·", style::DIM),
                 _ => ("✔", style::HINT),
             };
-            writeln!(out, "{look}{mark}{look:#} {:20}  {}", wrote.path, said(wrote))?;
+            writeln!(out, "{look}{mark}{look:#} {:20}  {}", wrote.path, render_file(wrote))?;
         }
         writeln!(out)?;
-        for (what, found) in rows(self.found) {
-            let found = render::wrapped(&found, 12, terminal.line_width());
+        for (what, found) in finding_rows(self.found) {
+            let found = render::wrap_text(&found, 12, terminal.line_width());
             writeln!(out, "  {dim}{what:8}{dim:#}  {found}")?;
         }
         writeln!(out, "\n{title}Next{title:#}")?;
         let code = style::CODE;
-        for (command, why) in next(self.found) {
+        for (command, why) in next_commands(self.found) {
             writeln!(out, "  {code}{command}{code:#}  {dim}{why}{dim:#}")?;
         }
         out.flush()?;
@@ -76,19 +78,23 @@ impl<'a> Report<'a> {
     }
 }
 
-fn said(wrote: &Wrote) -> String {
+fn render_file(wrote: &InitFile) -> String {
     match (wrote.did, wrote.why, &wrote.kept) {
-        (Did::LeftAlone, Some(why), _) => format!("left alone: {why}"),
-        (Did::LeftAlone, None, _) => "left alone".to_owned(),
-        (Did::Rewritten, _, Some(kept)) => format!("written anew; the old one is {kept}"),
-        (Did::Written | Did::Extended, ..) if !wrote.added.is_empty() => {
+        (InitFileChange::LeftAlone, Some(why), _) => format!("left alone: {why}"),
+        (InitFileChange::LeftAlone, None, _) => "left alone".to_owned(),
+        (InitFileChange::Rewritten, _, Some(kept)) => {
+            format!("written anew; the old one is {kept}")
+        }
+        (InitFileChange::Written | InitFileChange::Extended, ..) if !wrote.added.is_empty() => {
             format!("git ignores {} now", wrote.added.join(", "))
         }
-        (Did::Written | Did::Rewritten | Did::Extended, ..) => "written".to_owned(),
+        (InitFileChange::Written | InitFileChange::Rewritten | InitFileChange::Extended, ..) => {
+            "written".to_owned()
+        }
     }
 }
 
-fn rows(found: &Found) -> [(&'static str, String); 7] {
+fn finding_rows(found: &ProjectFindings) -> [(&'static str, String); 7] {
     let or = |items: &[&str], none: &str| match items {
         [] => none.to_owned(),
         items => items.join(", "),

@@ -3,27 +3,31 @@
 //! The first matching row of a language counts. A command is proposed only if its signs are present; a
 //! guess that is red, or green for no reason, is worse than none.
 
-use super::when::When::{self, Ending, InVenv, Inside, Says, Target, TestScript, There};
+use super::when::ProjectSign::{self, Ending, InVenv, Inside, Says, Target, TestScript, There};
 
 /// A language, or the tool by which it is known, and its signs, any of which is enough.
 pub(super) struct Language {
     pub(super) name: &'static str,
-    pub(super) signs: &'static [When],
+    pub(super) signs: &'static [ProjectSign],
 }
 
 /// A command, or a folder, that belongs to a language if all signs are present.
-pub(super) struct Row {
+pub(super) struct LanguageRow {
     pub(super) language: &'static str,
-    pub(super) when: &'static [When],
+    pub(super) when: &'static [ProjectSign],
     pub(super) what: &'static str,
 }
 
-const fn language(name: &'static str, signs: &'static [When]) -> Language {
+const fn language(name: &'static str, signs: &'static [ProjectSign]) -> Language {
     Language { name, signs }
 }
 
-const fn row(language: &'static str, when: &'static [When], what: &'static str) -> Row {
-    Row { language, when, what }
+const fn row(
+    language: &'static str,
+    when: &'static [ProjectSign],
+    what: &'static str,
+) -> LanguageRow {
+    LanguageRow { language, when, what }
 }
 
 const RUST: &str = "Rust";
@@ -76,7 +80,7 @@ pub(super) const LANGUAGES: &[Language] = &[
     language(NATIVE, &[There("CMakeLists.txt"), There("meson.build")]),
 ];
 
-const PYTEST: When = Says(
+const PYTEST: ProjectSign = Says(
     &[
         "pyproject.toml",
         "pytest.ini",
@@ -93,15 +97,15 @@ const PYTEST: When = Says(
     "pytest",
 );
 /// The tests run with the packages of `.venv`, so each worktree needs one of its own.
-const VENV: When = InVenv("pytest");
-const RUST_WORKSPACE: When = Says(&["Cargo.toml"], "[workspace]");
-const NODE_WORKSPACE: When = Says(&["package.json"], "\"workspaces\"");
-const NODE_TEST: When = TestScript("package.json");
-const NODE_NEEDS: When = Says(&["package.json"], "ependencies\"");
-const FLUTTER: When = Says(&["pubspec.yaml"], "flutter:");
+const VENV: ProjectSign = InVenv("pytest");
+const RUST_WORKSPACE: ProjectSign = Says(&["Cargo.toml"], "[workspace]");
+const NODE_WORKSPACE: ProjectSign = Says(&["package.json"], "\"workspaces\"");
+const NODE_TEST: ProjectSign = TestScript("package.json");
+const NODE_NEEDS: ProjectSign = Says(&["package.json"], "ependencies\"");
+const FLUTTER: ProjectSign = Says(&["pubspec.yaml"], "flutter:");
 
 /// The test command of each language.
-pub(super) const CHECKS: &[Row] = &[
+pub(super) const CHECKS: &[LanguageRow] = &[
     // Without `--workspace` only the package at the root is tested.
     row(RUST, &[RUST_WORKSPACE], "cargo test --workspace"),
     row(RUST, &[], "cargo test"),
@@ -155,7 +159,7 @@ pub(super) const CHECKS: &[Row] = &[
 
 /// Test targets for projects without a command of a language: a target of that name was written for this
 /// purpose.
-pub(super) const TARGETS: &[(When, &str)] = &[
+pub(super) const TARGETS: &[(ProjectSign, &str)] = &[
     (Target(&["justfile", "Justfile", ".justfile"], "test"), "just test"),
     (Target(&["Makefile", "makefile", "GNUmakefile"], "test"), "make test"),
     (Target(&["Makefile", "makefile", "GNUmakefile"], "check"), "make check"),
@@ -163,7 +167,7 @@ pub(super) const TARGETS: &[(When, &str)] = &[
 
 /// Commands that prepare a new worktree. They change no file that git tracks, which would look like a
 /// change by an agent.
-pub(super) const SETUP: &[Row] = &[
+pub(super) const SETUP: &[LanguageRow] = &[
     row(RUST, &[], "cargo fetch"),
     row(NODE, &[There("pnpm-lock.yaml")], "pnpm install --frozen-lockfile"),
     // Yarn refuses the older option since its second version.
@@ -208,7 +212,7 @@ pub(super) const SETUP: &[Row] = &[
 
 /// Folders to which these commands download and from which checks read. Each task has its own, so that an
 /// agent can add to it and nothing of it reaches the person's.
-pub(super) const DOWNLOADS: &[Row] = &[
+pub(super) const DOWNLOADS: &[LanguageRow] = &[
     row(RUST, &[], "~/.cargo/git"),
     row(RUST, &[], "~/.cargo/registry"),
     row(GO, &[There("go.sum")], "~/go/pkg"),
@@ -220,7 +224,7 @@ pub(super) const DOWNLOADS: &[Row] = &[
 pub(super) const DOWNLOADING_CHECKS: &[&str] = &[JVM, SCALA, DOTNET];
 
 /// By-products of these commands and of the tests, as lines for `.gitignore`.
-pub(super) const BY_PRODUCTS: &[Row] = &[
+pub(super) const BY_PRODUCTS: &[LanguageRow] = &[
     row(RUST, &[], "target/"),
     row(NODE, &[], "node_modules/"),
     row(NODE, &[], "dist/"),
@@ -268,7 +272,7 @@ pub(super) const PIPELINES: &[&str] = &[
 pub(super) const TEST_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__", "e2e", "src/test"];
 
 /// Files with tests beside the code, by the names that the languages' tools look for.
-pub(super) const TEST_FILES: &[Row] = &[
+pub(super) const TEST_FILES: &[LanguageRow] = &[
     row(RUST, &[RUST_WORKSPACE], "**/tests/**"),
     row(RUST, &[Says(&["Cargo.toml"], "insta")], "**/snapshots/*.snap"),
     row(NODE, &[NODE_WORKSPACE], "**/test/**"),
@@ -297,7 +301,7 @@ pub(super) const TEST_FILES: &[Row] = &[
 /// Paths that only the person's own tree has, and that may be useful in worktrees as well. They are
 /// proposed, not set: a shared build folder lets two tasks test each other's programs, and local settings
 /// may hold secrets.
-pub(super) const SHAREABLE: &[(When, &str)] =
+pub(super) const SHAREABLE: &[(ProjectSign, &str)] =
     &[(There("Cargo.toml"), "target"), (There(".env"), ".env")];
 
 #[cfg(test)]
@@ -311,8 +315,9 @@ mod tests {
                 let known = LANGUAGES.iter().any(|language| language.name == row.language);
                 assert!(known, "{}", row.language);
                 let before = &table[..at];
-                let closed =
-                    |before: &Row| before.language == row.language && before.when.is_empty();
+                let closed = |before: &LanguageRow| {
+                    before.language == row.language && before.when.is_empty()
+                };
                 assert!(!before.iter().any(closed), "nothing leads to {}", row.what);
             }
         }

@@ -20,7 +20,7 @@ const ASSIGNMENTS: [&str; 6] = ["=", ":=", "::=", "?=", "+=", "!="];
 
 /// A sign. Paths are relative to the root of the project.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum When {
+pub(super) enum ProjectSign {
     /// The file or folder exists.
     There(&'static str),
     /// A file with this ending exists.
@@ -39,13 +39,13 @@ pub(super) enum When {
 
 /// The folder of a project, for inspection.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct FolderInspector {
     root: PathBuf,
     /// The names directly below it.
     names: Vec<String>,
 }
 
-impl Folder {
+impl FolderInspector {
     pub(super) fn open(root: &Path) -> Self {
         let names = fs::read_dir(root).into_iter().flatten().take(NAMES_MAX);
         let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -53,12 +53,12 @@ impl Folder {
     }
 
     /// Returns whether all of these signs are present.
-    pub(super) fn has(&self, signs: &[When]) -> bool {
-        signs.iter().all(|sign| self.shows(*sign))
+    pub(super) fn has_signs(&self, signs: &[ProjectSign]) -> bool {
+        signs.iter().all(|sign| self.has_sign(*sign))
     }
 
     /// Returns the folders directly below that may hold a part of the project, by name.
-    pub(super) fn parts(&self) -> Vec<(&str, Self)> {
+    pub(super) fn list_parts(&self) -> Vec<(&str, Self)> {
         const OTHERS: [&str; 5] = ["node_modules", "vendor", "target", "build", "dist"];
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         let is_part = |name: &&String| {
@@ -77,21 +77,23 @@ impl Folder {
         self.root.join(path).is_dir()
     }
 
-    fn shows(&self, sign: When) -> bool {
+    fn has_sign(&self, sign: ProjectSign) -> bool {
         match sign {
-            When::There(path) => self.root.join(path).exists(),
-            When::Ending(ending) => self.names.iter().any(|name| name.ends_with(ending)),
-            When::Says(files, word) => files.iter().any(|file| self.text(file).contains(word)),
-            When::Inside(folder, ending, word) => {
+            ProjectSign::There(path) => self.root.join(path).exists(),
+            ProjectSign::Ending(ending) => self.names.iter().any(|name| name.ends_with(ending)),
+            ProjectSign::Says(files, word) => {
+                files.iter().any(|file| self.read_text(file).contains(word))
+            }
+            ProjectSign::Inside(folder, ending, word) => {
                 let inside = Self::open(&self.root.join(folder));
                 let mut files = inside.names.iter().filter(|name| name.ends_with(ending));
-                files.any(|name| inside.text(name).contains(word))
+                files.any(|name| inside.read_text(name).contains(word))
             }
-            When::Target(files, name) => {
-                files.iter().any(|file| has_target(&self.text(file), name))
+            ProjectSign::Target(files, name) => {
+                files.iter().any(|file| has_target(&self.read_text(file), name))
             }
-            When::TestScript(file) => has_test_script(&self.text(file)),
-            When::InVenv(package) => self.has_in_venv(package),
+            ProjectSign::TestScript(file) => has_test_script(&self.read_text(file)),
+            ProjectSign::InVenv(package) => self.has_in_venv(package),
         }
     }
 
@@ -105,7 +107,7 @@ impl Folder {
     }
 
     /// Returns the text of a file; empty if there is none.
-    fn text(&self, path: &str) -> String {
+    fn read_text(&self, path: &str) -> String {
         let mut bytes = Vec::new();
         if let Ok(file) = File::open(self.root.join(path)) {
             // The bytes before a read error are used as they are.

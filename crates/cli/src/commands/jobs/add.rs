@@ -7,22 +7,26 @@ use std::path::{Path, PathBuf};
 use toml::Value;
 use unstuck_core::fault::Code;
 
-use super::defined::Defined;
-use crate::args::AddJob;
-use crate::error::Error;
+use super::defined::ConfiguredJobs;
+use crate::args::AddJobArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::problem::Problem;
-use crate::project::Project;
+use crate::problem::InputProblem;
+use crate::project::LocalProject;
 use crate::render::Terminal;
-use crate::settings::{FILE, JOBS_FOLDER, Name, When, Zone};
+use crate::settings::{FILE, JOBS_FOLDER, JobName, JobSchedule, JobTimeZone};
 
-pub(super) fn run(project: &Project, job: &AddJob, terminal: &Terminal) -> Result<Exit, Error> {
-    check(project, job)?;
+pub(super) fn run(
+    project: &LocalProject,
+    job: &AddJobArgs,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    check_job(project, job)?;
     let shown =
-        if job.file { in_its_own_file(project, job)? } else { in_the_settings(project, job)? };
+        if job.file { write_job_file(project, job)? } else { append_to_settings(project, job)? };
     let said = match &job.schedule {
-        Some(text) => match When::read(text) {
-            Ok(When(schedule)) => format!("It runs {schedule}: `unstuck jobs --watch`."),
+        Some(text) => match JobSchedule::parse(text) {
+            Ok(JobSchedule(schedule)) => format!("It runs {schedule}: `unstuck jobs --watch`."),
             Err(_) => String::new(),
         },
         None => format!("`unstuck jobs run {}` runs it.", job.name),
@@ -34,28 +38,32 @@ pub(super) fn run(project: &Project, job: &AddJob, terminal: &Terminal) -> Resul
 }
 
 /// Returns all problems of the job as one error.
-fn check(project: &Project, job: &AddJob) -> Result<(), Error> {
-    let zone = job.time_zone.as_deref().map(Zone::read);
-    let when = job.schedule.as_deref().map(When::read);
+fn check_job(project: &LocalProject, job: &AddJobArgs) -> Result<(), CliError> {
+    let zone = job.time_zone.as_deref().map(JobTimeZone::parse);
+    let when = job.schedule.as_deref().map(JobSchedule::parse);
     let found = [
-        ("NAME", Name::read(&job.name).err()),
+        ("NAME", JobName::parse(&job.name).err()),
         ("--schedule", when.and_then(Result::err)),
         ("--time-zone", zone.and_then(Result::err)),
     ];
     let problem = |(place, wrong): (&str, Option<String>)| {
-        Some(Problem::at(Code::ConfigInvalid, place, wrong?))
+        Some(InputProblem::at_place(Code::ConfigInvalid, place, wrong?))
     };
-    let mut problems: Vec<Problem> = found.into_iter().filter_map(problem).collect();
-    if Defined::read(project)?.all().iter().any(|known| known.name.as_str() == job.name) {
+    let mut problems: Vec<InputProblem> = found.into_iter().filter_map(problem).collect();
+    if ConfiguredJobs::from_project(project)?
+        .all()
+        .iter()
+        .any(|known| known.name.as_str() == job.name)
+    {
         let message = format!("there is a job called {} already", job.name);
-        let problem = Problem::at(Code::ConfigInvalid, "NAME", message);
-        problems.push(problem.hinting("give it another name, or change it in the settings"));
+        let problem = InputProblem::at_place(Code::ConfigInvalid, "NAME", message);
+        problems.push(problem.with_hint("give it another name, or change it in the settings"));
     }
-    if problems.is_empty() { Ok(()) } else { Err(Error::Problems(problems)) }
+    if problems.is_empty() { Ok(()) } else { Err(CliError::Problems(problems)) }
 }
 
 /// Returns the keys and values of a job, in the order of the file.
-fn keys(job: &AddJob) -> Vec<(&'static str, Value)> {
+fn job_keys(job: &AddJobArgs) -> Vec<(&'static str, Value)> {
     let text = |text: &String| Value::String(text.clone());
     let run = match &job.command[..] {
         [line] => text(line),
@@ -72,12 +80,12 @@ fn keys(job: &AddJob) -> Vec<(&'static str, Value)> {
 }
 
 /// Appends the job to the settings file; existing content is not changed.
-fn in_the_settings(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
+fn append_to_settings(project: &LocalProject, job: &AddJobArgs) -> Result<PathBuf, CliError> {
     let path = project.root().join(FILE);
     let before = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(source) => return Err(unusable(&path, source)),
+        Err(source) => return Err(file_error(&path, source)),
     };
     let gap = match before.as_str() {
         "" => "",
@@ -86,21 +94,21 @@ fn in_the_settings(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
     };
     let mut block = format!("{gap}[[job]]\nname = {}\n", Value::String(job.name.clone()));
     let goal = job.goal.clone().map(|goal| ("goal", Value::String(goal)));
-    for (key, value) in keys(job).into_iter().chain(goal) {
+    for (key, value) in job_keys(job).into_iter().chain(goal) {
         block.extend([key, " = ", &value.to_string(), "\n"]);
     }
     let file = OpenOptions::new().append(true).create(true).open(&path);
     file.and_then(|mut file| file.write_all(block.as_bytes()))
-        .map_err(|source| unusable(&path, source))?;
+        .map_err(|source| file_error(&path, source))?;
     Ok(PathBuf::from(FILE))
 }
 
 /// Writes the job to a new file; an existing file is never overwritten.
-fn in_its_own_file(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
+fn write_job_file(project: &LocalProject, job: &AddJobArgs) -> Result<PathBuf, CliError> {
     let shown = Path::new(JOBS_FOLDER).join(format!("{}.md", job.name));
     let path = project.root().join(&shown);
     let mut text = "---\n".to_owned();
-    for (key, value) in keys(job) {
+    for (key, value) in job_keys(job) {
         // Values are written as JSON, which YAML includes.
         let value = serde_json::to_string(&value).unwrap_or_default();
         text.extend([key, ": ", &value, "\n"]);
@@ -112,10 +120,10 @@ fn in_its_own_file(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
     let written = fs::create_dir_all(project.root().join(JOBS_FOLDER))
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path))
         .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| unusable(&path, source))?;
+    written.map_err(|source| file_error(&path, source))?;
     Ok(shown)
 }
 
-fn unusable(path: &Path, source: io::Error) -> Error {
-    Error::Folder { place: path.display().to_string(), source }
+fn file_error(path: &Path, source: io::Error) -> CliError {
+    CliError::Folder { place: path.display().to_string(), source }
 }

@@ -3,16 +3,16 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use unstuck_core::engine::{QuestionId, Recorded, Rule, RunId, Status};
+use unstuck_core::engine::{QuestionId, RecordedEvent, Rule, RunId, Status};
 use unstuck_core::fault::{Charge, Code};
 use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, RunEnd, RunRow, RunStatus};
 
-use super::defined::{Defined, find_rows, logs_of};
+use super::defined::{ConfiguredJobs, find_job_rows, job_logs};
 use crate::commands::why;
-use crate::error::Error;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style, when};
 
 /// Maximum number of firings that are shown to a person.
@@ -20,15 +20,15 @@ const SHOWN_MAX: usize = 20;
 
 /// A firing of the job, with all its attempts.
 #[derive(Serialize)]
-struct Firing {
+struct JobFiring {
     number: u32,
     began_at: Time,
     /// Absent while it is under way.
     ended_at: Option<Time>,
     /// Attempts, oldest first.
-    attempts: Vec<Attempt>,
+    attempts: Vec<FiringAttempt>,
     /// Questions that were asked during the firing.
-    questions: Vec<Asked>,
+    questions: Vec<FiringQuestion>,
     /// The path of its output, if that is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
@@ -36,7 +36,7 @@ struct Firing {
 
 /// A run of the script.
 #[derive(Serialize)]
-struct Attempt {
+struct FiringAttempt {
     run: RunId,
     retry_of: Option<RunId>,
     status: RunStatus,
@@ -45,12 +45,12 @@ struct Attempt {
     ended_at: Option<Time>,
     /// The repair after this run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    repair: Option<Repaired>,
+    repair: Option<AttemptRepair>,
 }
 
 /// A repair of the script.
 #[derive(Serialize)]
-struct Repaired {
+struct AttemptRepair {
     /// The number of the repair within the firing.
     number: u32,
     /// Maximum number of repairs.
@@ -61,7 +61,7 @@ struct Repaired {
 
 /// A question about the firing.
 #[derive(Serialize)]
-struct Asked {
+struct FiringQuestion {
     question: QuestionId,
     problem: String,
     created_at: Time,
@@ -69,47 +69,47 @@ struct Asked {
 }
 
 pub(super) fn run(
-    project: &Project,
+    project: &LocalProject,
     name: &str,
     json: bool,
     terminal: &Terminal,
-) -> Result<Exit, Error> {
-    let firings = project::runtime()?.block_on(read(project, name))?;
+) -> Result<Exit, CliError> {
+    let firings = project::create_runtime()?.block_on(load_firings(project, name))?;
     let mut out = terminal.styled();
     if json {
-        render::json(&mut out, &firings)?;
+        render::write_json(&mut out, &firings)?;
     } else {
-        page(&mut out, name, &firings)?;
+        write_page(&mut out, name, &firings)?;
     }
     out.flush()?;
     Ok(Exit::Done)
 }
 
 /// Returns all stored firings, oldest first.
-async fn read(project: &Project, name: &str) -> Result<Vec<Firing>, Error> {
-    let row = match project.store() {
-        Ok(store) => find_rows(store.as_ref(), project.name()).await?.remove(name),
+async fn load_firings(project: &LocalProject, name: &str) -> Result<Vec<JobFiring>, CliError> {
+    let row = match project.open_store() {
+        Ok(store) => find_job_rows(store.as_ref(), project.name()).await?.remove(name),
         Err(_) => None,
     };
     let Some(row) = row else {
-        Defined::read(project)?.find(name)?;
+        ConfiguredJobs::from_project(project)?.find(name)?;
         return Ok(Vec::new());
     };
-    let store = project.store()?;
-    let runs = store.runs(project.name(), row.id).await?;
-    let mut firings = grouped(&runs, row.moved.firing, row.moved.fired_at);
+    let store = project.open_store()?;
+    let runs = store.load_task_runs(project.name(), row.id).await?;
+    let mut firings = group_by_firing(&runs, row.moved.firing, row.moved.fired_at);
     let failed = firings.iter_mut().flat_map(|firing| &mut firing.attempts);
     for attempt in failed.filter(|attempt| attempt.code.is_some()) {
-        attempt.repair = repaired(&store.decisions(project.name(), attempt.run).await?);
+        attempt.repair = find_repair(&store.load_run_decisions(project.name(), attempt.run).await?);
     }
-    for question in store.questions(project.name(), None).await? {
+    for question in store.load_questions(project.name(), None).await? {
         if question.tasks.contains(&row.id) {
-            put(&mut firings, question);
+            add_question(&mut firings, question);
         }
     }
-    let logs = logs_of(project, name);
+    let logs = job_logs(project, name);
     for firing in &mut firings {
-        let file = logs.file(firing.number);
+        let file = logs.log_path(firing.number);
         let shown = file.strip_prefix(project.root()).unwrap_or(&file);
         firing.output = file.exists().then(|| shown.display().to_string());
     }
@@ -118,19 +118,19 @@ async fn read(project: &Project, name: &str) -> Result<Vec<Firing>, Error> {
 
 /// Groups the runs by firing. The latest firing is known by its number and its time; old ones may have been
 /// dropped.
-fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> {
-    let mut firings: Vec<Firing> = Vec::new();
+fn group_by_firing(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<JobFiring> {
+    let mut firings: Vec<JobFiring> = Vec::new();
     let mut before: Option<&RunRow> = None;
     for run in runs {
         let is_latest = |run: &RunRow| fired_at.is_some_and(|at| run.started_at >= at);
         // Journals of earlier versions also link the first run of a firing to the run before it.
         let goes_on = before.is_some_and(|before| {
             run.retry_of.is_some()
-                && !ended_firing(before.status)
+                && !ends_firing(before.status)
                 && is_latest(before) == is_latest(run)
         });
         before = Some(run);
-        let attempt = Attempt {
+        let attempt = FiringAttempt {
             run: run.id,
             retry_of: run.retry_of.filter(|_| goes_on),
             status: run.status,
@@ -144,7 +144,7 @@ fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> 
                 firing.ended_at = run.ended_at;
                 firing.attempts.push(attempt);
             }
-            None => firings.push(Firing {
+            None => firings.push(JobFiring {
                 number: 0,
                 began_at: run.started_at,
                 ended_at: run.ended_at,
@@ -161,11 +161,11 @@ fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> 
 }
 
 /// Returns the repair that was decided on.
-fn repaired(decisions: &[Recorded]) -> Option<Repaired> {
+fn find_repair(decisions: &[RecordedEvent]) -> Option<AttemptRepair> {
     decisions.iter().filter_map(|recorded| recorded.why.as_ref()).find_map(|why| {
         let only_proposed = why.rule == Rule::ProposeOnly;
         let count = why.counts.iter().find(|count| count.counter == Charge::Repair)?;
-        (only_proposed || why.rule == Rule::RepairScript).then_some(Repaired {
+        (only_proposed || why.rule == Rule::RepairScript).then_some(AttemptRepair {
             number: count.at,
             of: count.limit,
             only_proposed,
@@ -175,7 +175,7 @@ fn repaired(decisions: &[Recorded]) -> Option<Repaired> {
 
 /// Returns whether a run ended its firing, because it succeeded or a person left it out; the next run
 /// belongs to another firing.
-const fn ended_firing(status: RunStatus) -> bool {
+const fn ends_firing(status: RunStatus) -> bool {
     matches!(
         status,
         RunStatus::Over(RunEnd::Committed | RunEnd::Cancelled)
@@ -184,11 +184,11 @@ const fn ended_firing(status: RunStatus) -> bool {
 }
 
 /// Adds a question to the last firing that had begun before it.
-fn put(firings: &mut [Firing], row: QuestionRow) {
+fn add_question(firings: &mut [JobFiring], row: QuestionRow) {
     let began = firings.iter_mut().rev().find(|firing| firing.began_at <= row.created_at);
     if let Some(firing) = began {
         let QuestionRow { id, text, created_at, resolved_at, .. } = row;
-        firing.questions.push(Asked {
+        firing.questions.push(FiringQuestion {
             question: id,
             problem: text.problem,
             created_at,
@@ -197,7 +197,7 @@ fn put(firings: &mut [Firing], row: QuestionRow) {
     }
 }
 
-fn page(out: &mut impl Write, name: &str, firings: &[Firing]) -> io::Result<()> {
+fn write_page(out: &mut impl Write, name: &str, firings: &[JobFiring]) -> io::Result<()> {
     let title = style::TITLE;
     let dim = style::DIM;
     let code = style::CODE;
@@ -209,16 +209,16 @@ fn page(out: &mut impl Write, name: &str, firings: &[Firing]) -> io::Result<()> 
         writeln!(out, "{dim}… and {from} before; --json has all{dim:#}")?;
     }
     for firing in &firings[from..] {
-        let began = when::minute(firing.began_at);
-        let took = firing.ended_at.map(|ended| when::length(ended.since(firing.began_at)));
+        let began = when::render_minute(firing.began_at);
+        let took = firing.ended_at.map(|ended| when::render_duration(ended.since(firing.began_at)));
         let took = took.map(|took| format!(" · {took}")).unwrap_or_default();
         writeln!(out, "{title}{began}{title:#} {dim}· firing {}{took}{dim:#}", firing.number)?;
         for attempt in &firing.attempts {
-            let said = why::standing(attempt.status);
+            let said = why::render_run_status(attempt.status);
             let met = attempt.code.map(|met| format!(": {code}{met}{code:#}")).unwrap_or_default();
             let after = attempt.retry_of.map(|run| format!(" after {run}")).unwrap_or_default();
             writeln!(out, "  {:5} {said}{met}{dim}{after}{dim:#}", attempt.run.to_string())?;
-            if let Some(Repaired { number, of, only_proposed }) = attempt.repair {
+            if let Some(AttemptRepair { number, of, only_proposed }) = attempt.repair {
                 let became = if only_proposed { "proposed, not used" } else { "used if it passes" };
                 writeln!(out, "        {dim}repair {number} of {of}, {became}{dim:#}")?;
             }

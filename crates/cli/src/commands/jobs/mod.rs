@@ -13,27 +13,31 @@ mod watcher;
 
 use std::path::Path;
 
-pub(super) use defined::{Defined, find_rows};
-pub(super) use say::{Present, needs, standing};
-pub(super) use told::told;
-pub(super) use watch::{Voice, Watch};
-pub(super) use watcher::{current as current_watcher, gone as watcher_gone};
+pub(super) use defined::{ConfiguredJobs, find_job_rows};
+pub(super) use say::{JobProcesses, render_job_state, render_needed_action};
+pub(super) use told::list_job_states;
+pub(super) use watch::{JobWatcher, WatchOutputMode};
+pub(super) use watcher::{find_watcher as current_watcher, wait_until_gone as watcher_gone};
 
-use crate::args::{Jobs, JobsCommand};
-use crate::error::Error;
+use crate::args::{JobsArgs, JobsCommand};
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::Project;
+use crate::project::LocalProject;
 use crate::render::Terminal;
 
-pub(crate) fn run(args: &Jobs, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
+pub(crate) fn run(
+    args: &JobsArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
     match &args.command {
         None if args.watch => watch::run(&project, args.json),
         None => list::run(&project, args.json, terminal),
         Some(JobsCommand::List { json }) => list::run(&project, *json, terminal),
         Some(JobsCommand::Add(job)) => add::run(&project, job, terminal),
         Some(JobsCommand::Run { name, max_wait, quiet, json }) => {
-            let saying = run::saying(*json, *quiet);
+            let saying = run::message_format(*json, *quiet);
             run::run(&project, name, *max_wait, saying)
         }
         Some(JobsCommand::Pause { name, json }) => hold::run(dir, name, true, *json, terminal),

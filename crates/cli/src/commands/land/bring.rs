@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use unstuck_world::git::raw::What;
-use unstuck_world::git::status::Entry;
+use unstuck_world::git::raw::DifferenceKind;
+use unstuck_world::git::status::StatusEntry;
 use unstuck_world::git::{NewCommit, Oid};
 
-use super::coming::{Coming, Found};
-use crate::error::{Error, LandError};
+use super::coming::{LandingPlan, LandingSource};
+use crate::error::{CliError, LandError};
 use crate::project;
 
 /// The way to combine the histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum LandMethod {
     Merge,
     Rebase,
 }
 
-pub(super) async fn bring(coming: &mut Coming, how: How) -> Result<(), Error> {
+pub(super) async fn land_build(coming: &mut LandingPlan, how: LandMethod) -> Result<(), CliError> {
     if coming.commits.is_empty() {
         return Ok(());
     }
@@ -30,39 +30,39 @@ pub(super) async fn bring(coming: &mut Coming, how: How) -> Result<(), Error> {
         found.tip.clone()
     } else {
         match how {
-            How::Merge => merged(coming).await?,
-            How::Rebase => replayed(coming).await?,
+            LandMethod::Merge => create_merge(coming).await?,
+            LandMethod::Rebase => replay_commits(coming).await?,
         }
     };
     require_room(coming, &next).await?;
-    coming.found.git.go_on_to(&next).await?;
+    coming.found.git.fast_forward_to(&next).await?;
     coming.landed = Some(next);
     Ok(())
 }
 
 /// Returns the reason why the result cannot be brought in the current state, apart from conflicts.
-pub(super) async fn hindrance(coming: &Coming) -> Result<Option<LandError>, Error> {
+pub(super) async fn find_hindrance(coming: &LandingPlan) -> Result<Option<LandError>, CliError> {
     let Some(tree) = &coming.found.tree else { return Ok(None) };
     let looked = match require_clean(coming).await {
         Ok(()) => require_room(coming, tree).await,
         hindered => hindered,
     };
     match looked {
-        Err(Error::Land(error)) => Ok(Some(error)),
+        Err(CliError::Land(error)) => Ok(Some(error)),
         looked => looked.map(|()| None),
     }
 }
 
 /// Requires that the operator is on a branch and has no uncommitted changes.
-async fn require_clean(coming: &Coming) -> Result<(), Error> {
+async fn require_clean(coming: &LandingPlan) -> Result<(), CliError> {
     if coming.onto.is_none() {
         return Err(LandError::NoBranchHere.into());
     }
     let entries = coming.found.git.status().await?.into_iter();
     let changed = entries.filter_map(|entry| match entry {
-        Entry::Changed(file) => Some(file.path),
-        Entry::Unmerged { path } => Some(path),
-        Entry::Untracked { .. } | Entry::Ignored { .. } => None,
+        StatusEntry::Changed(file) => Some(file.path),
+        StatusEntry::Unmerged { path } => Some(path),
+        StatusEntry::Untracked { .. } | StatusEntry::Ignored { .. } => None,
     });
     match changed.collect::<Vec<_>>() {
         files if files.is_empty() => Ok(()),
@@ -72,23 +72,23 @@ async fn require_clean(coming: &Coming) -> Result<(), Error> {
 
 /// Requires that no untracked file is at a path that a commit or tree would create. Git itself would
 /// overwrite ignored files.
-async fn require_room(coming: &Coming, next: &Oid) -> Result<(), Error> {
-    let Found { git, head, root, .. } = &coming.found;
+async fn require_room(coming: &LandingPlan, next: &Oid) -> Result<(), CliError> {
+    let LandingSource { git, head, root, .. } = &coming.found;
     let (mut new, mut gone) = (Vec::new(), BTreeSet::new());
-    for difference in git.differences(head, next).await? {
+    for difference in git.diff_trees(head, next).await? {
         match difference.what {
-            What::Added | What::Copied => new.push(difference.path),
-            What::Renamed => {
+            DifferenceKind::Added | DifferenceKind::Copied => new.push(difference.path),
+            DifferenceKind::Renamed => {
                 new.push(difference.path);
                 gone.extend(difference.from);
             }
-            What::Deleted => drop(gone.insert(difference.path)),
-            What::Modified | What::TypeChanged | What::Unmerged => {}
+            DifferenceKind::Deleted => drop(gone.insert(difference.path)),
+            DifferenceKind::Modified | DifferenceKind::TypeChanged | DifferenceKind::Unmerged => {}
         }
     }
     let mut files = BTreeSet::new();
     for path in &new {
-        add_in_the_way(root, path, &gone, &mut files);
+        collect_obstacles(root, path, &gone, &mut files);
     }
     if files.is_empty() {
         return Ok(());
@@ -98,7 +98,7 @@ async fn require_room(coming: &Coming, next: &Oid) -> Result<(), Error> {
 
 /// Adds the obstacles for a new file: the path itself, files in a folder at the path, or a file in place of
 /// one of its parents. A path in `gone`, deleted by the same commit, is no obstacle.
-fn add_in_the_way(
+fn collect_obstacles(
     root: &Path,
     path: &Path,
     gone: &BTreeSet<PathBuf>,
@@ -119,7 +119,7 @@ fn add_in_the_way(
     for entry in below {
         let within = path.join(entry.file_name());
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            add_in_the_way(root, &within, gone, files);
+            collect_obstacles(root, &within, gone, files);
         } else if !gone.contains(&within) {
             files.insert(within);
         }
@@ -127,23 +127,23 @@ fn add_in_the_way(
 }
 
 /// Creates a merge commit.
-async fn merged(coming: &Coming) -> Result<Oid, Error> {
-    let Found { git, head, tip, tree, .. } = &coming.found;
-    let Some(tree) = tree else { return Err(conflicts(coming, coming.conflicts.clone())) };
-    let Some(person) = git.person().await? else { return Err(LandError::NoName.into()) };
+async fn create_merge(coming: &LandingPlan) -> Result<Oid, CliError> {
+    let LandingSource { git, head, tip, tree, .. } = &coming.found;
+    let Some(tree) = tree else { return Err(conflict_error(coming, coming.conflicts.clone())) };
+    let Some(person) = git.read_author().await? else { return Err(LandError::NoName.into()) };
     let parents = [head.clone(), tip.clone()];
     let message = format!("Merge branch '{}'\n", coming.branch);
     let message = message.as_str();
     let person = &person;
     let at = project::now();
     let new = NewCommit { tree, parents: &parents, message, person, at, signed: true };
-    Ok(git.make_commit(new).await?)
+    Ok(git.create_commit(new).await?)
 }
 
 /// Recreates each commit on top of the operator's branch.
-async fn replayed(coming: &Coming) -> Result<Oid, Error> {
-    let Found { git, head, commits, .. } = &coming.found;
-    if git.person().await?.is_none() {
+async fn replay_commits(coming: &LandingPlan) -> Result<Oid, CliError> {
+    let LandingSource { git, head, commits, .. } = &coming.found;
+    if git.read_author().await?.is_none() {
         return Err(LandError::NoName.into());
     }
     let mut onto = head.clone();
@@ -151,18 +151,18 @@ async fn replayed(coming: &Coming) -> Result<Oid, Error> {
         let [parent] = commit.parents.as_slice() else {
             return Err(LandError::NotInARow { build: coming.build }.into());
         };
-        let merged = git.merge(parent, &onto, &commit.oid).await?;
+        let merged = git.merge_changes(parent, &onto, &commit.oid).await?;
         if !merged.conflicts.is_empty() {
-            return Err(conflicts(coming, merged.conflicts));
+            return Err(conflict_error(coming, merged.conflicts));
         }
         // A change that the operator's branch already has makes no commit.
-        if git.tree_of(onto.as_str()).await?.as_ref() != Some(&merged.tree) {
-            onto = git.repeat_commit(&commit.oid, &merged.tree, &onto).await?;
+        if git.resolve_tree(onto.as_str()).await?.as_ref() != Some(&merged.tree) {
+            onto = git.recreate_commit(&commit.oid, &merged.tree, &onto).await?;
         }
     }
     Ok(onto)
 }
 
-fn conflicts(coming: &Coming, files: Vec<PathBuf>) -> Error {
+fn conflict_error(coming: &LandingPlan, files: Vec<PathBuf>) -> CliError {
     LandError::Conflicts { branch: coming.branch.clone(), files }.into()
 }

@@ -20,79 +20,83 @@ use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
 use unstuck_world::connector::Credentials;
 
-use crate::args::Land;
-use crate::error::{Error, LandError};
+use crate::args::LandArgs;
+use crate::error::{CliError, LandError};
 use crate::exit::Exit;
-use crate::project::{self, Project, Seat, which};
+use crate::project::{self, LocalProject, ProjectSession, which};
 use crate::render::stand::needed_no_change;
 use crate::render::{self, Terminal};
 
-use self::bring::How;
-use self::coming::{Coming, Found, HEADS};
+use self::bring::LandMethod;
+use self::coming::{HEADS, LandingPlan, LandingSource};
 
-pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
-    let store = project.store()?;
-    let coming = project::runtime()?.block_on(async {
-        let build = which::any_build(store.as_ref(), project.name(), args.build).await?;
-        let mut coming = Coming::find(project.root(), &build).await?;
+pub(crate) fn run(
+    args: &LandArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
+    let store = project.open_store()?;
+    let coming = project::create_runtime()?.block_on(async {
+        let build = which::find_build(store.as_ref(), project.name(), args.build).await?;
+        let mut coming = LandingPlan::find(project.root(), &build).await?;
         if coming.commits.is_empty() {
-            let tasks = store.tasks(project.name(), build.id).await?;
+            let tasks = store.load_build_tasks(project.name(), build.id).await?;
             let is_done = |row: &TaskRow| row.moved.state == TaskState::Done;
             coming.has_work = tasks.iter().any(|row| is_done(row) && !needed_no_change(row));
         }
         let how = match (args.merge, args.rebase) {
-            (true, _) => Some(How::Merge),
-            (_, true) => Some(How::Rebase),
+            (true, _) => Some(LandMethod::Merge),
+            (_, true) => Some(LandMethod::Rebase),
             _ => None,
         };
         if let Some(how) = how {
-            bring::bring(&mut coming, how).await?;
+            bring::land_build(&mut coming, how).await?;
         } else if !coming.commits.is_empty() {
-            coming.hindrance = bring::hindrance(&coming).await?.map(|error| error.to_string());
+            coming.hindrance = bring::find_hindrance(&coming).await?.map(|error| error.to_string());
         }
         if args.pr
-            && let Some(asked) = send(&project, &store, &coming).await?
+            && let Some(asked) = push_result(&project, &store, &coming).await?
         {
-            coming.pull_request = Some(pull::open(&project, &store, None, asked).await?);
+            coming.pull_request = Some(pull::open_or_find(&project, &store, None, asked).await?);
         }
-        Ok::<_, Error>(coming)
+        Ok::<_, CliError>(coming)
     })?;
     let mut out = terminal.styled();
     if args.json {
-        render::json(&mut out, &coming)?;
+        render::write_json(&mut out, &coming)?;
     } else {
-        page::write(&mut out, &coming, terminal.width())?;
+        page::write_page(&mut out, &coming, terminal.width())?;
     }
     out.flush()?;
     Ok(Exit::Done)
 }
 
 /// Returns the address of a build's pull request, if one was opened.
-pub(crate) async fn opened_pull_request(
-    project: &Project,
+pub(crate) async fn find_pull_request(
+    project: &LocalProject,
     store: &dyn Store,
     build: BuildId,
-) -> Result<Option<String>, Error> {
-    pull::opened_from(project, store, &format!("unstuck/{build}")).await
+) -> Result<Option<String>, CliError> {
+    pull::find_opened_from(project, store, &format!("unstuck/{build}")).await
 }
 
 /// Opens the pull request of a build that has just ended; returns `None` if there is no commit.
-pub(crate) async fn pull_request(
-    project: &Project,
+pub(crate) async fn open_pull_request(
+    project: &LocalProject,
     store: &Arc<dyn Store>,
-    seat: &Seat,
+    seat: &ProjectSession,
     build: BuildId,
-) -> Result<Option<String>, Error> {
-    let build = which::any_build(store.as_ref(), project.name(), Some(build)).await?;
-    let coming = match Coming::find(project.root(), &build).await {
+) -> Result<Option<String>, CliError> {
+    let build = which::find_build(store.as_ref(), project.name(), Some(build)).await?;
+    let coming = match LandingPlan::find(project.root(), &build).await {
         // A build in place has its commits on the operator's branch already.
-        Err(Error::Land(LandError::NoBranch { .. })) => return Ok(None),
+        Err(CliError::Land(LandError::NoBranch { .. })) => return Ok(None),
         found => found?,
     };
-    match send(project, store, &coming).await? {
+    match push_result(project, store, &coming).await? {
         Some(asked) => {
-            let opened = pull::open(project, store, Some(seat), asked).await?;
+            let opened = pull::open_or_find(project, store, Some(seat), asked).await?;
             Ok(Some(opened.url))
         }
         None => Ok(None),
@@ -100,25 +104,25 @@ pub(crate) async fn pull_request(
 }
 
 /// Checks the result and pushes its branch; returns the pull request to open.
-async fn send(
-    project: &Project,
+async fn push_result(
+    project: &LocalProject,
     store: &Arc<dyn Store>,
-    coming: &Coming,
-) -> Result<Option<(PullRequest, Credentials)>, Error> {
+    coming: &LandingPlan,
+) -> Result<Option<(PullRequest, Credentials)>, CliError> {
     if coming.commits.is_empty() {
         return Ok(None);
     }
     let resolved = project.settings()?;
     let settings = &resolved.settings;
-    let token = request::token(&settings.github)?;
-    let wanted = request::wanted(project, store.as_ref(), settings, coming).await?;
-    let Found { git, tip, .. } = &coming.found;
+    let token = request::find_token(&settings.github)?;
+    let wanted = request::compose_request(project, store.as_ref(), settings, coming).await?;
+    let LandingSource { git, tip, .. } = &coming.found;
     let remote = &settings.run.remote;
     let branch = format!("{HEADS}{}", coming.branch);
-    let is_sent = git.ls_remote(remote, &branch).await?.as_ref() == Some(tip);
+    let is_sent = git.query_remote_ref(remote, &branch).await?.as_ref() == Some(tip);
     // An open pull request for this very commit was checked before it was opened.
     if !is_sent || !pull::is_open(project, store.as_ref(), &wanted).await? {
-        ready::pass(project, settings, git, tip).await?;
+        ready::require_green(project, settings, git, tip).await?;
     }
     if !is_sent {
         git.push_with_hook(remote, tip, &branch).await?;

@@ -1,16 +1,16 @@
 //! Composes the pull request of a build: its destination and its text.
 
 use unstuck_core::plan::PullRequest;
-use unstuck_runner::report::{Facts, Report};
+use unstuck_runner::report::{BuildFacts, BuildReport};
 use unstuck_store::Store;
 use unstuck_world::provider::Credential;
 
-use super::coming::Coming;
-use crate::build::redactor;
+use super::coming::LandingPlan;
+use crate::build::project_redactor;
 use crate::commands::report;
-use crate::error::{Error, LandError};
-use crate::project::{self, Project};
-use crate::settings::{Github, Settings, variable};
+use crate::error::{CliError, LandError};
+use crate::project::{self, LocalProject};
+use crate::settings::{GithubSettings, Settings, environment_variable};
 
 /// The host of the service that needs no configured address.
 const GITHUB: &str = "github.com";
@@ -20,37 +20,39 @@ const BODY_CHARS_MAX: usize = 60_000;
 const TITLE_CHARS_MAX: usize = 200;
 
 /// Returns the token, or an error that names the variable to set.
-pub(super) fn token(github: &Github) -> Result<Credential, Error> {
+pub(super) fn find_token(github: &GithubSettings) -> Result<Credential, CliError> {
     let name = &github.token_env;
-    let found = variable(name).as_deref().and_then(Credential::new);
+    let found = environment_variable(name).as_deref().and_then(Credential::new);
     found.ok_or_else(|| LandError::NoToken { variable: name.clone() }.into())
 }
 
 /// Returns the pull request to open.
-pub(super) async fn wanted(
-    project: &Project,
+pub(super) async fn compose_request(
+    project: &LocalProject,
     store: &dyn Store,
     settings: &Settings,
-    coming: &Coming,
-) -> Result<PullRequest, Error> {
+    coming: &LandingPlan,
+) -> Result<PullRequest, CliError> {
     let Some(base) = coming.onto.clone() else { return Err(LandError::NoBranchHere.into()) };
-    let url = coming.found.git.push_url(&settings.run.remote).await?;
+    let url = coming.found.git.read_push_url(&settings.run.remote).await?;
     let github = &settings.github;
-    let read = repository(&url);
+    let read = parse_remote(&url);
     let at_github = read.as_ref().is_some_and(|(host, _)| host == GITHUB);
     let named = github.repository.clone().or(read.map(|(_, name)| name));
     let Some(repository) = named.filter(|_| at_github || github.base_url.is_some()) else {
         return Err(LandError::NotAtGithub { remote: settings.run.remote.clone() }.into());
     };
     let seen = (false, project::now());
-    let facts = Facts::read(store, project.name(), Some(coming.build), seen).await?;
-    let body = facts.map(|facts| report::as_markdown(Report::of(&facts))).unwrap_or_default();
+    let facts = BuildFacts::load(store, project.name(), Some(coming.build), seen).await?;
+    let body = facts
+        .map(|facts| report::render_as_markdown(BuildReport::from_facts(&facts)))
+        .unwrap_or_default();
     Ok(PullRequest {
         repository,
         head: Some(coming.branch.clone()),
         base,
-        title: cut(&title(coming), TITLE_CHARS_MAX),
-        body: cut(&redactor(project).text(&body), BODY_CHARS_MAX),
+        title: cut_text(&compose_title(coming), TITLE_CHARS_MAX),
+        body: cut_text(&project_redactor(project).redact_text(&body), BODY_CHARS_MAX),
         draft: github.draft,
         base_url: github.base_url.clone(),
         token_variable: github.token_env.clone(),
@@ -59,7 +61,7 @@ pub(super) async fn wanted(
 }
 
 /// Returns the title of the first commit, with the number of the others.
-fn title(coming: &Coming) -> String {
+fn compose_title(coming: &LandingPlan) -> String {
     let first = coming.commits.first().map_or("", |commit| commit.title.as_str());
     match coming.commits.len() {
         0 | 1 => first.to_owned(),
@@ -67,7 +69,7 @@ fn title(coming: &Coming) -> String {
     }
 }
 
-fn cut(text: &str, chars: usize) -> String {
+fn cut_text(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -75,7 +77,7 @@ fn cut(text: &str, chars: usize) -> String {
 }
 
 /// Parses the address of a remote into the host, and the owner and name of the repository.
-fn repository(url: &str) -> Option<(String, String)> {
+fn parse_remote(url: &str) -> Option<(String, String)> {
     let (authority, path) = match url.split_once("://") {
         Some((scheme, rest)) => {
             let known = matches!(scheme, "https" | "http" | "ssh" | "git");
@@ -115,13 +117,13 @@ mod tests {
         ];
         for (url, expected) in cases {
             let expected = expected.map(|(host, name)| (host.to_owned(), name.to_owned()));
-            assert_eq!(repository(url), expected, "{url}");
+            assert_eq!(parse_remote(url), expected, "{url}");
         }
     }
 
     #[test]
     fn a_text_is_cut_between_signs() {
-        assert_eq!(cut("grün", 4), "grün");
-        assert_eq!(cut("grün", 3), "grü…");
+        assert_eq!(cut_text("grün", 4), "grün");
+        assert_eq!(cut_text("grün", 3), "grü…");
     }
 }

@@ -8,34 +8,37 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
-use unstuck_runner::Notice;
-use unstuck_runner::control::Client;
+use unstuck_runner::RunnerNotice;
+use unstuck_runner::control::ControlClient;
 
-use super::Reader;
-use crate::error::Error;
+use super::LogReader;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::Project;
+use crate::project::LocalProject;
 
 /// Interval between two attempts to find a holder.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Writes events until an interrupt, or until the reader of the output closes it.
 pub(super) async fn run<W: Write>(
-    project: &Project,
-    reader: &mut Reader<W>,
-) -> Result<Exit, Error> {
+    project: &LocalProject,
+    reader: &mut LogReader<W>,
+) -> Result<Exit, CliError> {
     // Registered before the first line, so that a reader of that line can interrupt the process properly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
         _ = interrupt.recv() => Ok(Exit::Interrupted),
-        () = nobody_reads() => Ok(Exit::Done),
-        error = go_on(project, reader) => Err(error),
+        () = wait_until_closed() => Ok(Exit::Done),
+        error = follow_until_error(project, reader) => Err(error),
     }
 }
 
-async fn go_on<W: Write>(project: &Project, reader: &mut Reader<W>) -> Error {
+async fn follow_until_error<W: Write>(
+    project: &LocalProject,
+    reader: &mut LogReader<W>,
+) -> CliError {
     loop {
-        if let Err(error) = watch(project, reader).await {
+        if let Err(error) = follow_holder(project, reader).await {
             return error;
         }
         // There is no holder. Events may come all the same, from a process that held the project for a
@@ -45,21 +48,24 @@ async fn go_on<W: Write>(project: &Project, reader: &mut Reader<W>) -> Error {
 }
 
 /// Writes the events while there is a holder.
-async fn watch<W: Write>(project: &Project, reader: &mut Reader<W>) -> Result<(), Error> {
-    let holder = Client::connect(&project.socket(), None).await.ok();
+async fn follow_holder<W: Write>(
+    project: &LocalProject,
+    reader: &mut LogReader<W>,
+) -> Result<(), CliError> {
+    let holder = ControlClient::connect(&project.socket_path(), None).await.ok();
     // Subscribed before the read: an event in between is announced and read once more.
     let notices = match &holder {
-        Some((client, _)) => client.watch().await.ok(),
+        Some((client, _)) => client.subscribe_notices().await.ok(),
         None => None,
     };
-    reader.read_on().await?;
+    reader.write_new_events().await?;
     let (Some((client, _)), Some(mut notices)) = (holder, notices) else { return Ok(()) };
     loop {
         let more = tokio::select! {
-            more = next(&mut notices) => more,
-            () = client.gone() => false,
+            more = wait_for_notice(&mut notices) => more,
+            () = client.wait_until_gone() => false,
         };
-        reader.read_on().await?;
+        reader.write_new_events().await?;
         if !more {
             return Ok(());
         }
@@ -68,7 +74,7 @@ async fn watch<W: Write>(project: &Project, reader: &mut Reader<W>) -> Result<()
 
 /// Waits until there may be events to read; `false` when no more notices will come. A gap in the notices is
 /// a reason to read like any other.
-async fn next(notices: &mut Receiver<Notice>) -> bool {
+async fn wait_for_notice(notices: &mut Receiver<RunnerNotice>) -> bool {
     let told = notices.recv().await;
     // A single read of the store covers all notices so far.
     while notices.try_recv().is_ok() {}
@@ -76,7 +82,7 @@ async fn next(notices: &mut Receiver<Notice>) -> bool {
 }
 
 /// Waits until the reader of the output has closed it. A file and a terminal never do.
-async fn nobody_reads() {
+async fn wait_until_closed() {
     let (tell, closed) = oneshot::channel();
     // The thread ends with the process; it needs no cleanup.
     std::thread::spawn(move || {

@@ -10,70 +10,74 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_store::{Page, Store};
+use unstuck_store::{EventPage, Store};
 
-use crate::args::Log;
-use crate::error::Error;
+use crate::args::LogArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
-use crate::render::{Terminal, event_json};
+use crate::project::{self, LocalProject};
+use crate::render::{Terminal, write_event_json};
 
-use line::Names;
+use line::LogNames;
 
 /// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;
 
-pub(crate) fn run(args: &Log, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
-    let store = project.store()?;
-    project::runtime()?.block_on(async {
+pub(crate) fn run(
+    args: &LogArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
+    let store = project.open_store()?;
+    project::create_runtime()?.block_on(async {
         let name = project.name();
         let after = match args.after {
             Some(after) => after,
-            None => store.newest(name).await?.saturating_sub(args.lines.into()),
+            None => store.load_newest_seq(name).await?.saturating_sub(args.lines.into()),
         };
         let out = terminal.styled();
-        let mut reader = Reader::new(&project, Arc::clone(&store), out, after, args.json);
+        let mut reader = LogReader::new(&project, Arc::clone(&store), out, after, args.json);
         if args.follow {
             return follow::run(&project, &mut reader).await;
         }
-        reader.read_on().await?;
+        reader.write_new_events().await?;
         Ok(Exit::Done)
     })
 }
 
 /// Writes events in order, from a position on.
-struct Reader<W> {
+struct LogReader<W> {
     project: Arc<str>,
     store: Arc<dyn Store>,
     out: W,
     /// The position of the last written event.
     after: u64,
     json: bool,
-    names: Names,
+    names: LogNames,
 }
 
-impl<W: Write> Reader<W> {
-    fn new(project: &Project, store: Arc<dyn Store>, out: W, after: u64, json: bool) -> Self {
+impl<W: Write> LogReader<W> {
+    fn new(project: &LocalProject, store: Arc<dyn Store>, out: W, after: u64, json: bool) -> Self {
         let project = Arc::clone(project.name());
-        let names = Names::default();
+        let names = LogNames::default();
         Self { project, store, out, after, json, names }
     }
 
     /// Writes all events after the last position.
-    async fn read_on(&mut self) -> Result<(), Error> {
+    async fn write_new_events(&mut self) -> Result<(), CliError> {
         loop {
-            let page = Page { after: self.after, limit: PAGE_EVENTS };
-            let events = self.store.events(&self.project, page).await?;
+            let page = EventPage { after: self.after, limit: PAGE_EVENTS };
+            let events = self.store.load_events(&self.project, page).await?;
             let Some(newest) = events.last().map(|recorded| recorded.seq) else { break };
             for recorded in &events {
                 if self.json {
-                    event_json(&mut self.out, &self.project, recorded)?;
+                    write_event_json(&mut self.out, &self.project, recorded)?;
                 } else {
                     let store = self.store.as_ref();
                     let project = &self.project;
-                    let about = self.names.of(store, project, recorded).await?;
-                    line::plain(&mut self.out, recorded, about.as_ref())?;
+                    let about = self.names.find_subject(store, project, recorded).await?;
+                    line::write_event_line(&mut self.out, recorded, about.as_ref())?;
                 }
             }
             self.after = newest;

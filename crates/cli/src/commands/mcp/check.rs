@@ -4,34 +4,37 @@ use unstuck_core::engine::QuestionId;
 use unstuck_core::fault::Code;
 use unstuck_store::tables::QuestionRow;
 
-use super::desk::{Desk, No};
+use super::desk::{CallTarget, ToolError};
 use super::words;
-use crate::project::Project;
+use crate::project::LocalProject;
 
 /// Returns the state of a question that was asked before.
-pub(super) async fn check(desk: &mut Desk, name: &str) -> Result<String, No> {
+pub(super) async fn check_answer(desk: &mut CallTarget, name: &str) -> Result<String, ToolError> {
     let digits = name.trim().trim_start_matches(['q', 'Q']);
-    let question = digits.parse().map(QuestionId).map_err(|_| unknown(name))?;
+    let question = digits.parse().map(QuestionId).map_err(|_| unknown_question(name))?;
     let row = match desk {
-        Desk::Sessions(sessions) => look(sessions.project(), question).await?,
-        Desk::Run(run) => {
-            let project = Project::find(run.root())?;
-            let task = run.effect().await?.task;
+        CallTarget::Sessions(sessions) => load_question(sessions.project(), question).await?,
+        CallTarget::Run(run) => {
+            let project = LocalProject::find(run.project_root())?;
+            let task = run.current_effect().await?.task;
             // A run sees only its own questions.
-            look(&project, question).await?.filter(|row| row.tasks.contains(&task))
+            load_question(&project, question).await?.filter(|row| row.tasks.contains(&task))
         }
     };
-    row.map(|row| words::stands(&row)).ok_or_else(|| unknown(name))
+    row.map(|row| words::render_question_state(&row)).ok_or_else(|| unknown_question(name))
 }
 
-async fn look(project: &Project, question: QuestionId) -> Result<Option<QuestionRow>, No> {
-    let store = project.store()?;
+async fn load_question(
+    project: &LocalProject,
+    question: QuestionId,
+) -> Result<Option<QuestionRow>, ToolError> {
+    let store = project.open_store()?;
     store
-        .question(project.name(), question)
+        .load_question(project.name(), question)
         .await
-        .map_err(|error| No::from(crate::error::Error::from(error)))
+        .map_err(|error| ToolError::from(crate::error::CliError::from(error)))
 }
 
-fn unknown(name: &str) -> No {
-    No(Code::LogicBadInput, format!("There is no question {name:?} that you asked."))
+fn unknown_question(name: &str) -> ToolError {
+    ToolError(Code::LogicBadInput, format!("There is no question {name:?} that you asked."))
 }

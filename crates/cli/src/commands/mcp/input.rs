@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::thread;
 
 use tokio::sync::mpsc;
-use unstuck_world::mcp::{Line, Lines};
+use unstuck_world::mcp::{McpLine, McpLineSplitter};
 
 /// Maximum number of queued lines; a client that writes more is blocked.
 const LINES_MAX: usize = 16;
@@ -13,14 +13,14 @@ const CHUNK_BYTES: usize = 64 * 1_024;
 
 /// Returns the lines of standard input, until it ends. A thread of its own reads it and is never joined,
 /// because it may block in a read for as long as the client is silent.
-pub(super) fn lines() -> io::Result<mpsc::Receiver<Line>> {
+pub(super) fn read_lines() -> io::Result<mpsc::Receiver<McpLine>> {
     let (say, lines) = mpsc::channel(LINES_MAX);
-    thread::Builder::new().name("unstuck-input".to_owned()).spawn(move || read(&say))?;
+    thread::Builder::new().name("unstuck-input".to_owned()).spawn(move || forward_lines(&say))?;
     Ok(lines)
 }
 
-fn read(say: &mpsc::Sender<Line>) {
-    let mut lines = Lines::default();
+fn forward_lines(say: &mpsc::Sender<McpLine>) {
+    let mut lines = McpLineSplitter::default();
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut input = io::stdin().lock();
     loop {

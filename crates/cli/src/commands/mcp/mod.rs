@@ -19,69 +19,78 @@ use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
-use unstuck_world::mcp::{Heard, Line, Protocol, tools};
+use unstuck_world::mcp::{McpLine, McpProtocol, McpReaction, mcp_tools};
 use unstuck_world::redact::Redactor;
 
-use crate::args::Mcp;
+use crate::args::McpArgs;
 use crate::build::environment_redactor;
-use crate::error::Error;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Child, Project};
+use crate::project::{self, EnclosingRun, LocalProject};
 use crate::render::Terminal;
-use answer::{Then, answer};
-use desk::Desk;
-use run::Run;
-use session::Sessions;
-pub(super) use session::is_of_a_client;
+use answer::{AfterCall, answer_call};
+use desk::CallTarget;
+use run::McpRun;
+use session::McpSessions;
+pub(super) use session::is_client_task;
 
 /// Time for which a response is withheld from an agent that is being stopped: with it, the agent would ask
 /// its model for one more step, at the operator's cost.
 const HELD_BACK: Duration = Duration::from_secs(5);
 
-pub(crate) fn run(_args: &Mcp, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
-    let desk = desk(dir)?;
+pub(crate) fn run(
+    _args: &McpArgs,
+    dir: Option<&Path>,
+    _terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let desk = find_target(dir)?;
     let redactor = environment_redactor();
-    project::runtime()?.block_on(serve(desk, &redactor))?;
+    project::create_runtime()?.block_on(serve_calls(desk, &redactor))?;
     Ok(Exit::Done)
 }
 
 /// Returns the destination of calls: the run of a child process, or else the project of the directory.
-fn desk(dir: Option<&Path>) -> Result<Desk, Error> {
-    match Child::of_environment() {
-        Some(Child { socket, token }) => Ok(Desk::Run(Run::new(socket, token))),
-        None => Ok(Desk::Sessions(Sessions::new(Project::find(dir)?))),
+fn find_target(dir: Option<&Path>) -> Result<CallTarget, CliError> {
+    match EnclosingRun::from_environment() {
+        Some(EnclosingRun { socket, token }) => Ok(CallTarget::Run(McpRun::new(socket, token))),
+        None => Ok(CallTarget::Sessions(McpSessions::new(LocalProject::find(dir)?))),
     }
 }
 
-async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
-    let protocol = Protocol::new(tools(), words::instructions(&desk), env!("CARGO_PKG_VERSION"));
-    let mut lines = input::lines()?;
-    let mut signals = Signals::new()?;
-    let mut then = Then::GoesOn;
+async fn serve_calls(mut desk: CallTarget, redactor: &Redactor) -> Result<(), CliError> {
+    let protocol =
+        McpProtocol::new(mcp_tools(), words::server_instructions(&desk), env!("CARGO_PKG_VERSION"));
+    let mut lines = input::read_lines()?;
+    let mut signals = McpSignals::new()?;
+    let mut then = AfterCall::GoesOn;
     loop {
         let line = match then {
-            Then::GoesOn => signals.unless(lines.recv()).await,
+            AfterCall::GoesOn => signals.recv_unless_signal(lines.recv()).await,
             // The signal is for the agent, which would take the end of this process for a response and ask
             // its model.
-            Then::LastWord | Then::Over => lines.recv().await,
+            AfterCall::LastWord | AfterCall::Over => lines.recv().await,
         };
         let Some(line) = line else { break };
         let heard = match &line {
-            Line::Whole(line) => protocol.line(line),
-            Line::TooLong => protocol.too_long(),
+            McpLine::Whole(line) => protocol.handle_line(line),
+            McpLine::TooLong => protocol.reject_long_line(),
         };
         match heard {
-            Heard::Nothing => {}
-            Heard::Reply(reply) => write(&reply)?,
-            Heard::Call(call) => {
+            McpReaction::Nothing => {}
+            McpReaction::Reply(reply) => write_line(&reply)?,
+            McpReaction::Call(call) => {
                 // An agent that goes on after it stated that it is done is being stopped.
-                let is_done = then == Then::LastWord;
-                let said = answer(&mut desk, redactor, &call.tool, &call.input).await;
+                let is_done = then == AfterCall::LastWord;
+                let said = answer_call(&mut desk, redactor, &call.tool, &call.input).await;
                 then = said.then;
-                if is_done || then == Then::Over {
-                    hold_back(&mut lines).await;
+                if is_done || then == AfterCall::Over {
+                    wait_for_agent_end(&mut lines).await;
                 }
-                write(&call.answer(&redactor.text(&said.text), said.failed, said.about))?;
+                write_line(&call.format_response(
+                    &redactor.redact_text(&said.text),
+                    said.failed,
+                    said.about,
+                ))?;
             }
         }
     }
@@ -89,15 +98,15 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
 }
 
 /// Waits until the agent has ended.
-async fn hold_back(lines: &mut mpsc::Receiver<Line>) {
+async fn wait_for_agent_end(lines: &mut mpsc::Receiver<McpLine>) {
     let ended = async { while lines.recv().await.is_some() {} };
     let _still_there = tokio::time::timeout(HELD_BACK, ended).await;
 }
 
 /// Signals that end the server: clients do not only close its input.
-struct Signals([Signal; 3]);
+struct McpSignals([Signal; 3]);
 
-impl Signals {
+impl McpSignals {
     fn new() -> io::Result<Self> {
         let [one, two, three] =
             [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
@@ -105,7 +114,10 @@ impl Signals {
     }
 
     /// Waits for a value; returns `None` on a signal.
-    async fn unless<T>(&mut self, waited: impl Future<Output = Option<T>>) -> Option<T> {
+    async fn recv_unless_signal<T>(
+        &mut self,
+        waited: impl Future<Output = Option<T>>,
+    ) -> Option<T> {
         let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
             biased;
@@ -118,7 +130,7 @@ impl Signals {
 }
 
 /// Writes a whole line at once, because a client reads line by line.
-fn write(line: &[u8]) -> io::Result<()> {
+fn write_line(line: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line)?;
     out.flush()

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use unstuck_core::engine::{
-    BuildId, Command, Effect, EffectId, Event, Recorded, TaskId, TaskState,
+    BuildId, Command, Effect, EffectId, Event, RecordedEvent, TaskId, TaskState,
 };
 use unstuck_core::fault::Code;
 use unstuck_core::plan::{GateKey, Plan, TaskSpec};
-use unstuck_runner::{Notice, Scope};
+use unstuck_runner::{PerformScope, RunnerNotice};
 use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
 
-use super::desk::No;
-use super::wait::Waits;
+use super::desk::ToolError;
+use super::wait::ClientWork;
 use super::words;
-use crate::error::Error;
-use crate::project::{Heard, Project, Seat};
+use crate::error::CliError;
+use crate::project::{LocalProject, ProjectMessage, ProjectSession};
 
 /// The name of a session's only task.
 const TASK: &str = "mcp-session";
@@ -28,121 +28,126 @@ const GATE: GateKey = GateKey(0x6d63_7073);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The sessions of one client, begun when needed.
-pub(super) struct Sessions {
-    project: Project,
-    open: Option<Open>,
+pub(super) struct McpSessions {
+    project: LocalProject,
+    open: Option<OpenSessions>,
 }
 
-struct Open {
+struct OpenSessions {
     store: Arc<dyn Store>,
-    seat: Seat,
-    all: Vec<Session>,
+    seat: ProjectSession,
+    all: Vec<McpSession>,
 }
 
 /// Returns whether a task represents the work of a client.
-pub(in crate::commands) fn is_of_a_client(spec: &TaskSpec) -> bool {
+pub(in crate::commands) fn is_client_task(spec: &TaskSpec) -> bool {
     // Tasks from before the `client` flag are recognized by their name and goal.
     spec.client || (spec.name == TASK && spec.goal == words::GOAL)
 }
 
-struct Session {
+struct McpSession {
     build: BuildId,
-    work: Arc<Waits>,
+    work: Arc<ClientWork>,
 }
 
-impl Sessions {
-    pub(super) const fn new(project: Project) -> Self {
+impl McpSessions {
+    pub(super) const fn new(project: LocalProject) -> Self {
         Self { project, open: None }
     }
 
-    pub(super) const fn project(&self) -> &Project {
+    pub(super) const fn project(&self) -> &LocalProject {
         &self.project
     }
 
     /// Returns the current effect of a session; begins a session if there is none.
-    pub(super) async fn effect(&mut self) -> Result<Effect, No> {
+    pub(super) async fn current_effect(&mut self) -> Result<Effect, ToolError> {
         let name = Arc::clone(self.project.name());
-        let open = self.open().await?;
+        let open = self.open_sessions().await?;
         if let Some(effect) = open.all.iter().find_map(|session| session.work.current()) {
             return Ok(effect);
         }
-        let work = match open.waiting(&name).await? {
+        let work = match open.find_ongoing(&name).await? {
             Some(work) => work,
-            None => open.begin().await?,
+            None => open.begin_session().await?,
         };
-        within(work.begins()).await.flatten().ok_or_else(|| No::not_now(words::HELD_UP))
+        with_timeout(work.wait_for_attempt())
+            .await
+            .flatten()
+            .ok_or_else(|| ToolError::not_now(words::HELD_UP))
     }
 
-    pub(super) async fn command(
+    pub(super) async fn submit_command(
         &mut self,
         command: impl Fn(EffectId) -> Command,
-    ) -> Result<Vec<Recorded>, No> {
+    ) -> Result<Vec<RecordedEvent>, ToolError> {
         for _ in 0..2 {
-            let effect = self.effect().await?.id;
-            let open = self.open().await?;
+            let effect = self.current_effect().await?.id;
+            let open = self.open_sessions().await?;
             // Looked up before the command, because the effect of an ended attempt is forgotten.
-            let build = open.build_of(effect);
-            match open.seat.command(command(effect)).await {
+            let build = open.find_build(effect);
+            match open.seat.submit_command(command(effect)).await {
                 Ok(events) => {
                     if words::is_denied(&events) {
-                        open.let_go(build);
-                    } else if words::ends_a_run(&events) {
-                        open.forget(effect);
+                        open.remove_session(build);
+                    } else if words::ends_run(&events) {
+                        open.forget_effect(effect);
                     }
                     return Ok(events);
                 }
                 // The holder is gone: this process becomes the holder or connects to the next one.
-                Err(error) if open.seat.is_left_by(&error) => self.move_over().await?,
+                Err(error) if open.seat.is_holder_gone(&error) => self.reconnect().await?,
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(No::not_now(words::HELD_UP))
+        Err(ToolError::not_now(words::HELD_UP))
     }
 
     /// Ends the session, because the client states that its work is done.
-    pub(super) async fn end(&mut self) -> Result<(), Error> {
+    pub(super) async fn end_all(&mut self) -> Result<(), CliError> {
         match &mut self.open {
-            Some(open) => open.end().await,
+            Some(open) => open.end_attempts().await,
             None => Ok(()),
         }
     }
 
     /// Ends the sessions and leaves the project. Open questions stay open; their answers can be read later.
-    pub(super) async fn leave(mut self) -> Result<(), Error> {
-        self.end().await?;
+    pub(super) async fn leave(mut self) -> Result<(), CliError> {
+        self.end_all().await?;
         match self.open {
             Some(open) => open.seat.leave().await,
             None => Ok(()),
         }
     }
 
-    async fn open(&mut self) -> Result<&mut Open, Error> {
+    async fn open_sessions(&mut self) -> Result<&mut OpenSessions, CliError> {
         let open = match self.open.take() {
             Some(open) => open,
             None => {
-                let store = self.project.make_store()?;
-                let seat = Seat::take(&self.project, &store, "mcp").await?;
-                let open = Open { store, seat, all: Vec::new() };
-                open.end_what_is_left(&self.project).await?;
+                let store = self.project.open_or_create_store()?;
+                let seat = ProjectSession::open(&self.project, &store, "mcp").await?;
+                let open = OpenSessions { store, seat, all: Vec::new() };
+                open.end_abandoned(&self.project).await?;
                 open
             }
         };
         Ok(self.open.insert(open))
     }
 
-    async fn move_over(&mut self) -> Result<(), Error> {
+    async fn reconnect(&mut self) -> Result<(), CliError> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
-        open.seat = Seat::take(&self.project, &open.store, "mcp").await?;
-        for Session { build, work } in &open.all {
-            open.seat.try_attach(Scope::Build(*build), Arc::clone(work) as _).await?;
+        open.seat = ProjectSession::open(&self.project, &open.store, "mcp").await?;
+        for McpSession { build, work } in &open.all {
+            open.seat
+                .try_attach_performer(PerformScope::Build(*build), Arc::clone(work) as _)
+                .await?;
         }
         self.open = Some(open);
         Ok(())
     }
 }
 
-impl Open {
-    async fn begin(&mut self) -> Result<Arc<Waits>, No> {
+impl OpenSessions {
+    async fn begin_session(&mut self) -> Result<Arc<ClientWork>, ToolError> {
         let task = TaskSpec {
             name: TASK.to_owned(),
             title: words::TITLE.to_owned(),
@@ -151,29 +156,29 @@ impl Open {
             client: true,
             ..TaskSpec::default()
         };
-        let plan =
-            Plan::new(vec![task]).map_err(|error| No(Code::InternalError, error.to_string()))?;
+        let plan = Plan::new(vec![task])
+            .map_err(|error| ToolError(Code::InternalError, error.to_string()))?;
         let plan = Arc::new(plan);
         let start = Command::StartBuild { plan, slots: 1, in_place: false };
-        let events = self.seat.command(start).await?;
-        let begun = events.iter().find_map(|recorded| recorded.event.starts());
-        let work = Waits::begun();
+        let events = self.seat.submit_command(start).await?;
+        let begun = events.iter().find_map(|recorded| recorded.event.started_build());
+        let work = ClientWork::new_ongoing();
         if let Some(build) = begun {
-            self.seat.attach(Scope::Build(build), Arc::clone(&work) as _).await?;
-            self.all.push(Session { build, work: Arc::clone(&work) });
+            self.seat.attach_performer(PerformScope::Build(build), Arc::clone(&work) as _).await?;
+            self.all.push(McpSession { build, work: Arc::clone(&work) });
         }
         Ok(work)
     }
 
     /// Returns a session that neither has ended nor waits for a person: it goes on by itself, so another
     /// session would be useless.
-    async fn waiting(&self, project: &str) -> Result<Option<Arc<Waits>>, Error> {
+    async fn find_ongoing(&self, project: &str) -> Result<Option<Arc<ClientWork>>, CliError> {
         let goes_on = |task: &TaskRow| {
             let state = &task.moved.state;
             !state.has_ended() && !matches!(state, TaskState::Parked { .. })
         };
         for session in &self.all {
-            let tasks = self.store.tasks(project, session.build).await?;
+            let tasks = self.store.load_build_tasks(project, session.build).await?;
             if tasks.iter().any(goes_on) {
                 return Ok(Some(Arc::clone(&session.work)));
             }
@@ -183,45 +188,49 @@ impl Open {
 
     /// Ends sessions of clients that are gone, whose questions are answered or will be: no work is left in
     /// them.
-    async fn end_what_is_left(&self, project: &Project) -> Result<(), Error> {
-        for build in self.store.builds(project.name()).await? {
+    async fn end_abandoned(&self, project: &LocalProject) -> Result<(), CliError> {
+        for build in self.store.load_builds(project.name()).await? {
             if build.state.has_ended() || build.standing {
                 continue;
             }
-            let tasks = self.store.tasks(project.name(), build.id).await?;
-            if tasks.iter().all(|task| is_of_a_client(&task.spec)) {
-                self.seat.try_attach(Scope::Build(build.id), Waits::over()).await?;
+            let tasks = self.store.load_build_tasks(project.name(), build.id).await?;
+            if tasks.iter().all(|task| is_client_task(&task.spec)) {
+                self.seat
+                    .try_attach_performer(PerformScope::Build(build.id), ClientWork::new_ended())
+                    .await?;
             }
         }
         Ok(())
     }
 
     /// Removes a session whose work is left out: it ends by itself, and has no more use for its client.
-    fn let_go(&mut self, build: Option<BuildId>) {
+    fn remove_session(&mut self, build: Option<BuildId>) {
         self.all.retain(|session| Some(session.build) != build);
     }
 
-    fn build_of(&self, effect: EffectId) -> Option<BuildId> {
-        let is_it =
-            |session: &&Session| session.work.current().is_some_and(|current| current.id == effect);
+    fn find_build(&self, effect: EffectId) -> Option<BuildId> {
+        let is_it = |session: &&McpSession| {
+            session.work.current().is_some_and(|current| current.id == effect)
+        };
         self.all.iter().find(is_it).map(|session| session.build)
     }
 
-    fn forget(&self, effect: EffectId) {
+    fn forget_effect(&self, effect: EffectId) {
         for session in &self.all {
-            session.work.forget(effect);
+            session.work.forget_effect(effect);
         }
     }
 
     /// Ends the current attempts and waits until that is recorded.
-    async fn end(&mut self) -> Result<(), Error> {
+    async fn end_attempts(&mut self) -> Result<(), CliError> {
         let going_on =
-            |session: &Session| Some((session.work.current()?, Arc::clone(&session.work)));
-        let going_on: Vec<(Effect, Arc<Waits>)> = self.all.iter().filter_map(going_on).collect();
+            |session: &McpSession| Some((session.work.current()?, Arc::clone(&session.work)));
+        let going_on: Vec<(Effect, Arc<ClientWork>)> =
+            self.all.iter().filter_map(going_on).collect();
         for (effect, work) in going_on {
-            work.end();
+            work.end_work();
             // A session that is held up is ended by the next process.
-            if let Some(heard) = within(done(&mut self.seat, effect.task)).await {
+            if let Some(heard) = with_timeout(wait_until_done(&mut self.seat, effect.task)).await {
                 heard?;
             }
         }
@@ -229,19 +238,19 @@ impl Open {
     }
 }
 
-async fn done(seat: &mut Seat, wanted: TaskId) -> Result<(), Error> {
+async fn wait_until_done(seat: &mut ProjectSession, wanted: TaskId) -> Result<(), CliError> {
     loop {
-        match seat.hear().await? {
-            Heard::Notice(Notice::Event { recorded, .. }) => match recorded.event {
+        match seat.next_message().await? {
+            ProjectMessage::Notice(RunnerNotice::Event { recorded, .. }) => match recorded.event {
                 Event::TaskDone { task, .. } if task == wanted => return Ok(()),
                 _ => {}
             },
-            Heard::Notice(_) => {}
-            Heard::HolderGone => return Ok(()),
+            ProjectMessage::Notice(_) => {}
+            ProjectMessage::HolderGone => return Ok(()),
         }
     }
 }
 
-async fn within<T>(waited: impl Future<Output = T>) -> Option<T> {
+async fn with_timeout<T>(waited: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(PATIENCE, waited).await.ok()
 }

@@ -6,25 +6,25 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
+use unstuck_core::engine::{Effect, EffectId, EffectKind, EffectOutcome, TaskId};
 use unstuck_core::fault::{Fault, Internal};
-use unstuck_runner::{Order, Report, World};
+use unstuck_runner::{EffectRequest, EffectResult, Performer};
 
 /// The world of a session: it waits for the client's own work. There is no worktree, and no check runs.
-pub(super) struct Waits {
+pub(super) struct ClientWork {
     /// The current attempt.
     current: watch::Sender<Option<Effect>>,
     ended: watch::Sender<bool>,
 }
 
-impl Waits {
+impl ClientWork {
     /// Creates the world of a session that begins.
-    pub(super) fn begun() -> Arc<Self> {
+    pub(super) fn new_ongoing() -> Arc<Self> {
         Self::new(false)
     }
 
     /// Creates the world of a session whose client is gone: its remaining work ends at once.
-    pub(super) fn over() -> Arc<Self> {
+    pub(super) fn new_ended() -> Arc<Self> {
         Self::new(true)
     }
 
@@ -38,64 +38,74 @@ impl Waits {
     }
 
     /// Waits for an attempt and returns it.
-    pub(super) async fn begins(&self) -> Option<Effect> {
+    pub(super) async fn wait_for_attempt(&self) -> Option<Effect> {
         let mut current = self.current.subscribe();
         let begun = current.wait_for(Option::is_some).await;
         begun.ok().and_then(|effect| effect.clone())
     }
 
     /// Drops an attempt that needs no report any more.
-    pub(super) fn forget(&self, effect: EffectId) {
+    pub(super) fn forget_effect(&self, effect: EffectId) {
         self.current
             .send_if_modified(|current| current.take_if(|current| current.id == effect).is_some());
     }
 
     /// Ends the work, because the client states that it is done.
-    pub(super) fn end(&self) {
+    pub(super) fn end_work(&self) {
         self.ended.send_replace(true);
     }
 
-    async fn attempt(&self, effect: Effect, stop: &CancellationToken) -> Option<Report> {
+    async fn wait_for_client(
+        &self,
+        effect: Effect,
+        stop: &CancellationToken,
+    ) -> Option<EffectResult> {
         let id = effect.id;
         let mut ended = self.ended.subscribe();
         self.current.send_replace(Some(effect));
         let report = tokio::select! {
             _ = ended.wait_for(|ended| *ended) => {
-                Some(Outcome::Attempted { approach: Arc::new(Approach::default()) }.into())
+                Some(EffectOutcome::Attempted { approach: Arc::new(Approach::default()) }.into())
             }
             () = stop.cancelled() => None,
         };
-        self.forget(id);
+        self.forget_effect(id);
         report
     }
 }
 
 #[async_trait]
-impl World for Waits {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for ClientWork {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         match order.effect.what {
-            Work::Attempt { .. } => self.attempt(order.effect, &stop).await,
-            Work::Check | Work::Commit | Work::Emit | Work::TakeBack => Some(Outcome::Done.into()),
-            Work::Probe { .. } => Some(Outcome::CannotTell { said: None }.into()),
-            Work::Perform { .. }
-            | Work::Repair { .. }
-            | Work::Execute { .. }
-            | Work::Stop { .. } => {
-                let fault = Arc::new(misplaced());
-                Some(Outcome::Failed { fault, approach: None }.into())
+            EffectKind::Attempt { .. } => self.wait_for_client(order.effect, &stop).await,
+            EffectKind::Check | EffectKind::Commit | EffectKind::Emit | EffectKind::TakeBack => {
+                Some(EffectOutcome::Done.into())
+            }
+            EffectKind::Probe { .. } => Some(EffectOutcome::CannotTell { said: None }.into()),
+            EffectKind::Perform { .. }
+            | EffectKind::Repair { .. }
+            | EffectKind::Execute { .. }
+            | EffectKind::Stop { .. } => {
+                let fault = Arc::new(misplaced_fault());
+                Some(EffectOutcome::Failed { fault, approach: None }.into())
             }
         }
     }
 
-    fn performing(&self) -> Vec<EffectId> {
+    fn running_effects(&self) -> Vec<EffectId> {
         self.current().iter().map(|effect| effect.id).collect()
     }
 
     /// Does nothing, because the client is not a child process.
-    async fn clear(&self, _tasks: &[TaskId]) {}
+    async fn reap_leftovers(&self, _tasks: &[TaskId]) {}
 }
 
-fn misplaced() -> Fault {
+fn misplaced_fault() -> Fault {
     let context = Internal { component: "mcp".to_owned() };
     Fault::internal_error("mcp", "a session performs nothing", context)
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use unstuck_core::engine::{Event, QuestionId, Recorded};
+use unstuck_core::engine::{Event, QuestionId, RecordedEvent};
 use unstuck_core::fault::{Charge, Code, Work as Kind};
 use unstuck_core::tell;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
-use super::desk::Desk;
+use super::desk::CallTarget;
 use crate::render::when;
 
 /// The title of a client's session, for people.
@@ -31,15 +31,15 @@ const TAKEN_BACK: &str = "What you changed is taken back, and the task is left o
 const NOTHING_YET: &str = "noted; this alone changes nothing. Go on.";
 
 /// Returns the instructions of the server for a client's model.
-pub(super) fn instructions(desk: &Desk) -> &'static str {
+pub(super) fn server_instructions(desk: &CallTarget) -> &'static str {
     match desk {
-        Desk::Run(_) => {
+        CallTarget::Run(_) => {
             "You work unattended; no one reads along. Tell what you do with narrate. When only a person \
              can decide, use ask_human and stop: your work goes on with the answer. What reaches outside \
              and cannot be taken back is declared with mutate and runs after your work has been checked; \
              never do it yourself. End with task_done or task_blocked, and then stop."
         }
-        Desk::Sessions(_) => {
+        CallTarget::Sessions(_) => {
             "Questions that only a person can decide go to their inbox with ask_human; check_answer looks \
              for the answer. report_failure says what to do about a failure: another way, a wait, or a \
              question. task_done ends the session."
@@ -48,12 +48,12 @@ pub(super) fn instructions(desk: &Desk) -> &'static str {
 }
 
 /// Returns whether a decision ends or pauses a run.
-pub(super) fn ends_a_run(events: &[Recorded]) -> bool {
+pub(super) fn ends_run(events: &[RecordedEvent]) -> bool {
     events.iter().any(|recorded| recorded.event.ended_run().is_some())
 }
 
 /// Returns the question that a decision led to, new or existing.
-pub(super) fn question(events: &[Recorded]) -> Option<QuestionId> {
+pub(super) fn parked_question(events: &[RecordedEvent]) -> Option<QuestionId> {
     events.iter().find_map(|recorded| match &recorded.event {
         Event::TaskParked { question, .. } => Some(*question),
         _ => None,
@@ -61,7 +61,7 @@ pub(super) fn question(events: &[Recorded]) -> Option<QuestionId> {
 }
 
 /// Formats the response to the agent about a question to a person.
-pub(super) fn asked(question: QuestionId, in_run: bool) -> String {
+pub(super) fn render_asked(question: QuestionId, in_run: bool) -> String {
     if in_run {
         return format!(
             "A person is asked (question {question}). Stop here: your work rests, and goes on with \
@@ -75,9 +75,14 @@ pub(super) fn asked(question: QuestionId, in_run: bool) -> String {
 }
 
 /// Formats the response to the agent about the decision on a failure.
-pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) -> String {
-    if let Some(question) = question(events) {
-        return asked(question, in_run);
+pub(super) fn render_decision(
+    events: &[RecordedEvent],
+    now: Time,
+    in_run: bool,
+    work: Kind,
+) -> String {
+    if let Some(question) = parked_question(events) {
+        return render_asked(question, in_run);
     }
     let said = events.iter().find_map(|recorded| match &recorded.event {
         Event::ToolWaiting { code, until, .. } => Some(format!(
@@ -89,10 +94,10 @@ pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) 
         Event::TaskBackingOff { until: Some(until), .. } => {
             Some(format!("This passes by itself. Stop here; it goes on in {}.", until.since(now)))
         }
-        Event::Retrying { attempt, code, .. } => Some(another_way(recorded, *attempt, *code, work)),
+        Event::Retrying { attempt, code, .. } => Some(render_advice(recorded, *attempt, *code, work)),
         _ => None,
     });
-    let ended = ends_a_run(events);
+    let ended = ends_run(events);
     match said {
         Some(said) if ended && in_run => format!("{said}\n{NEXT_BEGINS_SO}"),
         Some(said) => said,
@@ -106,33 +111,33 @@ pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) 
 }
 
 /// Returns whether a person has denied the change, which ends the task.
-pub(super) fn is_denied(events: &[Recorded]) -> bool {
-    let mut met = events.iter().filter_map(|recorded| recorded.event.met());
+pub(super) fn is_denied(events: &[RecordedEvent]) -> bool {
+    let mut met = events.iter().filter_map(|recorded| recorded.event.met_fault());
     met.any(|fault| fault.code() == Code::ScopeUserDenied)
 }
 
 /// Formats the advice of the next prompt.
-fn another_way(recorded: &Recorded, attempt: u32, code: Code, work: Kind) -> String {
+fn render_advice(recorded: &RecordedEvent, attempt: u32, code: Code, work: Kind) -> String {
     let counts = recorded.why.iter().flat_map(|why| &why.counts);
     let of = counts.filter(|count| count.counter == Charge::Signature).map(|count| count.limit);
     let of = of.max().unwrap_or(u32::MAX);
     let summary = code.summary();
-    let advice = tell::advice(code, work, (attempt, of));
+    let advice = tell::retry_advice(code, work, (attempt, of));
     format!("{code}: {summary}. This is attempt {attempt} at it.\n{advice}")
 }
 
 /// Formats the state of a question.
-pub(super) fn stands(row: &QuestionRow) -> String {
+pub(super) fn render_question_state(row: &QuestionRow) -> String {
     let id = row.id;
     let chosen = row.decision.map_or("", |decision| decision.as_str());
-    let taken = |decision| row.text.chosen(decision, row.guidance.as_deref());
+    let taken = |decision| row.text.find_chosen(decision, row.guidance.as_deref());
     let option = row.decision.and_then(taken);
     let label = option.map_or(chosen, |option| option.label.as_str());
     match row.status {
         QuestionStatus::Pending => {
             let mut said = format!("Question {id} is not answered yet.\n{}", row.text.problem);
             for entry in row.evidence.entries() {
-                let at = entry.at.map(when::minute).unwrap_or_default();
+                let at = entry.at.map(when::render_minute).unwrap_or_default();
                 let _ = write!(said, "\n{}: {at}{}", entry.label, entry.lines.join("\n"));
             }
             said

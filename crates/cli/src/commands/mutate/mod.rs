@@ -10,62 +10,63 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_runner::{Results, Settled, Undecided};
+use unstuck_runner::{ActionResult, DecideError, ResultFiles};
 use unstuck_world::process::guard;
 
-use crate::args::Mutate;
-use crate::error::Error;
+use crate::args::MutateArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::once::{Hindrance, Patience};
-use crate::project::{self, Child, Project};
+use crate::project::once::{ActionWait, Hindrance};
+use crate::project::{self, EnclosingRun, LocalProject};
 use crate::render;
 use action::CommandAction;
-use inside::Came;
+use inside::MutateOutcome;
 
 /// Performs the action for the run around this process, or for the project itself.
-pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
+pub(crate) fn run(args: &MutateArgs, dir: Option<&Path>) -> Result<Exit, CliError> {
     // Before there is a second thread, and before this process has grown.
-    let forked = guard::fork();
-    let child = Child::of_environment();
-    let root = child.as_ref().and_then(Child::root);
-    let project = Project::find(root.or(dir))?;
-    project::runtime()?.block_on(async {
+    let forked = guard::fork_guard();
+    let child = EnclosingRun::from_environment();
+    let root = child.as_ref().and_then(EnclosingRun::project_root);
+    let project = LocalProject::find(root.or(dir))?;
+    project::create_runtime()?.block_on(async {
         let action = Arc::new(CommandAction::new(args, &project, dir, forked)?);
-        let spec = wanted::spec(args, child.is_none(), &project)?;
-        let patience = Patience::default();
+        let spec = wanted::action_spec(args, child.is_none(), &project)?;
+        let patience = ActionWait::default();
         let came = match &child {
             Some(child) => {
-                let settling = inside::settle((args, &project), child, spec, &action, &patience);
+                let settling =
+                    inside::settle_inside((args, &project), child, spec, &action, &patience);
                 // A child of a run cannot see the reason of the wait.
                 let hindrance = || (!action.is_running()).then_some(Hindrance::Unsettled);
-                wait::follow(settling, hindrance, &patience, args).await?
+                wait::follow_settling(settling, hindrance, &patience, args).await?
             }
             None => {
-                let settling = outside::settle(&project, spec, &action, &patience);
-                wait::follow(settling, || patience.hindrance(), &patience, args).await?
+                let settling = outside::settle_outside(&project, spec, &action, &patience);
+                wait::follow_settling(settling, || patience.hindrance(), &patience, args).await?
             }
         };
         match came {
-            Came::Settled(settled) => tell(args, &project, &settled, &action),
-            Came::Declared(when) => tell_agent(&format!(
+            MutateOutcome::Settled(settled) => write_result(args, &project, &settled, &action),
+            MutateOutcome::Declared(when) => write_for_agent(&format!(
                 "{:?} is declared. Nothing has run yet: it runs {when}. Go on as if it were done, \
                  and do not run it yourself.",
                 args.key
             )),
-            Came::DoneBefore => tell_agent(&format!(
+            MutateOutcome::DoneBefore => write_for_agent(&format!(
                 "{:?} was done before, so nothing is run. Another action needs another key.",
                 args.key
             )),
-            Came::GivenUp => {
+            MutateOutcome::GivenUp => {
                 let hindrance = patience.hindrance().unwrap_or(Hindrance::Unsettled);
-                Ok(wait::tell_given_up(hindrance, args))
+                Ok(wait::report_given_up(hindrance, args))
             }
         }
     })
 }
 
 /// Writes the result for an agent, which reads it in the output of its command.
-fn tell_agent(words: &str) -> Result<Exit, Error> {
+fn write_for_agent(words: &str) -> Result<Exit, CliError> {
     let mut out = io::stdout();
     writeln!(out, "unstuck: {words}")?;
     out.flush()?;
@@ -73,42 +74,42 @@ fn tell_agent(words: &str) -> Result<Exit, Error> {
 }
 
 /// Reports the result, and returns the exit code.
-fn tell(
-    args: &Mutate,
-    project: &Project,
-    settled: &Result<Settled, Undecided>,
+fn write_result(
+    args: &MutateArgs,
+    project: &LocalProject,
+    settled: &Result<ActionResult, DecideError>,
     action: &CommandAction,
-) -> Result<Exit, Error> {
+) -> Result<Exit, CliError> {
     let key = &args.key;
     let say = |words: &str| {
         if !args.quiet {
-            render::note(&format!("unstuck: {words}"));
+            render::write_note(&format!("unstuck: {words}"));
         }
     };
     match settled {
-        Ok(Settled::Applied(result)) => {
-            let result = Results::new(project.results()).read(result);
-            let result = result.map_err(|source| Error::Folder {
-                place: project.results().display().to_string(),
+        Ok(ActionResult::Applied(result)) => {
+            let result = ResultFiles::new(project.results_folder()).read_result(result);
+            let result = result.map_err(|source| CliError::Folder {
+                place: project.results_folder().display().to_string(),
                 source,
             })?;
             io::stdout().write_all(&result)?;
             io::stdout().flush()?;
             Ok(Exit::Done)
         }
-        Ok(Settled::Failed(fault)) => {
-            io::stdout().write_all(&action.written())?;
+        Ok(ActionResult::Failed(fault)) => {
+            io::stdout().write_all(&action.output())?;
             if !action.has_run() {
                 say(&format!("{key:?} did not happen: {}", fault.message));
             }
-            Ok(action.status().map_or_else(|| Exit::of(fault.code()), Exit::Command))
+            Ok(action.exit_status().map_or_else(|| Exit::from_code(fault.code()), Exit::Command))
         }
-        Ok(Settled::Skipped) => {
+        Ok(ActionResult::Skipped) => {
             say(&format!("it was decided to leave {key:?} out"));
             Ok(Exit::Refused)
         }
-        Ok(Settled::NeedsPerson) => {
-            let ended = match action.status() {
+        Ok(ActionResult::NeedsPerson) => {
+            let ended = match action.exit_status() {
                 Some(status) if action.has_run() => format!("the command ended with {status}. "),
                 _ => String::new(),
             };
@@ -118,22 +119,22 @@ fn tell(
             ));
             Ok(Exit::Unsure)
         }
-        Err(Undecided::KeyReused(_)) => {
+        Err(DecideError::KeyReused(_)) => {
             say(&format!(
                 "the key {key:?} was used for another command. Nothing was run; take another key."
             ));
             Ok(Exit::Refused)
         }
-        Err(Undecided::Refused(why) | Undecided::RequestReused(why)) => {
+        Err(DecideError::Refused(why) | DecideError::RequestReused(why)) => {
             say(&format!("{key:?} was not run: {why}"));
             Ok(Exit::Refused)
         }
-        Err(Undecided::Stale) => {
+        Err(DecideError::Stale) => {
             say(&format!("{key:?} was not run: the run around it has ended"));
             Ok(Exit::Refused)
         }
-        Err(Undecided::Store(fault)) => Err(Error::Fault(fault.clone())),
-        Err(Undecided::Ended) => {
+        Err(DecideError::Store(fault)) => Err(CliError::Fault(fault.clone())),
+        Err(DecideError::Ended) => {
             say("the process that held the project is gone; run it again to see what became of it");
             Ok(Exit::Limited)
         }

@@ -4,27 +4,27 @@ use std::sync::Arc;
 
 use unstuck_core::plan::{JobSpec, MutationSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
-use unstuck_runner::{Prober, Results};
+use unstuck_runner::{ActionProber, ResultFiles};
 
 use super::action::CommandAction;
-use super::inside::Came;
-use crate::build::redactor;
-use crate::error::Error;
-use crate::project::{Project, once};
+use super::inside::MutateOutcome;
+use crate::build::project_redactor;
+use crate::error::CliError;
+use crate::project::{LocalProject, once};
 
-pub(super) async fn settle(
-    project: &Project,
+pub(super) async fn settle_outside(
+    project: &LocalProject,
     spec: MutationSpec,
     action: &Arc<CommandAction>,
-    patience: &once::Patience,
-) -> Result<Came, Error> {
-    let launch = action.launch();
-    let prober = Prober {
+    patience: &once::ActionWait,
+) -> Result<MutateOutcome, CliError> {
+    let launch = action.create_launch();
+    let prober = ActionProber {
         guard: launch.guard.clone(),
-        runs: project.runs(),
+        runs: project.runs_folder(),
         directory: launch.directory.clone(),
-        results: Results::new(project.results()),
-        redactor: redactor(project),
+        results: ResultFiles::new(project.results_folder()),
+        redactor: project_redactor(project),
     };
     let job = TaskSpec {
         name: format!("mutate {}", spec.key),
@@ -34,7 +34,8 @@ pub(super) async fn settle(
         overrides: Overrides { repairs: Some(0), ..Overrides::default() },
         ..TaskSpec::default()
     };
-    let wanted = once::Once { verb: "mutate", job, spec, action: Arc::clone(action) as _, prober };
-    let came = once::perform(project, wanted, |task| action.belongs_to(task), patience).await?;
-    Ok(came.map_or(Came::GivenUp, Came::Settled))
+    let wanted =
+        once::SingleAction { verb: "mutate", job, spec, action: Arc::clone(action) as _, prober };
+    let came = once::perform_once(project, wanted, |task| action.set_task(task), patience).await?;
+    Ok(came.map_or(MutateOutcome::GivenUp, MutateOutcome::Settled))
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use unstuck_core::text::span;
+use unstuck_core::text::span_words;
 use unstuck_core::time::Span;
 
-use crate::args::Mutate;
+use crate::args::MutateArgs;
 use crate::exit::Exit;
-use crate::project::once::{Hindrance, Patience};
+use crate::project::once::{ActionWait, Hindrance};
 use crate::render;
 
 /// Interval between two lookups of the reason.
@@ -20,16 +20,16 @@ const AGAIN: Duration = Duration::from_mins(1);
 
 /// Follows `settling` to its end. The reason from `hindrance` is reported on standard error, and `patience`
 /// is given up after `--max-wait`.
-pub(super) async fn follow<T>(
+pub(super) async fn follow_settling<T>(
     settling: impl Future<Output = T>,
     hindrance: impl Fn() -> Option<Hindrance>,
-    patience: &Patience,
-    args: &Mutate,
+    patience: &ActionWait,
+    args: &MutateArgs,
 ) -> T {
     tokio::pin!(settling);
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut waiting: Option<Waited> = None;
+    let mut waiting: Option<WaitReport> = None;
     loop {
         tokio::select! {
             biased;
@@ -40,8 +40,8 @@ pub(super) async fn follow<T>(
             waiting = None;
             continue;
         };
-        let waited = waiting.get_or_insert_with(Waited::begin);
-        waited.tell(hindrance, args);
+        let waited = waiting.get_or_insert_with(WaitReport::begin);
+        waited.report_wait(hindrance, args);
         let max_wait = args.max_wait.map(Duration::from);
         if max_wait.is_some_and(|max_wait| waited.since.elapsed() >= max_wait.max(MOMENT)) {
             patience.give_up(hindrance);
@@ -50,17 +50,17 @@ pub(super) async fn follow<T>(
 }
 
 /// A wait, and the last report about it.
-struct Waited {
+struct WaitReport {
     since: Instant,
     told: Option<(Hindrance, Instant)>,
 }
 
-impl Waited {
+impl WaitReport {
     fn begin() -> Self {
         Self { since: Instant::now(), told: None }
     }
 
-    fn tell(&mut self, hindrance: Hindrance, args: &Mutate) {
+    fn report_wait(&mut self, hindrance: Hindrance, args: &MutateArgs) {
         let is_known =
             self.told.is_some_and(|(told, at)| told == hindrance && at.elapsed() < AGAIN);
         if is_known || self.since.elapsed() < MOMENT {
@@ -69,20 +69,20 @@ impl Waited {
         self.told = Some((hindrance, Instant::now()));
         if !args.quiet {
             let key = &args.key;
-            let since = span(rounded(self.since.elapsed()));
-            let why = explain(hindrance);
-            render::note(&format!("unstuck: {key:?} has been waiting for {since}: {why}"));
+            let since = span_words(whole_seconds(self.since.elapsed()));
+            let why = render_hindrance(hindrance);
+            render::write_note(&format!("unstuck: {key:?} has been waiting for {since}: {why}"));
         }
     }
 }
 
 /// Truncates a duration to whole seconds.
-fn rounded(waited: Duration) -> Span {
+fn whole_seconds(waited: Duration) -> Span {
     Span::from_secs(waited.as_secs())
 }
 
 /// Formats the reason of a wait, and its end.
-fn explain(hindrance: Hindrance) -> String {
+fn render_hindrance(hindrance: Hindrance) -> String {
     match hindrance {
         Hindrance::SameAction => {
             "another process is performing it. Its result is given back here.".to_owned()
@@ -105,11 +105,11 @@ fn explain(hindrance: Hindrance) -> String {
 }
 
 /// Reports that the wait was given up, and returns the exit code.
-pub(super) fn tell_given_up(hindrance: Hindrance, args: &Mutate) -> Exit {
+pub(super) fn report_given_up(hindrance: Hindrance, args: &MutateArgs) -> Exit {
     if !args.quiet {
         let key = &args.key;
-        let why = explain(hindrance);
-        render::note(&format!(
+        let why = render_hindrance(hindrance);
+        render::write_note(&format!(
             "unstuck: {key:?} was not run, because the time to wait is over: {why} Run it again later."
         ));
     }

@@ -2,18 +2,20 @@
 
 use std::ffi::OsString;
 
-use unstuck_core::plan::{Call, CommandCall, MutationKind, MutationSpec, ProbeCommand, line_of};
+use unstuck_core::plan::{
+    Call, CommandCall, MutationKind, MutationSpec, ProbeCommand, render_command_line,
+};
 use unstuck_core::time::Span;
-use unstuck_world::commands::{Commands, Rules};
+use unstuck_world::commands::{CommandPolicy, CommandRules};
 use unstuck_world::mcp::DECLARABLE;
-use unstuck_world::tool::{Declarable, Declaration, Irreversible};
+use unstuck_world::tool::{Declaration, DeclarationPolicy, IrreversibleAction};
 
-use crate::args::{KeyScope, Mutate};
-use crate::build::redactor;
-use crate::error::{Error, ScriptError};
-use crate::project::Project;
+use crate::args::{MutateArgs, MutateKeyScope};
+use crate::build::project_redactor;
+use crate::error::{CliError, ScriptError};
+use crate::project::LocalProject;
 use crate::render::words;
-use crate::settings::variable;
+use crate::settings::environment_variable;
 
 /// Maximum length of a key.
 const KEY_BYTES_MAX: usize = 200;
@@ -30,9 +32,13 @@ const SPELLS_A_SECRET: &str = "its command spells a secret out that would be kep
     so that it is put in when the command runs";
 
 /// Returns the action. With `alone` it belongs to no run, so its key always counts for the whole project.
-pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<MutationSpec, Error> {
+pub(super) fn action_spec(
+    args: &MutateArgs,
+    alone: bool,
+    project: &LocalProject,
+) -> Result<MutationSpec, CliError> {
     let key = args.key.trim();
-    let unfit = |why: &'static str| Error::from(ScriptError::UnfitKey { why });
+    let unfit = |why: &'static str| CliError::from(ScriptError::UnfitKey { why });
     if key.is_empty() {
         return Err(unfit("it is empty"));
     }
@@ -40,7 +46,7 @@ pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<Muta
         return Err(unfit("it is too long, or holds more than plain text"));
     }
     let kept = format!("{key}\n{}", args.probe.as_deref().unwrap_or_default());
-    if *redactor(project).text(&kept) != *kept {
+    if *project_redactor(project).redact_text(&kept) != *kept {
         return Err(unfit("it, or its probe, spells a secret out that would be kept"));
     }
     let look_up = args.probe.as_ref().map(|probe| ProbeCommand {
@@ -51,47 +57,47 @@ pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<Muta
     Ok(MutationSpec {
         key: key.to_owned(),
         kind: MutationKind::Command,
-        arguments: digest(&args.command),
+        arguments: command_digest(&args.command),
         probe: look_up.is_some(),
         look_up,
-        line: Some(line(args, project)),
+        line: Some(redacted_command_line(args, project)),
         settle_ms: args.settle.or(args.timeout).unwrap_or(SETTLE),
-        permanent: alone || args.scope != Some(KeyScope::Firing),
+        permanent: alone || args.scope != Some(MutateKeyScope::Firing),
         ..MutationSpec::default()
     })
 }
 
 /// Returns the action as an agent's task declares it, a shell line that runs after the checks in the
 /// agent's current folder, with the resources that such actions may use.
-pub(super) fn declared(
-    args: &Mutate,
+pub(super) fn declared_action(
+    args: &MutateArgs,
     spec: &MutationSpec,
-    project: &Project,
-) -> Result<(MutationSpec, Declarable), Error> {
+    project: &LocalProject,
+) -> Result<(MutationSpec, DeclarationPolicy), CliError> {
     let words: Vec<String> =
         args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Some((program, arguments)) = words.split_first() else {
         return Err(ScriptError::NoCommand.into());
     };
-    let line = line_of(program, arguments);
-    if *redactor(project).text(&line) != *line {
+    let line = render_command_line(program, arguments);
+    if *project_redactor(project).redact_text(&line) != *line {
         return Err(ScriptError::UnfitKey { why: SPELLS_A_SECRET }.into());
     }
     let command = match folder_in_worktree() {
-        Some(folder) => format!("cd {} && {line}", line_of(&folder, &[])),
+        Some(folder) => format!("cd {} && {line}", render_command_line(&folder, &[])),
         None => line,
     };
     let timeout_seconds = args.timeout.map(|timeout| timeout.as_millis().div_ceil(1_000));
     let declaration = Declaration {
         key: spec.key.clone(),
-        action: Irreversible::Command { command, secrets: Vec::new(), timeout_seconds },
+        action: IrreversibleAction::Command { command, secrets: Vec::new(), timeout_seconds },
         probe: args.probe.clone(),
         after: None,
     };
-    let told = variable(DECLARABLE).and_then(|told| serde_json::from_str(&told).ok());
-    let declarable: Declarable = told.unwrap_or_default();
-    let commands = Commands::new(&Rules::default());
-    let declared = declarable.action(&declaration, &commands).map_err(Error::Fault)?;
+    let told = environment_variable(DECLARABLE).and_then(|told| serde_json::from_str(&told).ok());
+    let declarable: DeclarationPolicy = told.unwrap_or_default();
+    let commands = CommandPolicy::new(&CommandRules::default());
+    let declared = declarable.build_spec(&declaration, &commands).map_err(CliError::Fault)?;
     Ok((MutationSpec { permanent: spec.permanent, ..declared }, declarable))
 }
 
@@ -104,16 +110,16 @@ fn folder_in_worktree() -> Option<String> {
 }
 
 /// Returns the command line that is shown if the outcome is unknown, with secrets redacted.
-fn line(args: &Mutate, project: &Project) -> String {
+fn redacted_command_line(args: &MutateArgs, project: &LocalProject) -> String {
     let words: Vec<String> =
         args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Some((program, arguments)) = words.split_first() else { return String::new() };
-    let line = line_of(program, arguments);
-    words::cut(&redactor(project).text(&line), LINE_COLUMNS_MAX)
+    let line = render_command_line(program, arguments);
+    words::cut_to_columns(&project_redactor(project).redact_text(&line), LINE_COLUMNS_MAX)
 }
 
 /// Returns a digest that identifies the command; the command itself is not stored.
-fn digest(command: &[OsString]) -> u64 {
+fn command_digest(command: &[OsString]) -> u64 {
     let mut words = command.iter().map(|word| word.to_string_lossy().into_owned());
     let program = words.next().unwrap_or_default();
     let arguments = words.collect();

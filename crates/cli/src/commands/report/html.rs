@@ -3,13 +3,13 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use super::page::{Item, Page, Piece, Section, Table};
+use super::page::{ReportItem, ReportLayout, ReportPiece, ReportSection, ReportTable};
 
 const STYLE: &str = include_str!("report.css");
 
-pub(super) fn write(out: &mut impl Write, page: &Page) -> io::Result<()> {
-    let title = Escaped(&page.title);
-    let times = Escaped(&page.times);
+pub(super) fn write_html(out: &mut impl Write, page: &ReportLayout) -> io::Result<()> {
+    let title = HtmlEscaped(&page.title);
+    let times = HtmlEscaped(&page.times);
     // Even text that escaped the escaping could do nothing.
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -22,57 +22,57 @@ pub(super) fn write(out: &mut impl Write, page: &Page) -> io::Result<()> {
          <title>Report · {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <header>\n<h1>{title}</h1>\n<p class=\"times\">{times}</p>\n\
          <p class=\"headline\">{}</p>\n",
-        Escaped(&page.headline)
+        HtmlEscaped(&page.headline)
     )?;
     for remark in &page.remarks {
-        writeln!(out, "<p>{}</p>", Escaped(remark))?;
+        writeln!(out, "<p>{}</p>", HtmlEscaped(remark))?;
     }
     writeln!(out, "</header>")?;
-    page.sections.iter().try_for_each(|part| section(out, part))?;
+    page.sections.iter().try_for_each(|part| write_section(out, part))?;
     writeln!(out, "</main>\n</body>\n</html>")
 }
 
-fn section(out: &mut impl Write, section: &Section) -> io::Result<()> {
-    let title = Escaped(section.title);
+fn write_section(out: &mut impl Write, section: &ReportSection) -> io::Result<()> {
+    let title = HtmlEscaped(section.title);
     if section.folded {
         writeln!(out, "<details>\n<summary><h2>{title}</h2></summary>")?;
     } else {
         writeln!(out, "<section>\n<h2>{title}</h2>")?;
     }
     for line in &section.lines {
-        writeln!(out, "<p>{}</p>", Escaped(line))?;
+        writeln!(out, "<p>{}</p>", HtmlEscaped(line))?;
     }
     if !section.items.is_empty() {
         writeln!(out, "<ul class=\"items\">")?;
-        section.items.iter().try_for_each(|each| item(out, each))?;
+        section.items.iter().try_for_each(|each| write_item(out, each))?;
         writeln!(out, "</ul>")?;
     }
     if let Some(rows) = &section.table {
-        table(out, rows)?;
+        write_table(out, rows)?;
     }
     writeln!(out, "{}", if section.folded { "</details>" } else { "</section>" })
 }
 
-fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
-    let mark = Escaped(item.mark);
-    let title = Escaped(&item.title);
+fn write_item(out: &mut impl Write, item: &ReportItem) -> io::Result<()> {
+    let mark = HtmlEscaped(item.mark);
+    let title = HtmlEscaped(&item.title);
     writeln!(out, "<li>\n<h3><span aria-hidden=\"true\">{mark}</span> {title}</h3>")?;
     if !item.facts.is_empty() {
-        let facts: Vec<String> = item.facts.iter().map(piece).collect();
+        let facts: Vec<String> = item.facts.iter().map(render_piece).collect();
         writeln!(out, "<p class=\"facts\">{}</p>", facts.join(" · "))?;
     }
     for line in &item.lines {
-        let words: Vec<String> = line.iter().map(piece).collect();
+        let words: Vec<String> = line.iter().map(render_piece).collect();
         writeln!(out, "<p>{}</p>", words.join(": "))?;
     }
     if !item.output.is_empty() {
-        writeln!(out, "<pre>{}</pre>", Escaped(&item.output))?;
+        writeln!(out, "<pre>{}</pre>", HtmlEscaped(&item.output))?;
     }
     if !item.choices.is_empty() {
         writeln!(out, "<dl>")?;
         for (label, command) in &item.choices {
-            let label = Escaped(label);
-            let command = Escaped(command);
+            let label = HtmlEscaped(label);
+            let command = HtmlEscaped(command);
             writeln!(out, "<dt>{label}</dt>\n<dd><code>{command}</code></dd>")?;
         }
         writeln!(out, "</dl>")?;
@@ -80,34 +80,34 @@ fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
     writeln!(out, "</li>")
 }
 
-fn table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+fn write_table(out: &mut impl Write, table: &ReportTable) -> io::Result<()> {
     writeln!(out, "<table>\n<thead>\n<tr>")?;
     for head in table.head {
-        writeln!(out, "<th scope=\"col\">{}</th>", Escaped(head))?;
+        writeln!(out, "<th scope=\"col\">{}</th>", HtmlEscaped(head))?;
     }
     writeln!(out, "</tr>\n</thead>\n<tbody>")?;
     for [name, rest @ ..] in &table.rows {
-        write!(out, "<tr>\n<th scope=\"row\">{}</th>\n", Escaped(name))?;
+        write!(out, "<tr>\n<th scope=\"row\">{}</th>\n", HtmlEscaped(name))?;
         for cell in rest {
-            writeln!(out, "<td>{}</td>", Escaped(cell))?;
+            writeln!(out, "<td>{}</td>", HtmlEscaped(cell))?;
         }
         writeln!(out, "</tr>")?;
     }
     writeln!(out, "</tbody>\n</table>")
 }
 
-fn piece(piece: &Piece) -> String {
+fn render_piece(piece: &ReportPiece) -> String {
     match piece {
-        Piece::Words(words) => Escaped(words).to_string(),
-        Piece::Code(code) => format!("<code>{}</code>", Escaped(code)),
+        ReportPiece::Words(words) => HtmlEscaped(words).to_string(),
+        ReportPiece::Code(code) => format!("<code>{}</code>", HtmlEscaped(code)),
     }
 }
 
 /// Text that is escaped for HTML, between tags and in attributes. Characters that change the text direction
 /// are removed, because a name could pose as another one with them.
-struct Escaped<'a>(&'a str);
+struct HtmlEscaped<'a>(&'a str);
 
-impl fmt::Display for Escaped<'_> {
+impl fmt::Display for HtmlEscaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write as _;
         for sign in self.0.chars() {
@@ -140,7 +140,7 @@ mod tests {
             ("a\nb\u{1b}[0m", "a b [0m"),
         ];
         for (text, escaped) in cases {
-            assert_eq!(Escaped(text).to_string(), escaped);
+            assert_eq!(HtmlEscaped(text).to_string(), escaped);
         }
     }
 }

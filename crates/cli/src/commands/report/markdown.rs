@@ -2,44 +2,44 @@
 
 use std::io::{self, Write};
 
-use super::page::{Item, Page, Piece, Section, Table};
+use super::page::{ReportItem, ReportLayout, ReportPiece, ReportSection, ReportTable};
 
-pub(super) fn write(out: &mut impl Write, page: &Page) -> io::Result<()> {
-    writeln!(out, "# {}\n", plain(&page.title))?;
-    writeln!(out, "{}\n\n**{}**", plain(&page.times), plain(&page.headline))?;
+pub(super) fn write_markdown(out: &mut impl Write, page: &ReportLayout) -> io::Result<()> {
+    writeln!(out, "# {}\n", escape_text(&page.title))?;
+    writeln!(out, "{}\n\n**{}**", escape_text(&page.times), escape_text(&page.headline))?;
     for remark in &page.remarks {
-        writeln!(out, "\n{}", plain(remark))?;
+        writeln!(out, "\n{}", escape_text(remark))?;
     }
-    page.sections.iter().try_for_each(|part| section(out, part))
+    page.sections.iter().try_for_each(|part| write_section(out, part))
 }
 
-fn section(out: &mut impl Write, section: &Section) -> io::Result<()> {
+fn write_section(out: &mut impl Write, section: &ReportSection) -> io::Result<()> {
     writeln!(out, "\n## {}\n", section.title)?;
     for line in &section.lines {
-        writeln!(out, "- {}", plain(line))?;
+        writeln!(out, "- {}", escape_text(line))?;
     }
-    section.items.iter().try_for_each(|each| item(out, each))?;
-    section.table.as_ref().map_or(Ok(()), |rows| table(out, rows))
+    section.items.iter().try_for_each(|each| write_item(out, each))?;
+    section.table.as_ref().map_or(Ok(()), |rows| write_table(out, rows))
 }
 
-fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
-    let facts: Vec<String> = item.facts.iter().map(piece).collect();
+fn write_item(out: &mut impl Write, item: &ReportItem) -> io::Result<()> {
+    let facts: Vec<String> = item.facts.iter().map(render_piece).collect();
     let facts =
         if facts.is_empty() { String::new() } else { format!(" · {}", facts.join(" · ")) };
-    writeln!(out, "- **{}**{facts}", plain(&item.title))?;
+    writeln!(out, "- **{}**{facts}", escape_text(&item.title))?;
     for line in &item.lines {
-        let words: Vec<String> = line.iter().map(piece).collect();
+        let words: Vec<String> = line.iter().map(render_piece).collect();
         writeln!(out, "  - {}", words.join(": "))?;
     }
-    output(out, &item.output)?;
+    write_output(out, &item.output)?;
     for (label, command) in &item.choices {
-        writeln!(out, "  - {}: {}", plain(label), code(command))?;
+        writeln!(out, "  - {}: {}", escape_text(label), quote_code(command))?;
     }
     Ok(())
 }
 
 /// Writes a program's output in a block whose fence is longer than any run of backticks in it.
-fn output(out: &mut impl Write, text: &str) -> io::Result<()> {
+fn write_output(out: &mut impl Write, text: &str) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
@@ -49,23 +49,24 @@ fn output(out: &mut impl Write, text: &str) -> io::Result<()> {
     writeln!(out, "  {fence}\n")
 }
 
-fn table(out: &mut impl Write, table: &Table) -> io::Result<()> {
-    let row =
-        |cells: &[String; 4]| format!("| {} |", cells.each_ref().map(|c| plain(c)).join(" | "));
+fn write_table(out: &mut impl Write, table: &ReportTable) -> io::Result<()> {
+    let row = |cells: &[String; 4]| {
+        format!("| {} |", cells.each_ref().map(|c| escape_text(c)).join(" | "))
+    };
     writeln!(out, "{}", row(&table.head.map(str::to_owned)))?;
     writeln!(out, "| --- | ---: | ---: | ---: |")?;
     table.rows.iter().try_for_each(|cells| writeln!(out, "{}", row(cells)))
 }
 
-fn piece(piece: &Piece) -> String {
+fn render_piece(piece: &ReportPiece) -> String {
     match piece {
-        Piece::Words(words) => plain(words),
-        Piece::Code(text) => code(text),
+        ReportPiece::Words(words) => escape_text(words),
+        ReportPiece::Code(text) => quote_code(text),
     }
 }
 
 /// Escapes text for Markdown and HTML.
-fn plain(text: &str) -> String {
+fn escape_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for sign in text.chars() {
         if matches!(sign, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&') {
@@ -77,7 +78,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Formats a literal with a fence longer than any run of backticks in it.
-fn code(text: &str) -> String {
+fn quote_code(text: &str) -> String {
     let fence = "`".repeat(longest_row(text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
@@ -93,15 +94,15 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_becomes_markup() {
-        assert_eq!(plain("a*b_c <i> [x](y) | #1"), r"a\*b\_c \<i\> \[x\](y) \| \#1");
-        assert_eq!(code("cargo test"), "`cargo test`");
-        assert_eq!(code("echo `date`"), "`` echo `date` ``");
+        assert_eq!(escape_text("a*b_c <i> [x](y) | #1"), r"a\*b\_c \<i\> \[x\](y) \| \#1");
+        assert_eq!(quote_code("cargo test"), "`cargo test`");
+        assert_eq!(quote_code("echo `date`"), "`` echo `date` ``");
     }
 
     #[test]
     fn what_a_program_wrote_stands_in_a_block_that_it_cannot_end() {
         let mut out = Vec::new();
-        output(&mut out, "a_b\n````\n# c").unwrap();
+        write_output(&mut out, "a_b\n````\n# c").unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "\n  `````text\n  a_b\n  ````\n  # c\n  `````\n\n");
     }

@@ -14,32 +14,44 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use unstuck_runner::report::{Facts, Report};
+use unstuck_runner::report::{BuildFacts, BuildReport};
 use unstuck_store::Store;
 
 use crate::args;
 use crate::commands::land;
-use crate::error::Error;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style};
-use crate::settings::{Flags, Resolved};
-use page::Page;
+use crate::settings::{ResolvedSettings, SettingFlags};
+use page::ReportLayout;
 
 pub(crate) fn run(
-    args: &args::Report,
+    args: &args::ReportArgs,
     dir: Option<&Path>,
     terminal: &Terminal,
-) -> Result<Exit, Error> {
-    let report = read(args, &Project::find(dir)?)?;
+) -> Result<Exit, CliError> {
+    let report = load_report(args, &LocalProject::find(dir)?)?;
     let mut out = terminal.styled();
     match &args.output {
-        None => write(&mut out, form(args, terminal), report, args.all, terminal.width())?,
+        None => write_formatted(
+            &mut out,
+            choose_format(args, terminal),
+            report,
+            args.all,
+            terminal.width(),
+        )?,
         Some(path) => {
             let mut written = Vec::new();
-            write(&mut written, form(args, terminal), report, args.all, terminal.width())?;
+            write_formatted(
+                &mut written,
+                choose_format(args, terminal),
+                report,
+                args.all,
+                terminal.width(),
+            )?;
             let place = path.display().to_string();
-            fs::write(path, written).map_err(|source| Error::Folder { place, source })?;
+            fs::write(path, written).map_err(|source| CliError::Folder { place, source })?;
             let dim = style::DIM;
             writeln!(out, "{dim}The report is in {}.{dim:#}", path.display())?;
         }
@@ -49,55 +61,63 @@ pub(crate) fn run(
 }
 
 /// Writes a report as on a terminal, for a verb that ends with one and shows the next steps itself.
-pub(crate) fn show(out: &mut impl Write, report: Report, width: usize) -> io::Result<()> {
-    text::write(out, &Page::of(&report.public()), true, width)
+pub(crate) fn write_report(
+    out: &mut impl Write,
+    report: BuildReport,
+    width: usize,
+) -> io::Result<()> {
+    text::write_text(out, &ReportLayout::from_report(&report.into_public()), true, width)
 }
 
 /// Returns the public part of a report as Markdown.
-pub(crate) fn as_markdown(report: Report) -> String {
+pub(crate) fn render_as_markdown(report: BuildReport) -> String {
     let mut written = Vec::new();
     // Writing to memory cannot fail.
-    let _ = markdown::write(&mut written, &Page::of(&report.public()));
+    let _ =
+        markdown::write_markdown(&mut written, &ReportLayout::from_report(&report.into_public()));
     String::from_utf8_lossy(&written).into_owned()
 }
 
-fn read(args: &args::Report, project: &Project) -> Result<Report, Error> {
-    let store = project.store()?;
-    let runtime = project::runtime()?;
+fn load_report(args: &args::ReportArgs, project: &LocalProject) -> Result<BuildReport, CliError> {
+    let store = project.open_store()?;
+    let runtime = project::create_runtime()?;
     let facts = runtime.block_on(async {
         let held = project::current_holder(project).await.is_some();
         let seen = (held, project::now());
-        Facts::read(store.as_ref(), project.name(), args.build, seen).await
+        BuildFacts::load(store.as_ref(), project.name(), args.build, seen).await
     })?;
     match (facts, args.build) {
         (Some(facts), _) => {
-            let mut report = Report::of(&facts);
-            let request = runtime.block_on(pull_request(project, store.as_ref(), &report))?;
+            let mut report = BuildReport::from_facts(&facts);
+            let request =
+                runtime.block_on(pull_request_remark(project, store.as_ref(), &report))?;
             report.remarks.extend(request);
             Ok(report)
         }
-        (None, Some(build)) => {
-            Err(Error::Unknown { what: "build", name: build.to_string(), list: "unstuck status" })
-        }
-        (None, None) => Err(Error::NoBuild { root: project.root().to_owned() }),
+        (None, Some(build)) => Err(CliError::Unknown {
+            what: "build",
+            name: build.to_string(),
+            list: "unstuck status",
+        }),
+        (None, None) => Err(CliError::NoBuild { root: project.root().to_owned() }),
     }
 }
 
 /// Returns the remark about the pull request of a build that was to have one: its address, or that there is
 /// none.
-async fn pull_request(
-    project: &Project,
+async fn pull_request_remark(
+    project: &LocalProject,
     store: &dyn Store,
-    report: &Report,
-) -> Result<Option<String>, Error> {
+    report: &BuildReport,
+) -> Result<Option<String>, CliError> {
     // A report is based on past events, and works even if the settings can no longer be read.
-    let wanted = Resolved::load(project.root(), None, &Flags::new())
+    let wanted = ResolvedSettings::load(project.root(), None, &SettingFlags::new())
         .is_ok_and(|resolved| resolved.settings.run.pull_request);
     if !wanted || !report.state.has_ended() || report.shipped.is_empty() {
         return Ok(None);
     }
     let build = report.build;
-    Ok(Some(match land::opened_pull_request(project, store, build).await? {
+    Ok(Some(match land::find_pull_request(project, store, build).await? {
         Some(url) if url.is_empty() => "Its pull request is open.".to_owned(),
         Some(url) => format!("Its pull request is {url}."),
         None => {
@@ -108,42 +128,49 @@ async fn pull_request(
 
 /// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ReportFormat {
     Text,
     Markdown,
     Html,
     Json,
 }
 
-fn form(args: &args::Report, terminal: &Terminal) -> Form {
+fn choose_format(args: &args::ReportArgs, terminal: &Terminal) -> ReportFormat {
     let ending = args.output.as_deref().and_then(Path::extension).and_then(|e| e.to_str());
     match ending {
-        _ if args.json => Form::Json,
-        _ if args.html => Form::Html,
-        _ if args.markdown => Form::Markdown,
-        Some("json") => Form::Json,
-        Some("html" | "htm") => Form::Html,
-        None if args.output.is_none() && terminal.is_terminal() => Form::Text,
-        _ => Form::Markdown,
+        _ if args.json => ReportFormat::Json,
+        _ if args.html => ReportFormat::Html,
+        _ if args.markdown => ReportFormat::Markdown,
+        Some("json") => ReportFormat::Json,
+        Some("html" | "htm") => ReportFormat::Html,
+        None if args.output.is_none() && terminal.is_terminal() => ReportFormat::Text,
+        _ => ReportFormat::Markdown,
     }
 }
 
-fn write(
+fn write_formatted(
     out: &mut impl Write,
-    form: Form,
-    report: Report,
+    form: ReportFormat,
+    report: BuildReport,
     all: bool,
     width: usize,
 ) -> io::Result<()> {
     match form {
-        Form::Json => render::json(out, &report),
+        ReportFormat::Json => render::write_json(out, &report),
         // The parts for operators are folded, so that an operator can open them.
-        Form::Html => html::write(out, &Page::of(&report)),
-        Form::Markdown => markdown::write(out, &Page::of(&seen(report, all))),
-        Form::Text => text::write(out, &Page::of(&seen(report, all)), all, width),
+        ReportFormat::Html => html::write_html(out, &ReportLayout::from_report(&report)),
+        ReportFormat::Markdown => {
+            markdown::write_markdown(out, &ReportLayout::from_report(&visible_part(report, all)))
+        }
+        ReportFormat::Text => text::write_text(
+            out,
+            &ReportLayout::from_report(&visible_part(report, all)),
+            all,
+            width,
+        ),
     }
 }
 
-fn seen(report: Report, all: bool) -> Report {
-    if all { report } else { report.public() }
+fn visible_part(report: BuildReport, all: bool) -> BuildReport {
+    if all { report } else { report.into_public() }
 }

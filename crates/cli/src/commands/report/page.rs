@@ -1,40 +1,40 @@
 //! The layout of a report before it becomes text, Markdown or HTML: all of them have the same text in the
 //! same order.
 
-use unstuck_runner::report::Report;
+use unstuck_runner::report::BuildReport;
 
 use super::{operators, sections};
 use crate::render::{when, words};
 
 /// A report with its layout.
-pub(super) struct Page {
+pub(super) struct ReportLayout {
     pub(super) title: String,
     /// The time of the build, and its duration.
     pub(super) times: String,
     pub(super) headline: String,
     pub(super) remarks: Vec<String>,
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Vec<ReportSection>,
 }
 
 /// A section under a heading.
 #[derive(Default)]
-pub(super) struct Section {
+pub(super) struct ReportSection {
     pub(super) title: &'static str,
     pub(super) lines: Vec<String>,
-    pub(super) items: Vec<Item>,
-    pub(super) table: Option<Table>,
+    pub(super) items: Vec<ReportItem>,
+    pub(super) table: Option<ReportTable>,
     /// For operators: folded where the format allows it.
     pub(super) folded: bool,
 }
 
 /// An item of a section.
 #[derive(Default)]
-pub(super) struct Item {
+pub(super) struct ReportItem {
     /// The sign, which only repeats the heading.
     pub(super) mark: &'static str,
     pub(super) title: String,
-    pub(super) facts: Vec<Piece>,
-    pub(super) lines: Vec<Vec<Piece>>,
+    pub(super) facts: Vec<ReportPiece>,
+    pub(super) lines: Vec<Vec<ReportPiece>>,
     /// Output of a program, unchanged.
     pub(super) output: String,
     /// Choices, each with its command.
@@ -43,7 +43,7 @@ pub(super) struct Item {
 
 /// A short piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum ReportPiece {
     /// Prose.
     Words(String),
     /// A literal: a commit, a command, a code.
@@ -51,20 +51,20 @@ pub(super) enum Piece {
 }
 
 /// Rows with a heading; the last row is the sum of the others.
-pub(super) struct Table {
+pub(super) struct ReportTable {
     pub(super) head: [&'static str; 4],
     pub(super) rows: Vec<[String; 4]>,
 }
 
-impl Page {
-    pub(super) fn of(report: &Report) -> Self {
-        let mut all = sections::of(report);
-        all.extend(operators::of(report));
+impl ReportLayout {
+    pub(super) fn from_report(report: &BuildReport) -> Self {
+        let mut all = sections::public_sections(report);
+        all.extend(operators::operator_sections(report));
         all.retain(|section| !section.is_empty());
         let name = words::plain_line(&report.project);
         Self {
             title: format!("{name}: build {}", report.build),
-            times: times(report),
+            times: render_times(report),
             headline: report.headline.clone(),
             remarks: report.remarks.clone(),
             sections: all,
@@ -72,26 +72,26 @@ impl Page {
     }
 }
 
-impl Section {
+impl ReportSection {
     const fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.items.is_empty() && self.table.is_none()
     }
 }
 
-impl Item {
+impl ReportItem {
     /// Creates an item with this sign and title.
     pub(super) fn new(mark: &'static str, title: &str) -> Self {
         Self { mark, title: title.to_owned(), ..Self::default() }
     }
 
     /// Adds a sentence.
-    pub(super) fn line(mut self, line: impl Into<String>) -> Self {
-        self.lines.push(vec![Piece::Words(line.into())]);
+    pub(super) fn with_line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(vec![ReportPiece::Words(line.into())]);
         self
     }
 }
 
-impl Piece {
+impl ReportPiece {
     pub(super) fn words(words: impl Into<String>) -> Self {
         Self::Words(words.into())
     }
@@ -108,11 +108,11 @@ impl Piece {
     }
 }
 
-fn times(report: &Report) -> String {
-    let began = when::minute(report.started_at);
+fn render_times(report: &BuildReport) -> String {
+    let began = when::render_minute(report.started_at);
     let took = report.cost.took_ms;
     match report.ended_at {
-        Some(ended) => format!("{began} to {}, {took}", when::minute(ended)),
+        Some(ended) => format!("{began} to {}, {took}", when::render_minute(ended)),
         None => format!("since {began}, {took} so far"),
     }
 }

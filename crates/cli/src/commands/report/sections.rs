@@ -2,98 +2,103 @@
 
 use unstuck_core::engine::RedCheck;
 use unstuck_core::policy::Amount;
-use unstuck_core::text::without_escapes;
+use unstuck_core::text::strip_escapes;
 use unstuck_runner::report::{
-    Answered, Cost, Landed, NotDone, Priced, RefusedTo, Report, Shipped, Spending, Still,
-    Unchanged, Waiting,
+    AnsweredQuestion, BuildCost, BuildReport, CostCoverage, NotDoneTask, OngoingTask,
+    RefusedRequest, ShippedTask, TaskCost, TaskLanding, UnchangedTask, WaitingQuestion,
 };
 
-use super::page::{Item, Piece, Section, Table};
+use super::page::{ReportItem, ReportPiece, ReportSection, ReportTable};
 use crate::render::{when, words};
 
 /// Number of characters of a commit id that are shown.
 const COMMIT_CHARS: usize = 9;
 
-pub(super) fn of(report: &Report) -> Vec<Section> {
+pub(super) fn public_sections(report: &BuildReport) -> Vec<ReportSection> {
     vec![
-        items("Shipped", report.shipped.iter().map(shipped)),
-        items("No change needed", report.unchanged.iter().map(unchanged)),
-        items("Not allowed to agents", report.refused.iter().map(refused)),
-        items("Red before the work began", report.red_base.iter().map(red_base)),
-        items("Waiting for you", report.waiting.iter().map(waiting)),
-        items("Not done, and why", report.not_done.iter().map(not_done)),
-        items("Still to do", report.still.iter().map(still)),
-        items("Asked and answered", report.answered.iter().map(answered)),
-        Section {
+        item_section("Shipped", report.shipped.iter().map(shipped_item)),
+        item_section("No change needed", report.unchanged.iter().map(unchanged_item)),
+        item_section("Not allowed to agents", report.refused.iter().map(refused_item)),
+        item_section("Red before the work began", report.red_base.iter().map(red_base_item)),
+        item_section("Waiting for you", report.waiting.iter().map(waiting_item)),
+        item_section("Not done, and why", report.not_done.iter().map(not_done_item)),
+        item_section("Still to do", report.still.iter().map(still_item)),
+        item_section("Asked and answered", report.answered.iter().map(answered_item)),
+        ReportSection {
             title: "Waits",
             lines: report.waits.iter().map(|wait| wait.said.clone()).collect(),
-            ..Section::default()
+            ..ReportSection::default()
         },
-        Section { title: "Cost and time", table: cost(&report.cost), ..Section::default() },
+        ReportSection {
+            title: "Cost and time",
+            table: cost_table(&report.cost),
+            ..ReportSection::default()
+        },
     ]
 }
 
-fn items(title: &'static str, items: impl Iterator<Item = Item>) -> Section {
-    Section { title, items: items.collect(), ..Section::default() }
+fn item_section(title: &'static str, items: impl Iterator<Item = ReportItem>) -> ReportSection {
+    ReportSection { title, items: items.collect(), ..ReportSection::default() }
 }
 
-fn shipped(done: &Shipped) -> Item {
-    let mut item = Item::new("✔", &done.title);
+fn shipped_item(done: &ShippedTask) -> ReportItem {
+    let mut item = ReportItem::new("✔", &done.title);
     match &done.landed {
-        Landed::Commits { ids } => item.facts.extend(ids.iter().map(|id| commit(id))),
-        Landed::Unchanged => item.facts.push(Piece::words("no file was changed")),
-        Landed::Unknown => item.facts.push(Piece::words("no commit is known")),
+        TaskLanding::Commits { ids } => item.facts.extend(ids.iter().map(|id| commit_piece(id))),
+        TaskLanding::Unchanged => item.facts.push(ReportPiece::words("no file was changed")),
+        TaskLanding::Unknown => item.facts.push(ReportPiece::words("no commit is known")),
         // A line below states it.
-        Landed::Elsewhere => {}
+        TaskLanding::Elsewhere => {}
     }
-    item.facts.push(attempts(done.attempts));
-    item.facts.push(Piece::words(done.took_ms.to_string()));
-    item.facts.push(Piece::words(price(done.spent, priced(done.spent))));
-    done.actions.said.iter().fold(item.line(&done.checked.said), Item::line)
+    item.facts.push(attempts_piece(done.attempts));
+    item.facts.push(ReportPiece::words(done.took_ms.to_string()));
+    item.facts.push(ReportPiece::words(render_price(done.spent, classify_price(done.spent))));
+    done.actions.said.iter().fold(item.with_line(&done.checked.said), ReportItem::with_line)
 }
 
-fn unchanged(done: &Unchanged) -> Item {
-    let item = Item::new("–", &done.title).line(format!("The agent said: “{}”", done.why));
-    done.actions.said.iter().fold(item.line(&done.checked.said), Item::line)
+fn unchanged_item(done: &UnchangedTask) -> ReportItem {
+    let item =
+        ReportItem::new("–", &done.title).with_line(format!("The agent said: “{}”", done.why));
+    done.actions.said.iter().fold(item.with_line(&done.checked.said), ReportItem::with_line)
 }
 
-fn red_base(red: &RedCheck) -> Item {
-    let mut item = Item::new("✘", &red.command);
-    item.facts.push(Piece::words(format!("ended with {}", red.exit)));
+fn red_base_item(red: &RedCheck) -> ReportItem {
+    let mut item = ReportItem::new("✘", &red.command);
+    item.facts.push(ReportPiece::words(format!("ended with {}", red.exit)));
     // The output is already cut to its last 20 lines.
     let readable = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c };
-    item.output = without_escapes(red.output.trim_end()).chars().map(readable).collect();
+    item.output = strip_escapes(red.output.trim_end()).chars().map(readable).collect();
     if red.tests.is_empty() {
         return item;
     }
-    item.line(format!("Failed: {}", red.tests.join(", ")))
+    item.with_line(format!("Failed: {}", red.tests.join(", ")))
 }
 
-fn refused(refused: &RefusedTo) -> Item {
-    let mut item = Item::new("✘", &refused.title);
-    item.facts.push(Piece::code(refused.what.clone()));
-    item.line(&refused.why)
+fn refused_item(refused: &RefusedRequest) -> ReportItem {
+    let mut item = ReportItem::new("✘", &refused.title);
+    item.facts.push(ReportPiece::code(refused.what.clone()));
+    item.with_line(&refused.why)
 }
 
-fn commit(id: &str) -> Piece {
-    Piece::code(id.chars().take(COMMIT_CHARS).collect::<String>())
+fn commit_piece(id: &str) -> ReportPiece {
+    ReportPiece::code(id.chars().take(COMMIT_CHARS).collect::<String>())
 }
 
-fn attempts(attempts: u32) -> Piece {
-    Piece::words(words::number(attempts as usize, "attempt", "attempts"))
+fn attempts_piece(attempts: u32) -> ReportPiece {
+    ReportPiece::words(words::render_count(attempts as usize, "attempt", "attempts"))
 }
 
-fn waiting(asked: &Waiting) -> Item {
+fn waiting_item(asked: &WaitingQuestion) -> ReportItem {
     let title =
         if asked.tasks.is_empty() { "The whole build".to_owned() } else { asked.tasks.join(", ") };
-    let mut item = Item::new("⏸", &title);
-    item.facts.push(Piece::words(format!("question {}", asked.question)));
-    item.facts.push(Piece::words(format!("asked {}", when::minute(asked.asked_at))));
-    item = item.line(&asked.problem);
+    let mut item = ReportItem::new("⏸", &title);
+    item.facts.push(ReportPiece::words(format!("question {}", asked.question)));
+    item.facts.push(ReportPiece::words(format!("asked {}", when::render_minute(asked.asked_at))));
+    item = item.with_line(&asked.problem);
     if asked.answered {
-        return item.line("You have answered; the next start takes it up.");
+        return item.with_line("You have answered; the next start takes it up.");
     }
-    item = item.line(&asked.advice);
+    item = item.with_line(&asked.advice);
     let recommended = asked.options.iter().position(|one| Some(one.value) == asked.recommended);
     for (at, option) in asked.options.iter().enumerate() {
         let here = if recommended == Some(at) { " (recommended)" } else { "" };
@@ -103,39 +108,39 @@ fn waiting(asked: &Waiting) -> Item {
     item
 }
 
-fn answered(asked: &Answered) -> Item {
-    let item = Item::new("✔", &format!("Question {}", asked.question));
+fn answered_item(asked: &AnsweredQuestion) -> ReportItem {
+    let item = ReportItem::new("✔", &format!("Question {}", asked.question));
     let chose = match &asked.words {
         Some(words) => format!("You chose “{}” and said: “{words}”", asked.choice),
         None => format!("You chose “{}”.", asked.choice),
     };
-    item.line(&asked.problem).line(chose)
+    item.with_line(&asked.problem).with_line(chose)
 }
 
-fn not_done(ended: &NotDone) -> Item {
-    let mut item = Item::new("✘", &ended.title);
-    item.facts.extend((ended.attempts > 0).then(|| attempts(ended.attempts)));
-    item = item.line(&ended.why);
-    if let Landed::Commits { ids } = &ended.landed {
-        item.facts.extend(ids.iter().map(|id| commit(id)));
-        item = item.line("Some of its work had landed before.");
+fn not_done_item(ended: &NotDoneTask) -> ReportItem {
+    let mut item = ReportItem::new("✘", &ended.title);
+    item.facts.extend((ended.attempts > 0).then(|| attempts_piece(ended.attempts)));
+    item = item.with_line(&ended.why);
+    if let TaskLanding::Commits { ids } = &ended.landed {
+        item.facts.extend(ids.iter().map(|id| commit_piece(id)));
+        item = item.with_line("Some of its work had landed before.");
     }
     item
 }
 
-fn still(task: &Still) -> Item {
-    let mut item = Item::new("·", &task.title);
-    item.facts.push(Piece::words(&task.stands));
+fn still_item(task: &OngoingTask) -> ReportItem {
+    let mut item = ReportItem::new("·", &task.title);
+    item.facts.push(ReportPiece::words(&task.stands));
     item
 }
 
 /// Returns the table of costs; `None` if no task has begun.
-fn cost(cost: &Cost) -> Option<Table> {
+fn cost_table(cost: &BuildCost) -> Option<ReportTable> {
     if cost.tasks.is_empty() {
         return None;
     }
-    let row = |task: &Spending| {
-        let price = price(task.spent, task.priced);
+    let row = |task: &TaskCost| {
+        let price = render_price(task.spent, task.priced);
         [task.title.clone(), task.attempts.to_string(), task.took_ms.to_string(), price]
     };
     let attempts: u32 = cost.tasks.iter().map(|task| task.attempts).sum();
@@ -143,26 +148,26 @@ fn cost(cost: &Cost) -> Option<Table> {
         "All together".to_owned(),
         attempts.to_string(),
         cost.took_ms.to_string(),
-        price(cost.total, cost.priced),
+        render_price(cost.total, cost.priced),
     ];
     let rows = cost.tasks.iter().map(row).chain([sum]).collect();
-    Some(Table { head: ["Task", "Attempts", "Time, waits too", "Cost"], rows })
+    Some(ReportTable { head: ["Task", "Attempts", "Time, waits too", "Cost"], rows })
 }
 
-const fn priced(spent: Amount) -> Priced {
+const fn classify_price(spent: Amount) -> CostCoverage {
     match spent {
-        Amount { money_micros: 1.., .. } => Priced::Money,
-        Amount { tokens: 1.., .. } => Priced::TokensOnly,
-        _ => Priced::NotMeasured,
+        Amount { money_micros: 1.., .. } => CostCoverage::Money,
+        Amount { tokens: 1.., .. } => CostCoverage::TokensOnly,
+        _ => CostCoverage::NotMeasured,
     }
 }
 
-fn price(spent: Amount, priced: Priced) -> String {
-    let money = words::amount(Amount { tokens: 0, time_ms: 0, ..spent });
+fn render_price(spent: Amount, priced: CostCoverage) -> String {
+    let money = words::render_amount(Amount { tokens: 0, time_ms: 0, ..spent });
     match priced {
-        Priced::Money => money,
-        Priced::Partly => format!("at least {money}"),
-        Priced::TokensOnly => format!("{} tokens, price not known", spent.tokens),
-        Priced::NotMeasured => "not measured".to_owned(),
+        CostCoverage::Money => money,
+        CostCoverage::Partly => format!("at least {money}"),
+        CostCoverage::TokensOnly => format!("{} tokens, price not known", spent.tokens),
+        CostCoverage::NotMeasured => "not measured".to_owned(),
     }
 }

@@ -4,76 +4,81 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::page::{Item, Page, Piece, Section, Table};
-use crate::render::{style, words, wrapped};
+use super::page::{ReportItem, ReportLayout, ReportPiece, ReportSection, ReportTable};
+use crate::render::{style, words, wrap_text};
 
 /// Column at which the lines under a title begin.
 const INDENT: usize = 4;
 /// Maximum width of a name in the table; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 36;
 
-pub(super) fn write(out: &mut impl Write, page: &Page, all: bool, width: usize) -> io::Result<()> {
+pub(super) fn write_text(
+    out: &mut impl Write,
+    page: &ReportLayout,
+    all: bool,
+    width: usize,
+) -> io::Result<()> {
     let title = style::TITLE;
     let strong = style::STRONG;
     let dim = style::DIM;
     writeln!(out, "{title}{}{title:#} {dim}· {}{dim:#}", page.title, page.times)?;
-    writeln!(out, "\n{strong}{}{strong:#}", wrapped(&page.headline, 0, width))?;
+    writeln!(out, "\n{strong}{}{strong:#}", wrap_text(&page.headline, 0, width))?;
     for remark in &page.remarks {
-        writeln!(out, "{}", wrapped(remark, 0, width))?;
+        writeln!(out, "{}", wrap_text(remark, 0, width))?;
     }
     for part in &page.sections {
-        section(out, part, width)?;
+        write_section(out, part, width)?;
     }
     if !all {
         let more = "`unstuck report --all` adds each check and the errors that were got past.";
-        writeln!(out, "\n{dim}{}{dim:#}", wrapped(more, 0, width))?;
+        writeln!(out, "\n{dim}{}{dim:#}", wrap_text(more, 0, width))?;
     }
     Ok(())
 }
 
-fn section(out: &mut impl Write, section: &Section, width: usize) -> io::Result<()> {
+fn write_section(out: &mut impl Write, section: &ReportSection, width: usize) -> io::Result<()> {
     let title = style::TITLE;
     writeln!(out, "\n{title}{}{title:#}", section.title)?;
     for line in &section.lines {
-        writeln!(out, "  {}", wrapped(line, 2, width))?;
+        writeln!(out, "  {}", wrap_text(line, 2, width))?;
     }
     for each in &section.items {
-        item(out, each, width)?;
+        write_item(out, each, width)?;
     }
-    section.table.as_ref().map_or(Ok(()), |rows| table(out, rows))
+    section.table.as_ref().map_or(Ok(()), |rows| write_table(out, rows))
 }
 
-fn item(out: &mut impl Write, item: &Item, width: usize) -> io::Result<()> {
+fn write_item(out: &mut impl Write, item: &ReportItem, width: usize) -> io::Result<()> {
     let strong = style::STRONG;
     let dim = style::DIM;
     let code = style::CODE;
-    let color = color(item.mark);
-    let facts: Vec<&str> = item.facts.iter().map(Piece::text).collect();
+    let color = mark_color(item.mark);
+    let facts: Vec<&str> = item.facts.iter().map(ReportPiece::text).collect();
     let mark = item.mark;
     let facts = facts.join(" · ");
-    let name = wrapped(&item.title, INDENT, width);
+    let name = wrap_text(&item.title, INDENT, width);
     write!(out, "  {color}{mark}{color:#} {strong}{name}{strong:#}")?;
     let wide = INDENT + item.title.chars().count() + 3 + facts.chars().count();
     match facts.as_str() {
         "" => writeln!(out)?,
         facts if wide <= width => writeln!(out, "{dim} · {facts}{dim:#}")?,
-        facts => writeln!(out, "\n{:INDENT$}{dim}{}{dim:#}", "", wrapped(facts, INDENT, width))?,
+        facts => writeln!(out, "\n{:INDENT$}{dim}{}{dim:#}", "", wrap_text(facts, INDENT, width))?,
     }
     for line in &item.lines {
-        let words: Vec<&str> = line.iter().map(Piece::text).collect();
-        writeln!(out, "{:INDENT$}{}", "", wrapped(&words.join(": "), INDENT, width))?;
+        let words: Vec<&str> = line.iter().map(ReportPiece::text).collect();
+        writeln!(out, "{:INDENT$}{}", "", wrap_text(&words.join(": "), INDENT, width))?;
     }
     for line in item.output.lines() {
         writeln!(out, "{:INDENT$}{dim}{line}{dim:#}", "")?;
     }
     for (label, command) in &item.choices {
-        writeln!(out, "{:INDENT$}{}", "", wrapped(label, INDENT, width))?;
+        writeln!(out, "{:INDENT$}{}", "", wrap_text(label, INDENT, width))?;
         writeln!(out, "{:INDENT$}  {code}{command}{code:#}", "")?;
     }
     Ok(())
 }
 
-fn color(mark: &str) -> Style {
+fn mark_color(mark: &str) -> Style {
     match mark {
         "✔" => style::HINT,
         "⏸" | "✘" => style::ERROR,
@@ -81,9 +86,11 @@ fn color(mark: &str) -> Style {
     }
 }
 
-fn table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+fn write_table(out: &mut impl Write, table: &ReportTable) -> io::Result<()> {
     let dim = style::DIM;
-    let cut = |row: &[String; 4]| row.each_ref().map(|cell| words::cut(cell, NAME_COLUMNS_MAX));
+    let cut = |row: &[String; 4]| {
+        row.each_ref().map(|cell| words::cut_to_columns(cell, NAME_COLUMNS_MAX))
+    };
     let rows: Vec<[String; 4]> = table.rows.iter().map(cut).collect();
     let widths = [0, 1, 2, 3].map(|column| {
         let cells = rows.iter().map(|row| row[column].chars().count());

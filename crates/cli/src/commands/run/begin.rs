@@ -5,82 +5,93 @@ use std::sync::Arc;
 use unstuck_core::engine::{BuildId, BuildState, Command};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
-use unstuck_runner::build::BuildWorld;
+use unstuck_runner::build::BuildPerformer;
 use unstuck_runner::{Decider, SystemClock};
 use unstuck_store::Store;
-use unstuck_world::commands::{Network, Rules};
-use unstuck_world::process::Guard;
+use unstuck_world::commands::{CommandRules, NetworkIsolation};
+use unstuck_world::process::GuardCommand;
 use unstuck_world::workspace;
 
-use super::performing::{Others, Performing};
-use crate::build::{Agents, Concern, build_settings, complete, inspect, refuse};
+use super::performing::{OtherPerformers, PerformedBuilds};
+use crate::build::{
+    PreflightConcern, WorkerFactory, build_settings, complete_task, inspect_project,
+    require_no_stops,
+};
 use crate::commands::mcp;
-use crate::error::Error;
-use crate::project::{Post, Project, Seat};
-use crate::settings::{Resolved, RunOptions, Settings, joined_options, load_under};
+use crate::error::CliError;
+use crate::project::{LocalProject, ProjectConnection, ProjectSession};
+use crate::settings::{ResolvedSettings, RunOptions, Settings, load_with_options, merge_options};
 
 /// The parts that perform builds of a project.
-pub(in crate::commands) struct Crew {
-    project: Project,
+pub(in crate::commands) struct BuildWorkers {
+    project: LocalProject,
     settings: Settings,
     policy: Arc<Policy>,
-    repository: workspace::Project,
-    guard: Guard,
-    network: Network,
+    repository: workspace::ProjectRepository,
+    guard: GuardCommand,
+    network: NetworkIsolation,
     /// The options from which its settings come.
     options: RunOptions,
 }
 
-impl Crew {
-    pub(in crate::commands) async fn gather(
-        project: &Project,
-        resolved: Resolved,
-    ) -> Result<Self, Error> {
-        let Resolved { settings, policy, .. } = resolved;
-        let repository = workspace::Project::open("git", project.root()).await?;
-        let rules = Rules { network: settings.commands.network.is_open(), ..Rules::default() };
+impl BuildWorkers {
+    pub(in crate::commands) async fn create(
+        project: &LocalProject,
+        resolved: ResolvedSettings,
+    ) -> Result<Self, CliError> {
+        let ResolvedSettings { settings, policy, .. } = resolved;
+        let repository = workspace::ProjectRepository::open("git", project.root()).await?;
+        let rules = CommandRules {
+            network: settings.commands.network.is_open(),
+            ..CommandRules::default()
+        };
         Ok(Self {
             project: project.clone(),
             settings,
             policy: Arc::new(policy),
             repository,
-            guard: super::guard()?,
-            network: Network::of(&rules).await,
+            guard: super::process_guard()?,
+            network: NetworkIsolation::for_rules(&rules).await,
             options: RunOptions::new(),
         })
     }
 
     /// Sets the options from which its settings come.
-    pub(super) fn under(self, options: RunOptions) -> Self {
+    pub(super) fn with_options(self, options: RunOptions) -> Self {
         Self { options, ..self }
     }
 
     /// Returns the settings and the policy of a build that was started with other options.
-    fn other(
+    fn load_other_settings(
         &self,
         options: Option<&RunOptions>,
-    ) -> Result<Option<(Settings, Arc<Policy>)>, Error> {
+    ) -> Result<Option<(Settings, Arc<Policy>)>, CliError> {
         let Some(options) = options.filter(|options| **options != self.options) else {
             return Ok(None);
         };
-        let Resolved { settings, policy, .. } = load_under(self.project.root(), options, None)?;
+        let ResolvedSettings { settings, policy, .. } =
+            load_with_options(self.project.root(), options, None)?;
         Ok(Some((settings, Arc::new(policy))))
     }
 
-    pub(super) fn agents(&self) -> Agents<'_> {
-        self.agents_under(&self.settings, &self.policy)
+    pub(super) fn worker_factory(&self) -> WorkerFactory<'_> {
+        self.worker_factory_with(&self.settings, &self.policy)
     }
 
-    fn agents_of<'a>(&'a self, own: &'a (Settings, Arc<Policy>)) -> Agents<'a> {
-        self.agents_under(&own.0, &own.1)
+    fn worker_factory_of<'a>(&'a self, own: &'a (Settings, Arc<Policy>)) -> WorkerFactory<'a> {
+        self.worker_factory_with(&own.0, &own.1)
     }
 
-    fn agents_under<'a>(&'a self, settings: &'a Settings, policy: &'a Arc<Policy>) -> Agents<'a> {
-        Agents {
+    fn worker_factory_with<'a>(
+        &'a self,
+        settings: &'a Settings,
+        policy: &'a Arc<Policy>,
+    ) -> WorkerFactory<'a> {
+        WorkerFactory {
             settings,
             policy,
             root: self.project.root(),
-            homes: self.project.homes(),
+            homes: self.project.agent_homes_folder(),
             guard: &self.guard,
             network: self.network,
         }
@@ -91,32 +102,40 @@ impl Crew {
     }
 
     /// Returns the plan, with all that the engine needs about each task.
-    pub(in crate::commands) fn plan(&self, tasks: Vec<TaskSpec>) -> Result<Plan, Error> {
-        let agents = self.agents();
-        let tasks = tasks.into_iter().map(|task| complete(&agents, task));
+    pub(in crate::commands) fn complete_plan(
+        &self,
+        tasks: Vec<TaskSpec>,
+    ) -> Result<Plan, CliError> {
+        let agents = self.worker_factory();
+        let tasks = tasks.into_iter().map(|task| complete_task(&agents, task));
         Ok(Plan::new(tasks.collect::<Result<_, _>>()?)?)
     }
 
     /// Checks that all workers of the plan could begin, and returns the warnings. Makes no call to a model.
-    pub(in crate::commands) async fn check(&self, plan: &Plan) -> Result<Vec<Concern>, Error> {
+    pub(in crate::commands) async fn check_plan(
+        &self,
+        plan: &Plan,
+    ) -> Result<Vec<PreflightConcern>, CliError> {
         if self.settings.run.in_place {
             self.repository.require_clean().await?;
         }
-        let agents = self.agents();
+        let agents = self.worker_factory();
         let mut checked = Vec::new();
         for (spec, _) in plan.iter() {
             let key = (spec.provider.clone(), spec.model.clone());
-            let worker = agents.worker(spec)?;
+            let worker = agents.create_worker(spec)?;
             if !checked.contains(&key) {
-                worker.check().await?;
+                worker.check_ready().await?;
                 checked.push(key);
             }
         }
-        refuse(inspect(self.project.root(), &self.settings, &self.checks_of(plan)).await)
+        require_no_stops(
+            inspect_project(self.project.root(), &self.settings, &self.plan_checks(plan)).await,
+        )
     }
 
     /// Returns all check commands of the plan, each once.
-    fn checks_of(&self, plan: &Plan) -> Vec<String> {
+    fn plan_checks(&self, plan: &Plan) -> Vec<String> {
         let validate = &self.settings.validate;
         let own = plan
             .iter()
@@ -131,7 +150,7 @@ impl Crew {
     }
 
     /// Returns the warning about a remote that git does not know, if the work is to be pushed there.
-    pub(super) async fn missing_remote(&self) -> Result<Option<String>, Error> {
+    pub(super) async fn missing_remote(&self) -> Result<Option<String>, CliError> {
         let run = &self.settings.run;
         let remote = &run.remote;
         let wanted = run.push || run.pull_request;
@@ -145,23 +164,30 @@ impl Crew {
     }
 
     /// Returns the command that starts a build of the plan.
-    pub(in crate::commands) fn start(&self, plan: Plan) -> Command {
+    pub(in crate::commands) fn start_command(&self, plan: Plan) -> Command {
         let run = &self.settings.run;
         Command::StartBuild { plan: Arc::new(plan), slots: run.jobs, in_place: run.in_place }
     }
 
     /// Refuses to begin if a branch with the name of the next build already exists.
-    pub(in crate::commands) async fn make_way(&self, store: &Arc<dyn Store>) -> Result<(), Error> {
-        let builds = store.builds(self.project.name()).await?;
+    pub(in crate::commands) async fn require_free_branch(
+        &self,
+        store: &Arc<dyn Store>,
+    ) -> Result<(), CliError> {
+        let builds = store.load_builds(self.project.name()).await?;
         let next = builds.iter().map(|row| row.id.0.saturating_add(1)).max().unwrap_or(0);
-        Ok(self.repository.make_way(BuildId(next)).await?)
+        Ok(self.repository.clear_build_names(BuildId(next)).await?)
     }
 
     /// Starts a build and returns its id.
-    pub(super) async fn begin(&self, post: &Post, plan: Plan) -> Result<BuildId, Error> {
-        let events = post.command(self.start(plan)).await?;
-        let started = events.iter().find_map(|recorded| recorded.event.starts());
-        started.ok_or_else(|| Error::Unknown {
+    pub(super) async fn start_build(
+        &self,
+        post: &ProjectConnection,
+        plan: Plan,
+    ) -> Result<BuildId, CliError> {
+        let events = post.submit_command(self.start_command(plan)).await?;
+        let started = events.iter().find_map(|recorded| recorded.event.started_build());
+        started.ok_or_else(|| CliError::Unknown {
             what: "build",
             name: String::new(),
             list: "unstuck status",
@@ -169,15 +195,15 @@ impl Crew {
     }
 
     /// Resumes paused builds.
-    pub(super) async fn let_go_on(
+    pub(super) async fn resume_builds(
         &self,
-        seat: &Seat,
+        seat: &ProjectSession,
         store: &Arc<dyn Store>,
         builds: &[BuildId],
-    ) -> Result<(), Error> {
-        for row in store.builds(self.project.name()).await? {
+    ) -> Result<(), CliError> {
+        for row in store.load_builds(self.project.name()).await? {
             if builds.contains(&row.id) && matches!(row.state, BuildState::Paused { .. }) {
-                seat.command(Command::Resume { build: row.id }).await?;
+                seat.submit_command(Command::Resume { build: row.id }).await?;
             }
         }
         Ok(())
@@ -185,72 +211,73 @@ impl Crew {
 
     /// Performs the effects of builds from now on. Builds that another process performs are waited for, or
     /// left to it.
-    pub(in crate::commands) async fn perform(
+    pub(in crate::commands) async fn perform_builds(
         &self,
-        performing: &mut Performing,
-        post: &Post,
+        performing: &mut PerformedBuilds,
+        post: &ProjectConnection,
         store: &Arc<dyn Store>,
         builds: &[BuildId],
-        others: Others,
-    ) -> Result<(), Error> {
+        others: OtherPerformers,
+    ) -> Result<(), CliError> {
         for build in builds {
-            if performing.has(*build)? {
+            if performing.is_performed(*build)? {
                 continue;
             }
-            let world = self.world(performing.decider(), store, *build).await?;
-            performing.begin(post, *build, world, others).await?;
+            let world = self.create_performer(performing.decider(), store, *build).await?;
+            performing.begin_build(post, *build, world, others).await?;
         }
         Ok(())
     }
 
-    async fn world(
+    async fn create_performer(
         &self,
         decider: Arc<dyn Decider>,
         store: &Arc<dyn Store>,
         build: BuildId,
-    ) -> Result<BuildWorld, Error> {
+    ) -> Result<BuildPerformer, CliError> {
         let name = self.project.name();
-        let tasks = store.tasks(name, build).await?;
-        let own = self.other(tasks.first().map(|row| &row.spec.options))?;
-        let agents = own.as_ref().map_or_else(|| self.agents(), |own| self.agents_of(own));
-        let head = self.repository.head().await?;
-        let start = self.repository.build_start(build, &head).await?;
+        let tasks = store.load_build_tasks(name, build).await?;
+        let own = self.load_other_settings(tasks.first().map(|row| &row.spec.options))?;
+        let agents =
+            own.as_ref().map_or_else(|| self.worker_factory(), |own| self.worker_factory_of(own));
+        let head = self.repository.resolve_head().await?;
+        let start = self.repository.ensure_build_start(build, &head).await?;
         let specs = tasks.iter().map(|row| &*row.spec);
         let repository = self.repository.clone();
         let settings = build_settings(&self.project, &agents, repository, start, specs).await?;
         let store = Arc::clone(store);
         let clock = Arc::new(SystemClock);
-        Ok(BuildWorld::new(settings, decider, store, &**name, clock))
+        Ok(BuildPerformer::new(settings, decider, store, &**name, clock))
     }
 }
 
 /// Returns the options with which these builds were started.
-pub(super) async fn options_of(
-    project: &Project,
+pub(super) async fn load_options(
+    project: &LocalProject,
     store: &Arc<dyn Store>,
     builds: &[BuildId],
-) -> Result<RunOptions, Error> {
+) -> Result<RunOptions, CliError> {
     let mut options = Vec::new();
     for build in builds {
-        let tasks = store.tasks(project.name(), *build).await?;
+        let tasks = store.load_build_tasks(project.name(), *build).await?;
         options.extend(tasks.into_iter().next().map(|task| task.spec.options.clone()));
     }
-    Ok(joined_options(options))
+    Ok(merge_options(options))
 }
 
 /// Returns the builds that have not ended and that this program performs, oldest first.
-pub(in crate::commands) async fn open_builds(
-    project: &Project,
+pub(in crate::commands) async fn load_open_builds(
+    project: &LocalProject,
     store: &Arc<dyn Store>,
-) -> Result<Vec<BuildId>, Error> {
+) -> Result<Vec<BuildId>, CliError> {
     let mut open = Vec::new();
-    for row in store.builds(project.name()).await?.iter().rev() {
+    for row in store.load_builds(project.name()).await?.iter().rev() {
         if !row.is_performed_here() || row.state.has_ended() {
             continue;
         }
         // The session of an `unstuck mcp` client belongs to that client.
-        let tasks = store.tasks(project.name(), row.id).await?;
-        if !tasks.iter().any(|task| mcp::is_of_a_client(&task.spec)) {
+        let tasks = store.load_build_tasks(project.name(), row.id).await?;
+        if !tasks.iter().any(|task| mcp::is_client_task(&task.spec)) {
             open.push(row.id);
         }
     }

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use unstuck_core::engine::BuildId;
 use unstuck_core::plan::TaskSpec;
-use unstuck_runner::Turns;
+use unstuck_runner::TaskLocks;
 
-use crate::error::{Error, TasksError};
-use crate::project::Project;
+use crate::error::{CliError, TasksError};
+use crate::project::LocalProject;
 
 /// Removes the tasks on which another run is at work, and those that depend on them; returns the rest with
 /// a message.
-pub(super) async fn leave_out(
-    project: &Project,
+pub(super) async fn leave_out_begun(
+    project: &LocalProject,
     mut tasks: Vec<TaskSpec>,
-) -> Result<(Vec<TaskSpec>, Option<String>), Error> {
-    let begun = begun(project).await?;
+) -> Result<(Vec<TaskSpec>, Option<String>), CliError> {
+    let begun = load_begun_tasks(project).await?;
     let by = |task: &TaskSpec| begun.get(&(task.file.clone()?, task.name.clone())).copied();
     let Some(build) = tasks.iter().find_map(by) else { return Ok((tasks, None)) };
     let mut left_out: BTreeSet<String> =
@@ -51,18 +51,20 @@ pub(super) async fn leave_out(
 }
 
 /// Returns the tasks of files on which live processes are at work, with their builds.
-async fn begun(project: &Project) -> Result<BTreeMap<(String, String), BuildId>, Error> {
+async fn load_begun_tasks(
+    project: &LocalProject,
+) -> Result<BTreeMap<(String, String), BuildId>, CliError> {
     let mut begun = BTreeMap::new();
-    let store = match project.store() {
-        Err(Error::NothingHere { .. }) => return Ok(begun),
+    let store = match project.open_store() {
+        Err(CliError::NothingHere { .. }) => return Ok(begun),
         store => store?,
     };
-    let turns = Turns::new(project.runs());
-    for build in store.builds(project.name()).await? {
-        if build.state.has_ended() || !turns.is_build_taken(build.id) {
+    let turns = TaskLocks::new(project.runs_folder());
+    for build in store.load_builds(project.name()).await? {
+        if build.state.has_ended() || !turns.is_build_locked(build.id) {
             continue;
         }
-        for task in store.tasks(project.name(), build.id).await? {
+        for task in store.load_build_tasks(project.name(), build.id).await? {
             if let Some(file) = task.spec.file.clone().filter(|_| !task.moved.state.has_ended()) {
                 begun.insert((file, task.spec.name.clone()), build.id);
             }

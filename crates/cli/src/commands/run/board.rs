@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use unstuck_core::engine::{
-    BuildId, Event, GateState, QuestionId, Recorded, RunId, Step, TaskId, TaskState,
+    BuildId, Event, GateState, QuestionId, RecordedEvent, RunId, Step, TaskId, TaskState,
 };
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionRow, TaskRow};
 
-use crate::render::stand::{self, Performer};
+use crate::render::stand::{self, TaskPerformer};
 use crate::render::{style, when, words};
 
 /// Maximum width of a name in columns; a longer one is cut.
@@ -18,7 +18,7 @@ const OTHER_LINES: usize = 4;
 
 /// The state of the builds that are followed.
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(super) struct BuildBoard {
     builds: Vec<(BuildRow, Vec<TaskRow>)>,
     gates: Vec<GateRow>,
     questions: HashMap<QuestionId, String>,
@@ -33,9 +33,9 @@ pub(super) struct Board {
     red_base: Option<(BuildId, String)>,
 }
 
-impl Board {
+impl BuildBoard {
     /// Replaces the rows by those of the tables.
-    pub(super) fn look(
+    pub(super) fn update_rows(
         &mut self,
         builds: Vec<(BuildRow, Vec<TaskRow>)>,
         gates: Vec<GateRow>,
@@ -51,7 +51,7 @@ impl Board {
     }
 
     /// Applies an event of a task.
-    pub(super) fn happened(&mut self, recorded: &Recorded, task: Option<TaskId>) {
+    pub(super) fn apply_event(&mut self, recorded: &RecordedEvent, task: Option<TaskId>) {
         match &recorded.event {
             Event::RunStarted { run, task, next, .. } => {
                 self.steps.insert(*run, next.step);
@@ -80,7 +80,7 @@ impl Board {
     }
 
     /// Returns whether a task waits that could be retried now.
-    pub(super) fn waits(&self) -> bool {
+    pub(super) fn has_waiting_task(&self) -> bool {
         let tasks = self.builds.iter().flat_map(|(_, tasks)| tasks);
         tasks.into_iter().any(|row| matches!(row.moved.state, TaskState::BackingOff { .. }))
     }
@@ -91,40 +91,40 @@ impl Board {
     }
 
     /// Returns whether there are open questions.
-    pub(super) fn asks(&self) -> bool {
+    pub(super) fn has_questions(&self) -> bool {
         !self.questions.is_empty()
     }
 
     /// Returns the lines of the view.
-    pub(super) fn lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
+    pub(super) fn render_lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
         let title = style::TITLE;
         let dim = style::DIM;
         let mut lines = Vec::new();
         let other = OTHER_LINES * self.builds.len().max(1) + usize::from(self.red_base.is_some());
         let room = rows.saturating_sub(other).max(1);
         for (build, tasks) in &self.builds {
-            let stands = stand::build(build, true, now);
-            let cost = words::amount(build.spent);
+            let stands = stand::render_build_state(build, true, now);
+            let cost = words::render_amount(build.spent);
             let cost = if cost.is_empty() { cost } else { format!(" · {cost}") };
             let all = build.tasks.to_string();
-            let rest = format!(" · {stands} · {}{cost}", stand::counts(&all, build, tasks));
+            let rest = format!(" · {stands} · {}{cost}", stand::render_counts(&all, build, tasks));
             let head = format!("build {}", build.id);
-            let rest = words::cut(&rest, columns.saturating_sub(head.len()));
+            let rest = words::cut_to_columns(&rest, columns.saturating_sub(head.len()));
             lines.push(format!("{title}{head}{title:#}{dim}{rest}{dim:#}"));
-            lines.extend(self.tasks(tasks, now, columns, room / self.builds.len()));
+            lines.extend(self.render_tasks(tasks, now, columns, room / self.builds.len()));
         }
         if let Some((_, command)) = &self.red_base {
             let asked =
                 format!("`{command}` fails before any work has begun. Should the tasks fix it?");
-            lines.push(words::cut(&asked, columns));
+            lines.push(words::cut_to_columns(&asked, columns));
         }
-        lines.push(format!("{dim}{}{dim:#}", words::cut(&self.keys(), columns)));
+        lines.push(format!("{dim}{}{dim:#}", words::cut_to_columns(&self.render_keys(), columns)));
         lines
     }
 
-    fn keys(&self) -> String {
-        let kick = if self.waits() { "k try now · " } else { "" };
-        let answer = if self.asks() { "a answer · " } else { "" };
+    fn render_keys(&self) -> String {
+        let kick = if self.has_waiting_task() { "k try now · " } else { "" };
+        let answer = if self.has_questions() { "a answer · " } else { "" };
         let base = match &self.red_base {
             Some(_) => "y they should · n it has nothing to do with them · ",
             None => "",
@@ -132,23 +132,30 @@ impl Board {
         format!("{base}{answer}{kick}p pause · b background · Ctrl-C end")
     }
 
-    fn tasks(&self, tasks: &[TaskRow], now: Time, columns: usize, room: usize) -> Vec<String> {
+    fn render_tasks(
+        &self,
+        tasks: &[TaskRow],
+        now: Time,
+        columns: usize,
+        room: usize,
+    ) -> Vec<String> {
         let mut shown: Vec<&TaskRow> = tasks.iter().collect();
         let room = if shown.len() > room { room.saturating_sub(1).max(1) } else { room };
         if shown.len() > room {
-            shown.sort_by_key(|row| (stand::weight(&row.moved.state), row.id));
+            shown.sort_by_key(|row| (stand::state_rank(&row.moved.state), row.id));
             shown.truncate(room);
             shown.sort_by_key(|row| row.id);
         }
         let most = NAME_COLUMNS_MAX.min(columns / 2).max(4);
-        let name = |row: &TaskRow| words::cut(&words::name(row.id, &row.spec), most);
+        let name =
+            |row: &TaskRow| words::cut_to_columns(&words::task_name(row.id, &row.spec), most);
         let widest = shown.iter().map(|row| name(row).chars().count()).max().unwrap_or_default();
         let mut lines: Vec<String> = shown
             .iter()
             .map(|row| {
-                let (mark, color) = stand::mark(&row.moved.state);
+                let (mark, color) = stand::task_mark(&row.moved.state);
                 let left = columns.saturating_sub(widest + 6);
-                let detail = words::cut(&self.detail(row, now), left);
+                let detail = words::cut_to_columns(&self.render_detail(row, now), left);
                 let name = name(row);
                 format!("  {color}{mark}{color:#} {name:widest$}  {detail}")
             })
@@ -161,31 +168,34 @@ impl Board {
         lines
     }
 
-    fn detail(&self, row: &TaskRow, now: Time) -> String {
+    fn render_detail(&self, row: &TaskRow, now: Time) -> String {
         match &row.moved.state {
             TaskState::Done if row.moved.unchanged.is_some() => "no change needed".to_owned(),
-            TaskState::Done => self.effort(row),
-            TaskState::Running { run } => self.work(row, *run),
+            TaskState::Done => self.render_effort(row),
+            TaskState::Running { run } => self.render_work(row, *run),
             TaskState::Parked { question, .. } => match self.questions.get(question) {
                 Some(problem) => format!("waiting for you: {}", words::plain_line(problem)),
-                None => stand::task(&row.moved.state, Performer::AtWork, now),
+                None => stand::render_task_state(&row.moved.state, TaskPerformer::AtWork, now),
             },
             TaskState::BackingOff { gate: Some(key), until: None, .. } => {
                 let gate = self.gates.iter().find(|gate| gate.key == *key);
                 match gate.map(|gate| gate.state) {
                     Some(GateState::Waiting { until, .. }) => {
-                        format!("the account is limited, goes on at {}", when::until(until, now))
+                        format!(
+                            "the account is limited, goes on at {}",
+                            when::render_until(until, now)
+                        )
                     }
                     Some(GateState::Probing { .. }) => "seeing if the account is ready".to_owned(),
-                    _ => stand::task(&row.moved.state, Performer::AtWork, now),
+                    _ => stand::render_task_state(&row.moved.state, TaskPerformer::AtWork, now),
                 }
             }
-            state => stand::task(state, Performer::AtWork, now),
+            state => stand::render_task_state(state, TaskPerformer::AtWork, now),
         }
     }
 
     /// Describes the current work of a running task.
-    fn work(&self, row: &TaskRow, run: RunId) -> String {
+    fn render_work(&self, row: &TaskRow, run: RunId) -> String {
         let said = self.said.get(&row.id).map(String::as_str);
         let doing = match self.steps.get(&run) {
             Some(Step::AwaitMerge) => "in line to be checked",
@@ -205,11 +215,11 @@ impl Board {
     }
 
     /// Describes the effort of a task.
-    fn effort(&self, row: &TaskRow) -> String {
-        let attempts = words::number(row.moved.attempts as usize, "attempt", "attempts");
+    fn render_effort(&self, row: &TaskRow) -> String {
+        let attempts = words::render_count(row.moved.attempts as usize, "attempt", "attempts");
         let took = self.began.get(&row.id).map(|began| row.moved.changed_at.since(*began));
-        let took = took.filter(|took| *took >= Span::from_secs(1)).map(when::length);
-        let cost = words::amount(row.moved.spent);
+        let took = took.filter(|took| *took >= Span::from_secs(1)).map(when::render_duration);
+        let cost = words::render_amount(row.moved.spent);
         let parts = [Some(attempts), took, Some(cost).filter(|cost| !cost.is_empty())];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
@@ -268,11 +278,11 @@ mod tests {
         }
     }
 
-    fn at(event: Event) -> Recorded {
-        Recorded { seq: 1, at: NOW - Span::from_mins(4), why: None, event }
+    fn at(event: Event) -> RecordedEvent {
+        RecordedEvent { seq: 1, at: NOW - Span::from_mins(4), why: None, event }
     }
 
-    fn board() -> Board {
+    fn board() -> BuildBoard {
         let tasks = vec![
             task(1, "add-timeouts", State::Done),
             task(2, "payment-webhook", State::Running { run: RunId(5) }),
@@ -284,15 +294,18 @@ mod tests {
                 State::Pending { run: None },
             ),
         ];
-        let mut board = Board { builds: vec![(build(5), tasks)], ..Board::default() };
-        let next = Next::attempt(Start::Fresh);
+        let mut board = BuildBoard { builds: vec![(build(5), tasks)], ..BuildBoard::default() };
+        let next = Next::at_attempt(Start::Fresh);
         let run = RunId(5);
         for task in [1, 2] {
             let task = TaskId(task);
-            board.happened(&at(Event::RunStarted { run, task, retry_of: None, next }), Some(task));
+            board.apply_event(
+                &at(Event::RunStarted { run, task, retry_of: None, next }),
+                Some(task),
+            );
         }
         let text = "I use the SDK's own verifier,\nwhich knows about clocks.".into();
-        board.happened(&at(Event::Narrated { run, text }), Some(TaskId(2)));
+        board.apply_event(&at(Event::Narrated { run, text }), Some(TaskId(2)));
         board.questions.insert(QuestionId(0), "The hosting account refused the key.".to_owned());
         board
     }
@@ -303,13 +316,13 @@ mod tests {
 
     #[test]
     fn one_line_for_each_task_says_where_it_stands() {
-        insta::assert_snapshot!(plain(&board().lines(NOW, 100, 30)).join("\n"));
+        insta::assert_snapshot!(plain(&board().render_lines(NOW, 100, 30)).join("\n"));
     }
 
     #[test]
     fn no_line_is_wider_than_the_window_and_no_picture_higher() {
         for (columns, rows) in [(20, 6), (40, 8), (80, 24), (200, 5)] {
-            let lines = plain(&board().lines(NOW, columns, rows));
+            let lines = plain(&board().render_lines(NOW, columns, rows));
             assert!(lines.len() <= rows.max(5), "{columns}x{rows}: {lines:#?}");
             let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
             assert!(widest <= columns, "{columns}x{rows}: {lines:#?}");
@@ -320,18 +333,18 @@ mod tests {
     fn where_there_is_no_room_what_matters_is_shown() {
         let mut board = board();
         board.builds[0].1.extend((10..500).map(|id| task(id, "more", State::Done)));
-        let lines = plain(&board.lines(NOW, 80, 10)).join("\n");
+        let lines = plain(&board.render_lines(NOW, 80, 10)).join("\n");
         assert!(lines.contains("deploy-preview") && lines.contains("payment-webhook"), "{lines}");
         assert!(lines.contains("… and "), "{lines}");
     }
 
     #[test]
     fn keys_are_offered_where_they_do_something() {
-        let keys = |board: &Board| plain(&board.lines(NOW, 80, 30)).pop().unwrap();
+        let keys = |board: &BuildBoard| plain(&board.render_lines(NOW, 80, 30)).pop().unwrap();
         assert!(keys(&board()).starts_with("a answer · k try now"));
-        assert!(keys(&Board::default()).starts_with("p pause"));
+        assert!(keys(&BuildBoard::default()).starts_with("p pause"));
         // A check that is red before the work is asked about once.
-        let mut board = Board::default();
+        let mut board = BuildBoard::default();
         let red = RedCheck {
             command: "make test".into(),
             exit: 2,
@@ -341,12 +354,12 @@ mod tests {
         };
         let build = BuildId(7);
         let run = RunId(5);
-        board.happened(&at(Event::BaseChecked { build, run, red: vec![red] }), None);
+        board.apply_event(&at(Event::BaseChecked { build, run, red: vec![red] }), None);
         assert!(keys(&board).starts_with("y they should · n it has nothing to do with them"));
         assert_eq!(board.red_base(), Some(build));
-        let asked = plain(&board.lines(NOW, 80, 30)).join("\n");
+        let asked = plain(&board.render_lines(NOW, 80, 30)).join("\n");
         assert!(asked.contains("`make test` fails before any work has begun."), "{asked}");
-        board.happened(&at(Event::BaseJudged { build, belongs: true }), None);
+        board.apply_event(&at(Event::BaseJudged { build, belongs: true }), None);
         assert!(keys(&board).starts_with("p pause"));
     }
 
@@ -362,11 +375,11 @@ mod tests {
         };
         let id = BuildId(7);
         let run = RunId(5);
-        board.happened(&at(Event::BaseChecked { build: id, run, red: vec![red] }), None);
-        board.look(vec![(build(1), Vec::new())], Vec::new(), Vec::new());
+        board.apply_event(&at(Event::BaseChecked { build: id, run, red: vec![red] }), None);
+        board.update_rows(vec![(build(1), Vec::new())], Vec::new(), Vec::new());
         assert_eq!(board.red_base(), Some(id));
         let over = BuildRow { ended_at: Some(NOW), ..build(1) };
-        board.look(vec![(over, Vec::new())], Vec::new(), Vec::new());
+        board.update_rows(vec![(over, Vec::new())], Vec::new(), Vec::new());
         assert_eq!(board.red_base(), None);
     }
 }

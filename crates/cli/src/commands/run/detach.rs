@@ -8,29 +8,39 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use crate::error::Error;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::Project;
+use crate::project::LocalProject;
 use crate::render::Terminal;
 
 /// Starts this command again in the background.
-pub(super) fn start(project: &Project, terminal: &Terminal) -> Result<Exit, Error> {
+pub(super) fn start_in_background(
+    project: &LocalProject,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
     let arguments = env::args_os().skip(1).filter(|argument| argument != "--detach");
-    spawn(project, arguments.collect(), terminal)
+    spawn_background(project, arguments.collect(), terminal)
 }
 
 /// Continues the builds of this process in the background.
-pub(super) fn go_on(project: &Project, terminal: &Terminal) -> Result<Exit, Error> {
+pub(super) fn resume_in_background(
+    project: &LocalProject,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
     let root = project.root().into();
-    spawn(project, vec!["-C".into(), root, "resume".into()], terminal)
+    spawn_background(project, vec!["-C".into(), root, "resume".into()], terminal)
 }
 
 /// Starts the program without a terminal and in its own process group, so that closing the terminal does
 /// not end it.
-fn spawn(project: &Project, arguments: Vec<OsString>, terminal: &Terminal) -> Result<Exit, Error> {
-    let log = project.run_log();
-    let unusable = |source| Error::Folder { place: log.display().to_string(), source };
-    project.make_store()?;
+fn spawn_background(
+    project: &LocalProject,
+    arguments: Vec<OsString>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let log = project.run_log_path();
+    let unusable = |source| CliError::Folder { place: log.display().to_string(), source };
+    project.open_or_create_store()?;
     let mut options = OpenOptions::new();
     let file = options.create(true).append(true).mode(0o600).open(&log).map_err(unusable)?;
     let executable = env::current_exe().map_err(unusable)?;

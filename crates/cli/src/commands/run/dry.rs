@@ -5,14 +5,14 @@ use std::io::Write as _;
 use serde::Serialize;
 use unstuck_core::plan::{Plan, TaskSpec};
 
-use super::begin::Crew;
-use crate::error::Error;
+use super::begin::BuildWorkers;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::{self, Terminal, style, words};
 
 /// A task in its JSON form.
 #[derive(Serialize)]
-struct Row<'a> {
+struct DryRunRow<'a> {
     name: &'a str,
     title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,23 +26,23 @@ struct Row<'a> {
     checks: &'a [String],
 }
 
-pub(super) fn show(
-    crew: &Crew,
+pub(super) fn show_plan(
+    crew: &BuildWorkers,
     plan: &Plan,
     json: bool,
     terminal: &Terminal,
-) -> Result<Exit, Error> {
-    let rows: Vec<Row<'_>> = plan.iter().map(|(spec, _)| row(crew, spec)).collect();
+) -> Result<Exit, CliError> {
+    let rows: Vec<DryRunRow<'_>> = plan.iter().map(|(spec, _)| task_row(crew, spec)).collect();
     let mut out = terminal.styled();
     if json {
-        render::json(&mut out, &rows)?;
+        render::write_json(&mut out, &rows)?;
         out.flush()?;
         return Ok(Exit::Done);
     }
     let title = style::TITLE;
     let dim = style::DIM;
     let jobs = crew.settings().run.jobs;
-    let tasks = words::number(rows.len(), "task", "tasks");
+    let tasks = words::render_count(rows.len(), "task", "tasks");
     writeln!(out, "{title}{tasks}, {jobs} at a time{title:#} {dim}· nothing is done{dim:#}")?;
     for row in &rows {
         let who = [row.provider, row.model.as_deref()].into_iter().flatten();
@@ -67,16 +67,16 @@ pub(super) fn show(
     Ok(Exit::Done)
 }
 
-fn row<'a>(crew: &'a Crew, spec: &'a TaskSpec) -> Row<'a> {
+fn task_row<'a>(crew: &'a BuildWorkers, spec: &'a TaskSpec) -> DryRunRow<'a> {
     let settings = crew.settings();
-    Row {
+    DryRunRow {
         name: &spec.name,
         title: &spec.title,
         file: spec.file.as_deref(),
         depends_on: &spec.depends_on,
         priority: spec.priority,
         provider: spec.provider.as_deref(),
-        model: crew.agents().model(spec),
+        model: crew.worker_factory().model_for(spec),
         allowed: &spec.scope.allowed,
         forbidden: &spec.scope.forbidden,
         checks: spec.validate.as_ref().unwrap_or(&settings.validate.pre_commit),

@@ -3,11 +3,11 @@
 use unstuck_core::fault::Code;
 
 use crate::exit::Exit;
-use crate::project::Signal;
+use crate::project::EndSignal;
 
 /// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum BuildsEnding {
     /// There was no build to continue.
     NothingToDo,
     /// Every task is done.
@@ -25,21 +25,21 @@ pub(super) enum Ending {
     /// Another process continues in the background.
     Background,
     /// A signal ended this process.
-    Signal(Signal),
+    Signal(EndSignal),
     /// The holder is gone.
     HolderGone,
 }
 
-impl Ending {
-    pub(super) const fn exit(self) -> Exit {
+impl BuildsEnding {
+    pub(super) const fn to_exit(self) -> Exit {
         match self {
             Self::NothingToDo | Self::Done | Self::Background => Exit::Done,
             Self::SomeNotDone | Self::HolderGone => Exit::SomeFailed,
-            Self::Failed(code) => Exit::of(code),
+            Self::Failed(code) => Exit::from_code(code),
             Self::NeedsPerson => Exit::Waiting,
             Self::Limited => Exit::Limited,
             Self::Paused => Exit::Paused,
-            Self::Signal(signal) => signal.exit(),
+            Self::Signal(signal) => signal.to_exit(),
         }
     }
 }

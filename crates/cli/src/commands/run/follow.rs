@@ -6,32 +6,32 @@ use std::time::Duration;
 
 use jiff::Zoned;
 use tokio::time::{Instant, sleep_until};
-use unstuck_core::engine::{BuildId, BuildState, Command, Event, PauseCause, Recorded};
+use unstuck_core::engine::{BuildId, BuildState, Command, Event, PauseCause, RecordedEvent};
 use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
-use unstuck_runner::Notice;
+use unstuck_runner::RunnerNotice;
 use unstuck_store::Store;
 use unstuck_store::tables::BuildRow;
 
-use super::ending::Ending;
-use super::live::Act;
-use super::show::View;
-use crate::args::Follow;
-use crate::error::Error;
-use crate::project::{Heard, Project, Seat};
+use super::ending::BuildsEnding;
+use super::live::LiveRequest;
+use super::show::RunOutput;
+use crate::args::FollowArgs;
+use crate::error::CliError;
+use crate::project::{LocalProject, ProjectMessage, ProjectSession};
 
 /// The limits of following.
-pub(super) struct Patience {
+pub(super) struct FollowLimits {
     /// The time at which all builds are paused.
     until: Option<Instant>,
     max_wait: Option<Span>,
     /// The reason and the start of the current wait, while no work goes on.
-    waiting: Option<(Waiting, Instant)>,
+    waiting: Option<(FollowWaitReason, Instant)>,
 }
 
 /// The reason why all remaining work waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Waiting {
+enum FollowWaitReason {
     /// An answer, while the build is paused over its questions or its budget.
     Pause,
     /// An answer.
@@ -40,92 +40,92 @@ enum Waiting {
     Account,
 }
 
-impl Waiting {
+impl FollowWaitReason {
     /// Returns the outcome when the maximum wait is over.
-    const fn ending(self) -> Ending {
+    const fn to_ending(self) -> BuildsEnding {
         match self {
-            Self::Pause => Ending::Paused,
-            Self::Person => Ending::NeedsPerson,
-            Self::Account => Ending::Limited,
+            Self::Pause => BuildsEnding::Paused,
+            Self::Person => BuildsEnding::NeedsPerson,
+            Self::Account => BuildsEnding::Limited,
         }
     }
 }
 
-impl Patience {
-    pub(super) fn new(follow: &Follow) -> Self {
-        let until = follow.until.map(|time| Instant::now() + until(&Zoned::now(), time));
+impl FollowLimits {
+    pub(super) fn new(follow: &FollowArgs) -> Self {
+        let until = follow.until.map(|time| Instant::now() + duration_until(&Zoned::now(), time));
         Self { until, max_wait: follow.max_wait, waiting: None }
     }
 
     /// Returns the time at which the current wait is too long.
-    fn over(&self) -> Option<Instant> {
+    fn wait_deadline(&self) -> Option<Instant> {
         let (_, since) = self.waiting?;
         Some(since + Duration::from(self.max_wait?))
     }
 }
 
 /// Returns the duration until the next occurrence of this time of day.
-fn until(now: &Zoned, time: jiff::civil::Time) -> Duration {
+fn duration_until(now: &Zoned, time: jiff::civil::Time) -> Duration {
     let today = now.with().time(time).build().unwrap_or_else(|_| now.clone());
     let next = if today > *now { today } else { today.tomorrow().unwrap_or(today) };
     now.duration_until(&next).try_into().unwrap_or_default()
 }
 
 /// Follows builds until there is nothing left to wait for.
-pub(super) async fn until_they_end(
-    seat: &mut Seat,
+pub(super) async fn follow_until_end(
+    seat: &mut ProjectSession,
     store: &Arc<dyn Store>,
-    project: &Project,
+    project: &LocalProject,
     builds: &[BuildId],
-    view: &mut View<'_>,
-    patience: &mut Patience,
-) -> Result<Ending, Error> {
+    view: &mut RunOutput<'_>,
+    patience: &mut FollowLimits,
+) -> Result<BuildsEnding, CliError> {
     let mut failed = None;
-    let stand = Stand { store, project, builds };
+    let stand = BuildsLookup { store, project, builds };
     // The state may have changed before the subscription.
-    if let Some(ending) = stand.look(seat, failed, patience).await? {
+    if let Some(ending) = stand.look_up_ending(seat, failed, patience).await? {
         return Ok(ending);
     }
     loop {
         let until = patience.until;
-        let over = patience.over();
+        let over = patience.wait_deadline();
         tokio::select! {
             biased;
-            heard = seat.hear() => match heard? {
-                Heard::HolderGone => return Ok(Ending::HolderGone),
-                Heard::Notice(notice) => {
-                    if let Notice::Event { recorded, .. } = &notice {
-                        failed = failed.or_else(|| failure(recorded, builds));
+            heard = seat.next_message() => match heard? {
+                ProjectMessage::HolderGone => return Ok(BuildsEnding::HolderGone),
+                ProjectMessage::Notice(notice) => {
+                    if let RunnerNotice::Event { recorded, .. } = &notice {
+                        failed = failed.or_else(|| failure_code(recorded, builds));
                     }
-                    view.notice(&notice).await?;
-                    if is_a_turn(&notice)
-                        && let Some(ending) = stand.look(seat, failed, patience).await?
+                    view.handle_notice(&notice).await?;
+                    if needs_lookup(&notice)
+                        && let Some(ending) = stand.look_up_ending(seat, failed, patience).await?
                     {
                         return Ok(ending);
                     }
                 }
             },
-            () = at(until) => {
+            () = sleep_until_some(until) => {
                 patience.until = None;
-                pause(seat, builds).await;
+                pause_builds(seat, builds).await;
             }
-            () = at(over) => {
+            () = sleep_until_some(over) => {
                 let waiting = patience.waiting.map(|(whom, _)| whom);
-                return Ok(waiting.map_or(Ending::NeedsPerson, Waiting::ending));
+                return Ok(waiting.map_or(BuildsEnding::NeedsPerson, FollowWaitReason::to_ending));
             }
-            wanted = view.wanted() => match wanted? {
-                Act::Look => view.draw().await?,
-                Act::Kick => view.kick(seat).await?,
-                Act::Answer => view.answer().await?,
-                Act::JudgeBase { build, belongs } => {
+            wanted = view.next_request() => match wanted? {
+                LiveRequest::Look => view.draw().await?,
+                LiveRequest::Kick => view.kick_waiting(seat).await?,
+                LiveRequest::Answer => view.answer_questions().await?,
+                LiveRequest::JudgeBase { build, belongs } => {
                     // A build that ended meanwhile needs no judgment any more.
-                    let _ = seat.command(Command::JudgeBase { build, belongs }).await;
+                    let _ = seat.submit_command(Command::JudgeBase { build, belongs }).await;
                 }
-                Act::Pause => pause(seat, builds).await,
-                Act::Background => return Ok(Ending::Background),
-                Act::End(signal) => {
-                    view.ending()?;
-                    return Ok(Ending::Signal(signal));
+                LiveRequest::Pause => pause_builds(seat, builds).await,
+                LiveRequest::Background => return Ok(BuildsEnding::Background),
+                LiveRequest::End(signal) => {
+                    view.report_ending()?;
+                    return Ok(BuildsEnding::Signal(signal));
                 }
             },
         }
@@ -133,13 +133,13 @@ pub(super) async fn until_they_end(
 }
 
 /// Pauses builds. A build that ended meanwhile rejects the command, which is fine.
-async fn pause(seat: &Seat, builds: &[BuildId]) {
+async fn pause_builds(seat: &ProjectSession, builds: &[BuildId]) {
     for build in builds {
-        let _ = seat.command(Command::Pause { build: *build }).await;
+        let _ = seat.submit_command(Command::Pause { build: *build }).await;
     }
 }
 
-async fn at(instant: Option<Instant>) {
+async fn sleep_until_some(instant: Option<Instant>) {
     match instant {
         Some(instant) => sleep_until(instant).await,
         None => pending().await,
@@ -147,7 +147,7 @@ async fn at(instant: Option<Instant>) {
 }
 
 /// Returns the code of the failure, if one of these builds failed.
-fn failure(recorded: &Recorded, builds: &[BuildId]) -> Option<Code> {
+fn failure_code(recorded: &RecordedEvent, builds: &[BuildId]) -> Option<Code> {
     match &recorded.event {
         Event::BuildFailed { build, fault } if builds.contains(build) => Some(fault.code()),
         _ => None,
@@ -155,8 +155,10 @@ fn failure(recorded: &Recorded, builds: &[BuildId]) -> Option<Code> {
 }
 
 /// Returns whether a notice is a reason to look up the state.
-fn is_a_turn(notice: &Notice) -> bool {
-    let Notice::Event { recorded, .. } = notice else { return matches!(notice, Notice::Gap) };
+fn needs_lookup(notice: &RunnerNotice) -> bool {
+    let RunnerNotice::Event { recorded, .. } = notice else {
+        return matches!(notice, RunnerNotice::Gap);
+    };
     matches!(
         recorded.event,
         Event::BuildWaiting { .. }
@@ -181,20 +183,20 @@ fn is_a_turn(notice: &Notice) -> bool {
 }
 
 /// Looks up the state of builds.
-struct Stand<'a> {
+struct BuildsLookup<'a> {
     store: &'a Arc<dyn Store>,
-    project: &'a Project,
+    project: &'a LocalProject,
     builds: &'a [BuildId],
 }
 
-impl Stand<'_> {
-    async fn look(
+impl BuildsLookup<'_> {
+    async fn look_up_ending(
         &self,
-        seat: &Seat,
+        seat: &ProjectSession,
         failed: Option<Code>,
-        patience: &mut Patience,
-    ) -> Result<Option<Ending>, Error> {
-        let rows = self.store.builds(self.project.name()).await?;
+        patience: &mut FollowLimits,
+    ) -> Result<Option<BuildsEnding>, CliError> {
+        let rows = self.store.load_builds(self.project.name()).await?;
         let ours: Vec<&BuildRow> =
             rows.iter().filter(|row| self.builds.contains(&row.id)).collect();
         let (over, open): (Vec<&BuildRow>, Vec<&BuildRow>) =
@@ -203,30 +205,30 @@ impl Stand<'_> {
             let all =
                 over.iter().all(|row| row.state == BuildState::Completed && row.not_done == 0);
             return Ok(Some(match failed {
-                Some(code) => Ending::Failed(code),
-                None if all => Ending::Done,
-                None => Ending::SomeNotDone,
+                Some(code) => BuildsEnding::Failed(code),
+                None if all => BuildsEnding::Done,
+                None => BuildsEnding::SomeNotDone,
             }));
         }
         let by_person = BuildState::Paused { cause: PauseCause::Person };
         if open.iter().all(|row| row.state == by_person) {
-            return Ok(Some(Ending::Paused));
+            return Ok(Some(BuildsEnding::Paused));
         }
-        self.wait(seat, &open, patience).await?;
+        self.record_wait(seat, &open, patience).await?;
         let waits_no_longer = patience.max_wait == Some(Span::ZERO);
-        Ok(patience.waiting.filter(|_| waits_no_longer).map(|(whom, _)| whom.ending()))
+        Ok(patience.waiting.filter(|_| waits_no_longer).map(|(whom, _)| whom.to_ending()))
     }
 
     /// Records the start of a wait in which no work goes on.
-    async fn wait(
+    async fn record_wait(
         &self,
-        seat: &Seat,
+        seat: &ProjectSession,
         open: &[&BuildRow],
-        patience: &mut Patience,
-    ) -> Result<(), Error> {
-        let mut waiting: Option<Waiting> = None;
+        patience: &mut FollowLimits,
+    ) -> Result<(), CliError> {
+        let mut waiting: Option<FollowWaitReason> = None;
         for row in open {
-            let Some(whom) = self.waits_for(seat, row).await? else {
+            let Some(whom) = self.wait_reason(seat, row).await? else {
                 patience.waiting = None;
                 return Ok(());
             };
@@ -240,13 +242,17 @@ impl Stand<'_> {
     }
 
     /// Returns the reason why all remaining work of a build waits; `None` while a task is at work.
-    async fn waits_for(&self, seat: &Seat, row: &BuildRow) -> Result<Option<Waiting>, Error> {
-        let (state, at_work) = seat.standing(self.store, self.project.name(), row).await?;
+    async fn wait_reason(
+        &self,
+        seat: &ProjectSession,
+        row: &BuildRow,
+    ) -> Result<Option<FollowWaitReason>, CliError> {
+        let (state, at_work) = seat.build_state(self.store, self.project.name(), row).await?;
         Ok(match state {
-            BuildState::Waiting => Some(Waiting::Person),
-            BuildState::Paused { .. } => Some(Waiting::Pause),
-            BuildState::Sleeping { .. } => Some(Waiting::Account),
-            BuildState::Running => (!at_work).then_some(Waiting::Account),
+            BuildState::Waiting => Some(FollowWaitReason::Person),
+            BuildState::Paused { .. } => Some(FollowWaitReason::Pause),
+            BuildState::Sleeping { .. } => Some(FollowWaitReason::Account),
+            BuildState::Running => (!at_work).then_some(FollowWaitReason::Account),
             BuildState::Completed | BuildState::Failed | BuildState::Cancelled => None,
         })
     }
@@ -266,15 +272,15 @@ mod tests {
     #[test]
     fn a_time_of_day_is_the_next_one_also_over_midnight() {
         let now = at(date(2026, 11, 15).at(23, 0, 0, 0), "UTC0");
-        assert_eq!(until(&now, time(23, 30, 0, 0)), Duration::from_mins(30));
-        assert_eq!(until(&now, time(7, 0, 0, 0)), Duration::from_hours(8));
-        assert_eq!(until(&now, time(23, 0, 0, 0)), Duration::from_hours(24));
+        assert_eq!(duration_until(&now, time(23, 30, 0, 0)), Duration::from_mins(30));
+        assert_eq!(duration_until(&now, time(7, 0, 0, 0)), Duration::from_hours(8));
+        assert_eq!(duration_until(&now, time(23, 0, 0, 0)), Duration::from_hours(24));
     }
 
     #[test]
     fn a_night_with_a_change_of_the_clock_is_as_long_as_it_is() {
         let rules = "CET-1CEST,M3.5.0,M10.5.0/3";
         let now = at(date(2026, 10, 24).at(23, 0, 0, 0), rules);
-        assert_eq!(until(&now, time(7, 0, 0, 0)), Duration::from_hours(9));
+        assert_eq!(duration_until(&now, time(7, 0, 0, 0)), Duration::from_hours(9));
     }
 }

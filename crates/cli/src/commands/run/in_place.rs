@@ -1,56 +1,56 @@
 //! Differences of a run that works in the operator's own tree.
 
 use unstuck_core::engine::TaskState;
-use unstuck_runner::build::take_left_out;
+use unstuck_runner::build::save_left_out_work;
 use unstuck_store::Store;
 use unstuck_store::tables::{BuildRow, TaskRow};
 use unstuck_world::workspace;
 
 use super::tick;
-use crate::error::Error;
-use crate::project::{Project, now};
+use crate::error::CliError;
+use crate::project::{LocalProject, now};
 use crate::render::words;
 
 /// Builds with their tasks.
-type Rows = [(BuildRow, Vec<TaskRow>)];
+type BuildTaskRows = [(BuildRow, Vec<TaskRow>)];
 
 /// Returns whether the work happens in the operator's tree. There a plan is not ticked before the end,
 /// because that would be a change of its own.
-pub(super) fn is_in_place(project: &Project) -> bool {
+pub(super) fn is_in_place(project: &LocalProject) -> bool {
     project.settings().is_ok_and(|resolved| resolved.settings.run.in_place)
 }
 
 /// Returns the operator's branch that holds the work.
-pub(super) async fn own_branch(project: &Project) -> Option<String> {
+pub(super) async fn own_branch(project: &LocalProject) -> Option<String> {
     if !is_in_place(project) {
         return None;
     }
-    let repository = workspace::Project::open("git", project.root()).await.ok()?;
-    let branch = repository.git().branch().await.ok()??;
+    let repository = workspace::ProjectRepository::open("git", project.root()).await.ok()?;
+    let branch = repository.git().current_branch().await.ok()??;
     Some(branch.strip_prefix("refs/heads/").unwrap_or(&branch).to_owned())
 }
 
 /// Reverts the changes of tasks that were left out and returns messages about them; then ticks the done
 /// items of ended builds.
-pub(super) async fn tidy(
-    project: &Project,
+pub(super) async fn revert_left_out(
+    project: &LocalProject,
     store: &dyn Store,
-    rows: &Rows,
-) -> Result<Vec<String>, Error> {
-    let repository = workspace::Project::open("git", project.root()).await?;
+    rows: &BuildTaskRows,
+) -> Result<Vec<String>, CliError> {
+    let repository = workspace::ProjectRepository::open("git", project.root()).await?;
     let mut said = Vec::new();
     for (build, tasks) in rows {
         let kept = (store, &**project.name());
-        for (task, run) in take_left_out(&repository, kept, build.id, now()).await? {
+        for (task, run) in save_left_out_work(&repository, kept, build.id, now()).await? {
             said.push(format!(
                 "unstuck: what was done for “{}” is taken out of your files again; `git show {}` shows it.",
-                words::name(task.id, &task.spec),
+                words::task_name(task.id, &task.spec),
                 run.saved_ref()
             ));
         }
         let done = tasks.iter().filter(|task| task.moved.state == TaskState::Done);
         for task in done.filter(|_| build.state.has_ended()) {
-            tick::off(project, &task.spec, tick::mark(task.moved.unchanged.as_ref()));
+            tick::tick_off(project, &task.spec, tick::done_mark(task.moved.unchanged.as_ref()));
         }
     }
     Ok(said)

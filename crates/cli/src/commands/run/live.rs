@@ -4,13 +4,13 @@ use std::io;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use unstuck_core::engine::{BuildId, Recorded, TaskId};
+use unstuck_core::engine::{BuildId, RecordedEvent, TaskId};
 
-use super::board::Board;
-use crate::error::Error;
-use crate::project::{Signal, now};
+use super::board::BuildBoard;
+use crate::error::CliError;
+use crate::project::{EndSignal, now};
 use crate::render::Terminal;
-use crate::render::screen::{Input, Key, Screen};
+use crate::render::screen::{KeyPress, Screen, ScreenInput};
 
 /// Minimum interval between two drawings after events, against flicker.
 const SOON: Duration = Duration::from_millis(80);
@@ -18,9 +18,9 @@ const SOON: Duration = Duration::from_millis(80);
 const LATER: Duration = Duration::from_secs(1);
 
 /// A view that is drawn in place.
-pub(super) struct Live {
+pub(super) struct LiveView {
     screen: Screen,
-    pub(super) board: Board,
+    pub(super) board: BuildBoard,
     /// Set if an event came since the last drawing.
     stale: bool,
     drawn: Instant,
@@ -28,7 +28,7 @@ pub(super) struct Live {
 
 /// A request of the person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum LiveRequest {
     /// Draw the current state.
     Look,
     /// Retry waiting tasks now.
@@ -47,70 +47,81 @@ pub(super) enum Act {
     /// Continue in the background.
     Background,
     /// End this process.
-    End(Signal),
+    End(EndSignal),
 }
 
-impl Live {
+impl LiveView {
     /// Takes the terminal, if there is one with a person.
     pub(super) fn enter(terminal: &Terminal) -> io::Result<Option<Self>> {
         let screen = Screen::enter(terminal)?;
-        let board = Board::default();
+        let board = BuildBoard::default();
         Ok(screen.map(|screen| Self { screen, board, stale: true, drawn: Instant::now() }))
     }
 
-    pub(super) fn happened(&mut self, recorded: &Recorded, task: Option<TaskId>) {
-        self.board.happened(recorded, task);
+    pub(super) fn apply_event(&mut self, recorded: &RecordedEvent, task: Option<TaskId>) {
+        self.board.apply_event(recorded, task);
         self.stale = true;
     }
 
     /// Waits for a key, or until the next drawing is due.
-    pub(super) async fn next(&mut self) -> Result<Act, Error> {
+    pub(super) async fn next_request(&mut self) -> Result<LiveRequest, CliError> {
         let pause = if self.stale { SOON } else { LATER };
         loop {
             let input = tokio::select! {
-                input = self.screen.next() => input?,
-                () = sleep_until(self.drawn + pause) => return Ok(Act::Look),
+                input = self.screen.next_input() => input?,
+                () = sleep_until(self.drawn + pause) => return Ok(LiveRequest::Look),
             };
             match input {
-                Input::Key(Key::Char('k')) if self.board.waits() => return Ok(Act::Kick),
-                Input::Key(Key::Char('a')) if self.board.asks() => return Ok(Act::Answer),
-                Input::Key(Key::Char(key @ ('y' | 'n'))) if self.board.red_base().is_some() => {
-                    let belongs = key == 'y';
-                    let judge =
-                        self.board.red_base().map(|build| Act::JudgeBase { build, belongs });
-                    return Ok(judge.unwrap_or(Act::Look));
+                ScreenInput::Key(KeyPress::Char('k')) if self.board.has_waiting_task() => {
+                    return Ok(LiveRequest::Kick);
                 }
-                Input::Key(Key::Char('p')) => return Ok(Act::Pause),
-                Input::Key(Key::Char('b')) => return Ok(Act::Background),
-                Input::Key(_) => {}
-                Input::Resized => return Ok(Act::Look),
-                Input::Interrupted => return Ok(Act::End(Signal::Interrupted)),
-                Input::Terminated => return Ok(Act::End(Signal::Terminated)),
+                ScreenInput::Key(KeyPress::Char('a')) if self.board.has_questions() => {
+                    return Ok(LiveRequest::Answer);
+                }
+                ScreenInput::Key(KeyPress::Char(key @ ('y' | 'n')))
+                    if self.board.red_base().is_some() =>
+                {
+                    let belongs = key == 'y';
+                    let judge = self
+                        .board
+                        .red_base()
+                        .map(|build| LiveRequest::JudgeBase { build, belongs });
+                    return Ok(judge.unwrap_or(LiveRequest::Look));
+                }
+                ScreenInput::Key(KeyPress::Char('p')) => return Ok(LiveRequest::Pause),
+                ScreenInput::Key(KeyPress::Char('b')) => return Ok(LiveRequest::Background),
+                ScreenInput::Key(_) => {}
+                ScreenInput::Resized => return Ok(LiveRequest::Look),
+                ScreenInput::Interrupted => return Ok(LiveRequest::End(EndSignal::Interrupted)),
+                ScreenInput::Terminated => return Ok(LiveRequest::End(EndSignal::Terminated)),
             }
         }
     }
 
-    pub(super) fn draw(&mut self) -> Result<(), Error> {
+    pub(super) fn draw(&mut self) -> Result<(), CliError> {
         let size = self.screen.size();
-        self.screen.draw(self.board.lines(now(), size.columns, size.rows), None)?;
+        self.screen.draw(self.board.render_lines(now(), size.columns, size.rows), None)?;
         (self.stale, self.drawn) = (false, Instant::now());
         Ok(())
     }
 
     /// Writes a text above the view.
-    pub(super) fn say(&mut self, text: &str) -> Result<(), Error> {
+    pub(super) fn write_above(&mut self, text: &str) -> Result<(), CliError> {
         self.stale = true;
-        Ok(self.screen.say(text)?)
+        Ok(self.screen.write_above(text)?)
     }
 
     /// Gives the terminal away, with the view removed.
-    pub(super) fn give(mut self) -> Result<(Screen, Board), Error> {
+    pub(super) fn release(mut self) -> Result<(Screen, BuildBoard), CliError> {
         self.screen.clear()?;
         Ok((self.screen, self.board))
     }
 
     /// Takes the terminal again, with the earlier state.
-    pub(super) fn again(terminal: &Terminal, board: Board) -> Result<Option<Self>, Error> {
+    pub(super) fn reenter(
+        terminal: &Terminal,
+        board: BuildBoard,
+    ) -> Result<Option<Self>, CliError> {
         let live = Self::enter(terminal)?;
         Ok(live.map(|live| Self { board, ..live }))
     }

@@ -6,16 +6,16 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use unstuck_core::engine::BuildId;
-use unstuck_runner::build::BuildWorld;
-use unstuck_runner::{Decider, Scope, Succession, Turns};
-use unstuck_world::process::Turn;
+use unstuck_runner::build::BuildPerformer;
+use unstuck_runner::{Decider, DeciderSuccession, PerformScope, TaskLocks};
+use unstuck_world::process::FileLock;
 
-use crate::error::Error;
-use crate::project::{Post, Project};
+use crate::error::CliError;
+use crate::project::{LocalProject, ProjectConnection};
 
 /// The treatment of builds that another process performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::commands) enum Others {
+pub(in crate::commands) enum OtherPerformers {
     /// Take them over once that process leaves them. This may never happen, because it may complete them.
     WaitedFor,
     /// Leave them to that process; `left` is notified when it leaves them.
@@ -23,29 +23,29 @@ pub(in crate::commands) enum Others {
 }
 
 /// The builds that this process performs. They go on when the holder changes, and end when this is dropped.
-pub(in crate::commands) struct Performing {
-    turns: Turns,
-    deciders: Succession,
-    builds: BTreeMap<BuildId, Performed>,
+pub(in crate::commands) struct PerformedBuilds {
+    turns: TaskLocks,
+    deciders: DeciderSuccession,
+    builds: BTreeMap<BuildId, PerformedBuild>,
     /// Builds that are left to another process.
     left_alone: BTreeMap<BuildId, AbortHandle>,
     left: Arc<Notify>,
 }
 
 /// A build that this process performs or waits for.
-struct Performed {
-    world: BuildWorld,
+struct PerformedBuild {
+    world: BuildPerformer,
     /// The turn of the build, once taken: no other process performs it meanwhile, even while there is no
     /// holder.
-    turn: Arc<OnceLock<Turn>>,
+    turn: Arc<OnceLock<FileLock>>,
     waits: Option<AbortHandle>,
 }
 
-impl Performing {
-    pub(in crate::commands) fn new(project: &Project) -> Self {
+impl PerformedBuilds {
+    pub(in crate::commands) fn new(project: &LocalProject) -> Self {
         Self {
-            turns: Turns::new(project.runs()),
-            deciders: Succession::default(),
+            turns: TaskLocks::new(project.runs_folder()),
+            deciders: DeciderSuccession::default(),
             builds: BTreeMap::new(),
             left_alone: BTreeMap::new(),
             left: Arc::default(),
@@ -53,19 +53,19 @@ impl Performing {
     }
 
     /// Returns the notification that another process has left a build.
-    pub(in crate::commands) fn left(&self) -> Arc<Notify> {
+    pub(in crate::commands) fn left_notice(&self) -> Arc<Notify> {
         Arc::clone(&self.left)
     }
 
     /// Releases the turns of builds that have ended.
-    pub(in crate::commands) fn keep(&mut self, open: &[BuildId]) {
+    pub(in crate::commands) fn release_ended(&mut self, open: &[BuildId]) {
         for (_, performed) in self.builds.iter_mut().filter(|(build, _)| !open.contains(build)) {
             performed.turn = Arc::default();
         }
     }
 
     /// Ends all performed builds.
-    pub(in crate::commands) fn end(&mut self) {
+    pub(in crate::commands) fn end_all(&mut self) {
         self.deciders.close();
         for (_, performed) in std::mem::take(&mut self.builds) {
             performed.end();
@@ -80,27 +80,30 @@ impl Performing {
     }
 
     /// Continues from this decider.
-    pub(in crate::commands) async fn sit(&mut self, post: &Post) -> Result<(), Error> {
+    pub(in crate::commands) async fn move_to(
+        &mut self,
+        post: &ProjectConnection,
+    ) -> Result<(), CliError> {
         let waited_for = self.builds.extract_if(.., |_, performed| performed.turn.get().is_none());
         waited_for.for_each(|(_, performed)| performed.end());
         for (build, performed) in &self.builds {
             let world = Arc::new(performed.world.clone());
-            if !post.try_attach(Scope::Build(*build), world).await? {
+            if !post.try_attach_performer(PerformScope::Build(*build), world).await? {
                 // Another process has taken the build.
-                performed.world.end();
+                performed.world.shut_down();
             }
         }
-        self.deciders.succeed(post.decider());
+        self.deciders.set_decider(post.decider());
         Ok(())
     }
 
     /// Returns whether a build is performed here.
-    pub(super) fn has(&mut self, build: BuildId) -> Result<bool, Error> {
+    pub(super) fn is_performed(&mut self, build: BuildId) -> Result<bool, CliError> {
         let Some(performed) = self.builds.get(&build) else { return Ok(false) };
         // A build that had ended and goes on.
         if performed.turn.get().is_none()
             && performed.waits.is_none()
-            && let Some(turn) = self.turns.try_take_build(build)?
+            && let Some(turn) = self.turns.try_lock_build(build)?
         {
             let _ = performed.turn.set(turn);
         }
@@ -108,29 +111,29 @@ impl Performing {
     }
 
     /// Performs a build from now on, unless another process does.
-    pub(super) async fn begin(
+    pub(super) async fn begin_build(
         &mut self,
-        post: &Post,
+        post: &ProjectConnection,
         build: BuildId,
-        world: BuildWorld,
-        others: Others,
-    ) -> Result<(), Error> {
-        let scope = Scope::Build(build);
+        world: BuildPerformer,
+        others: OtherPerformers,
+    ) -> Result<(), CliError> {
+        let scope = PerformScope::Build(build);
         let turn = Arc::new(OnceLock::new());
-        if let Some(free) = self.turns.try_take_build(build)?
-            && post.try_attach(scope.clone(), Arc::new(world.clone())).await?
+        if let Some(free) = self.turns.try_lock_build(build)?
+            && post.try_attach_performer(scope.clone(), Arc::new(world.clone())).await?
         {
             let _ = turn.set(free);
-            self.builds.insert(build, Performed { world, turn, waits: None });
+            self.builds.insert(build, PerformedBuild { world, turn, waits: None });
             return Ok(());
         }
         match others {
-            Others::WaitedFor => {
-                let mut performed = Performed { world, turn, waits: None };
-                performed.wait(self.turns.clone(), post.clone(), build);
+            OtherPerformers::WaitedFor => {
+                let mut performed = PerformedBuild { world, turn, waits: None };
+                performed.wait_for_turn(self.turns.clone(), post.clone(), build);
                 self.builds.insert(build, performed);
             }
-            Others::LeftAlone => self.leave_alone(build),
+            OtherPerformers::LeftAlone => self.leave_alone(build),
         }
         Ok(())
     }
@@ -140,10 +143,10 @@ impl Performing {
             return;
         }
         let turns = self.turns.clone();
-        let left = self.left();
+        let left = self.left_notice();
         let waits = tokio::spawn(async move {
             // If the turn cannot be waited for, the next lookup finds the build.
-            if turns.take_build(build).await.is_ok() {
+            if turns.lock_build(build).await.is_ok() {
                 left.notify_one();
             }
         });
@@ -151,17 +154,17 @@ impl Performing {
     }
 }
 
-impl Performed {
+impl PerformedBuild {
     /// Takes up a build when its turn comes. A follower of the build sees its end in any case, and notices
     /// by itself when the decider is gone.
-    fn wait(&mut self, turns: Turns, post: Post, build: BuildId) {
+    fn wait_for_turn(&mut self, turns: TaskLocks, post: ProjectConnection, build: BuildId) {
         let world = Arc::new(self.world.clone());
         let turn = Arc::clone(&self.turn);
         let waits = tokio::spawn(async move {
-            if let Ok(taken) = turns.take_build(build).await {
+            if let Ok(taken) = turns.lock_build(build).await {
                 let _ = turn.set(taken);
             }
-            let _ = post.attach(Scope::Build(build), world).await;
+            let _ = post.attach_performer(PerformScope::Build(build), world).await;
         });
         self.waits = Some(waits.abort_handle());
     }
@@ -170,12 +173,12 @@ impl Performed {
         if let Some(waits) = &self.waits {
             waits.abort();
         }
-        self.world.end();
+        self.world.shut_down();
     }
 }
 
-impl Drop for Performing {
+impl Drop for PerformedBuilds {
     fn drop(&mut self) {
-        self.end();
+        self.end_all();
     }
 }

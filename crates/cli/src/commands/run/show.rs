@@ -6,38 +6,38 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    BuildId, BuildState, Event, GateKey, GateState, PauseCause, QuestionId, Recorded, RunId,
+    BuildId, BuildState, Event, GateKey, GateState, PauseCause, QuestionId, RecordedEvent, RunId,
     TaskId, TaskState,
 };
 use unstuck_core::plan::TaskSpec;
-use unstuck_core::text::failed_at;
+use unstuck_core::text::failure_phrase_with_step;
 use unstuck_core::time::Time;
-use unstuck_runner::{Notice, kicks};
+use unstuck_runner::{RunnerNotice, collect_kick_commands};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionStatus, TaskRow};
-use unstuck_store::{Page, Store};
+use unstuck_store::{EventPage, Store};
 
-use super::ending::Ending;
+use super::ending::BuildsEnding;
 use super::in_place::{self, is_in_place};
-use super::live::{Act, Live};
+use super::live::{LiveRequest, LiveView};
 use super::tick;
-use crate::args::Follow;
+use crate::args::FollowArgs;
 use crate::commands::inbox;
 use crate::commands::jobs::current_watcher;
-use crate::commands::serve::Face;
-use crate::error::Error;
-use crate::project::{Project, Seat, now};
-use crate::render::{self, Terminal, event_json, stand, style, when, words};
+use crate::commands::serve::HttpFrontend;
+use crate::error::CliError;
+use crate::project::{LocalProject, ProjectSession, now};
+use crate::render::{self, Terminal, stand, style, when, words, write_event_json};
 
 /// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;
 
 /// The output of a run.
-pub(super) struct View<'a> {
-    kind: Kind,
-    project: &'a Project,
+pub(super) struct RunOutput<'a> {
+    kind: RunOutputKind,
+    project: &'a LocalProject,
     store: Arc<dyn Store>,
     terminal: &'a Terminal,
-    ours: Ours,
+    ours: RunEventFilter,
     /// Questions that were shown in full.
     asked: HashSet<QuestionId>,
     /// The sequence number of the last event received.
@@ -45,11 +45,11 @@ pub(super) struct View<'a> {
 }
 
 /// The form of the output.
-enum Kind {
+enum RunOutputKind {
     /// Each event as JSON, for a program.
     Json,
     /// The live view, for a person.
-    Live(Box<Live>),
+    Live(Box<LiveView>),
     /// A line for each event.
     Lines,
     /// Only questions.
@@ -58,26 +58,26 @@ enum Kind {
 
 /// Identifies the events of the builds that are followed.
 #[derive(Default)]
-struct Ours {
+struct RunEventFilter {
     builds: Vec<BuildId>,
     specs: HashMap<TaskId, Arc<TaskSpec>>,
     runs: HashMap<RunId, TaskId>,
 }
 
-impl Ours {
+impl RunEventFilter {
     /// Returns the task of an event, as far as events tell.
-    fn task(&mut self, event: &Event) -> Option<TaskId> {
+    fn find_task(&mut self, event: &Event) -> Option<TaskId> {
         if let Event::RunStarted { run, task, .. } = event {
             self.runs.insert(*run, *task);
         }
-        let about = event.about();
+        let about = event.subject_ids();
         about.task.or_else(|| self.runs.get(&about.run?).copied())
     }
 
     /// Returns whether an event is about these builds. An event without a build, task or run, such as a
     /// limited account, is about all of them.
-    fn concerns(&self, event: &Event, task: Option<TaskId>) -> bool {
-        let about = event.about();
+    fn is_about(&self, event: &Event, task: Option<TaskId>) -> bool {
+        let about = event.subject_ids();
         match (about.build, task) {
             (Some(build), _) => self.builds.contains(&build),
             (None, Some(task)) => self.specs.contains_key(&task),
@@ -86,143 +86,152 @@ impl Ours {
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> RunOutput<'a> {
     pub(super) fn new(
-        follow: &Follow,
-        project: &'a Project,
+        follow: &FollowArgs,
+        project: &'a LocalProject,
         store: &Arc<dyn Store>,
         terminal: &'a Terminal,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, CliError> {
         let kind = match (follow.json, follow.quiet) {
-            (true, _) => Kind::Json,
-            (_, true) => Kind::Quiet,
-            _ => Live::enter(terminal)?.map_or(Kind::Lines, |live| Kind::Live(Box::new(live))),
+            (true, _) => RunOutputKind::Json,
+            (_, true) => RunOutputKind::Quiet,
+            _ => LiveView::enter(terminal)?
+                .map_or(RunOutputKind::Lines, |live| RunOutputKind::Live(Box::new(live))),
         };
         let store = Arc::clone(store);
-        let ours = Ours::default();
+        let ours = RunEventFilter::default();
         let asked = HashSet::new();
         Ok(Self { kind, project, store, terminal, ours, asked, heard: None })
     }
 
     /// Sets the builds that are followed from now on.
-    pub(super) async fn open(&mut self, builds: &[BuildId]) -> Result<(), Error> {
+    pub(super) async fn follow_builds(&mut self, builds: &[BuildId]) -> Result<(), CliError> {
         if self.ours.builds == builds {
             return Ok(());
         }
         self.ours.builds = builds.to_vec();
-        for (build, tasks) in self.rows().await? {
+        for (build, tasks) in self.load_rows().await? {
             for task in &tasks {
                 self.ours.specs.insert(task.id, Arc::clone(&task.spec));
                 // A killed process may not have ticked it.
                 if task.moved.state == TaskState::Done && !is_in_place(self.project) {
-                    tick::off(self.project, &task.spec, tick::mark(task.moved.unchanged.as_ref()));
+                    tick::tick_off(
+                        self.project,
+                        &task.spec,
+                        tick::done_mark(task.moved.unchanged.as_ref()),
+                    );
                 }
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
             }
-            if let Kind::Lines = self.kind {
-                head(&mut self.terminal.styled(), &build)?;
+            if let RunOutputKind::Lines = self.kind {
+                write_head(&mut self.terminal.styled(), &build)?;
             }
         }
         self.draw().await
     }
 
     /// Shows the address of the inbox. Credentials are shown only on a live terminal, not in a log.
-    pub(super) fn serves(&mut self, face: &Face) -> Result<(), Error> {
-        if let Kind::Quiet = self.kind {
+    pub(super) fn show_server(&mut self, face: &HttpFrontend) -> Result<(), CliError> {
+        if let RunOutputKind::Quiet = self.kind {
             return Ok(());
         }
-        self.say(&format!("unstuck: your inbox while this runs: {}/", face.base()))?;
-        if !matches!(self.kind, Kind::Live(_)) {
+        self.write_message(&format!("unstuck: your inbox while this runs: {}/", face.base()))?;
+        if !matches!(self.kind, RunOutputKind::Live(_)) {
             return Ok(());
         }
-        if let Some(token) = face.first_token()? {
+        if let Some(token) = face.create_first_token()? {
             let token = token.as_str();
-            self.say(&format!("unstuck: your first token, shown only now: {token}"))?;
+            self.write_message(&format!("unstuck: your first token, shown only now: {token}"))?;
         }
-        match face.entry()? {
-            Some(entry) => {
-                self.say(&format!("unstuck: sign in, once and within five minutes: {entry}"))
-            }
+        match face.entry_link()? {
+            Some(entry) => self
+                .write_message(&format!("unstuck: sign in, once and within five minutes: {entry}")),
             None => Ok(()),
         }
     }
 
     /// Handles a notice.
-    pub(super) async fn notice(&mut self, notice: &Notice) -> Result<(), Error> {
+    pub(super) async fn handle_notice(&mut self, notice: &RunnerNotice) -> Result<(), CliError> {
         match notice {
-            Notice::Event { recorded, narration } => {
-                self.event(recorded, narration.as_deref()).await
+            RunnerNotice::Event { recorded, narration } => {
+                self.handle_event(recorded, narration.as_deref()).await
             }
-            Notice::StoreWaiting { message, .. } => {
-                self.say(&format!("unstuck: {message}. Nothing happens until that is over."))
+            RunnerNotice::StoreWaiting { message, .. } => self
+                .write_message(&format!("unstuck: {message}. Nothing happens until that is over.")),
+            RunnerNotice::StoreBack => {
+                self.write_message("unstuck: it can be written again. It goes on.")
             }
-            Notice::StoreBack => self.say("unstuck: it can be written again. It goes on."),
-            Notice::Gap => self.catch_up().await,
-            Notice::Left => Ok(()),
+            RunnerNotice::Gap => self.catch_up().await,
+            RunnerNotice::Left => Ok(()),
         }
     }
 
     /// Writes the events that a JSON reader has not received yet: those missed because they came too fast,
     /// and those after the event that ended the wait.
-    async fn catch_up(&mut self) -> Result<(), Error> {
-        if !matches!(self.kind, Kind::Json) {
+    async fn catch_up(&mut self) -> Result<(), CliError> {
+        if !matches!(self.kind, RunOutputKind::Json) {
             return Ok(());
         }
         while let Some(after) = self.heard {
-            let page = Page { after, limit: PAGE_EVENTS };
-            let events = self.store.events(self.project.name(), page).await?;
+            let page = EventPage { after, limit: PAGE_EVENTS };
+            let events = self.store.load_events(self.project.name(), page).await?;
             if events.is_empty() {
                 break;
             }
             for recorded in &events {
-                self.event(recorded, None).await?;
+                self.handle_event(recorded, None).await?;
             }
         }
         Ok(())
     }
 
-    async fn event(&mut self, recorded: &Recorded, narration: Option<&str>) -> Result<(), Error> {
+    async fn handle_event(
+        &mut self,
+        recorded: &RecordedEvent,
+        narration: Option<&str>,
+    ) -> Result<(), CliError> {
         if self.heard.is_some_and(|heard| recorded.seq <= heard) {
             return Ok(());
         }
         self.heard = Some(recorded.seq);
-        let task = self.ours.task(&recorded.event);
-        if !self.ours.concerns(&recorded.event, task) {
+        let task = self.ours.find_task(&recorded.event);
+        if !self.ours.is_about(&recorded.event, task) {
             return Ok(());
         }
         if let Event::TaskDone { task, unchanged } = &recorded.event
             && !is_in_place(self.project)
             && let Some(spec) = self.ours.specs.get(task)
         {
-            tick::off(self.project, spec, tick::mark(unchanged.as_ref()));
+            tick::tick_off(self.project, spec, tick::done_mark(unchanged.as_ref()));
         }
         match (&mut self.kind, narration) {
-            (Kind::Json, _) => {
+            (RunOutputKind::Json, _) => {
                 let mut out = self.terminal.plain();
-                event_json(&mut out, self.project.name(), recorded)?;
+                write_event_json(&mut out, self.project.name(), recorded)?;
                 return Ok(out.flush()?);
             }
-            (Kind::Live(live), _) => {
-                live.happened(recorded, task);
+            (RunOutputKind::Live(live), _) => {
+                live.apply_event(recorded, task);
                 return Ok(());
             }
-            (Kind::Lines, Some(narration)) => {
-                line(&mut self.terminal.styled(), recorded, narration)?;
+            (RunOutputKind::Lines, Some(narration)) => {
+                write_line(&mut self.terminal.styled(), recorded, narration)?;
             }
-            (Kind::Lines | Kind::Quiet, _) => {}
+            (RunOutputKind::Lines | RunOutputKind::Quiet, _) => {}
         }
         if let Event::TaskParked { question, .. } = &recorded.event {
-            self.question(*question).await?;
+            self.show_question(*question).await?;
         }
         Ok(())
     }
 
     /// Shows a question in full, once.
-    async fn question(&mut self, id: QuestionId) -> Result<(), Error> {
+    async fn show_question(&mut self, id: QuestionId) -> Result<(), CliError> {
         if !self.asked.insert(id) {
             return Ok(());
         }
-        let found = self.store.question(self.project.name(), id).await?;
+        let found = self.store.load_question(self.project.name(), id).await?;
         let Some(question) = found else { return Ok(()) };
         let mut lines = vec![format!("  {}", question.text.problem)];
         for option in &question.text.options {
@@ -230,74 +239,75 @@ impl<'a> View<'a> {
             lines.push(format!("    {command}"));
             lines.push(format!("        {}. {}", option.label, option.description));
         }
-        render::note(&lines.join("\n"));
+        render::write_note(&lines.join("\n"));
         Ok(())
     }
 
     /// Waits for the next request of a person at the terminal; never returns in other forms of output.
-    pub(super) async fn wanted(&mut self) -> Result<Act, Error> {
+    pub(super) async fn next_request(&mut self) -> Result<LiveRequest, CliError> {
         match &mut self.kind {
-            Kind::Live(live) => live.next().await,
-            Kind::Json | Kind::Lines | Kind::Quiet => pending().await,
+            RunOutputKind::Live(live) => live.next_request().await,
+            RunOutputKind::Json | RunOutputKind::Lines | RunOutputKind::Quiet => pending().await,
         }
     }
 
     /// Draws the current state.
-    pub(super) async fn draw(&mut self) -> Result<(), Error> {
-        if !matches!(self.kind, Kind::Live(_)) {
+    pub(super) async fn draw(&mut self) -> Result<(), CliError> {
+        if !matches!(self.kind, RunOutputKind::Live(_)) {
             return Ok(());
         }
         let name = self.project.name();
-        let rows = self.rows().await?;
-        let gates = self.store.gates(name).await?;
-        let questions = self.store.questions(name, Some(QuestionStatus::Pending)).await?;
-        if let Kind::Live(live) = &mut self.kind {
-            live.board.look(rows, gates, questions);
+        let rows = self.load_rows().await?;
+        let gates = self.store.load_gates(name).await?;
+        let questions = self.store.load_questions(name, Some(QuestionStatus::Pending)).await?;
+        if let RunOutputKind::Live(live) = &mut self.kind {
+            live.board.update_rows(rows, gates, questions);
             live.draw()?;
         }
         Ok(())
     }
 
     /// Retries all waiting tasks now.
-    pub(super) async fn kick(&mut self, seat: &Seat) -> Result<(), Error> {
-        let rows = self.rows().await?;
-        for command in kicks(rows.iter().flat_map(|(_, tasks)| tasks)) {
+    pub(super) async fn kick_waiting(&mut self, seat: &ProjectSession) -> Result<(), CliError> {
+        let rows = self.load_rows().await?;
+        for command in collect_kick_commands(rows.iter().flat_map(|(_, tasks)| tasks)) {
             // The wait may have ended meanwhile, so a rejection is fine.
-            let _ = seat.command(command).await;
+            let _ = seat.submit_command(command).await;
         }
         Ok(())
     }
 
     /// Lets the person answer questions.
-    pub(super) async fn answer(&mut self) -> Result<(), Error> {
-        let Kind::Live(live) = std::mem::replace(&mut self.kind, Kind::Lines) else {
+    pub(super) async fn answer_questions(&mut self) -> Result<(), CliError> {
+        let RunOutputKind::Live(live) = std::mem::replace(&mut self.kind, RunOutputKind::Lines)
+        else {
             return Ok(());
         };
-        let (screen, board) = live.give()?;
-        inbox::at_the_terminal(self.project, &self.store, self.terminal, screen).await?;
-        if let Some(live) = Live::again(self.terminal, board)? {
-            self.kind = Kind::Live(Box::new(live));
+        let (screen, board) = live.release()?;
+        inbox::browse_questions(self.project, &self.store, self.terminal, screen).await?;
+        if let Some(live) = LiveView::reenter(self.terminal, board)? {
+            self.kind = RunOutputKind::Live(Box::new(live));
         }
         self.draw().await
     }
 
     /// Writes a message beside the events.
-    pub(super) fn say(&mut self, text: &str) -> Result<(), Error> {
+    pub(super) fn write_message(&mut self, text: &str) -> Result<(), CliError> {
         match &mut self.kind {
-            Kind::Live(live) => live.say(text)?,
-            _ => render::note(text),
+            RunOutputKind::Live(live) => live.write_above(text)?,
+            _ => render::write_note(text),
         }
         Ok(())
     }
 
     /// Reports that the process is ending.
-    pub(super) fn ending(&mut self) -> Result<(), Error> {
-        if matches!(self.kind, Kind::Json) {
+    pub(super) fn report_ending(&mut self) -> Result<(), CliError> {
+        if matches!(self.kind, RunOutputKind::Json) {
             return Ok(());
         }
         // A server beside this process takes over its builds.
         let served = current_watcher(self.project).is_some_and(|holder| holder.verb == "serve");
-        self.say(if served {
+        self.write_message(if served {
             "unstuck: ending. Once more to end at once; `unstuck serve` goes on, unless you `unstuck pause` it."
         } else {
             "unstuck: ending. Once more to end at once; `unstuck resume` goes on."
@@ -305,80 +315,83 @@ impl<'a> View<'a> {
     }
 
     /// Shows the questions that arose before the subscription, or that hold a whole build.
-    async fn unshown_questions(&mut self) -> Result<(), Error> {
-        if !matches!(self.kind, Kind::Lines | Kind::Quiet) {
+    async fn show_unshown_questions(&mut self) -> Result<(), CliError> {
+        if !matches!(self.kind, RunOutputKind::Lines | RunOutputKind::Quiet) {
             return Ok(());
         }
         let name = self.project.name();
-        let open = self.store.questions(name, Some(QuestionStatus::Pending)).await?;
+        let open = self.store.load_questions(name, Some(QuestionStatus::Pending)).await?;
         for row in open {
             let ours = row.build.is_some_and(|build| self.ours.builds.contains(&build));
             if ours || row.tasks.iter().any(|task| self.ours.specs.contains_key(task)) {
-                self.question(row.id).await?;
+                self.show_question(row.id).await?;
             }
         }
         Ok(())
     }
 
     /// Shows the summary.
-    pub(super) async fn close(&mut self, ending: &Ending) -> Result<(), Error> {
+    pub(super) async fn close(&mut self, ending: &BuildsEnding) -> Result<(), CliError> {
         self.catch_up().await?;
         if is_in_place(self.project) {
-            for line in in_place::tidy(self.project, &*self.store, &self.rows().await?).await? {
-                self.say(&line)?;
+            for line in
+                in_place::revert_left_out(self.project, &*self.store, &self.load_rows().await?)
+                    .await?
+            {
+                self.write_message(&line)?;
             }
         }
-        if matches!(ending, Ending::NeedsPerson | Ending::Paused) {
-            self.unshown_questions().await?;
+        if matches!(ending, BuildsEnding::NeedsPerson | BuildsEnding::Paused) {
+            self.show_unshown_questions().await?;
         }
-        let limited = *ending == Ending::Limited && !matches!(self.kind, Kind::Json);
-        let limited = if limited { Some(self.limited().await?) } else { None };
-        match std::mem::replace(&mut self.kind, Kind::Quiet) {
-            Kind::Json | Kind::Quiet => {
+        let limited = *ending == BuildsEnding::Limited && !matches!(self.kind, RunOutputKind::Json);
+        let limited = if limited { Some(self.load_limited_line().await?) } else { None };
+        match std::mem::replace(&mut self.kind, RunOutputKind::Quiet) {
+            RunOutputKind::Json | RunOutputKind::Quiet => {
                 if let Some(line) = &limited {
-                    render::note(line);
+                    render::write_note(line);
                 }
                 return Ok(());
             }
-            Kind::Live(live) => drop(live.give()?),
-            Kind::Lines => {}
+            RunOutputKind::Live(live) => drop(live.release()?),
+            RunOutputKind::Lines => {}
         }
-        if *ending == Ending::NothingToDo {
+        if *ending == BuildsEnding::NothingToDo {
             return Ok(writeln!(self.terminal.styled(), "There is nothing to go on with.")?);
         }
         let branch = in_place::own_branch(self.project).await;
-        let rows = self.rows().await?;
+        let rows = self.load_rows().await?;
         for (row, tasks) in &rows {
             let mut out = self.terminal.styled();
-            summary(&mut out, row, tasks, branch.as_deref())?;
+            write_summary(&mut out, row, tasks, branch.as_deref())?;
             out.flush()?;
         }
         let by_person = BuildState::Paused { cause: PauseCause::Person };
         if rows.iter().any(|(row, _)| row.state == by_person) {
-            render::note("unstuck: paused. `unstuck resume` goes on.");
+            render::write_note("unstuck: paused. `unstuck resume` goes on.");
         }
         if let Some(line) = &limited {
-            render::note(line);
+            render::write_note(line);
         }
         Ok(())
     }
 
     /// Formats the end of the wait for all remaining work, and how to continue.
-    async fn limited(&self) -> Result<String, Error> {
-        let rows = self.rows().await?;
-        let gates = self.store.gates(self.project.name()).await?;
-        Ok(limited(&rows, &gates, now()))
+    async fn load_limited_line(&self) -> Result<String, CliError> {
+        let rows = self.load_rows().await?;
+        let gates = self.store.load_gates(self.project.name()).await?;
+        Ok(render_limited(&rows, &gates, now()))
     }
 
     /// Returns the followed builds with their tasks.
-    async fn rows(&self) -> Result<Vec<(BuildRow, Vec<TaskRow>)>, Error> {
+    async fn load_rows(&self) -> Result<Vec<(BuildRow, Vec<TaskRow>)>, CliError> {
         let name = self.project.name();
         let mut rows = Vec::new();
-        for row in self.store.builds(name).await?.into_iter().rev() {
+        for row in self.store.load_builds(name).await?.into_iter().rev() {
             if self.ours.builds.contains(&row.id) {
-                let mut tasks = self.store.tasks(name, row.id).await?;
+                let mut tasks = self.store.load_build_tasks(name, row.id).await?;
                 for task in tasks.iter_mut().filter(|task| task.moved.attempts > 0) {
-                    let runs = self.store.runs(name, task.id).await?;
+                    let runs = self.store.load_task_runs(name, task.id).await?;
                     let unbegun = runs.iter().filter(|run| !run.has_begun()).count();
                     let unbegun = u32::try_from(unbegun).unwrap_or(u32::MAX);
                     task.moved.attempts = task.moved.attempts.saturating_sub(unbegun);
@@ -390,11 +403,11 @@ impl<'a> View<'a> {
     }
 }
 
-fn head(out: &mut impl io::Write, build: &BuildRow) -> io::Result<()> {
+fn write_head(out: &mut impl io::Write, build: &BuildRow) -> io::Result<()> {
     let title = style::TITLE;
     let dim = style::DIM;
     let id = build.id;
-    let tasks = words::number(build.tasks as usize, "task", "tasks");
+    let tasks = words::render_count(build.tasks as usize, "task", "tasks");
     writeln!(
         out,
         "{title}build {id}{title:#} · {tasks} {dim}· answer with `unstuck inbox`{dim:#}"
@@ -402,10 +415,14 @@ fn head(out: &mut impl io::Write, build: &BuildRow) -> io::Result<()> {
     out.flush()
 }
 
-fn line(out: &mut impl io::Write, recorded: &Recorded, narration: &str) -> io::Result<()> {
+fn write_line(
+    out: &mut impl io::Write,
+    recorded: &RecordedEvent,
+    narration: &str,
+) -> io::Result<()> {
     let dim = style::DIM;
-    let at = when::stamp(recorded.at);
-    let (mark, color) = style::mark(&recorded.event);
+    let at = when::render_stamp(recorded.at);
+    let (mark, color) = style::event_mark(&recorded.event);
     let said = words::plain_line(narration);
     writeln!(out, "{dim}{at}{dim:#}  {color}{mark}{color:#} {said}")?;
     out.flush()
@@ -413,7 +430,7 @@ fn line(out: &mut impl io::Write, recorded: &Recorded, narration: &str) -> io::R
 
 /// Formats that the service is limited or that a step is retried, the end of the wait as far as known, and
 /// how to continue.
-fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) -> String {
+fn render_limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) -> String {
     let rests = builds.iter().filter_map(|(build, _)| match build.state {
         BuildState::Sleeping { until } => Some(until),
         _ => None,
@@ -437,13 +454,13 @@ fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) ->
     let rests = rests.min();
     let waits = waits.min();
     let until = waits.or(rests).filter(|until| *until > now);
-    let until = until.map(|until| when::until(until, now));
+    let until = until.map(|until| when::render_until(until, now));
     let over = "and --max-wait is over; `unstuck resume` goes on";
     if let Some(task) = again
         && let Some(fault) = &task.moved.failure
     {
-        let name = task.spec.called();
-        let why = failed_at(fault);
+        let name = task.spec.display_name();
+        let why = failure_phrase_with_step(fault);
         let at = until.map_or_else(String::new, |until| format!(" at {until}"));
         return format!("unstuck: “{name}” is tried again{at}, because {why}, {over}");
     }
@@ -456,7 +473,7 @@ fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) ->
 }
 
 /// Writes the summary of a build.
-fn summary(
+fn write_summary(
     out: &mut impl io::Write,
     build: &BuildRow,
     tasks: &[TaskRow],
@@ -464,16 +481,16 @@ fn summary(
 ) -> io::Result<()> {
     let title = style::TITLE;
     let dim = style::DIM;
-    let all = words::number(tasks.len(), "task", "tasks");
-    let done = stand::counts(&all, build, tasks);
-    let cost = words::amount(build.spent);
+    let all = words::render_count(tasks.len(), "task", "tasks");
+    let done = stand::render_counts(&all, build, tasks);
+    let cost = words::render_amount(build.spent);
     let cost = if cost.is_empty() { String::new() } else { format!(" · {cost}") };
     writeln!(out, "\n{title}build {}: {done}{title:#}{dim}{cost}{dim:#}", build.id)?;
     for task in tasks {
-        let (mark, color) = stand::mark(&task.moved.state);
-        let name = words::name(task.id, &task.spec);
-        let attempts = words::number(task.moved.attempts as usize, "attempt", "attempts");
-        let cost = words::amount(task.moved.spent);
+        let (mark, color) = stand::task_mark(&task.moved.state);
+        let name = words::task_name(task.id, &task.spec);
+        let attempts = words::render_count(task.moved.attempts as usize, "attempt", "attempts");
+        let cost = words::render_amount(task.moved.spent);
         let unchanged = stand::needed_no_change(task);
         let needed = if unchanged { "needed no change".to_owned() } else { String::new() };
         let more = [needed, attempts, cost].into_iter().filter(|part| !part.is_empty());

@@ -6,71 +6,74 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use unstuck_server::Hosted;
+use unstuck_server::ProjectRegistration;
 use unstuck_store::Store;
 
-use super::desk::ServedDesk;
-use super::face::Face;
-use crate::error::Error;
-use crate::project::{Post, Project};
-use crate::settings::Server;
+use super::desk::ServedProjectHost;
+use super::face::HttpFrontend;
+use crate::error::CliError;
+use crate::project::{LocalProject, ProjectConnection};
+use crate::settings::ServerSettings;
 
 /// A server beside a run. Dropping it ends it at once.
-pub(in crate::commands) struct Aside {
-    pub(in crate::commands) face: Face,
-    desk: Arc<ServedDesk>,
+pub(in crate::commands) struct RunServer {
+    pub(in crate::commands) face: HttpFrontend,
+    desk: Arc<ServedProjectHost>,
     serving: JoinHandle<std::io::Result<()>>,
     stop: CancellationToken,
 }
 
-impl Aside {
+impl RunServer {
     /// Serves a project.
-    pub(in crate::commands) async fn begin(
-        project: &Project,
+    pub(in crate::commands) async fn start(
+        project: &LocalProject,
         store: &Arc<dyn Store>,
-        settings: &Server,
-    ) -> Result<Self, Error> {
-        let listener = anywhere_near(settings.bind).await?;
-        let desk = Arc::new(ServedDesk::new(project.clone(), Arc::clone(store))?);
-        let hosted = Hosted {
+        settings: &ServerSettings,
+    ) -> Result<Self, CliError> {
+        let listener = bind_near(settings.bind).await?;
+        let desk = Arc::new(ServedProjectHost::new(project.clone(), Arc::clone(store))?);
+        let hosted = ProjectRegistration {
             name: Arc::clone(project.name()),
             store: Arc::clone(store),
-            desk: Arc::clone(&desk) as _,
-            audience: super::audience(project),
+            host: Arc::clone(&desk) as _,
+            audience: super::question_audience(project),
         };
         let stop = CancellationToken::new();
-        let face = Face::open(&listener, settings, vec![hosted], stop.clone()).await?;
+        let face = HttpFrontend::open(&listener, settings, vec![hosted], stop.clone()).await?;
         let serving = tokio::spawn(face.serve(listener));
         Ok(Self { face, desk, serving, stop })
     }
 
     /// Sends requests to this decider from now on.
-    pub(in crate::commands) async fn sit(&self, post: &Post) -> Result<(), Error> {
-        self.desk.sit(post).await
+    pub(in crate::commands) async fn connect(
+        &self,
+        post: &ProjectConnection,
+    ) -> Result<(), CliError> {
+        self.desk.connect(post).await
     }
 
     /// Ends the server: streams are closed, and pending requests are answered.
-    pub(in crate::commands) async fn end(mut self) {
-        self.desk.stand_up();
-        self.desk.performing().await.end();
+    pub(in crate::commands) async fn shut_down(mut self) {
+        self.desk.disconnect();
+        self.desk.lock_performing().await.end_all();
         self.stop.cancel();
         // An error of the server does not matter, because the run is over.
         let _ = (&mut self.serving).await;
     }
 }
 
-impl Drop for Aside {
+impl Drop for RunServer {
     fn drop(&mut self) {
-        self.desk.stand_up();
+        self.desk.disconnect();
         self.stop.cancel();
         self.serving.abort();
     }
 }
 
 /// Binds the configured address, or another port of it if the port is taken.
-async fn anywhere_near(wished: SocketAddr) -> Result<TcpListener, Error> {
+async fn bind_near(wished: SocketAddr) -> Result<TcpListener, CliError> {
     match TcpListener::bind(wished).await {
         Ok(listener) => Ok(listener),
-        Err(_) => super::face::listen((wished.ip(), 0).into()).await,
+        Err(_) => super::face::bind_listener((wished.ip(), 0).into()).await,
     }
 }

@@ -8,17 +8,19 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use unstuck_runner::SystemClock;
-use unstuck_server::auth::{Door, Key, Names, Token, Tokens};
-use unstuck_server::{Hosted, Site, app, serve};
+use unstuck_server::auth::{
+    AccessToken, AccessTokenStore, AllowedHosts, Authenticator, ServerSigningKey,
+};
+use unstuck_server::{ProjectRegistration, ServerState, build_app, serve_http};
 
-use crate::error::{Error, ServeError};
+use crate::error::{CliError, ServeError};
 use crate::project;
-use crate::settings::Server;
+use crate::settings::ServerSettings;
 
 /// The HTTP interface of several projects.
-pub(in crate::commands) struct Face {
-    pub(in crate::commands) site: Arc<Site>,
-    door: Arc<Door>,
+pub(in crate::commands) struct HttpFrontend {
+    pub(in crate::commands) site: Arc<ServerState>,
+    door: Arc<Authenticator>,
     stop: CancellationToken,
     /// The address it listens on.
     address: SocketAddr,
@@ -29,24 +31,29 @@ pub(in crate::commands) struct Face {
 }
 
 /// Binds an address.
-pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
+pub(super) async fn bind_listener(address: SocketAddr) -> Result<TcpListener, CliError> {
     let bound = TcpListener::bind(address).await;
     Ok(bound.map_err(|source| ServeError::NotBound { address, source })?)
 }
 
-impl Face {
+impl HttpFrontend {
     pub(super) async fn open(
         listener: &TcpListener,
-        settings: &Server,
-        projects: Vec<Hosted>,
+        settings: &ServerSettings,
+        projects: Vec<ProjectRegistration>,
         stop: CancellationToken,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, CliError> {
         let address = listener.local_addr()?;
-        let folder = project::state_folder().join("server");
-        let tokens = Tokens::at(&folder);
-        let names = Names::new(address, settings.public.iter().map(String::as_str))
+        let folder = project::user_state_folder().join("server");
+        let tokens = AccessTokenStore::in_folder(&folder);
+        let names = AllowedHosts::new(address, settings.public.iter().map(String::as_str))
             .map_err(ServeError::from)?;
-        let mut door = Door::new(tokens, Key::open(&folder)?, names, Arc::new(SystemClock));
+        let mut door = Authenticator::new(
+            tokens,
+            ServerSigningKey::open(&folder)?,
+            names,
+            Arc::new(SystemClock),
+        );
         if settings.behind_proxy {
             door = door.behind_proxy();
         }
@@ -54,7 +61,7 @@ impl Face {
             || format!("http://{address}"),
             |public| public.trim_end_matches('/').to_owned(),
         );
-        let site = Site::open(projects, Arc::new(SystemClock), stop.clone()).await?;
+        let site = ServerState::open(projects, Arc::new(SystemClock), stop.clone()).await?;
         Ok(Self { site, door: Arc::new(door), stop, address, base, folder })
     }
 
@@ -69,12 +76,13 @@ impl Face {
     }
 
     /// Creates the first token if there is none. It must be shown, because it is never shown again.
-    pub(in crate::commands) fn first_token(&self) -> Result<Option<Token>, Error> {
-        Ok(Tokens::at(&self.folder).begin(&project::whoever(), project::now())?)
+    pub(in crate::commands) fn create_first_token(&self) -> Result<Option<AccessToken>, CliError> {
+        Ok(AccessTokenStore::in_folder(&self.folder)
+            .ensure_first_token(&project::current_user(), project::now())?)
     }
 
     /// Returns a link for one login within a short time.
-    pub(in crate::commands) fn entry(&self) -> Result<Option<String>, Error> {
+    pub(in crate::commands) fn entry_link(&self) -> Result<Option<String>, CliError> {
         Ok(self.door.entry_path()?.map(|path| format!("{}{path}", self.base)))
     }
 
@@ -83,6 +91,6 @@ impl Face {
         &self,
         listener: TcpListener,
     ) -> impl Future<Output = io::Result<()>> + 'static {
-        serve(listener, app(Arc::clone(&self.site), &self.door), self.stop.clone())
+        serve_http(listener, build_app(Arc::clone(&self.site), &self.door), self.stop.clone())
     }
 }

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
-use unstuck_runner::Notice;
-use unstuck_server::Site;
+use unstuck_runner::RunnerNotice;
+use unstuck_server::ServerState;
 use unstuck_store::Store;
 
-use super::desk::{ServedDesk, told};
-use crate::commands::jobs::{self, Voice, Watch};
-use crate::commands::run::{Crew, Others, open_builds};
-use crate::error::{Error, JobsError};
-use crate::project::{Heard, Post, Project, Seat};
+use super::desk::{ServedProjectHost, render_error_line};
+use crate::commands::jobs::{self, JobWatcher, WatchOutputMode};
+use crate::commands::run::{BuildWorkers, OtherPerformers, load_open_builds};
+use crate::error::{CliError, JobsError};
+use crate::project::{LocalProject, ProjectConnection, ProjectMessage, ProjectSession};
 use crate::render;
 
 /// First pause before a project with an error is tried again, because the error may pass; each pause is
@@ -24,29 +24,29 @@ const WAIT: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// The keeper of one project.
-pub(super) struct Keeper {
-    pub(super) project: Project,
+pub(super) struct ProjectSupervisor {
+    pub(super) project: LocalProject,
     pub(super) store: Arc<dyn Store>,
-    pub(super) desk: Arc<ServedDesk>,
-    pub(super) site: Arc<Site>,
+    pub(super) desk: Arc<ServedProjectHost>,
+    pub(super) site: Arc<ServerState>,
     pub(super) stop: CancellationToken,
 }
 
-impl Keeper {
+impl ProjectSupervisor {
     /// Keeps the project until the server stops, across changes of the holder. An error before `begun` is
     /// returned; a later one is reported and waited out, while other projects are served.
-    pub(super) async fn keep(self, begun: oneshot::Sender<()>) -> Result<(), Error> {
+    pub(super) async fn run(self, begun: oneshot::Sender<()>) -> Result<(), CliError> {
         let mut begun = Some(begun);
         let mut wait = WAIT;
         let mut said = String::new();
         loop {
-            let Err(error) = Box::pin(self.sit_until_stopped(&mut begun)).await else {
+            let Err(error) = Box::pin(self.run_until_stopped(&mut begun)).await else {
                 return Ok(());
             };
             if begun.is_some() {
                 return Err(error);
             }
-            let trouble = told(&error);
+            let trouble = render_error_line(&error);
             if trouble != said {
                 let name = self.project.name();
                 // If the message cannot be written, the error is waited out all the same.
@@ -63,34 +63,34 @@ impl Keeper {
         }
     }
 
-    async fn sit_until_stopped(
+    async fn run_until_stopped(
         &self,
         begun: &mut Option<oneshot::Sender<()>>,
-    ) -> Result<(), Error> {
-        let mut watch = self.watch().await?;
+    ) -> Result<(), CliError> {
+        let mut watch = self.open_watcher().await?;
         loop {
-            let mut seat = Seat::take(&self.project, &self.store, "serve").await?;
+            let mut seat = ProjectSession::open(&self.project, &self.store, "serve").await?;
             let ended = tokio::select! {
                 () = self.stop.cancelled() => None,
-                ended = self.sit(&mut seat, &mut watch, begun) => Some(ended),
+                ended = self.supervise_from(&mut seat, &mut watch, begun) => Some(ended),
             };
-            self.desk.stand_up();
+            self.desk.disconnect();
             match ended {
                 None => {
-                    self.desk.performing().await.end();
+                    self.desk.lock_performing().await.end_all();
                     seat.leave().await?;
                     if let Some(watch) = watch {
-                        watch.end().await;
+                        watch.end_processes().await;
                     }
                     return Ok(());
                 }
                 // The holder is gone, and the work goes on.
                 Some(Ok(())) => {}
-                Some(Err(error)) if seat.is_left_by(&error) => {}
+                Some(Err(error)) if seat.is_holder_gone(&error) => {}
                 Some(Err(error)) => {
                     // Other processes can take the project meanwhile; a further error on leaving adds
                     // nothing.
-                    self.desk.performing().await.end();
+                    self.desk.lock_performing().await.end_all();
                     let _ = seat.leave().await;
                     return Err(error);
                 }
@@ -99,50 +99,50 @@ impl Keeper {
     }
 
     /// Becomes the watcher, unless another process is.
-    async fn watch(&self) -> Result<Option<Watch<'_>>, Error> {
-        match Watch::open(&self.project, &self.store, "serve", Voice::Silent).await {
+    async fn open_watcher(&self) -> Result<Option<JobWatcher<'_>>, CliError> {
+        match JobWatcher::open(&self.project, &self.store, "serve", WatchOutputMode::Silent).await {
             Ok(watch) => Ok(Some(watch)),
-            Err(Error::Jobs(JobsError::Watched { .. })) => Ok(None),
+            Err(CliError::Jobs(JobsError::Watched { .. })) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Keeps the project from a seat; returns when the holder is gone.
-    async fn sit<'a>(
+    async fn supervise_from<'a>(
         &'a self,
-        seat: &mut Seat,
-        watch: &mut Option<Watch<'a>>,
+        seat: &mut ProjectSession,
+        watch: &mut Option<JobWatcher<'a>>,
         begun: &mut Option<oneshot::Sender<()>>,
-    ) -> Result<(), Error> {
-        let post = seat.post().clone();
-        self.desk.sit(&post).await?;
-        self.site.nudge(self.project.name());
-        Box::pin(self.perform(&post)).await?;
+    ) -> Result<(), CliError> {
+        let post = seat.connection().clone();
+        self.desk.connect(&post).await?;
+        self.site.wake_project_reader(self.project.name());
+        Box::pin(self.perform_open_builds(&post)).await?;
         if let Some(begun) = begun.take() {
             // A server that is already ending does not listen.
             let _ = begun.send(());
         }
-        let left = self.desk.performing().await.left();
-        let heard = |heard: &Heard| {
+        let left = self.desk.lock_performing().await.left_notice();
+        let heard = |heard: &ProjectMessage| {
             // Events of another process are known here only through its notices.
-            self.site.nudge(self.project.name());
-            if matches!(heard, Heard::Notice(Notice::Left)) {
+            self.site.wake_project_reader(self.project.name());
+            if matches!(heard, ProjectMessage::Notice(RunnerNotice::Left)) {
                 left.notify_one();
             }
         };
         tokio::select! {
-            gone = self.hear(seat, watch, &heard) => gone,
-            failed = self.take_over(&post, &left) => Err(failed),
+            gone = self.handle_messages(seat, watch, &heard) => gone,
+            failed = self.take_over_builds(&post, &left) => Err(failed),
         }
     }
 
     /// Runs the jobs as soon as no other process does, and handles messages.
-    async fn hear<'a>(
+    async fn handle_messages<'a>(
         &'a self,
-        seat: &mut Seat,
-        watch: &mut Option<Watch<'a>>,
-        heard: &impl Fn(&Heard),
-    ) -> Result<(), Error> {
+        seat: &mut ProjectSession,
+        watch: &mut Option<JobWatcher<'a>>,
+        heard: &impl Fn(&ProjectMessage),
+    ) -> Result<(), CliError> {
         loop {
             if let Some(watch) = watch {
                 return watch.watch_from(seat, heard).await;
@@ -151,44 +151,45 @@ impl Keeper {
             loop {
                 tokio::select! {
                     biased;
-                    next = seat.hear() => match next.inspect(heard)? {
-                        Heard::HolderGone => return Ok(()),
-                        Heard::Notice(_) => {}
+                    next = seat.next_message() => match next.inspect(heard)? {
+                        ProjectMessage::HolderGone => return Ok(()),
+                        ProjectMessage::Notice(_) => {}
                     },
                     () = &mut free => break,
                 }
             }
-            *watch = self.watch().await?;
+            *watch = self.open_watcher().await?;
         }
     }
 
     /// Continues the builds of processes that are gone.
-    async fn take_over(&self, post: &Post, left: &Notify) -> Error {
+    async fn take_over_builds(&self, post: &ProjectConnection, left: &Notify) -> CliError {
         loop {
             left.notified().await;
-            if let Err(error) = Box::pin(self.perform(post)).await {
+            if let Err(error) = Box::pin(self.perform_open_builds(post)).await {
                 return error;
             }
         }
     }
 
     /// Continues the builds that have not ended, unless another process performs them.
-    async fn perform(&self, post: &Post) -> Result<(), Error> {
-        let open = open_builds(&self.project, &self.store).await?;
-        let mut performing = self.desk.performing().await;
-        performing.keep(&open);
+    async fn perform_open_builds(&self, post: &ProjectConnection) -> Result<(), CliError> {
+        let open = load_open_builds(&self.project, &self.store).await?;
+        let mut performing = self.desk.lock_performing().await;
+        performing.release_ended(&open);
         if open.is_empty() {
             return Ok(());
         }
-        let project = match self.project.read_again() {
+        let project = match self.project.reload_settings() {
             Ok(project) => project,
             Err(error) => {
                 let name = self.project.name();
-                render::note(&format!("unstuck: {name}: the old settings stay: {error}"));
+                render::write_note(&format!("unstuck: {name}: the old settings stay: {error}"));
                 self.project.clone()
             }
         };
-        let crew = Crew::gather(&project, (*project.settings()?).clone()).await?;
-        crew.perform(&mut performing, post, &self.store, &open, Others::LeftAlone).await
+        let crew = BuildWorkers::create(&project, (*project.settings()?).clone()).await?;
+        crew.perform_builds(&mut performing, post, &self.store, &open, OtherPerformers::LeftAlone)
+            .await
     }
 }

@@ -14,38 +14,45 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 use tokio_util::sync::CancellationToken;
-use unstuck_server::{Audience, Hosted};
+use unstuck_server::{ProjectRegistration, QuestionAudience};
 
-use crate::args::Serve;
-use crate::error::{Error, ServeError};
+use crate::args::ServeArgs;
+use crate::error::{CliError, ServeError};
 use crate::exit::Exit;
-use crate::project::{self, Project, Signal, Signals};
+use crate::project::{self, EndSignal, EndSignals, LocalProject};
 use crate::render::{Terminal, style};
-use crate::settings::{self, Server};
+use crate::settings::{self, ServerSettings};
 
-pub(super) use aside::Aside;
-use desk::ServedDesk;
-pub(super) use face::Face;
-use keeper::Keeper;
+pub(super) use aside::RunServer;
+use desk::ServedProjectHost;
+pub(super) use face::HttpFrontend;
+use keeper::ProjectSupervisor;
 
-pub(crate) fn run(args: &Serve, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let projects = projects(args, dir)?;
-    let settings = settings(args, &projects)?;
+pub(crate) fn run(
+    args: &ServeArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let projects = find_projects(args, dir)?;
+    let settings = server_settings(args, &projects)?;
     let serving = async {
-        let mut signals = Signals::new()?;
-        let listener = face::listen(settings.bind).await?;
-        let served = Served::open(&settings, &listener, projects).await?;
-        let signal = served.until_it_ends(listener, &mut signals, terminal).await?;
-        Ok(signal.exit())
+        let mut signals = EndSignals::new()?;
+        let listener = face::bind_listener(settings.bind).await?;
+        let served = ServeProcess::open(&settings, &listener, projects).await?;
+        let signal = served.run_until_end(listener, &mut signals, terminal).await?;
+        Ok(signal.to_exit())
     };
-    project::runtime()?.block_on(LocalSet::new().run_until(serving))
+    project::create_runtime()?.block_on(LocalSet::new().run_until(serving))
 }
 
 /// Returns the server settings: those of the options, and otherwise those of the first project.
-fn settings(args: &Serve, projects: &[Project]) -> Result<Server, Error> {
+fn server_settings(
+    args: &ServeArgs,
+    projects: &[LocalProject],
+) -> Result<ServerSettings, CliError> {
     let mut server = match projects.first() {
         Some(project) => project.settings()?.settings.server.clone(),
-        None => Server::default(),
+        None => ServerSettings::default(),
     };
     server.bind = args.bind.unwrap_or(server.bind);
     server.behind_proxy |= args.behind_proxy;
@@ -56,7 +63,7 @@ fn settings(args: &Serve, projects: &[Project]) -> Result<Server, Error> {
 }
 
 /// Finds the named projects, whose names must be unique.
-fn projects(args: &Serve, dir: Option<&Path>) -> Result<Vec<Project>, Error> {
+fn find_projects(args: &ServeArgs, dir: Option<&Path>) -> Result<Vec<LocalProject>, CliError> {
     let folders: Vec<Option<&Path>> = if args.folders.is_empty() {
         vec![dir]
     } else {
@@ -69,7 +76,7 @@ fn projects(args: &Serve, dir: Option<&Path>) -> Result<Vec<Project>, Error> {
             (Some(dir), Some(folder)) if !args.folders.is_empty() => Some(dir.join(folder)),
             (_, folder) => folder.map(Path::to_path_buf),
         };
-        let project = Project::find(folder.as_deref())?;
+        let project = LocalProject::find(folder.as_deref())?;
         match named.get(project.name()) {
             Some(root) if root == project.root() => continue,
             Some(root) => {
@@ -89,53 +96,57 @@ fn projects(args: &Serve, dir: Option<&Path>) -> Result<Vec<Project>, Error> {
 }
 
 /// The running parts of the server.
-struct Served {
-    face: Face,
-    keepers: Vec<Keeper>,
+struct ServeProcess {
+    face: HttpFrontend,
+    keepers: Vec<ProjectSupervisor>,
     stop: CancellationToken,
 }
 
 /// Returns the audience of a project's questions, from its settings.
-fn audience(project: &Project) -> Audience {
+fn question_audience(project: &LocalProject) -> QuestionAudience {
     match project.settings().map(|resolved| resolved.settings.inbox.audience) {
-        Ok(settings::Audience::Plain) => Audience::Plain,
-        Ok(settings::Audience::Developer) | Err(_) => Audience::Developer,
+        Ok(settings::InboxAudienceSetting::Plain) => QuestionAudience::Plain,
+        Ok(settings::InboxAudienceSetting::Developer) | Err(_) => QuestionAudience::Developer,
     }
 }
 
-impl Served {
+impl ServeProcess {
     async fn open(
-        settings: &Server,
+        settings: &ServerSettings,
         listener: &TcpListener,
-        projects: Vec<Project>,
-    ) -> Result<Self, Error> {
+        projects: Vec<LocalProject>,
+    ) -> Result<Self, CliError> {
         let stop = CancellationToken::new();
         let mut hosted = Vec::new();
         let mut keepers = Vec::new();
         for project in projects {
-            let store = project.make_store()?;
-            let desk = ServedDesk::new(project.clone(), Arc::clone(&store))?.keeping_jobs();
+            let store = project.open_or_create_store()?;
+            let desk = ServedProjectHost::new(project.clone(), Arc::clone(&store))?.with_jobs();
             let desk = Arc::new(desk);
-            hosted.push(Hosted {
+            hosted.push(ProjectRegistration {
                 name: Arc::clone(project.name()),
                 store: Arc::clone(&store),
-                desk: Arc::clone(&desk) as _,
-                audience: audience(&project),
+                host: Arc::clone(&desk) as _,
+                audience: question_audience(&project),
             });
             keepers.push((project, store, desk));
         }
-        let face = Face::open(listener, settings, hosted, stop.clone()).await?;
+        let face = HttpFrontend::open(listener, settings, hosted, stop.clone()).await?;
         let keeper = |(project, store, desk)| {
             let site = Arc::clone(&face.site);
             let stop = stop.clone();
-            Keeper { project, store, desk, site, stop }
+            ProjectSupervisor { project, store, desk, site, stop }
         };
         let keepers = keepers.into_iter().map(keeper).collect();
         Ok(Self { face, keepers, stop })
     }
 
     /// Prints the address, and the ways to log in.
-    fn greet(face: &Face, names: &[Arc<str>], terminal: &Terminal) -> Result<(), Error> {
+    fn write_greeting(
+        face: &HttpFrontend,
+        names: &[Arc<str>],
+        terminal: &Terminal,
+    ) -> Result<(), CliError> {
         let mut out = terminal.styled();
         let dim = style::DIM;
         let code = style::CODE;
@@ -148,11 +159,11 @@ impl Served {
         } else {
             writeln!(out, ", listening at http://{here}/")?;
         }
-        if let Some(token) = face.first_token()? {
+        if let Some(token) = face.create_first_token()? {
             let token = token.as_str();
             writeln!(out, "Your first token, shown only now: {code}{token}{code:#}")?;
         }
-        if let Some(entry) = face.entry()? {
+        if let Some(entry) = face.entry_link()? {
             writeln!(out, "Sign in, once and within five minutes: {code}{entry}{code:#}")?;
         }
         writeln!(out, "{dim}`unstuck token make` makes tokens for others. Ctrl-C ends it.{dim:#}")?;
@@ -160,12 +171,12 @@ impl Served {
         Ok(())
     }
 
-    async fn until_it_ends(
+    async fn run_until_end(
         self,
         listener: TcpListener,
-        signals: &mut Signals,
+        signals: &mut EndSignals,
         terminal: &Terminal,
-    ) -> Result<Signal, Error> {
+    ) -> Result<EndSignal, CliError> {
         let Self { face, keepers, stop } = self;
         let names: Vec<_> =
             keepers.iter().map(|keeper| Arc::clone(keeper.project.name())).collect();
@@ -173,7 +184,7 @@ impl Served {
         let mut begins = Vec::new();
         for keeper in keepers {
             let (begun, begins_now) = oneshot::channel();
-            kept.spawn_local(keeper.keep(begun));
+            kept.spawn_local(keeper.run(begun));
             begins.push(begins_now);
         }
         let serving = face.serve(listener);
@@ -194,16 +205,16 @@ impl Served {
                 signal = signals.next() => break signal,
                 served = &mut serving => {
                     served?;
-                    break Signal::Terminated;
+                    break EndSignal::Terminated;
                 }
                 Some(ended) = kept.join_next() => {
                     stop.cancel();
                     ended.unwrap_or(Ok(()))?;
-                    break Signal::Terminated;
+                    break EndSignal::Terminated;
                 }
                 () = &mut all_begun, if !greeted => {
                     greeted = true;
-                    Self::greet(&face, &names, terminal)?;
+                    Self::write_greeting(&face, &names, terminal)?;
                 }
             }
         };
@@ -216,7 +227,7 @@ impl Served {
             while let Some(ended) = kept.join_next().await {
                 ended.unwrap_or(Ok(()))?;
             }
-            Ok::<_, Error>(())
+            Ok::<_, CliError>(())
         };
         tokio::select! {
             biased;

@@ -13,32 +13,36 @@ use unstuck_store::tables::{
 };
 use unstuck_store::{Answer, Holder, Store, StoreError};
 
-use self::page::How;
-use crate::args::Status;
+use self::page::StatusPageOptions;
+use crate::args::StatusArgs;
 use crate::commands::performer::Performers;
-use crate::error::Error;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal};
 
-pub(crate) fn run(args: &Status, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
-    let project = Project::find(dir)?;
-    let store = project.store()?;
+pub(crate) fn run(
+    args: &StatusArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let project = LocalProject::find(dir)?;
+    let store = project.open_store()?;
     let now = project::now();
     // The state is shown even if the settings are broken.
     let settings = project.settings().ok();
     let policy = settings.map_or_else(Policy::default, |settings| settings.policy.clone());
     let day = policy.budget.day_number(now);
-    let standing = project::runtime()?.block_on(async {
+    let standing = project::create_runtime()?.block_on(async {
         let holder = project::current_holder(&project).await;
-        Standing::read(store.as_ref(), &project, holder, day).await
+        ProjectStatus::load(store.as_ref(), &project, holder, day).await
     })?;
     let mut out = terminal.styled();
     if args.json {
-        render::json(&mut out, &standing)?;
+        render::write_json(&mut out, &standing)?;
     } else {
-        let how = How { now, width: terminal.width(), verbose: args.verbose };
-        page::write(&mut out, &standing, how)?;
+        let how = StatusPageOptions { now, width: terminal.width(), verbose: args.verbose };
+        page::write_page(&mut out, &standing, how)?;
     }
     out.flush()?;
     Ok(Exit::Done)
@@ -46,7 +50,7 @@ pub(crate) fn run(args: &Status, dir: Option<&Path>, terminal: &Terminal) -> Res
 
 /// The state of a project in its JSON form.
 #[derive(Serialize)]
-struct Standing {
+struct ProjectStatus {
     project: String,
     /// The holder, if there is one.
     holder: Option<Holder>,
@@ -56,7 +60,7 @@ struct Standing {
     #[serde(skip)]
     performers: Performers,
     /// Builds, newest first.
-    builds: Vec<BuildStanding>,
+    builds: Vec<BuildStatusRow>,
     /// Open questions, oldest first.
     questions: Vec<QuestionRow>,
     /// Answers to open questions that have not been taken up yet.
@@ -69,7 +73,7 @@ struct Standing {
 
 /// A build with its tasks.
 #[derive(Serialize)]
-struct BuildStanding {
+struct BuildStatusRow {
     #[serde(flatten)]
     build: BuildRow,
     /// Set if a live process performs it.
@@ -78,24 +82,25 @@ struct BuildStanding {
     rows: Vec<TaskRow>,
 }
 
-impl Standing {
-    async fn read(
+impl ProjectStatus {
+    async fn load(
         store: &dyn Store,
-        project: &Project,
+        project: &LocalProject,
         holder: Option<Holder>,
         day: u64,
     ) -> Result<Self, StoreError> {
-        let performers = Performers::look(project, holder.is_some());
+        let performers = Performers::inspect(project, holder.is_some());
         let project = project.name();
         let mut builds = Vec::new();
         let mut newest = true;
-        for build in store.builds(project).await? {
+        for build in store.load_builds(project).await? {
             let shown = build.standing || !build.state.has_ended() || newest;
             newest = newest && build.standing;
-            let mut rows = if shown { store.tasks(project, build.id).await? } else { Vec::new() };
-            rows.retain(|row| !is_done_with(row));
-            let is_at_work = performers.perform(&build, &rows);
-            builds.push(BuildStanding { build, is_at_work, rows });
+            let mut rows =
+                if shown { store.load_build_tasks(project, build.id).await? } else { Vec::new() };
+            rows.retain(|row| !is_past_action(row));
+            let is_at_work = performers.is_performed(&build, &rows);
+            builds.push(BuildStatusRow { build, is_at_work, rows });
         }
         Ok(Self {
             project: project.to_string(),
@@ -103,11 +108,11 @@ impl Standing {
             watcher: performers.watcher.clone(),
             performers,
             builds,
-            questions: store.questions(project, Some(QuestionStatus::Pending)).await?,
-            answers: store.answers(project).await?,
-            gates: store.gates(project).await?,
-            signatures: store.signatures(project).await?,
-            spent_today: spent_on(store, project, day).await?,
+            questions: store.load_questions(project, Some(QuestionStatus::Pending)).await?,
+            answers: store.load_pending_answers(project).await?,
+            gates: store.load_gates(project).await?,
+            signatures: store.load_signatures(project).await?,
+            spent_today: load_spent(store, project, day).await?,
         })
     }
 
@@ -118,12 +123,12 @@ impl Standing {
 }
 
 /// Returns whether a job was a single action that is over: these are history, and there may be thousands.
-fn is_done_with(row: &TaskRow) -> bool {
+fn is_past_action(row: &TaskRow) -> bool {
     row.spec.job.is_some_and(|job| job.one_action) && row.moved.state.has_ended()
 }
 
-async fn spent_on(store: &dyn Store, project: &str, day: u64) -> Result<Amount, StoreError> {
-    let costs = store.costs(project, day).await?;
+async fn load_spent(store: &dyn Store, project: &str, day: u64) -> Result<Amount, StoreError> {
+    let costs = store.load_costs(project, day).await?;
     let of_day = costs.iter().filter(|cost| cost.day == day);
-    Ok(of_day.fold(Amount::ZERO, |sum, cost| sum.plus(cost.spent)))
+    Ok(of_day.fold(Amount::ZERO, |sum, cost| sum.saturating_add(cost.spent)))
 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use anstream::adapter::strip_str;
 
-use super::screen::Size;
+use super::screen::ScreenSize;
 
 /// Begins a synchronized update, hides the cursor and turns wrapping off until the drawing is complete.
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l\x1b[?7l";
@@ -19,25 +19,25 @@ const CLEAR_BELOW: &str = "\x1b[J";
 
 /// The lines that are on the screen.
 #[derive(Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct ScreenFrame {
     lines: Vec<String>,
     /// The row of the cursor, counted from the first line.
     row: usize,
     columns: usize,
 }
 
-impl Frame {
+impl ScreenFrame {
     /// Returns the bytes that draw as many of these lines as fit, with the cursor at a row and column or
     /// hidden.
     pub(super) fn draw(
         &mut self,
         mut lines: Vec<String>,
         cursor: Option<(usize, usize)>,
-        size: Size,
+        size: ScreenSize,
     ) -> String {
         lines.truncate(size.rows.max(1));
         let mut out = BEGIN.to_owned();
-        self.to_top(&mut out, size.columns);
+        self.move_to_top(&mut out, size.columns);
         if self.columns != size.columns || lines.is_empty() {
             // The content on the screen cannot be relied on.
             out.push_str(CLEAR_BELOW);
@@ -58,7 +58,7 @@ impl Frame {
         self.row = lines.len().saturating_sub(1);
         out.push('\r');
         if let Some((row, column)) = cursor.filter(|(row, _)| *row < lines.len()) {
-            up(&mut out, self.row - row);
+            move_up(&mut out, self.row - row);
             if column > 0 {
                 let _ = write!(out, "\x1b[{column}C");
             }
@@ -71,9 +71,9 @@ impl Frame {
     }
 
     /// Returns the bytes that remove the lines; the cursor ends where the first line was.
-    pub(super) fn clear(&mut self, size: Size) -> String {
+    pub(super) fn clear(&mut self, size: ScreenSize) -> String {
         let mut out = String::new();
-        self.to_top(&mut out, size.columns);
+        self.move_to_top(&mut out, size.columns);
         let _ = write!(out, "{CLEAR_BELOW}{SHOW_CURSOR}");
         *self = Self::default();
         out
@@ -94,17 +94,17 @@ impl Frame {
 
     /// Moves the cursor to the first line. A terminal that became narrower has wrapped the lines that no
     /// longer fit.
-    fn to_top(&self, out: &mut String, columns: usize) {
+    fn move_to_top(&self, out: &mut String, columns: usize) {
         let rows = |line: &String| {
             let width = strip_str(line).to_string().chars().count().min(self.columns);
             if columns < self.columns { width.div_ceil(columns.max(1)).max(1) } else { 1 }
         };
         out.push('\r');
-        up(out, self.lines.iter().take(self.row).map(rows).sum());
+        move_up(out, self.lines.iter().take(self.row).map(rows).sum());
     }
 }
 
-fn up(out: &mut String, rows: usize) {
+fn move_up(out: &mut String, rows: usize) {
     if rows > 0 {
         let _ = write!(out, "\x1b[{rows}A");
     }
@@ -114,7 +114,7 @@ fn up(out: &mut String, rows: usize) {
 mod tests {
     use super::*;
 
-    const SIZE: Size = Size { columns: 20, rows: 4 };
+    const SIZE: ScreenSize = ScreenSize { columns: 20, rows: 4 };
 
     fn lines(text: &str) -> Vec<String> {
         text.lines().map(str::to_owned).collect()
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn each_picture_replaces_the_last_one() {
-        let mut frame = Frame::default();
+        let mut frame = ScreenFrame::default();
         let mut shown = Shown::default();
         for text in ["one\ntwo\nthree", "one\n2", "", "a\nb\nc\nd\nthere is no room", "a\nx"] {
             shown.see(&frame.draw(lines(text), None, SIZE));
@@ -199,17 +199,17 @@ mod tests {
 
     #[test]
     fn what_is_the_same_is_not_written_again() {
-        let mut frame = Frame::default();
+        let mut frame = ScreenFrame::default();
         frame.draw(lines("same\nold"), None, SIZE);
         let second = frame.draw(lines("same\nnew"), None, SIZE);
         assert!(!second.contains("same") && second.contains("new"), "{second:?}");
-        let wider = frame.draw(lines("same\nnew"), None, Size { columns: 30, ..SIZE });
+        let wider = frame.draw(lines("same\nnew"), None, ScreenSize { columns: 30, ..SIZE });
         assert!(wider.contains("same"), "after a change of the size nothing is sure");
     }
 
     #[test]
     fn a_cursor_stands_where_it_is_wanted_and_the_next_picture_finds_its_top() {
-        let mut frame = Frame::default();
+        let mut frame = ScreenFrame::default();
         let mut shown = Shown::default();
         shown.see(&frame.draw(lines("one\ntwo\nthree"), Some((1, 2)), SIZE));
         assert_eq!((shown.at, shown.cursor), ((1, 2), true));
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn what_was_there_before_stays_when_the_lines_go_and_when_they_stay() {
         for (cursor, clears) in [(None, true), (Some((0, 1)), true), (Some((0, 1)), false)] {
-            let mut frame = Frame::default();
+            let mut frame = ScreenFrame::default();
             let mut shown = Shown::default();
             shown.rows = vec!["before".chars().collect()];
             shown.at = (1, 0);
@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn a_narrower_window_has_broken_the_lines() {
-        let mut frame = Frame::default();
+        let mut frame = ScreenFrame::default();
         frame.draw(lines("\x1b[1mfifteen letters\x1b[0m\nshort\nlast"), None, SIZE);
-        let drawn = frame.draw(lines("new"), None, Size { columns: 10, ..SIZE });
+        let drawn = frame.draw(lines("new"), None, ScreenSize { columns: 10, ..SIZE });
         assert!(drawn.contains("\r\x1b[3A"), "{drawn:?}");
     }
 }

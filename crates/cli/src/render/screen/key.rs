@@ -10,7 +10,7 @@ const ESCAPE: u8 = 0x1b;
 
 /// A key press, or a paste.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum KeyPress {
     /// A printable character.
     Char(char),
     /// Control held with a letter, such as `Ctrl('u')`.
@@ -35,14 +35,14 @@ pub(crate) enum Key {
 
 /// Bytes that were received and not decoded yet.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct KeyDecoder {
     bytes: Vec<u8>,
 }
 
 /// The key and the number of bytes it took; `None` where more bytes are needed.
-type Read = Option<(Key, usize)>;
+type DecodedKey = Option<(KeyPress, usize)>;
 
-impl Keys {
+impl KeyDecoder {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -54,89 +54,89 @@ impl Keys {
     }
 
     /// Takes the next complete key.
-    pub(super) fn next(&mut self) -> Option<Key> {
-        let (key, taken) = read(&self.bytes)?;
+    pub(super) fn next(&mut self) -> Option<KeyPress> {
+        let (key, taken) = decode_key(&self.bytes)?;
         self.bytes.drain(..taken);
         Some(key)
     }
 
     /// Takes the remaining bytes as one key, because no more bytes came.
-    pub(super) fn end(&mut self) -> Option<Key> {
+    pub(super) fn finish(&mut self) -> Option<KeyPress> {
         let bytes = std::mem::take(&mut self.bytes);
         match bytes.as_slice() {
             [] => None,
-            [ESCAPE] => Some(Key::Esc),
-            bytes => Some(bytes.strip_prefix(PASTE_BEGINS).map_or(Key::Other, pasted)),
+            [ESCAPE] => Some(KeyPress::Esc),
+            bytes => Some(bytes.strip_prefix(PASTE_BEGINS).map_or(KeyPress::Other, paste_key)),
         }
     }
 }
 
-fn read(bytes: &[u8]) -> Read {
+fn decode_key(bytes: &[u8]) -> DecodedKey {
     match bytes {
         [] | [ESCAPE] | [ESCAPE, b'O'] => None,
-        [ESCAPE, b'[', rest @ ..] => sequence(bytes, rest),
-        [ESCAPE, b'O', letter, ..] => Some((letter_key(*letter), 3)),
+        [ESCAPE, b'[', rest @ ..] => decode_sequence(bytes, rest),
+        [ESCAPE, b'O', letter, ..] => Some((decode_letter(*letter), 3)),
         // A key held with Alt: an Escape, then the key.
-        [ESCAPE, ..] => Some((Key::Esc, 1)),
-        [b'\r' | b'\n', ..] => Some((Key::Enter, 1)),
-        [0x08 | 0x7f, ..] => Some((Key::Backspace, 1)),
-        [low @ 0x01..=0x1a, ..] => Some((Key::Ctrl(char::from(low + b'a' - 1)), 1)),
-        [low, ..] if low.is_ascii_control() => Some((Key::Other, 1)),
-        _ => character(bytes),
+        [ESCAPE, ..] => Some((KeyPress::Esc, 1)),
+        [b'\r' | b'\n', ..] => Some((KeyPress::Enter, 1)),
+        [0x08 | 0x7f, ..] => Some((KeyPress::Backspace, 1)),
+        [low @ 0x01..=0x1a, ..] => Some((KeyPress::Ctrl(char::from(low + b'a' - 1)), 1)),
+        [low, ..] if low.is_ascii_control() => Some((KeyPress::Other, 1)),
+        _ => decode_character(bytes),
     }
 }
 
 /// Decodes `ESC [`, some numbers and the final letter.
-fn sequence(bytes: &[u8], rest: &[u8]) -> Read {
+fn decode_sequence(bytes: &[u8], rest: &[u8]) -> DecodedKey {
     let Some(end) = rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
         let endless = rest.len() > SEQUENCE_BYTES_MAX;
-        return endless.then_some((Key::Other, bytes.len()));
+        return endless.then_some((KeyPress::Other, bytes.len()));
     };
     if let Some(text) = bytes.strip_prefix(PASTE_BEGINS) {
-        return paste(text);
+        return decode_paste(text);
     }
     let number = rest[..end].split(|byte| *byte == b';').next().unwrap_or_default();
     let key = match (rest[end], number) {
-        (b'~', b"1" | b"7") => Key::Home,
-        (b'~', b"4" | b"8") => Key::End,
-        (b'~', b"3") => Key::Delete,
-        (b'~', b"5") => Key::PageUp,
-        (b'~', b"6") => Key::PageDown,
-        (letter, _) => letter_key(letter),
+        (b'~', b"1" | b"7") => KeyPress::Home,
+        (b'~', b"4" | b"8") => KeyPress::End,
+        (b'~', b"3") => KeyPress::Delete,
+        (b'~', b"5") => KeyPress::PageUp,
+        (b'~', b"6") => KeyPress::PageDown,
+        (letter, _) => decode_letter(letter),
     };
     Some((key, end + 3))
 }
 
-const fn letter_key(letter: u8) -> Key {
+const fn decode_letter(letter: u8) -> KeyPress {
     match letter {
-        b'A' => Key::Up,
-        b'B' => Key::Down,
-        b'C' => Key::Right,
-        b'D' => Key::Left,
-        b'H' => Key::Home,
-        b'F' => Key::End,
-        b'M' => Key::Enter,
-        _ => Key::Other,
+        b'A' => KeyPress::Up,
+        b'B' => KeyPress::Down,
+        b'C' => KeyPress::Right,
+        b'D' => KeyPress::Left,
+        b'H' => KeyPress::Home,
+        b'F' => KeyPress::End,
+        b'M' => KeyPress::Enter,
+        _ => KeyPress::Other,
     }
 }
 
-fn paste(text: &[u8]) -> Read {
+fn decode_paste(text: &[u8]) -> DecodedKey {
     let end = text.windows(PASTE_ENDS.len()).position(|part| part == PASTE_ENDS);
     match end {
-        Some(end) => Some((pasted(&text[..end]), PASTE_BEGINS.len() + end + PASTE_ENDS.len())),
+        Some(end) => Some((paste_key(&text[..end]), PASTE_BEGINS.len() + end + PASTE_ENDS.len())),
         None if text.len() > PASTE_BYTES_MAX => {
-            Some((pasted(text), PASTE_BEGINS.len() + text.len()))
+            Some((paste_key(text), PASTE_BEGINS.len() + text.len()))
         }
         None => None,
     }
 }
 
-fn pasted(text: &[u8]) -> Key {
+fn paste_key(text: &[u8]) -> KeyPress {
     let text = &text[..text.len().min(PASTE_BYTES_MAX)];
-    Key::Pasted(String::from_utf8_lossy(text).into_owned())
+    KeyPress::Pasted(String::from_utf8_lossy(text).into_owned())
 }
 
-fn character(bytes: &[u8]) -> Read {
+fn decode_character(bytes: &[u8]) -> DecodedKey {
     let some = &bytes[..bytes.len().min(4)];
     let (valid, broken) = match std::str::from_utf8(some) {
         Ok(text) => (text, false),
@@ -146,8 +146,8 @@ fn character(bytes: &[u8]) -> Read {
         }
     };
     match valid.chars().next() {
-        Some(c) => Some((Key::Char(c), c.len_utf8())),
-        None => broken.then_some((Key::Other, 1)),
+        Some(c) => Some((KeyPress::Char(c), c.len_utf8())),
+        None => broken.then_some((KeyPress::Other, 1)),
     }
 }
 
@@ -155,27 +155,39 @@ fn character(bytes: &[u8]) -> Read {
 mod tests {
     use super::*;
 
-    fn keys(bytes: &[u8]) -> Vec<Key> {
-        let mut keys = Keys::default();
+    fn keys(bytes: &[u8]) -> Vec<KeyPress> {
+        let mut keys = KeyDecoder::default();
         keys.push(bytes);
         std::iter::from_fn(|| keys.next()).collect()
     }
 
     #[test]
     fn each_key_is_read_from_its_bytes() {
-        let cases: [(&[u8], &[Key]); 14] = [
-            (b"aQ", &[Key::Char('a'), Key::Char('Q')]),
-            ("é漢🙂".as_bytes(), &[Key::Char('é'), Key::Char('漢'), Key::Char('🙂')]),
-            (b"\r\n", &[Key::Enter, Key::Enter]),
-            (b"\x7f\x08", &[Key::Backspace, Key::Backspace]),
-            (b"\x03\x15\x1a", &[Key::Ctrl('c'), Key::Ctrl('u'), Key::Ctrl('z')]),
-            (b"\x1b[A\x1bOB\x1b[C\x1b[1;5D", &[Key::Up, Key::Down, Key::Right, Key::Left]),
-            (b"\x1b[H\x1b[4~\x1b[5~\x1b[6~", &[Key::Home, Key::End, Key::PageUp, Key::PageDown]),
-            (b"\x1b[3~", &[Key::Delete]),
-            (b"\x1bq", &[Key::Esc, Key::Char('q')]),
-            (b"\x1b[200~two\nlines\x1b[201~x", &[Key::Pasted("two\nlines".into()), Key::Char('x')]),
-            (b"\x1b[?1;2c\0\x1d", &[Key::Other, Key::Other, Key::Other]),
-            (b"\xff\xc3a", &[Key::Other, Key::Other, Key::Char('a')]),
+        let cases: [(&[u8], &[KeyPress]); 14] = [
+            (b"aQ", &[KeyPress::Char('a'), KeyPress::Char('Q')]),
+            (
+                "é漢🙂".as_bytes(),
+                &[KeyPress::Char('é'), KeyPress::Char('漢'), KeyPress::Char('🙂')],
+            ),
+            (b"\r\n", &[KeyPress::Enter, KeyPress::Enter]),
+            (b"\x7f\x08", &[KeyPress::Backspace, KeyPress::Backspace]),
+            (b"\x03\x15\x1a", &[KeyPress::Ctrl('c'), KeyPress::Ctrl('u'), KeyPress::Ctrl('z')]),
+            (
+                b"\x1b[A\x1bOB\x1b[C\x1b[1;5D",
+                &[KeyPress::Up, KeyPress::Down, KeyPress::Right, KeyPress::Left],
+            ),
+            (
+                b"\x1b[H\x1b[4~\x1b[5~\x1b[6~",
+                &[KeyPress::Home, KeyPress::End, KeyPress::PageUp, KeyPress::PageDown],
+            ),
+            (b"\x1b[3~", &[KeyPress::Delete]),
+            (b"\x1bq", &[KeyPress::Esc, KeyPress::Char('q')]),
+            (
+                b"\x1b[200~two\nlines\x1b[201~x",
+                &[KeyPress::Pasted("two\nlines".into()), KeyPress::Char('x')],
+            ),
+            (b"\x1b[?1;2c\0\x1d", &[KeyPress::Other, KeyPress::Other, KeyPress::Other]),
+            (b"\xff\xc3a", &[KeyPress::Other, KeyPress::Other, KeyPress::Char('a')]),
             (b"\x1b", &[]),
             (b"\x1b[1;", &[]),
         ];
@@ -189,7 +201,7 @@ mod tests {
         for whole in ["\x1b[1;5D", "漢", "\x1b[200~pasted\x1b[201~", "\x1bOA"] {
             let expected = keys(whole.as_bytes());
             assert_eq!(expected.len(), 1, "{whole:?}");
-            let mut parts = Keys::default();
+            let mut parts = KeyDecoder::default();
             let mut found = Vec::new();
             for byte in whole.as_bytes() {
                 parts.push(&[*byte]);
@@ -202,26 +214,26 @@ mod tests {
 
     #[test]
     fn what_nothing_follows_is_all_of_it() {
-        let cases: [(&[u8], Option<Key>); 5] = [
+        let cases: [(&[u8], Option<KeyPress>); 5] = [
             (b"", None),
-            (b"\x1b", Some(Key::Esc)),
-            (b"\x1b[", Some(Key::Other)),
-            (b"\xe6\xbc", Some(Key::Other)),
-            (b"\x1b[200~half", Some(Key::Pasted("half".into()))),
+            (b"\x1b", Some(KeyPress::Esc)),
+            (b"\x1b[", Some(KeyPress::Other)),
+            (b"\xe6\xbc", Some(KeyPress::Other)),
+            (b"\x1b[200~half", Some(KeyPress::Pasted("half".into()))),
         ];
         for (bytes, expected) in cases {
-            let mut keys = Keys::default();
+            let mut keys = KeyDecoder::default();
             keys.push(bytes);
             assert_eq!(keys.next(), None);
-            assert_eq!(keys.end(), expected, "{}", bytes.escape_ascii());
+            assert_eq!(keys.finish(), expected, "{}", bytes.escape_ascii());
             assert!(!keys.is_partial());
         }
     }
 
     #[test]
     fn what_never_ends_is_given_up() {
-        assert_eq!(keys(&[b"\x1b[".as_slice(), &[b'1'; 40]].concat()), [Key::Other]);
+        assert_eq!(keys(&[b"\x1b[".as_slice(), &[b'1'; 40]].concat()), [KeyPress::Other]);
         let endless = [PASTE_BEGINS, &vec![b'x'; PASTE_BYTES_MAX + 1]].concat();
-        assert_eq!(keys(&endless), [Key::Pasted("x".repeat(PASTE_BYTES_MAX))]);
+        assert_eq!(keys(&endless), [KeyPress::Pasted("x".repeat(PASTE_BYTES_MAX))]);
     }
 }

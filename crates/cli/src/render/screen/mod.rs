@@ -21,5 +21,5 @@ mod raw;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod screen;
 
-pub(crate) use key::Key;
-pub(crate) use screen::{Input, Screen, Size};
+pub(crate) use key::KeyPress;
+pub(crate) use screen::{Screen, ScreenInput, ScreenSize};

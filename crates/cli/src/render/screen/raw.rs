@@ -8,20 +8,20 @@ use rustix::termios::{
 
 /// The guard of raw mode; dropping it restores the previous mode.
 #[derive(Debug)]
-pub(super) struct Raw {
+pub(super) struct RawMode {
     before: Termios,
 }
 
-impl Raw {
+impl RawMode {
     pub(super) fn enter() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let raw = Self { before };
-        raw.again()?;
+        raw.reenter()?;
         Ok(raw)
     }
 
     /// Enters raw mode again, after another process has had the terminal.
-    pub(super) fn again(&self) -> io::Result<()> {
+    pub(super) fn reenter(&self) -> io::Result<()> {
         let mut wanted = self.before.clone();
         // Output modes stay unchanged, so that other output looks right.
         wanted.local_modes -=
@@ -29,22 +29,22 @@ impl Raw {
         wanted.input_modes -= InputModes::IXON | InputModes::ICRNL;
         wanted.special_codes[SpecialCodeIndex::VMIN] = 1;
         wanted.special_codes[SpecialCodeIndex::VTIME] = 0;
-        set(&io::stdin(), &wanted)
+        set_mode(&io::stdin(), &wanted)
     }
 
     /// Restores the previous mode.
-    pub(super) fn give_back(&self) -> io::Result<()> {
-        set(&io::stdin(), &self.before)
+    pub(super) fn restore(&self) -> io::Result<()> {
+        set_mode(&io::stdin(), &self.before)
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawMode {
     fn drop(&mut self) {
         // A terminal that is gone needs no restoring.
-        let _ = self.give_back();
+        let _ = self.restore();
     }
 }
 
-fn set(stdin: &Stdin, wanted: &Termios) -> io::Result<()> {
+fn set_mode(stdin: &Stdin, wanted: &Termios) -> io::Result<()> {
     Ok(tcsetattr(stdin, OptionalActions::Now, wanted)?)
 }

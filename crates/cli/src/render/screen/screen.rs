@@ -13,9 +13,9 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
-use super::frame::Frame;
-use super::key::{Key, Keys};
-use super::raw::Raw;
+use super::frame::ScreenFrame;
+use super::key::{KeyDecoder, KeyPress};
+use super::raw::RawMode;
 use crate::render::Terminal;
 
 /// Time after which an Escape without further bytes is the key and not the beginning of a sequence.
@@ -23,23 +23,23 @@ const ESCAPE_PATIENCE: Duration = Duration::from_millis(50);
 /// Maximum number of bytes per read.
 const READ_BYTES: usize = 1024;
 /// The size assumed for a terminal that does not tell its own.
-const USUAL: Size = Size { columns: 80, rows: 24 };
+const USUAL: ScreenSize = ScreenSize { columns: 80, rows: 24 };
 /// Turns bracketed paste on: a paste arrives as one key, so that a line break in it confirms nothing.
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
 /// The size of a terminal in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
+pub(crate) struct ScreenSize {
     pub(crate) columns: usize,
     pub(crate) rows: usize,
 }
 
 /// An input from the terminal, or a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum ScreenInput {
     /// A person pressed a key.
-    Key(Key),
+    Key(KeyPress),
     /// The terminal was resized, or other output was shown on it: draw again.
     Resized,
     /// Ctrl-C, or SIGINT.
@@ -51,16 +51,16 @@ pub(crate) enum Input {
 /// A terminal on which lines are drawn in place.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    raw: Raw,
+    raw: RawMode,
     keyboard: Receiver,
-    signals: Signals,
-    keys: Keys,
-    frame: Frame,
+    signals: ScreenSignals,
+    keys: KeyDecoder,
+    frame: ScreenFrame,
     coloured: bool,
 }
 
 #[derive(Debug)]
-struct Signals {
+struct ScreenSignals {
     resized: Signal,
     interrupted: Signal,
     terminated: Signal,
@@ -76,21 +76,21 @@ impl Screen {
         if dumb || !terminal.is_terminal() || !io::stdin().is_terminal() {
             return Ok(None);
         }
-        let signals = Signals::new()?;
-        let Ok(keyboard) = keyboard() else { return Ok(None) };
-        let raw = Raw::enter()?;
-        let keys = Keys::default();
-        let frame = Frame::default();
+        let signals = ScreenSignals::new()?;
+        let Ok(keyboard) = open_keyboard() else { return Ok(None) };
+        let raw = RawMode::enter()?;
+        let keys = KeyDecoder::default();
+        let frame = ScreenFrame::default();
         let screen = Self { raw, keyboard, signals, keys, frame, coloured: terminal.is_coloured() };
-        screen.write(PASTE_ON)?;
+        screen.write_bytes(PASTE_ON)?;
         Ok(Some(screen))
     }
 
     /// Returns the current size.
     #[expect(clippy::unused_self, reason = "only who has the screen needs to know")]
-    pub(crate) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> ScreenSize {
         let size = terminal_size::terminal_size_of(io::stdout());
-        size.map_or(USUAL, |(Width(columns), Height(rows))| Size {
+        size.map_or(USUAL, |(Width(columns), Height(rows))| ScreenSize {
             columns: columns.into(),
             rows: rows.into(),
         })
@@ -103,85 +103,85 @@ impl Screen {
         lines: Vec<String>,
         cursor: Option<(usize, usize)>,
     ) -> io::Result<()> {
-        let lines = lines.into_iter().map(|line| self.styled(line)).collect();
+        let lines = lines.into_iter().map(|line| self.style_line(line)).collect();
         let bytes = self.frame.draw(lines, cursor, self.size());
-        self.write(&bytes)
+        self.write_bytes(&bytes)
     }
 
     /// Writes a text that stays, above the next drawing.
-    pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn write_above(&mut self, text: &str) -> io::Result<()> {
         let cleared = self.frame.clear(self.size());
-        let text = self.styled(text.to_owned());
-        self.write(&format!("{cleared}{text}\n"))
+        let text = self.style_line(text.to_owned());
+        self.write_bytes(&format!("{cleared}{text}\n"))
     }
 
     /// Removes the drawn lines.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         let cleared = self.frame.clear(self.size());
-        self.write(&cleared)
+        self.write_bytes(&cleared)
     }
 
     /// Waits for the next input. Cancel-safe: no input is lost when the future is dropped.
-    pub(crate) async fn next(&mut self) -> io::Result<Input> {
+    pub(crate) async fn next_input(&mut self) -> io::Result<ScreenInput> {
         loop {
             if let Some(key) = self.keys.next() {
-                return self.pressed(key);
+                return self.handle_key(key);
             }
             tokio::select! {
-                read = read(&self.keyboard) => match read {
+                read = read_keyboard(&self.keyboard) => match read {
                     Ok(bytes) if !bytes.is_empty() => self.keys.push(&bytes),
                     // The other end of the terminal is closed.
-                    _ => return Ok(Input::Terminated),
+                    _ => return Ok(ScreenInput::Terminated),
                 },
                 () = sleep(ESCAPE_PATIENCE), if self.keys.is_partial() => {
-                    if let Some(key) = self.keys.end() {
-                        return self.pressed(key);
+                    if let Some(key) = self.keys.finish() {
+                        return self.handle_key(key);
                     }
                 }
-                _ = self.signals.resized.recv() => return Ok(Input::Resized),
-                _ = self.signals.interrupted.recv() => return Ok(Input::Interrupted),
-                _ = self.signals.terminated.recv() => return Ok(Input::Terminated),
-                _ = self.signals.hung_up.recv() => return Ok(Input::Terminated),
+                _ = self.signals.resized.recv() => return Ok(ScreenInput::Resized),
+                _ = self.signals.interrupted.recv() => return Ok(ScreenInput::Interrupted),
+                _ = self.signals.terminated.recv() => return Ok(ScreenInput::Terminated),
+                _ = self.signals.hung_up.recv() => return Ok(ScreenInput::Terminated),
                 _ = self.signals.continued.recv() => {
-                    self.take_back()?;
-                    return Ok(Input::Resized);
+                    self.resume()?;
+                    return Ok(ScreenInput::Resized);
                 }
             }
         }
     }
 
     /// Handles the keys that the terminal would handle itself outside raw mode.
-    fn pressed(&mut self, key: Key) -> io::Result<Input> {
+    fn handle_key(&mut self, key: KeyPress) -> io::Result<ScreenInput> {
         match key {
-            Key::Ctrl('c') => Ok(Input::Interrupted),
-            Key::Ctrl('z') => {
-                self.stop()?;
-                Ok(Input::Resized)
+            KeyPress::Ctrl('c') => Ok(ScreenInput::Interrupted),
+            KeyPress::Ctrl('z') => {
+                self.suspend()?;
+                Ok(ScreenInput::Resized)
             }
-            key => Ok(Input::Key(key)),
+            key => Ok(ScreenInput::Key(key)),
         }
     }
 
     /// Restores the terminal and stops the process group, as Ctrl-Z does; returns when it is continued.
-    fn stop(&mut self) -> io::Result<()> {
+    fn suspend(&mut self) -> io::Result<()> {
         let left = self.frame.leave();
-        self.write(&format!("{left}{PASTE_OFF}"))?;
-        self.raw.give_back()?;
+        self.write_bytes(&format!("{left}{PASTE_OFF}"))?;
+        self.raw.restore()?;
         kill_current_process_group(Number::TSTP)?;
-        self.take_back()
+        self.resume()
     }
 
-    fn take_back(&self) -> io::Result<()> {
-        self.raw.again()?;
-        self.write(PASTE_ON)
+    fn resume(&self) -> io::Result<()> {
+        self.raw.reenter()?;
+        self.write_bytes(PASTE_ON)
     }
 
-    fn styled(&self, line: String) -> String {
+    fn style_line(&self, line: String) -> String {
         if self.coloured { line } else { strip_str(&line).to_string() }
     }
 
     #[expect(clippy::unused_self, reason = "only who has the screen may write to it")]
-    fn write(&self, bytes: &str) -> io::Result<()> {
+    fn write_bytes(&self, bytes: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(bytes.as_bytes())?;
         out.flush()
@@ -192,11 +192,11 @@ impl Drop for Screen {
     fn drop(&mut self) {
         let left = self.frame.leave();
         // A terminal that is gone cannot be restored.
-        let _ = self.write(&format!("{left}{PASTE_OFF}"));
+        let _ = self.write_bytes(&format!("{left}{PASTE_OFF}"));
     }
 }
 
-impl Signals {
+impl ScreenSignals {
     fn new() -> io::Result<Self> {
         Ok(Self {
             resized: signal(SignalKind::window_change())?,
@@ -210,7 +210,7 @@ impl Signals {
 
 /// Opens the keyboard for non-blocking reads. Standard input is opened a second time, because the shell
 /// shares the first file description, and the non-blocking flag would break its reads.
-fn keyboard() -> io::Result<Receiver> {
+fn open_keyboard() -> io::Result<Receiver> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(flags).open("/dev/stdin")?;
@@ -218,7 +218,7 @@ fn keyboard() -> io::Result<Receiver> {
 }
 
 /// Waits for typed bytes and returns them.
-async fn read(keyboard: &Receiver) -> io::Result<Vec<u8>> {
+async fn read_keyboard(keyboard: &Receiver) -> io::Result<Vec<u8>> {
     loop {
         keyboard.readable().await?;
         let mut bytes = vec![0; READ_BYTES];

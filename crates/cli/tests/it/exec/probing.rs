@@ -11,16 +11,19 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
-use unstuck_core::engine::{Command as Wanted, Outcome, TaskId};
+use unstuck_core::engine::{Command as Wanted, EffectOutcome, TaskId};
 use unstuck_core::plan::{JobSpec, MutationSpec, ProbeCommand, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::QuestionKind;
 use unstuck_core::time::Time;
 use unstuck_runner::control::TokenKey;
-use unstuck_runner::{Action, Results, Runner, Scope, Script, ScriptWorld, Setup, SystemClock};
+use unstuck_runner::{
+    LedgerAction, PerformScope, ResultFiles, Runner, RunnerSetup, ScriptCommand, ScriptPerformer,
+    SystemClock,
+};
 use unstuck_store::tables::MutationStatus;
 use unstuck_store::{Holder, SqliteStore};
-use unstuck_world::process::{Guard, OwnInput, guard};
+use unstuck_world::process::{GuardCommand, OwnInput, guard};
 
 use super::stage::{Stage, text};
 
@@ -34,8 +37,8 @@ const PROBE: &str = "echo $UNSTUCK_IDEMPOTENCY_KEY >>asked; echo looked >&2; pri
 struct Sends(PathBuf);
 
 #[async_trait]
-impl Action for Sends {
-    async fn call(&self, idempotency_key: &str) -> Outcome {
+impl LedgerAction for Sends {
+    async fn perform_call(&self, idempotency_key: &str) -> EffectOutcome {
         let mut sent = fs::File::options().create(true).append(true).open(self.0.join("sent"));
         writeln!(sent.as_mut().unwrap(), "{idempotency_key}").unwrap();
         std::io::stdout().write_all(b"\nsent\n").unwrap();
@@ -52,7 +55,7 @@ async fn sends_and_is_killed() {
     let root = PathBuf::from(root.trim());
     let folder = root.join(".unstuck");
     fs::create_dir_all(folder.join("runs")).unwrap();
-    let setup = Setup {
+    let setup = RunnerSetup {
         store: Arc::new(SqliteStore::open(folder.join("state.db")).unwrap()),
         project: root.file_name().unwrap().to_str().unwrap().into(),
         holder: Holder { pid: 1, verb: "test".into(), since: Time::EPOCH },
@@ -66,26 +69,27 @@ async fn sends_and_is_killed() {
     tokio::spawn(runner.run());
     let spec =
         TaskSpec { name: "job".into(), job: Some(JobSpec::default()), ..TaskSpec::default() };
-    handle.command(Wanted::DefineJob { spec: Arc::new(spec) }).await.unwrap();
-    let world = Arc::new(ScriptWorld::new(script(&root), None));
-    handle.attach(Scope::Task(TaskId(0)), world).await.unwrap();
-    handle.command(Wanted::FireJob { task: TaskId(0) }).await.unwrap();
+    handle.submit_command(Wanted::DefineJob { spec: Arc::new(spec) }).await.unwrap();
+    let world = Arc::new(ScriptPerformer::new(script(&root), None));
+    handle.attach_performer(PerformScope::Task(TaskId(0)), world).await.unwrap();
+    handle.submit_command(Wanted::FireJob { task: TaskId(0) }).await.unwrap();
     fs::read(root.join("up")).unwrap();
-    let effect = handle.look(|state| state.outstanding()[0].id).await.unwrap();
+    let effect = handle.read_state(|state| state.outstanding_effects()[0].id).await.unwrap();
     let probe = ProbeCommand {
         program: "sh".to_owned(),
         arguments: vec!["-c".to_owned(), PROBE.to_owned()],
         ..ProbeCommand::default()
     };
-    let pay = MutationSpec { key: "pay".into(), ..MutationSpec::default() }.looked_up_by(probe);
-    handle.mutate(effect, pay, Arc::new(Sends(root))).await.unwrap();
+    let pay =
+        MutationSpec { key: "pay".into(), ..MutationSpec::default() }.with_probe_command(probe);
+    handle.perform_action(effect, pay, Arc::new(Sends(root))).await.unwrap();
 }
 
-fn script(root: &Path) -> Script {
+fn script(root: &Path) -> ScriptCommand {
     let folder = root.join(".unstuck");
-    Script {
+    ScriptCommand {
         redactor: Arc::default(),
-        guard: Guard {
+        guard: GuardCommand {
             executable: env!("CARGO_BIN_EXE_unstuck").into(),
             arguments: vec![guard::ARGUMENT.into()],
         },
@@ -97,7 +101,7 @@ fn script(root: &Path) -> Script {
         timeout: None,
         socket: folder.join("control.sock"),
         key: TokenKey::open(&folder.join("token-key")).unwrap(),
-        results: Results::new(folder.join("results")),
+        results: ResultFiles::new(folder.join("results")),
     }
 }
 

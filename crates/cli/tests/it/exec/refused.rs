@@ -91,7 +91,7 @@ fn a_holder_that_does_not_listen_is_named() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let store = SqliteStore::open(stage.database()).unwrap();
     let holder = Holder { pid: 4_711, verb: "test".into(), since: Time::from_millis(1) };
-    let claim = runtime.block_on(store.claim(&stage.name(), &holder)).unwrap();
+    let claim = runtime.block_on(store.claim_project(&stage.name(), &holder)).unwrap();
     let ran = stage.run(&[], "touch ran");
     let said = text(&ran.stderr);
     assert_eq!(ran.status.code(), Some(75), "{said}");

@@ -9,9 +9,9 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
-use unstuck_core::engine::{Event, Recorded};
+use unstuck_core::engine::{Event, RecordedEvent};
 use unstuck_store::tables::{MutationStatus, QuestionRow, RunRow, TaskRow};
-use unstuck_store::{Page, SqliteStore, Store as _};
+use unstuck_store::{EventPage, SqliteStore, Store as _};
 
 use crate::program::{BESIDE, HERE, command};
 
@@ -110,29 +110,30 @@ impl Stage {
     /// The job with a name.
     pub(crate) fn job(&self, name: &str) -> TaskRow {
         self.read(async |store, project| {
-            let standing = store.builds(project).await.unwrap();
+            let standing = store.load_builds(project).await.unwrap();
             let standing = standing.iter().find(|build| build.standing).unwrap();
-            let tasks = store.tasks(project, standing.id).await.unwrap();
+            let tasks = store.load_build_tasks(project, standing.id).await.unwrap();
             tasks.into_iter().find(|task| task.spec.name == name).unwrap()
         })
     }
 
     pub(crate) fn runs(&self, job: &str) -> Vec<RunRow> {
         let job = self.job(job).id;
-        self.read(async |store, project| store.runs(project, job).await.unwrap())
+        self.read(async |store, project| store.load_task_runs(project, job).await.unwrap())
     }
 
     /// The state of the one action of a job, and its result.
     pub(crate) fn mutation(&self, job: &str) -> (MutationStatus, String) {
         let job = self.job(job).id;
-        let all =
-            async |store: &SqliteStore, project: &str| store.mutations(project, job).await.unwrap();
+        let all = async |store: &SqliteStore, project: &str| {
+            store.load_task_mutations(project, job).await.unwrap()
+        };
         let [row] = <[_; 1]>::try_from(self.read(all)).unwrap();
         (row.status, row.result.to_string())
     }
 
     pub(crate) fn questions(&self) -> Vec<QuestionRow> {
-        self.read(async |store, project| store.questions(project, None).await.unwrap())
+        self.read(async |store, project| store.load_questions(project, None).await.unwrap())
     }
 
     pub(crate) fn question(&self) -> QuestionRow {
@@ -141,17 +142,18 @@ impl Stage {
         question
     }
 
-    pub(crate) fn events(&self) -> Vec<Recorded> {
-        let page = Page { after: 0, limit: 10_000 };
-        self.read(async |store, project| store.events(project, page).await.unwrap())
+    pub(crate) fn events(&self) -> Vec<RecordedEvent> {
+        let page = EventPage { after: 0, limit: 10_000 };
+        self.read(async |store, project| store.load_events(project, page).await.unwrap())
     }
 
     /// All of them, however many there are.
-    pub(crate) fn all_events(&self) -> Vec<Recorded> {
-        let mut all: Vec<Recorded> = Vec::new();
+    pub(crate) fn all_events(&self) -> Vec<RecordedEvent> {
+        let mut all: Vec<RecordedEvent> = Vec::new();
         loop {
-            let page = Page { after: all.last().map_or(0, |last| last.seq), limit: 10_000 };
-            let more = self.read(async |store, project| store.events(project, page).await.unwrap());
+            let page = EventPage { after: all.last().map_or(0, |last| last.seq), limit: 10_000 };
+            let more =
+                self.read(async |store, project| store.load_events(project, page).await.unwrap());
             if more.is_empty() {
                 return all;
             }
@@ -169,7 +171,7 @@ impl Stage {
 
     /// The lost runs: for each, true when we had ended it ourselves.
     pub(crate) fn crashes(&self) -> Vec<bool> {
-        let clean = |recorded: Recorded| match recorded.event {
+        let clean = |recorded: RecordedEvent| match recorded.event {
             Event::RunCrashed { clean, .. } => Some(clean),
             _ => None,
         };

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use rustix::process::{Pid, Signal, kill_process};
-use unstuck_core::engine::{Rng, Standing};
+use unstuck_core::engine::{Rng, TaskStateKind};
 
 use super::stage::Stage;
 
@@ -72,7 +72,7 @@ impl Storm {
         };
         let gates = (0..NAMES).map(gate).collect();
         let (alive, waiting) = (BTreeMap::new(), BTreeSet::new());
-        let (rng, tally) = (Rng::seeded(seed), [Tally::default(); NAMES]);
+        let (rng, tally) = (Rng::from_seed(seed), [Tally::default(); NAMES]);
         (Self { stage, rng, say, alive, waiting, gates, tally }, heard)
     }
 
@@ -112,7 +112,7 @@ impl Storm {
 
     /// Draws a chance of one in so many: true when it comes true.
     fn one_in(&mut self, many: u64) -> bool {
-        self.rng.next().is_multiple_of(many)
+        self.rng.next_u64().is_multiple_of(many)
     }
 
     /// A script has come one step further: it is let go on, or a process is killed.
@@ -164,7 +164,7 @@ impl Storm {
         assert_eq!(self.stage.wrote("overlaps"), "");
         for (name, tally) in self.tally.iter().enumerate() {
             let job = self.stage.job(&name.to_string());
-            assert_eq!(job.moved.state.standing(), Standing::Done);
+            assert_eq!(job.moved.state.kind(), TaskStateKind::Done);
             assert_eq!(lines(format!("ended-{name}")), WANTED, "{name} was done");
             assert_eq!(job.moved.firing as usize, WANTED, "{name} was wanted");
             let begun = WANTED + tally.crashes + tally.guards;

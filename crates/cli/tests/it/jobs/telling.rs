@@ -1,6 +1,6 @@
 //! Texts about jobs for people: in `jobs`, `status`, `log` and `jobs history`.
 
-use unstuck_core::text::lint;
+use unstuck_core::text::lint_text;
 
 use super::{jobs, project};
 use crate::exec::broken::{Shop, right};
@@ -38,7 +38,7 @@ fn a_refused_login_says_what_to_renew() {
     let said = &question.text;
     assert!(said.problem.contains("GitHub refused the key"), "{said:?}");
     assert!(said.recommended_text.contains("that GitHub takes"), "{said:?}");
-    assert!(lint(&said.problem).is_empty() && lint(&said.recommended_text).is_empty());
+    assert!(lint_text(&said.problem).is_empty() && lint_text(&said.recommended_text).is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Without a run around it: a client's questions and failures are those of a session.
 
 use serde_json::{Value, json};
-use unstuck_core::engine::{Event, Recorded, TaskState};
+use unstuck_core::engine::{Event, RecordedEvent, TaskState};
 use unstuck_core::fault::{Code, Work};
 use unstuck_core::tell;
 use unstuck_store::tables::QuestionStatus;
@@ -13,7 +13,7 @@ fn client(stage: &Stage) -> Client {
     Client::start(stage.unstuck(&["mcp"]))
 }
 
-fn narrated(recorded: &Recorded) -> Option<String> {
+fn narrated(recorded: &RecordedEvent) -> Option<String> {
     match &recorded.event {
         Event::Narrated { text, .. } => Some(text.to_string()),
         _ => None,
@@ -22,7 +22,7 @@ fn narrated(recorded: &Recorded) -> Option<String> {
 
 /// The end of each task of all builds.
 fn ended(stage: &Stage) -> Vec<TaskState> {
-    let ended = |recorded: Recorded| match recorded.event {
+    let ended = |recorded: RecordedEvent| match recorded.event {
         Event::TaskDone { .. } => Some(TaskState::Done),
         Event::TaskFailed { code, .. } => Some(TaskState::Failed { code }),
         _ => None,
@@ -112,7 +112,7 @@ fn a_failure_is_answered_with_what_to_do() {
     };
     let (said, failed) = report(Some("LOGIC_ERROR"), "assertion failed: left == right");
     // What the next prompt would say: the same words, for the same code and the same attempt.
-    let advice = |code, at| tell::advice(code, Work::Task, at);
+    let advice = |code, at| tell::retry_advice(code, Work::Task, at);
     assert!(said.contains("attempt 1") && !failed, "{said}");
     assert!(said.ends_with(&advice(Code::LogicError, (1, 3))), "{said}");
     let (said, _) = report(Some("TOOL_MISSING"), "there is no jq");

@@ -33,7 +33,7 @@ fn a_script_can_tell_and_nothing_else() {
         matches!(&recorded.event, Event::Narrated { text, .. } if **text == *"Halfway there.")
     });
     assert!(told);
-    let acted = |recorded: &unstuck_core::engine::Recorded| {
+    let acted = |recorded: &unstuck_core::engine::RecordedEvent| {
         matches!(recorded.event, Event::MutationIntended { .. } | Event::FaultMet { .. })
     };
     assert!(!stage.events().iter().any(acted));
@@ -54,7 +54,7 @@ fn the_token_of_another_run_or_of_no_run_reports_nothing() {
     assert_eq!(late, [("The run that you belong to has ended. Stop here.".to_owned(), true)]);
     let (text, failed) = &said(&stage.wrote("forged"))[0];
     assert!(text.contains("the token is not one of ours") && *failed, "{text}");
-    let told = |recorded: &unstuck_core::engine::Recorded| {
+    let told = |recorded: &unstuck_core::engine::RecordedEvent| {
         matches!(recorded.event, Event::Narrated { .. })
     };
     assert!(!stage.events().iter().any(told));

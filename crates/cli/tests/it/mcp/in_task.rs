@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use unstuck_core::engine::{Command, Event, Left, Mutation, MutationState, State, TaskState, Work};
+use unstuck_core::engine::{
+    Command, EffectKind, Event, Mutation, MutationState, SkipReason, State, TaskState,
+};
 use unstuck_core::fault::{Code, Kind};
 use unstuck_core::question::Decision;
-use unstuck_runner::Notice;
+use unstuck_runner::RunnerNotice;
 
 use super::client::said;
 use super::stage::{SECRET, Stage, forged};
@@ -114,7 +116,7 @@ async fn an_agent_that_says_a_change_was_not_allowed_is_stopped() {
     let denied = json!({"code": "SCOPE_USER_DENIED", "message": "they said no"});
     stage.let_go(&[("report_failure", denied)]).await;
     stage.rests().await;
-    assert_eq!(states(&stage).await, [TaskState::Skipped { left: Left::Denied }]);
+    assert_eq!(states(&stage).await, [TaskState::Skipped { left: SkipReason::Denied }]);
     let (said, failed) = &said(&stage.wrote("out"))[0];
     assert!(said.contains("taken back") && said.ends_with("Stop here.") && !failed, "{said}");
     assert_eq!(stage.look(|state| state.questions().count()).await, 0);
@@ -125,16 +127,16 @@ async fn an_agent_that_says_a_change_was_not_allowed_is_stopped() {
 async fn an_action_that_was_put_together_by_hand_gets_no_secret_that_it_may_not_name() {
     let stage = Stage::start(&["echo red > colour"]).await;
     let attempt = |state: &State| {
-        let owed = state.outstanding().into_iter();
-        owed.filter(|effect| matches!(effect.what, Work::Attempt { .. })).map(|e| e.id).next()
+        let owed = state.outstanding_effects().into_iter();
+        owed.filter(|effect| matches!(effect.what, EffectKind::Attempt { .. })).map(|e| e.id).next()
     };
     stage.until(move |state| attempt(state).is_some()).await;
     let effect = stage.look(attempt).await.unwrap();
-    stage.handle.command(Command::Mutate { effect, mutation: forged() }).await.unwrap();
-    let mut notices = stage.handle.watch();
+    stage.handle.submit_command(Command::Mutate { effect, mutation: forged() }).await.unwrap();
+    let mut notices = stage.handle.subscribe_notices();
     stage.let_go(&[]).await;
     let fault = loop {
-        if let Ok(Notice::Event { recorded, .. }) = notices.recv().await
+        if let Ok(RunnerNotice::Event { recorded, .. }) = notices.recv().await
             && let Event::FaultMet { fault, .. } = &recorded.event
         {
             break Arc::clone(fault);

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use unstuck_core::engine::TaskState;
 use unstuck_core::question::Decision;
 use unstuck_world::agent::Agent;
-use unstuck_world::fake::server::{Answer, Script, Server};
-use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions, ShellRules};
-use unstuck_world::provider::codex_cli::{self, Access, CodexCli, native};
-use unstuck_world::provider::{Account, Credential, Key};
+use unstuck_world::fake::server::{FakeAnswer, FakeScript, FakeServer};
+use unstuck_world::provider::claude_cli::{self, ClaudeCli, ClaudePermissions, ShellRules};
+use unstuck_world::provider::codex_cli::{self, CodexAccess, CodexCli, find_native_program};
+use unstuck_world::provider::{AccountAuth, AccountKey, Credential};
 
 use super::stage::{Stage, own_guard};
 
@@ -23,25 +23,25 @@ fn program(variable: &str, name: &str) -> PathBuf {
     let found = found.canonicalize().unwrap_or_else(|error| {
         panic!("{}: {error}; ./scripts/agents installs it", found.display())
     });
-    native(&found)
+    find_native_program(&found)
 }
 
-fn key(variable: &str) -> Account {
-    Account::Key(Key {
+fn key(variable: &str) -> AccountAuth {
+    AccountAuth::Key(AccountKey {
         variable: variable.to_owned(),
         credential: Credential::new("canary-key-4f1d"),
     })
 }
 
 fn claude(home: &Path, url: String) -> Arc<dyn Agent> {
-    Arc::new(ClaudeCli::new(claude_cli::Settings {
+    Arc::new(ClaudeCli::new(claude_cli::ClaudeSettings {
         program: program("UNSTUCK_TEST_CLAUDE", "claude"),
         guard: own_guard(),
         account: key("ANTHROPIC_API_KEY"),
         home: home.to_owned(),
         base_url: Some(url),
         environment: Vec::new(),
-        permissions: Permissions::Listed(ShellRules::default()),
+        permissions: ClaudePermissions::Listed(ShellRules::default()),
         sandboxed: true,
         mcp_config: None,
         own_tools: Some(env!("CARGO_BIN_EXE_unstuck").into()),
@@ -49,8 +49,8 @@ fn claude(home: &Path, url: String) -> Arc<dyn Agent> {
     }))
 }
 
-fn codex(home: &Path, url: &str, access: Access) -> Arc<dyn Agent> {
-    Arc::new(CodexCli::new(codex_cli::Settings {
+fn codex(home: &Path, url: &str, access: CodexAccess) -> Arc<dyn Agent> {
+    Arc::new(CodexCli::new(codex_cli::CodexSettings {
         program: program("UNSTUCK_TEST_CODEX", "codex"),
         guard: own_guard(),
         account: key("OPENAI_API_KEY"),
@@ -63,17 +63,18 @@ fn codex(home: &Path, url: &str, access: Access) -> Arc<dyn Agent> {
     }))
 }
 
-fn call(tool: &str, input: &Value) -> Answer {
-    Answer::call(&format!("mcp__unstuck__{tool}"), input)
+fn call(tool: &str, input: &Value) -> FakeAnswer {
+    FakeAnswer::with_call(&format!("mcp__unstuck__{tool}"), input)
 }
 
 /// A model that tells something and is done.
-async fn tells(start: impl AsyncFnOnce(&Server) -> Stage) {
+async fn tells(start: impl AsyncFnOnce(&FakeServer) -> Stage) {
     let script = [
         call("narrate", &json!({"text": "I look around."})),
         call("task_done", &json!({"summary": "There was nothing to do."})),
     ];
-    let server = Server::start(Script::new(script, Answer::text("Done."))).await.unwrap();
+    let server =
+        FakeServer::start(FakeScript::new(script, FakeAnswer::with_text("Done."))).await.unwrap();
     let stage = start(&server).await;
     stage.rests().await;
     let told = stage.narrated().await;
@@ -84,28 +85,29 @@ async fn tells(start: impl AsyncFnOnce(&Server) -> Stage) {
 }
 
 /// A model that asks: it is stopped there, and reads the answer in the same conversation.
-async fn asks(start: impl AsyncFnOnce(&Server) -> Stage) {
+async fn asks(start: impl AsyncFnOnce(&FakeServer) -> Stage) {
     let ask = call("ask_human", &json!({"question": "Which colour?"}));
-    let server = Server::start(Script::new([ask], Answer::text("Done."))).await.unwrap();
+    let server =
+        FakeServer::start(FakeScript::new([ask], FakeAnswer::with_text("Done."))).await.unwrap();
     let stage = start(&server).await;
     stage.rests().await;
     assert!(matches!(states(&stage).await[..], [TaskState::Parked { .. }]));
     stage.answer(Decision::ProvideGuidance, "Blue, like the door.").await;
     stage.rests().await;
     assert_eq!(states(&stage).await, [TaskState::Done]);
-    let last = server.calls().pop().unwrap().json().to_string();
+    let last = server.model_calls().pop().unwrap().json().to_string();
     assert!(last.contains("Which colour?") && last.contains("Blue, like the door."), "{last}");
 }
 
 /// A model that says again and again that it is done: once is enough.
-async fn repeats(start: impl AsyncFnOnce(&Server) -> Stage) {
+async fn repeats(start: impl AsyncFnOnce(&FakeServer) -> Stage) {
     let done = call("task_done", &json!({"summary": "There was nothing to do."}));
-    let server = Server::start(done).await.unwrap();
+    let server = FakeServer::start(done).await.unwrap();
     let stage = start(&server).await;
     stage.rests().await;
     assert_eq!(states(&stage).await, [TaskState::Done]);
     // Twice, because it changed nothing and is asked once more.
-    let calls = server.calls().len();
+    let calls = server.model_calls().len();
     assert!(calls <= 2 * 3, "{calls} calls");
 }
 
@@ -117,7 +119,8 @@ async fn states(stage: &Stage) -> Vec<TaskState> {
 #[tokio::test]
 #[ignore = "needs the real Claude Code: ./scripts/test --agents"]
 async fn claude_code_uses_our_tools_within_its_permissions() {
-    let start = async |server: &Server| Stage::start_with(|home| claude(home, server.url())).await;
+    let start =
+        async |server: &FakeServer| Stage::start_with(|home| claude(home, server.url())).await;
     tells(start).await;
     asks(start).await;
     repeats(start).await;
@@ -126,8 +129,8 @@ async fn claude_code_uses_our_tools_within_its_permissions() {
 #[tokio::test]
 #[ignore = "needs the real Codex: ./scripts/test --agents"]
 async fn codex_uses_our_tools_with_and_without_its_sandbox() {
-    for access in [Access::Workspace, Access::Full] {
-        let start = async |server: &Server| {
+    for access in [CodexAccess::Workspace, CodexAccess::Full] {
+        let start = async |server: &FakeServer| {
             Stage::start_with(|home| codex(home, &server.url(), access)).await
         };
         tells(start).await;

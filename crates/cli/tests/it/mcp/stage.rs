@@ -11,27 +11,31 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
-use unstuck_core::engine::{Command, Event, Recorded, State};
-use unstuck_core::fault::Gate;
+use unstuck_core::engine::{Command, Event, RecordedEvent, State};
+use unstuck_core::fault::CheckStage;
 use unstuck_core::plan::{Call, CommandCall, MutationSpec, Plan, TaskSpec};
-use unstuck_core::policy::{Budget, Policy};
+use unstuck_core::policy::{BudgetLimits, Policy};
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
-use unstuck_runner::build::{BuildSettings, BuildWorld, Control, Gates, TaskSettings, Worker};
-use unstuck_runner::control::{Server, TokenKey};
-use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
-use unstuck_store::{Holder, MemoryStore, Page, Store as _};
-use unstuck_world::agent::{Agent, Limits};
+use unstuck_runner::build::{
+    AgentControl, BuildPerformer, BuildSettings, TaskGates, TaskSettings, TaskWorker,
+};
+use unstuck_runner::control::{ControlServer, TokenKey};
+use unstuck_runner::{
+    PerformScope, ResultFiles, Runner, RunnerHandle, RunnerResult, RunnerSetup, SystemClock,
+};
+use unstuck_store::{EventPage, Holder, MemoryStore, Store as _};
+use unstuck_world::agent::{Agent, AttemptLimits};
 use unstuck_world::egress::EgressPolicy;
-use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::{Guard, Wall, guard};
-use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::git::{CommitAuthor, Oid};
+use unstuck_world::process::{GuardCommand, Wall, guard};
+use unstuck_world::provider::script::{AgentScript, ScriptedAgent};
 use unstuck_world::provider::{Credential, Proxies};
 use unstuck_world::redact::Redactor;
-use unstuck_world::scope::{Rules, Scope as Fence};
-use unstuck_world::tool::{ActionRule, Declarable};
-use unstuck_world::validate::{BaselineMode, Checks, Secrets};
-use unstuck_world::workspace::Project;
+use unstuck_world::scope::{PathScope as Fence, ScopeRules};
+use unstuck_world::tool::{ActionRule, DeclarationPolicy};
+use unstuck_world::validate::{BaselineMode, GateChecks, SecretScanner};
+use unstuck_world::workspace::ProjectRepository;
 
 use super::client::lines;
 
@@ -41,10 +45,10 @@ pub(super) const SECRET: &str = "secret-of-the-shop-4711";
 
 pub(super) struct Stage {
     folder: TempDir,
-    pub(super) handle: Handle,
+    pub(super) handle: RunnerHandle,
     store: MemoryStore,
-    _server: Server,
-    _running: JoinHandle<Ended>,
+    _server: ControlServer,
+    _running: JoinHandle<RunnerResult>,
 }
 
 impl Stage {
@@ -53,7 +57,7 @@ impl Stage {
         let lines = ["read line < $HERE/ready"].iter().chain(lines);
         let steps: Vec<String> = lines.map(|line| format!("{{ run = {line:?} }}")).collect();
         let script = format!("[[attempt]]\nsteps = [{}]", steps.join(", "));
-        let script = Script::read(&script, "script").unwrap();
+        let script = AgentScript::parse(&script, "script").unwrap();
         // Its fence lets it write here, beside its worktree.
         let folder = tempfile::tempdir().unwrap();
         Self::begin(folder, Arc::new(ScriptedAgent::new(script, own_guard()))).await
@@ -76,7 +80,7 @@ impl Stage {
         }
         let store = MemoryStore::new();
         let holder = Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) };
-        let setup = Setup {
+        let setup = RunnerSetup {
             store: Arc::new(store.clone()),
             project: NAME.into(),
             holder: holder.clone(),
@@ -92,18 +96,19 @@ impl Stage {
         let socket = folder.path().join("control.sock");
         let redactor = Arc::new(Redactor::new([SECRET]));
         let server =
-            Server::start_redacting(&socket, handle.clone(), key.clone(), holder, redactor)
+            ControlServer::start_redacting(&socket, handle.clone(), key.clone(), holder, redactor)
                 .unwrap();
-        let control = Control { socket, key, declarable: declarable() };
+        let control = AgentControl { socket, key, declarable: declarable() };
         let stage = Self { folder, handle, store, _server: server, _running: running };
         let settings = stage.settings(&root, start, control, agent).await;
         let (handle, store) = (stage.handle.clone(), Arc::new(stage.store.clone()));
-        let world = BuildWorld::new(settings, Arc::new(handle), store, NAME, Arc::new(SystemClock));
-        stage.handle.attach(Scope::Project, Arc::new(world)).await.unwrap();
+        let world =
+            BuildPerformer::new(settings, Arc::new(handle), store, NAME, Arc::new(SystemClock));
+        stage.handle.attach_performer(PerformScope::Project, Arc::new(world)).await.unwrap();
         let task = TaskSpec { name: "a".into(), title: "Paint it".into(), ..TaskSpec::default() };
         let plan = Arc::new(Plan::new(vec![task]).unwrap());
         let start = Command::StartBuild { plan, slots: 1, in_place: false };
-        stage.handle.command(start).await.unwrap();
+        stage.handle.submit_command(start).await.unwrap();
         stage
     }
 
@@ -127,7 +132,7 @@ impl Stage {
         &self,
         root: &Path,
         start: Oid,
-        control: Control,
+        control: AgentControl,
         agent: Arc<dyn Agent>,
     ) -> BuildSettings {
         let (runs, results) = (self.path("runs"), self.path("results"));
@@ -136,10 +141,10 @@ impl Stage {
         let path = format!("{bin}:/usr/local/bin:/usr/bin:/bin");
         let environment = [("PATH", path.into()), ("HERE", self.folder.path().as_os_str().into())];
         BuildSettings {
-            project: Project::open(Path::new("git"), root).await.unwrap(),
+            project: ProjectRepository::open(Path::new("git"), root).await.unwrap(),
             start,
             guard: own_guard(),
-            budget: Budget::default(),
+            budget: BudgetLimits::default(),
             runs,
             setup: Vec::new(),
             setup_egress: EgressPolicy::Open,
@@ -152,7 +157,7 @@ impl Stage {
             says_walls: false,
             allowed: Vec::new(),
             unlisted: Vec::new(),
-            person: Person { name: "Ada".into(), email: "ada@example.org".into() },
+            person: CommitAuthor { name: "Ada".into(), email: "ada@example.org".into() },
             command_timeout: Duration::from_mins(1),
             check_timeout: Duration::from_mins(1),
             environment: environment
@@ -160,13 +165,13 @@ impl Stage {
                 .into(),
             withheld: Vec::new(),
             redactor: Arc::new(Redactor::new([SECRET])),
-            secrets: Arc::new(Secrets::new([SECRET])),
+            secrets: Arc::new(SecretScanner::new([SECRET])),
             credentials: [
                 ("TOKEN".to_owned(), Credential::new(SECRET).unwrap()),
                 ("OTHER".to_owned(), Credential::new(SECRET).unwrap()),
             ]
             .into(),
-            results: Results::new(results),
+            results: ResultFiles::new(results),
             remote: None,
             pull_request: false,
             control: Some(control),
@@ -178,11 +183,11 @@ impl Stage {
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> T {
-        self.handle.look(look).await.unwrap()
+        self.handle.read_state(look).await.unwrap()
     }
 
     pub(super) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        let mut notices = self.handle.watch();
+        let mut notices = self.handle.subscribe_notices();
         while !self.look(wanted.clone()).await {
             notices.recv().await.ok();
         }
@@ -198,15 +203,15 @@ impl Stage {
         let question = self.look(|state| state.questions().next().unwrap().id).await;
         let guidance = Some(guidance.into());
         let answer = Command::Answer { question, decision, guidance, by: "ada".into() };
-        self.handle.command(answer).await.unwrap();
+        self.handle.submit_command(answer).await.unwrap();
     }
 
-    pub(super) async fn events(&self) -> Vec<Recorded> {
-        self.store.events(NAME, Page { after: 0, limit: 10_000 }).await.unwrap()
+    pub(super) async fn events(&self) -> Vec<RecordedEvent> {
+        self.store.load_events(NAME, EventPage { after: 0, limit: 10_000 }).await.unwrap()
     }
 
     pub(super) async fn narrated(&self) -> Vec<String> {
-        let told = |recorded: Recorded| match recorded.event {
+        let told = |recorded: RecordedEvent| match recorded.event {
             Event::Narrated { text, .. } => Some(text.to_string()),
             _ => None,
         };
@@ -214,31 +219,31 @@ impl Stage {
     }
 }
 
-pub(super) fn own_guard() -> Guard {
+pub(super) fn own_guard() -> GuardCommand {
     let executable = env!("CARGO_BIN_EXE_unstuck").into();
-    Guard { executable, arguments: vec![guard::ARGUMENT.into()] }
+    GuardCommand { executable, arguments: vec![guard::ARGUMENT.into()] }
 }
 
 fn task(agent: Arc<dyn Agent>) -> TaskSettings {
-    let checks = |gate| Checks::new(gate, &[] as &[String], &[]).unwrap();
+    let checks = |gate| GateChecks::new(gate, &[] as &[String], &[]).unwrap();
     let plenty = Duration::from_mins(1);
     TaskSettings {
-        worker: Worker::Agent(agent),
+        worker: TaskWorker::Agent(agent),
         egress: EgressPolicy::Open,
         model: None,
         price: None,
-        limits: Limits {
+        limits: AttemptLimits {
             turns_max: None,
             money_micros_max: None,
             first_byte: plenty,
             idle: plenty,
             total: plenty,
         },
-        scope: Fence::new(&Rules::default()).unwrap(),
-        gates: Gates {
-            pre_commit: checks(Gate::PreCommit),
-            pre_push: checks(Gate::PrePush),
-            pre_pr: checks(Gate::PrePr),
+        scope: Fence::new(&ScopeRules::default()).unwrap(),
+        gates: TaskGates {
+            pre_commit: checks(CheckStage::PreCommit),
+            pre_push: checks(CheckStage::PrePush),
+            pre_pr: checks(CheckStage::PrePr),
             baseline: BaselineMode::Green,
         },
         brief: String::new(),
@@ -257,7 +262,7 @@ fn repository(root: &Path) -> Oid {
     fs::write(root.join("README.md"), "shop\n").unwrap();
     git(&["add", "."]);
     git(&["commit", "-q", "-m", "Begin"]);
-    Oid::read(git(&["rev-parse", "HEAD"]).as_bytes()).unwrap()
+    Oid::parse(git(&["rev-parse", "HEAD"]).as_bytes()).unwrap()
 }
 
 /// An action as something that speaks to the socket by itself could put it together.
@@ -268,11 +273,11 @@ pub(super) fn forged() -> MutationSpec {
         variables: vec!["OTHER".to_owned()],
         ..CommandCall::default()
     };
-    MutationSpec::calling("forged", Call::Command(call))
+    MutationSpec::from_call("forged", Call::Command(call))
 }
 
 /// What an agent's actions may use here, and which of them need no leave.
-fn declarable() -> Declarable {
+fn declarable() -> DeclarationPolicy {
     let secrets = BTreeSet::from(["TOKEN".to_owned()]);
     let lines = ["printf %s ${#TOKEN}", "sh -c 'echo out'"];
     let rule = |line: &str| ActionRule {
@@ -280,5 +285,5 @@ fn declarable() -> Declarable {
         hosts: Vec::new(),
         secrets: secrets.clone(),
     };
-    Declarable { allowed: lines.map(rule).into(), pull_request: None, secrets }
+    DeclarationPolicy { allowed: lines.map(rule).into(), pull_request: None, secrets }
 }

@@ -75,12 +75,12 @@ enum Whom {
 }
 
 fn fate(rng: &mut Rng) -> Fate {
-    let done = rng.next().is_multiple_of(2);
-    match rng.next() % 20 {
+    let done = rng.next_u64().is_multiple_of(2);
+    match rng.next_u64() % 20 {
         0 => Fate::Refused,
         1 | 2 => Fate::ReplyLost,
         3 => Fate::Late,
-        4 if rng.next().is_multiple_of(4) => Fate::Hangs,
+        4 if rng.next_u64().is_multiple_of(4) => Fate::Hangs,
         5 | 6 => Fate::Killed { whom: Whom::Exec, done },
         7 => Fate::Killed { whom: Whom::Guard, done },
         8 => Fate::Killed { whom: Whom::Command, done },
@@ -145,7 +145,8 @@ fn answer(
         let account = all.entry(key.to_owned()).or_default();
         account.calls += 1;
         // The first call meets its fate; what comes after goes well.
-        let fate = if account.calls == 1 { fate(&mut Rng::at(key, seed)) } else { Fate::Fine };
+        let fate =
+            if account.calls == 1 { fate(&mut Rng::for_decision(key, seed)) } else { Fate::Fine };
         match fate {
             Fate::Refused | Fate::Killed { done: false, .. } => {}
             Fate::Late => account.appears = Some(Instant::now() + LATE),
@@ -185,7 +186,8 @@ fn look_up(all: &mut BTreeMap<String, Account>, seed: u64, key: &str) -> Option<
         account.charges += 1;
     }
     let found = if account.charges > 0 { 200 } else { 404 };
-    let breaks = account.looks == 1 && Rng::at(key, seed + 1).next().is_multiple_of(8);
+    let breaks =
+        account.looks == 1 && Rng::for_decision(key, seed + 1).next_u64().is_multiple_of(8);
     account.history.push(format!("looked up: {found}, breaks off: {breaks}"));
     (!breaks).then_some(found)
 }

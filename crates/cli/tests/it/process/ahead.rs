@@ -1,19 +1,19 @@
 //! Guards that come up before it is known what for.
 
 use rustix::process::{Signal, kill_process};
-use unstuck_world::process::{Guard, How, Input, Launch, Waiting};
+use unstuck_world::process::{GuardCommand, IdleGuard, Launch, ProcessEnd, ProcessInput};
 
 use super::stage::{Stage, runtime, text};
 
 /// A guard that says its number and holds the fifo while it lives, and so does what it starts.
-fn heard(stage: &Stage) -> Guard {
+fn heard(stage: &Stage) -> GuardCommand {
     let alive = stage.path("alive");
     let script = r#"exec 9>"$0"; echo guard $$ >&9; exec "$@""#;
     let guard = stage.program("").guard;
     let mut arguments = vec!["-c".into(), script.into(), alive.into()];
     arguments.push(guard.executable.into());
     arguments.extend(guard.arguments);
-    Guard { executable: "sh".into(), arguments }
+    GuardCommand { executable: "sh".into(), arguments }
 }
 
 fn launch(stage: &Stage) -> Launch {
@@ -27,7 +27,7 @@ fn nothing_happens_before_the_order() {
     let (stage, runtime) = (Stage::new(), runtime());
     let launch = launch(&stage);
     let ended = runtime.block_on(async {
-        let guard = Waiting::start(&heard(&stage), &launch.input).unwrap();
+        let guard = IdleGuard::start(&heard(&stage), &launch.input).unwrap();
         let mut alive = stage.alive();
         alive.hear(1);
         assert!(!stage.lock().exists());
@@ -35,7 +35,7 @@ fn nothing_happens_before_the_order() {
         assert_eq!(alive.until_none_left().lines().count(), 1);
         ended
     });
-    assert_eq!((ended.how, text(&ended).trim_end()), (How::Exited(0), "me"));
+    assert_eq!((ended.how, text(&ended).trim_end()), (ProcessEnd::Exited(0), "me"));
 }
 
 /// A socket that was to be covered may be gone when the wall goes up.
@@ -49,21 +49,21 @@ fn a_wall_that_could_not_be_put_up_is_tried_again() {
     );
     let real = std::mem::replace(
         &mut launch.guard,
-        Guard { executable: "sh".into(), arguments: vec!["-c".into(), script.into()] },
+        GuardCommand { executable: "sh".into(), arguments: vec!["-c".into(), script.into()] },
     );
     launch.guard.arguments.extend([stage.path("failed-once").into(), real.executable.into()]);
     launch.guard.arguments.extend(real.arguments);
     launch.wall.writable = Some(vec![stage.path("")]);
     let ended = runtime.block_on(async { launch.start().await.unwrap().wait().await });
-    assert_eq!((ended.how, text(&ended).trim_end()), (How::Exited(0), "me"));
+    assert_eq!((ended.how, text(&ended).trim_end()), (ProcessEnd::Exited(0), "me"));
     assert!(stage.path("failed-once").is_dir());
 }
 
 #[test]
 fn one_that_gets_no_order_ends_with_its_supervisor() {
     let (stage, runtime) = (Stage::new(), runtime());
-    let guard =
-        runtime.block_on(async { Waiting::start(&heard(&stage), &Input::Inherit).unwrap() });
+    let guard = runtime
+        .block_on(async { IdleGuard::start(&heard(&stage), &ProcessInput::Inherit).unwrap() });
     let mut alive = stage.alive();
     alive.hear(1);
     drop(guard);
@@ -75,7 +75,7 @@ fn one_that_gets_no_order_ends_with_its_supervisor() {
 fn a_dead_one_is_told_from_one_that_waits() {
     let (stage, runtime) = (Stage::new(), runtime());
     runtime.block_on(async {
-        let guard = Waiting::start(&heard(&stage), &Input::Nothing).unwrap();
+        let guard = IdleGuard::start(&heard(&stage), &ProcessInput::Nothing).unwrap();
         let mut alive = stage.alive();
         alive.hear(1);
         let guard = guard.if_alive().unwrap();

@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use unstuck_world::process::{Deadline, Deadlines, How, Launch, NotStarted, Session};
+use unstuck_world::process::{
+    Deadline, Launch, ProcessDeadlines, ProcessEnd, StartFailure, TerminalSession,
+};
 
 use super::stage::{HARD_TREE, HARD_TREE_LINES, Stage, has_content, run, runtime, start, text};
 
@@ -13,10 +15,10 @@ use super::stage::{HARD_TREE, HARD_TREE_LINES, Stage, has_content, run, runtime,
 fn an_exit_status_and_a_signal_are_facts() {
     let stage = Stage::new();
     for status in [0, 1, 7, 75, 127, 255] {
-        assert_eq!(stage.run(&format!("exit {status}")).how, How::Exited(status));
+        assert_eq!(stage.run(&format!("exit {status}")).how, ProcessEnd::Exited(status));
     }
     for signal in [1, 2, 6, 9, 11, 15] {
-        assert_eq!(stage.run(&format!("kill -{signal} $$")).how, How::Signalled(signal));
+        assert_eq!(stage.run(&format!("kill -{signal} $$")).how, ProcessEnd::Signalled(signal));
     }
 }
 
@@ -26,7 +28,7 @@ fn a_program_that_cannot_start_says_why() {
     let how = |launch: Launch| run(launch).how;
     std::fs::write(stage.path("plain.txt"), "no program").unwrap();
     let missing = stage.program("no-such-program-anywhere");
-    assert_eq!(how(missing), How::NotStarted(NotStarted::NotFound));
+    assert_eq!(how(missing), ProcessEnd::NotStarted(StartFailure::NotFound));
     let mut missing = stage.program("no-such-program-anywhere");
     // A directory that may not be looked into does not turn "not there" into "denied".
     let closed = stage.path("closed");
@@ -34,12 +36,12 @@ fn a_program_that_cannot_start_says_why() {
     std::fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
     let search = format!("{}:/usr/bin:/bin", closed.display());
     missing.environment = vec![("PATH".into(), Some(search.into()))];
-    assert_eq!(how(missing), How::NotStarted(NotStarted::NotFound));
+    assert_eq!(how(missing), ProcessEnd::NotStarted(StartFailure::NotFound));
     let plain = stage.program(stage.path("plain.txt").to_str().unwrap());
-    assert_eq!(how(plain), How::NotStarted(NotStarted::AccessDenied));
+    assert_eq!(how(plain), ProcessEnd::NotStarted(StartFailure::AccessDenied));
     let mut nowhere = stage.program("true");
     nowhere.directory = stage.path("nowhere");
-    assert_eq!(how(nowhere), How::NotStarted(NotStarted::DirectoryMissing));
+    assert_eq!(how(nowhere), ProcessEnd::NotStarted(StartFailure::DirectoryMissing));
 }
 
 // TX15
@@ -50,7 +52,7 @@ fn a_timeout_ends_children_in_sessions_of_their_own_and_daemons() {
         let mut launch = stage.script(HARD_TREE);
         launch.grace = grace;
         let limit = Duration::from_millis(1);
-        launch.deadlines = Deadlines { total: Some(limit), ..Deadlines::default() };
+        launch.deadlines = ProcessDeadlines { total: Some(limit), ..ProcessDeadlines::default() };
         let runtime = runtime();
         let process = start(&runtime, launch);
         let mut alive = stage.alive();
@@ -58,7 +60,7 @@ fn a_timeout_ends_children_in_sessions_of_their_own_and_daemons() {
         let ended = runtime.block_on(process.wait());
         // At the moment of the report no process is left that could write.
         assert!(alive.none_left());
-        assert_eq!(ended.how, How::TimedOut { which: Deadline::Total, limit });
+        assert_eq!(ended.how, ProcessEnd::TimedOut { which: Deadline::Total, limit });
     }
 }
 
@@ -78,7 +80,7 @@ fn a_cancel_ends_the_tree_however_often_it_is_asked_for() {
     stopper.stop();
     let ended = runtime.block_on(process.wait());
     assert!(alive.none_left());
-    assert_eq!(ended.how, How::Stopped);
+    assert_eq!(ended.how, ProcessEnd::Stopped);
     stopper.stop();
 }
 
@@ -107,7 +109,7 @@ fn what_a_program_leaves_behind_is_ended_and_counted() {
         let mut alive = stage.alive();
         let ended = runtime.block_on(process.wait());
         assert!(alive.none_left());
-        assert_eq!((ended.how, ended.leftovers_ended), (How::Exited(3), 3));
+        assert_eq!((ended.how, ended.leftovers_ended), (ProcessEnd::Exited(3), 3));
     }
     assert_eq!(stage.run("sleep 0 & wait").leftovers_ended, 0);
 }
@@ -116,7 +118,7 @@ fn what_a_program_leaves_behind_is_ended_and_counted() {
 fn a_leaked_stream_does_not_keep_us_waiting() {
     let stage = Stage::new();
     let ended = stage.run("setsid sleep 1000 & echo done");
-    assert_eq!((ended.how, text(&ended).as_str()), (How::Exited(0), "done\n"));
+    assert_eq!((ended.how, text(&ended).as_str()), (ProcessEnd::Exited(0), "done\n"));
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn a_tree_that_listens_gets_its_time() {
     alive.hear(2);
     process.stopper().stop();
     let ended = runtime.block_on(process.wait());
-    assert_eq!((ended.how, text(&ended).as_str()), (How::Stopped, "bye\n"));
+    assert_eq!((ended.how, text(&ended).as_str()), (ProcessEnd::Stopped, "bye\n"));
 }
 
 #[test]
@@ -143,7 +145,7 @@ fn a_program_may_signal_its_group_without_ending_its_guard() {
     let stage = Stage::new();
     let ended =
         stage.run("mkfifo up; setsid sh -c 'echo >up; exec sleep 1000' & read line <up; kill -9 0");
-    assert_eq!((ended.how, ended.leftovers_ended), (How::Signalled(9), 1));
+    assert_eq!((ended.how, ended.leftovers_ended), (ProcessEnd::Signalled(9), 1));
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn a_held_lock_is_refused_and_free_again_when_the_tree_is_gone() {
     process.stopper().stop();
     runtime.block_on(process.wait());
     assert!(alive.none_left());
-    assert_eq!(run(stage.program("true")).how, How::Exited(0));
+    assert_eq!(run(stage.program("true")).how, ProcessEnd::Exited(0));
 }
 
 #[test]
@@ -217,7 +219,7 @@ fn one_run_inside_another_carries_the_marks_of_both() {
     let mut launch = stage.script("echo $UNSTUCK_GUARD");
     let own = std::mem::replace(&mut launch.guard.executable, "env".into());
     launch.guard.arguments.splice(0..0, ["UNSTUCK_GUARD=/outer".into(), own.into()]);
-    launch.session = Session::Caller;
+    launch.session = TerminalSession::Caller;
     let lock = stage.directory().join("lock");
     assert_eq!(text(&run(launch)), format!("/outer:{}\n", lock.display()));
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
-use unstuck_world::process::{How, NotStarted};
+use unstuck_world::process::{ProcessEnd, StartFailure};
 
 use super::stage::{Stage, run, runtime, start, text};
 
@@ -48,7 +48,7 @@ fn a_program_that_cannot_start_leaves_no_group() {
     let stage = Stage::new();
     let Some(own) = own_group(&stage) else { return };
     let ended = run(stage.program("no-such-program-anywhere"));
-    assert_eq!(ended.how, How::NotStarted(NotStarted::NotFound));
+    assert_eq!(ended.how, ProcessEnd::NotStarted(StartFailure::NotFound));
     assert!(!own.join(name(&stage)).exists());
 }
 
@@ -70,6 +70,6 @@ fn what_hides_its_mark_is_ended_with_its_group() {
     kill_process(alive.pid("guard"), Signal::KILL).unwrap();
     let ended = runtime.block_on(process.wait());
     assert!(alive.none_left());
-    assert_eq!(ended.how, How::Lost { tree_gone: true });
+    assert_eq!(ended.how, ProcessEnd::Lost { tree_gone: true });
     assert!(!group.exists());
 }

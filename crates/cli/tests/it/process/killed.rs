@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use unstuck_world::process::{How, Input, Output, Session, reap};
+use unstuck_world::process::{ProcessEnd, ProcessInput, ProcessOutput, TerminalSession, reap_run};
 
 use super::stage::{Alive, HARD_TREE, HARD_TREE_LINES, Stage, run, runtime, start};
 
@@ -25,9 +25,9 @@ fn supervisor() {
         return;
     };
     let mut launch = Stage::at(stage).script(script.to_str().unwrap());
-    launch.input = Input::Inherit;
-    launch.output = Output::PassThrough;
-    launch.session = Session::Caller;
+    launch.input = ProcessInput::Inherit;
+    launch.output = ProcessOutput::PassThrough;
+    launch.session = TerminalSession::Caller;
     // A killed supervisor cannot give a grace period: the tree gets none of it.
     launch.grace = PATIENCE * 10;
     run(launch);
@@ -58,7 +58,7 @@ fn nothing_outlives_a_killed_supervisor() {
     let stage = Stage::new();
     let (mut supervisor, mut alive) = hard_tree(&stage);
     supervisor.kill().unwrap();
-    let lock = reap(&stage.lock(), PATIENCE).unwrap();
+    let lock = reap_run(&stage.lock(), PATIENCE).unwrap();
     // With the lock in hand no process is left that could write.
     assert!(alive.none_left());
     drop(lock);
@@ -86,7 +86,7 @@ fn nothing_outlives_a_supervisor_and_a_guard_killed_together() {
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
     assert!(!alive.none_left());
-    let lock = reap(&stage.lock(), PATIENCE).unwrap();
+    let lock = reap_run(&stage.lock(), PATIENCE).unwrap();
     assert!(alive.none_left());
     drop(lock);
 }
@@ -101,7 +101,7 @@ fn a_guard_killed_alone_is_told_and_its_tree_ended() {
     kill_process(alive.pid("guard"), Signal::KILL).unwrap();
     let ended = runtime.block_on(process.wait());
     assert!(alive.none_left());
-    assert_eq!(ended.how, How::Lost { tree_gone: true });
+    assert_eq!(ended.how, ProcessEnd::Lost { tree_gone: true });
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_guard_asked_to_end_ends_its_tree_first() {
     kill_process(alive.pid("guard"), Signal::TERM).unwrap();
     let ended = runtime.block_on(process.wait());
     assert!(alive.none_left());
-    assert_eq!(ended.how, How::Stopped);
+    assert_eq!(ended.how, ProcessEnd::Stopped);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What programs read and write.
 
-use unstuck_world::process::{How, Input};
+use unstuck_world::process::{ProcessEnd, ProcessInput};
 
 use super::stage::{Stage, run, text};
 
@@ -8,7 +8,7 @@ use super::stage::{Stage, run, text};
 fn both_streams_are_kept_in_the_order_they_arrive() {
     let stage = Stage::new();
     let mut launch = stage.script("read a; echo $a; read b; echo $b >&2; cat");
-    launch.input = Input::Bytes(b"one\ntwo\nthree".to_vec());
+    launch.input = ProcessInput::Bytes(b"one\ntwo\nthree".to_vec());
     let kept = text(&run(launch));
     for line in ["one\n", "two\n", "three"] {
         assert!(kept.contains(line), "{kept:?}");
@@ -20,8 +20,8 @@ fn both_streams_are_kept_in_the_order_they_arrive() {
 fn input_that_is_not_read_does_no_harm() {
     let stage = Stage::new();
     let mut launch = stage.script("exit 3");
-    launch.input = Input::Bytes(vec![b'x'; 1 << 20]);
-    assert_eq!(run(launch).how, How::Exited(3));
+    launch.input = ProcessInput::Bytes(vec![b'x'; 1 << 20]);
+    assert_eq!(run(launch).how, ProcessEnd::Exited(3));
     assert_eq!(text(&stage.run("cat; echo end")), "end\n");
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use unstuck_world::process::reap;
+use unstuck_world::process::reap_run;
 
 use super::stage::{Stage, runtime, start};
 
@@ -23,7 +23,7 @@ fn only_what_carries_exactly_this_mark_is_killed() {
     let lock = stage.directory().join("lock");
     let mut ours = marked(&lock);
     let mut others = [marked(&stage.directory().join("lock2")), marked(&stage.directory())];
-    drop(reap(&stage.lock(), PATIENCE).unwrap());
+    drop(reap_run(&stage.lock(), PATIENCE).unwrap());
     assert_eq!(ours.wait().unwrap().code(), None);
     for other in &mut others {
         drop(other.stdin.take());
@@ -37,20 +37,20 @@ fn a_lock_that_is_in_use_is_not_taken_and_nothing_is_killed() {
     let runtime = runtime();
     let process = start(&runtime, stage.script("exec 9>alive; sleep 1000"));
     let mut alive = stage.alive();
-    let refused = reap(&stage.lock(), Duration::ZERO).unwrap_err();
+    let refused = reap_run(&stage.lock(), Duration::ZERO).unwrap_err();
     assert!(refused.message.contains("is still held"), "{refused}");
     assert!(!alive.none_left());
     drop(process);
-    drop(reap(&stage.lock(), PATIENCE).unwrap());
+    drop(reap_run(&stage.lock(), PATIENCE).unwrap());
     assert!(alive.none_left());
 }
 
 #[test]
 fn nothing_is_started_while_a_run_is_cleared_away() {
     let stage = Stage::new();
-    let lock = reap(&stage.lock(), Duration::ZERO).unwrap();
+    let lock = reap_run(&stage.lock(), Duration::ZERO).unwrap();
     // Two that do the same do not disturb each other.
-    drop(reap(&stage.lock(), Duration::ZERO).unwrap());
+    drop(reap_run(&stage.lock(), Duration::ZERO).unwrap());
     assert!(runtime().block_on(stage.program("true").start()).is_err());
     drop(lock);
     assert!(runtime().block_on(stage.program("true").start()).is_ok());
@@ -60,5 +60,5 @@ fn nothing_is_started_while_a_run_is_cleared_away() {
 fn a_note_in_a_lock_file_ends_no_other_group() {
     let stage = Stage::new();
     std::fs::write(stage.lock(), "/sys/fs/cgroup/unified").unwrap();
-    drop(reap(&stage.lock(), Duration::ZERO).unwrap());
+    drop(reap_run(&stage.lock(), Duration::ZERO).unwrap());
 }

@@ -10,7 +10,7 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::Pid;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use unstuck_world::process::{Ended, Guard, Launch, Process, guard};
+use unstuck_world::process::{GuardCommand, Launch, Process, ProcessResult, guard};
 
 /// A tree with everything that is hard to end: a child in a session of its own that writes without
 /// a pause, a daemon that has lost its parents, and one that refuses to be asked. All of them hold
@@ -66,7 +66,7 @@ impl Stage {
     }
 
     pub(crate) fn program(&self, program: &str) -> Launch {
-        let guard = Guard {
+        let guard = GuardCommand {
             executable: env!("CARGO_BIN_EXE_unstuck").into(),
             arguments: vec![guard::ARGUMENT.into()],
         };
@@ -76,7 +76,7 @@ impl Stage {
     }
 
     /// Runs a script to its end.
-    pub(crate) fn run(&self, script: &str) -> Ended {
+    pub(crate) fn run(&self, script: &str) -> ProcessResult {
         run(self.script(script))
     }
 
@@ -130,14 +130,14 @@ pub(crate) fn start(runtime: &Runtime, launch: Launch) -> Process {
     runtime.block_on(launch.start()).unwrap()
 }
 
-pub(crate) fn run(launch: Launch) -> Ended {
+pub(crate) fn run(launch: Launch) -> ProcessResult {
     let runtime = runtime();
     let process = start(&runtime, launch);
     runtime.block_on(process.wait())
 }
 
 /// The kept part of an output, as text.
-pub(crate) fn text(ended: &Ended) -> String {
+pub(crate) fn text(ended: &ProcessResult) -> String {
     String::from_utf8(ended.output.to_bytes()).unwrap()
 }
 

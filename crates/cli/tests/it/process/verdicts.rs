@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use unstuck_core::fault::{ClassifiedBy, Code, Fault, Kind};
-use unstuck_world::process::{Deadlines, Launch, verdict};
+use unstuck_world::process::{Launch, ProcessDeadlines, derive_fault};
 
 use super::stage::{Stage, run, runtime, start};
 
 fn judge(launch: Launch) -> Option<Fault> {
-    verdict(&run(launch), "script#1", "the script")
+    derive_fault(&run(launch), "script#1", "the script")
 }
 
 #[test]
@@ -28,7 +28,8 @@ fn each_end_has_its_code() {
     missing.environment = vec![("PATH".into(), Some("/usr/bin:/bin".into()))];
     assert_eq!(code(missing), Some(Code::ToolMissing));
     let mut slow = stage.script("sleep 1000");
-    slow.deadlines = Deadlines { idle: Some(Duration::from_millis(20)), ..Deadlines::default() };
+    slow.deadlines =
+        ProcessDeadlines { idle: Some(Duration::from_millis(20)), ..ProcessDeadlines::default() };
     assert_eq!(code(slow), Some(Code::OperationTimeout));
     let mut nowhere = stage.script("true");
     nowhere.directory = stage.path("nowhere");
@@ -42,7 +43,7 @@ fn what_was_asked_to_stop_is_no_fault() {
     let process = start(&runtime, stage.script("sleep 1000"));
     process.stopper().stop();
     let ended = runtime.block_on(process.wait());
-    assert_eq!(verdict(&ended, "script", "the script"), None);
+    assert_eq!(derive_fault(&ended, "script", "the script"), None);
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn a_fault_says_by_which_rule_and_with_which_facts() {
 fn silent_failures_are_told_apart_by_status_and_place_and_nothing_else() {
     let stage = Stage::new();
     let signature = |script: &str, source: &str| {
-        verdict(&stage.run(script), source, "the script").unwrap().signature
+        derive_fault(&stage.run(script), source, "the script").unwrap().signature
     };
     assert_eq!(signature("exit 1", "a"), signature("true; exit 1", "a#2"));
     assert_ne!(signature("exit 1", "a"), signature("exit 2", "a"));

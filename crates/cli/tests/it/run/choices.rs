@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use unstuck_core::engine::Event;
-use unstuck_world::fake::server::{Answer, Call, Script, Server};
+use unstuck_world::fake::server::{FakeAnswer, FakeScript, FakeServer, FakeToolCall};
 
 use super::models::ANTHROPIC;
 use super::stage::{Stage, outside};
@@ -70,17 +70,17 @@ fn too_little_room_is_said_in_the_terminal_with_both_sizes() {
 }
 
 /// The model writes a file and is done, as often as it is asked to.
-fn works() -> [Answer; 2] {
+fn works() -> [FakeAnswer; 2] {
     let write = json!({ "path": "work/a.txt", "content": "fine\n" });
     let done = json!({ "summary": "It is written." });
     [
-        Answer::calls([Call::new("write_file", &write)]),
-        Answer::calls([Call::new("task_done", &done)]),
+        FakeAnswer::with_calls([FakeToolCall::new("write_file", &write)]),
+        FakeAnswer::with_calls([FakeToolCall::new("task_done", &done)]),
     ]
 }
 
 /// A model whose price is known.
-fn priced(stage: &Stage, service: &Server, args: &[&str]) -> Ran {
+fn priced(stage: &Stage, service: &FakeServer, args: &[&str]) -> Ran {
     let mut unstuck = ANTHROPIC.unstuck(stage, service, args);
     ran(unstuck.env("UNSTUCK_AGENT_MODEL", "claude-sonnet-5-5").output().unwrap())
 }
@@ -91,10 +91,10 @@ fn going_on_gives_the_next_step_room() {
     let (stage, outside) = (Stage::new(), outside());
     stage.set("[budget]\nper_task = { money = \"$0.05\" }\n");
     let [write, done] = works();
-    let service = outside.block_on(Server::start(Script::new([write], done))).unwrap();
+    let service = outside.block_on(FakeServer::start(FakeScript::new([write], done))).unwrap();
     let ran = priced(&stage, &service, &["run", "write a", "--max-wait", "0"]);
     assert!(matches!(ran.exit, 3 | 4), "{ran}");
-    assert_eq!(service.calls().len(), 0, "{ran}");
+    assert_eq!(service.model_calls().len(), 0, "{ran}");
     let question = shown(&stage);
     assert_eq!(question["recommended"], "continue", "{question}");
     let going_on = question["options"][0]["description"].as_str().unwrap();
@@ -113,11 +113,11 @@ fn costs_below_a_cent_add_up() {
     stage.commit();
     let write = |name: &str| {
         let file = json!({ "path": format!("work/{name}.txt"), "content": "fine\n" });
-        Answer::calls([Call::new("write_file", &file)])
+        FakeAnswer::with_calls([FakeToolCall::new("write_file", &file)])
     };
     let [_, done] = works();
     let answers = [write("one"), done.clone(), write("two"), done.clone(), write("three")];
-    let service = outside.block_on(Server::start(Script::new(answers, done))).unwrap();
+    let service = outside.block_on(FakeServer::start(FakeScript::new(answers, done))).unwrap();
     set_run(&stage, "jobs = 1");
     let ran = priced(&stage, &service, &["run", "plan.md"]);
     assert_eq!(ran.exit, 0, "{ran}");

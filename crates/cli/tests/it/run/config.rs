@@ -123,7 +123,7 @@ fn settings_of_one_task_fail_that_task_at_once() {
         let failed = events.into_iter().find(|event| event["type"] == "task.failed").unwrap();
         assert_eq!((&failed["code"], &failed["category"]), (&json!(code), &json!("config")));
         let [a, b] = &stage.tasks()[..] else { panic!("{ran}") };
-        assert_eq!(b.moved.state.standing().as_str(), "done");
+        assert_eq!(b.moved.state.kind().as_str(), "done");
         assert_eq!(a.moved.attempts, 1, "{code} is not tried again");
         assert_eq!(a.moved.counters, Counters::default(), "{code} moves no counter");
         assert_eq!(stage.questions().len(), 0, "{code} asks no question");

@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
-use unstuck_core::engine::{Event, Recorded};
+use unstuck_core::engine::{Event, RecordedEvent};
 use unstuck_core::fault::Code;
 
 use super::stage::Stage;
@@ -55,7 +55,7 @@ fn an_approach_that_comes_back_is_not_checked_a_third_time() {
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
 }
 
-fn fault(recorded: &Recorded) -> Option<Code> {
+fn fault(recorded: &RecordedEvent) -> Option<Code> {
     match &recorded.event {
         Event::FaultMet { fault, .. } => Some(fault.code()),
         _ => None,

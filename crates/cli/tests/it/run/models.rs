@@ -3,7 +3,9 @@
 use std::process::Command;
 
 use serde_json::json;
-use unstuck_world::fake::server::{Answer, Call, HttpError, RetryAfter, Script, Server};
+use unstuck_world::fake::server::{
+    FakeAnswer, FakeHttpError, FakeRetryAfter, FakeScript, FakeServer, FakeToolCall,
+};
 
 use super::stage::{Stage, outside};
 use crate::program::{Ran, ran};
@@ -27,7 +29,7 @@ const WAYS: [Way; 3] = [
 
 impl Way {
     /// The program with this model at work.
-    pub(super) fn unstuck(&self, stage: &Stage, service: &Server, args: &[&str]) -> Command {
+    pub(super) fn unstuck(&self, stage: &Stage, service: &FakeServer, args: &[&str]) -> Command {
         let mut unstuck = stage.unstuck(args);
         unstuck
             .env("UNSTUCK_AGENT_PROVIDER", self.provider)
@@ -38,18 +40,18 @@ impl Way {
         unstuck
     }
 
-    fn run(&self, stage: &Stage, service: &Server, args: &[&str]) -> Ran {
+    fn run(&self, stage: &Stage, service: &FakeServer, args: &[&str]) -> Ran {
         ran(self.unstuck(stage, service, args).output().unwrap())
     }
 }
 
 /// The model writes a file and is done.
-fn works() -> [Answer; 2] {
+fn works() -> [FakeAnswer; 2] {
     let write = json!({ "path": "work/a.txt", "content": "fine\n" });
     let done = json!({ "summary": "It is written." });
     [
-        Answer::calls([Call::new("write_file", &write)]),
-        Answer::calls([Call::new("task_done", &done)]),
+        FakeAnswer::with_calls([FakeToolCall::new("write_file", &write)]),
+        FakeAnswer::with_calls([FakeToolCall::new("task_done", &done)]),
     ]
 }
 
@@ -60,12 +62,12 @@ fn what_a_model_writes_lands_as_a_commit() {
     for way in WAYS {
         let stage = Stage::new();
         let [write, done] = works();
-        let service = outside.block_on(Server::start(Script::new([write], done))).unwrap();
+        let service = outside.block_on(FakeServer::start(FakeScript::new([write], done))).unwrap();
         let ran = way.run(&stage, &service, &["run", "write a"]);
         assert_eq!(ran.exit, 0, "{} {}: {ran}", way.provider, way.dialect);
         assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
         assert_eq!(stage.git(&["rev-list", "--count", "main..unstuck/b0"]), "1\n");
-        let calls = service.calls();
+        let calls = service.model_calls();
         assert_eq!(calls.len(), 2, "{} {}", way.provider, way.dialect);
         let has = |name: &str| calls[0].header(name).is_some();
         assert!(has("authorization") || has("x-api-key"), "{:?}", calls[0].headers);
@@ -79,13 +81,14 @@ fn a_limited_model_goes_on_by_itself() {
     for way in WAYS {
         let stage = Stage::new();
         let [write, done] = works();
-        let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Seconds(1)));
-        let service = outside.block_on(Server::start(Script::new([write, limit], done))).unwrap();
+        let limit = FakeAnswer::Error(FakeHttpError::RateLimit(FakeRetryAfter::Seconds(1)));
+        let service =
+            outside.block_on(FakeServer::start(FakeScript::new([write, limit], done))).unwrap();
         let ran = way.run(&stage, &service, &["run", "write a"]);
         assert_eq!(ran.exit, 0, "{} {}: {ran}", way.provider, way.dialect);
         let task = stage.tasks().remove(0);
         assert_eq!((task.moved.attempts, task.moved.counters.consecutive), (1, 0));
-        assert_eq!(service.calls().len(), 3);
+        assert_eq!(service.model_calls().len(), 3);
         assert_eq!(stage.questions().len(), 0);
     }
 }

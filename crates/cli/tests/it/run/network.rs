@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 
 use unstuck_core::engine::Event;
-use unstuck_world::process::Layers;
+use unstuck_world::process::WallLayers;
 
 use super::stage::Stage;
 use crate::program::ran;
@@ -29,7 +29,7 @@ fn agents_and_checks_do_not_reach_what_listens_on_this_machine() {
     stage.commit();
     let ran = stage.run(&["run", "write a"]);
     assert_eq!(ran.exit, 0, "{ran}");
-    let enclosed = Layers::here().bubblewrap.is_some();
+    let enclosed = WallLayers::detect().bubblewrap.is_some();
     let got_out = stage.on_branch("unstuck/b0", "work/a.txt").contains("got out");
     assert!(!(enclosed && got_out));
     // Only a namespace leaves a check its own loopback, so that without one it keeps the network.
@@ -100,7 +100,7 @@ const UNREACHED: &str = "echo 'curl: (6) Could not resolve host: example.org'; e
 // B45, B53: a check that wants the network it does not have is no outage: it is asked about at once
 #[test]
 fn a_check_that_needs_a_network_is_asked_about_before_any_work() {
-    if Layers::here().bubblewrap.is_none() {
+    if WallLayers::detect().bubblewrap.is_none() {
         return;
     }
     let stage = Stage::new();
@@ -119,7 +119,7 @@ fn a_check_that_needs_a_network_is_asked_about_before_any_work() {
 // B45, B53: a service of this machine that our wall keeps from a check is named, with the line to write
 #[test]
 fn a_check_that_needs_a_service_of_this_machine_is_asked_about_with_the_line_to_write() {
-    if Layers::here().bubblewrap.is_none() {
+    if WallLayers::detect().bubblewrap.is_none() {
         return;
     }
     let stage = Stage::new();
@@ -152,7 +152,7 @@ fn a_check_that_needs_a_service_of_this_machine_is_asked_about_with_the_line_to_
 // B45, B53: a change that makes the check want the network goes back to its agent
 #[test]
 fn a_change_that_makes_a_check_need_a_network_is_red() {
-    if Layers::here().bubblewrap.is_none() {
+    if WallLayers::detect().bubblewrap.is_none() {
         return;
     }
     let stage = Stage::new();
@@ -172,7 +172,7 @@ fn a_change_that_makes_a_check_need_a_network_is_red() {
 // B53: what the proxy refused a setup command is in the question, with the line that allows it
 #[test]
 fn a_setup_command_that_is_refused_a_host_is_asked_about_with_the_line_to_write() {
-    if Layers::here().bubblewrap.is_none() {
+    if WallLayers::detect().bubblewrap.is_none() {
         return;
     }
     let stage = Stage::new();

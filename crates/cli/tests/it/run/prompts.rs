@@ -1,7 +1,9 @@
 //! The next instructions to the agent: the prompts that a model really receives.
 
 use serde_json::{Value, json};
-use unstuck_world::fake::server::{Answer, Call, HttpError, Script, Server};
+use unstuck_world::fake::server::{
+    FakeAnswer, FakeHttpError, FakeScript, FakeServer, FakeToolCall,
+};
 
 use super::models::ANTHROPIC;
 use super::stage::{Stage, outside};
@@ -12,28 +14,28 @@ const CHECK: &str = "[ -e \"$HOME/mended\" ] && exit 0\n\
     if grep -rq broken work; then echo 'the page says broken at line 7'; exit 1; fi\n";
 
 /// The model writes this and says that it is done.
-fn writes(text: &str) -> [Answer; 2] {
+fn writes(text: &str) -> [FakeAnswer; 2] {
     let write = json!({ "path": "work/a.txt", "content": text });
     let done = json!({ "summary": format!("I wrote {text:?}.") });
     [
-        Answer::calls([Call::new("write_file", &write)]),
-        Answer::calls([Call::new("task_done", &done)]),
+        FakeAnswer::with_calls([FakeToolCall::new("write_file", &write)]),
+        FakeAnswer::with_calls([FakeToolCall::new("task_done", &done)]),
     ]
 }
 
 struct Night {
     stage: Stage,
-    service: Server,
+    service: FakeServer,
     _outside: tokio::runtime::Runtime,
 }
 
 impl Night {
-    fn new(answers: Vec<Answer>) -> Self {
+    fn new(answers: Vec<FakeAnswer>) -> Self {
         let (stage, outside) = (Stage::new(), outside());
         stage.write("check.sh", CHECK);
         stage.set("[retry]\nper_signature = 3\n");
         let [_, done] = writes("fine\n");
-        let service = outside.block_on(Server::start(Script::new(answers, done))).unwrap();
+        let service = outside.block_on(FakeServer::start(FakeScript::new(answers, done))).unwrap();
         Self { stage, service, _outside: outside }
     }
 
@@ -43,7 +45,7 @@ impl Night {
 
     /// The first message of every conversation.
     fn prompts(&self) -> Vec<String> {
-        let calls = self.service.calls().into_iter().map(|call| call.json());
+        let calls = self.service.model_calls().into_iter().map(|call| call.json());
         let first = |call: Value| {
             let messages = call["messages"].as_array()?.clone();
             (messages.len() == 1).then(|| text(&messages[0]["content"]))
@@ -107,14 +109,14 @@ fn after_guidance_the_same_change_is_checked_again() {
 // TX3: what was fixed is no failed approach
 #[test]
 fn after_fixed_no_line_says_that_the_approach_failed() {
-    let answers = [vec![Answer::Error(HttpError::Unauthorized)], writes("fine\n").to_vec()];
+    let answers = [vec![FakeAnswer::Error(FakeHttpError::Unauthorized)], writes("fine\n").to_vec()];
     let night = Night::new(answers.concat());
     let ran = night.run(&["run", "write a", "--max-wait", "0"]);
     assert_eq!(ran.exit, 3, "{ran}");
     assert_eq!(night.stage.run(&["inbox", "answer", "0", "provide_credentials"]).exit, 0);
     let ran = night.run(&["resume", "--max-wait", "0"]);
     assert_eq!(ran.exit, 0, "{ran}");
-    let calls = night.service.calls();
+    let calls = night.service.model_calls();
     let told = String::from_utf8_lossy(&calls.last().unwrap().body).into_owned();
     assert!(told.contains("GUIDANCE FROM A PERSON"), "{told}");
     for absent in ["APPROACH", "not retry", "fundamentally different"] {
@@ -126,7 +128,7 @@ fn after_fixed_no_line_says_that_the_approach_failed() {
 #[test]
 fn after_an_answer_to_the_agents_question_nothing_is_called_failed() {
     let asks = json!({ "reason": "Which colour?" });
-    let asks = vec![Answer::calls([Call::new("task_blocked", &asks)])];
+    let asks = vec![FakeAnswer::with_calls([FakeToolCall::new("task_blocked", &asks)])];
     let night = Night::new([asks, writes("fine\n").to_vec()].concat());
     let ran = night.run(&["run", "write a", "--max-wait", "0"]);
     assert_eq!(ran.exit, 3, "{ran}");
@@ -134,7 +136,7 @@ fn after_an_answer_to_the_agents_question_nothing_is_called_failed() {
     assert_eq!(night.stage.run(&answer).exit, 0);
     let ran = night.run(&["resume", "--max-wait", "0"]);
     assert_eq!(ran.exit, 0, "{ran}");
-    let calls = night.service.calls();
+    let calls = night.service.model_calls();
     let told = calls.iter().map(|call| String::from_utf8_lossy(&call.body).into_owned());
     let told = told.filter(|body| body.contains("GUIDANCE FROM A PERSON")).collect::<String>();
     assert!(told.contains("Blue."), "{told}");

@@ -11,7 +11,7 @@ use std::thread;
 
 use unstuck_core::engine::Event;
 use unstuck_core::fault::{Code, Kind};
-use unstuck_world::fake::receiver::Receiver;
+use unstuck_world::fake::receiver::FakeReceiver;
 
 use super::stage::{Stage, outside};
 use crate::program::{Ran, ran};
@@ -189,7 +189,7 @@ fn look_everywhere(stage: &Stage, seen: &mut Seen) {
 #[test]
 fn a_secret_gets_nowhere_wherever_it_is_planted() {
     let (stage, outside, mut seen) = (Stage::new(), outside(), Seen::default());
-    let receiver = outside.block_on(Receiver::start([])).unwrap();
+    let receiver = outside.block_on(FakeReceiver::start([])).unwrap();
     plant(&stage, &receiver.url("/"));
     for fifo in ["up", "go"] {
         stage.fifo(fifo);
@@ -225,7 +225,7 @@ fn a_secret_gets_nowhere_wherever_it_is_planted() {
             ("", Code::ProviderCrash)
         ]
     );
-    let messages = receiver.seen();
+    let messages = receiver.recorded_requests();
     assert!(messages.len() >= 2, "{messages:?}");
     for message in messages {
         seen.add("the webhook", format!("{message:?} {}", String::from_utf8_lossy(&message.body)));

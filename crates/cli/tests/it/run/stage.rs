@@ -8,9 +8,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use unstuck_core::engine::{Event, Recorded};
+use unstuck_core::engine::{Event, RecordedEvent};
 use unstuck_store::tables::{QuestionRow, TaskRow};
-use unstuck_store::{Page, SqliteStore, Store as _};
+use unstuck_store::{EventPage, SqliteStore, Store as _};
 
 use crate::program::{BESIDE, HERE, Ran, command, ran};
 
@@ -127,24 +127,24 @@ impl Stage {
     /// The tasks of the newest build of a plan, by name.
     pub(crate) fn tasks(&self) -> Vec<TaskRow> {
         self.read(async |store, project| {
-            let builds = store.builds(project).await.unwrap();
+            let builds = store.load_builds(project).await.unwrap();
             let newest = builds.iter().find(|build| !build.standing).unwrap().id;
-            store.tasks(project, newest).await.unwrap()
+            store.load_build_tasks(project, newest).await.unwrap()
         })
     }
 
     pub(crate) fn states(&self) -> Vec<(String, &'static str)> {
         let tasks = self.tasks().into_iter();
-        tasks.map(|row| (row.spec.name.clone(), row.moved.state.standing().as_str())).collect()
+        tasks.map(|row| (row.spec.name.clone(), row.moved.state.kind().as_str())).collect()
     }
 
     pub(crate) fn questions(&self) -> Vec<QuestionRow> {
-        self.read(async |store, project| store.questions(project, None).await.unwrap())
+        self.read(async |store, project| store.load_questions(project, None).await.unwrap())
     }
 
-    pub(crate) fn events(&self) -> Vec<Recorded> {
-        let page = Page { after: 0, limit: 10_000 };
-        self.read(async |store, project| store.events(project, page).await.unwrap())
+    pub(crate) fn events(&self) -> Vec<RecordedEvent> {
+        let page = EventPage { after: 0, limit: 10_000 };
+        self.read(async |store, project| store.load_events(project, page).await.unwrap())
     }
 
     /// The number of events that match.

@@ -1,15 +1,15 @@
 //! A run tells people elsewhere, on the channels of the settings.
 
 use serde_json::{Value, json};
-use unstuck_world::fake::receiver::Receiver;
-use unstuck_world::fake::server::{Answer, HttpError, Seen, Server};
+use unstuck_world::fake::receiver::FakeReceiver;
+use unstuck_world::fake::server::{FakeAnswer, FakeHttpError, FakeServer, RecordedRequest};
 
 use super::models::ANTHROPIC;
 use super::stage::{Stage, outside};
 use crate::program::ran;
 
 /// A webhook that wants to hear everything.
-fn webhook(receiver: &Receiver) -> String {
+fn webhook(receiver: &FakeReceiver) -> String {
     format!(
         "[notify.phone]\nkind = \"webhook\"\nurl = \"{}\"\nlevel = \"all\"\n",
         receiver.url("/")
@@ -29,29 +29,29 @@ fn event(lines: &str, name: &str) -> Value {
 #[test]
 fn the_category_is_the_same_from_the_provider_to_the_phone() {
     let cases = [
-        (HttpError::PaymentRequired, "provider", "PROVIDER_QUOTA"),
-        (HttpError::NoCredit, "provider", "PROVIDER_QUOTA"),
-        (HttpError::NoSuchModel, "provider", "PROVIDER_NOT_AVAILABLE"),
-        (HttpError::Unauthorized, "permission", "AUTH_INVALID"),
-        (HttpError::Forbidden, "permission", "AUTH_INVALID"),
+        (FakeHttpError::PaymentRequired, "provider", "PROVIDER_QUOTA"),
+        (FakeHttpError::NoCredit, "provider", "PROVIDER_QUOTA"),
+        (FakeHttpError::NoSuchModel, "provider", "PROVIDER_NOT_AVAILABLE"),
+        (FakeHttpError::Unauthorized, "permission", "AUTH_INVALID"),
+        (FakeHttpError::Forbidden, "permission", "AUTH_INVALID"),
     ];
     let outside = outside();
     for (error, category, code) in cases {
         let stage = Stage::new();
-        let receiver = outside.block_on(Receiver::start([])).unwrap();
+        let receiver = outside.block_on(FakeReceiver::start([])).unwrap();
         stage.set(&webhook(&receiver));
-        let service = outside.block_on(Server::start(Answer::Error(error))).unwrap();
+        let service = outside.block_on(FakeServer::start(FakeAnswer::Error(error))).unwrap();
         let args = ["run", "write a", "--json", "--max-wait", "0"];
         let ran = ran(ANTHROPIC.unstuck(&stage, &service, &args).output().unwrap());
         assert_eq!(ran.exit, 3, "{code}: {ran}");
-        assert_eq!(service.calls().len(), 1, "{code} is not tried twice");
+        assert_eq!(service.model_calls().len(), 1, "{code} is not tried twice");
         let met = event(&ran.stdout, "run.fault");
         let fault = &met["data"]["fault"];
         assert_eq!((&fault["category"], &fault["code"]), (&json!(category), &json!(code)));
         let result = event(&ran.stdout, "task.parked");
         assert_eq!((&result["category"], &result["code"]), (&json!(category), &json!(code)));
         assert_eq!(stage.questions()[0].code.unwrap().as_str(), code);
-        let message = receiver.seen().remove(0).json();
+        let message = receiver.recorded_requests().remove(0).json();
         assert_eq!((&message["category"], &message["code"]), (&json!(category), &json!(code)));
         let mark = format!("[{}] ", category.to_uppercase());
         assert!(message["title"].as_str().unwrap().starts_with(&mark), "{message}");
@@ -62,7 +62,7 @@ fn the_category_is_the_same_from_the_provider_to_the_phone() {
 #[test]
 fn a_run_tells_its_question_and_its_end() {
     let (stage, outside) = (Stage::new(), outside());
-    let receiver = outside.block_on(Receiver::start([])).unwrap();
+    let receiver = outside.block_on(FakeReceiver::start([])).unwrap();
     stage.agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
     stage.set(&webhook(&receiver));
     let ran = stage.run(&["run", "paint it", "--max-wait", "0"]);
@@ -70,7 +70,7 @@ fn a_run_tells_its_question_and_its_end() {
     assert_eq!(stage.run(&["inbox", "answer", "0", "skip_feature"]).exit, 0);
     let ran = stage.run(&["resume"]);
     assert_eq!(ran.exit, 1, "{ran}");
-    let told: Vec<Value> = receiver.seen().iter().map(Seen::json).collect();
+    let told: Vec<Value> = receiver.recorded_requests().iter().map(RecordedRequest::json).collect();
     let titles: Vec<&str> = told.iter().map(|body| body["title"].as_str().unwrap()).collect();
     assert_eq!(titles.len(), 2, "{titles:?}");
     assert!(titles[0].starts_with("[ENVIRONMENT] Your answer is needed"), "{titles:?}");

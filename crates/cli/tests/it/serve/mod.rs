@@ -224,7 +224,8 @@ fn a_run_whose_words_go_to_a_log_does_not_show_the_key() {
 #[test]
 fn a_message_carries_links_that_lead_to_the_answer() {
     let (stage, outside) = (stuck(), crate::run::stage::outside());
-    let receiver = outside.block_on(unstuck_world::fake::receiver::Receiver::start([])).unwrap();
+    let receiver =
+        outside.block_on(unstuck_world::fake::receiver::FakeReceiver::start([])).unwrap();
     stage.set(&format!(
         "[server]\npublic = [\"https://inbox.example.org\"]\n[notify.phone]\nkind = \"webhook\"\n\
          url = \"{}\"\n",
@@ -233,7 +234,7 @@ fn a_message_carries_links_that_lead_to_the_answer() {
     let mut run = stage.unstuck(&["run", "write a", "--max-wait", "0"]);
     let ran = crate::program::ran(run.env("XDG_STATE_HOME", user(&stage)).output().unwrap());
     assert_eq!(ran.exit, 3, "{ran}");
-    let message = receiver.seen().remove(0).json();
+    let message = receiver.recorded_requests().remove(0).json();
     let links = message["links"].as_array().unwrap();
     assert_eq!(links.len(), 1 + message["options"].as_array().unwrap().len(), "{message}");
     let server = Server::start(&stage, &[]);

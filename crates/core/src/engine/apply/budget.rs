@@ -3,7 +3,7 @@
 use crate::engine::event::Raised;
 use crate::engine::ids::{RunId, TaskId};
 use crate::engine::run::Run;
-use crate::engine::state::{Day, State};
+use crate::engine::state::{DaySpending, State};
 use crate::policy::Amount;
 
 impl State {
@@ -12,17 +12,18 @@ impl State {
     pub(super) fn budget_updated(&mut self, id: RunId, spent: Amount, reserved: Amount, day: u64) {
         // A clock that was set back does not reopen yesterday's budget.
         if day > self.day.number {
-            self.day = Day { number: day, spent: Amount::ZERO, reserved: self.day.reserved };
+            self.day =
+                DaySpending { number: day, spent: Amount::ZERO, reserved: self.day.reserved };
         }
-        self.day.spent = self.day.spent.plus(spent);
+        self.day.spent = self.day.spent.saturating_add(spent);
         let Some(run) = self.runs.get_mut(&id) else { return };
         let released = std::mem::replace(&mut run.reserved, reserved);
         let task = run.task;
         self.shift_reserved(task, released, reserved);
         let Some(task) = self.tasks.get_mut(&task) else { return };
-        task.spent = task.spent.plus(spent);
+        task.spent = task.spent.saturating_add(spent);
         if let Some(build) = self.builds.get_mut(&task.build) {
-            build.spent = build.spent.plus(spent);
+            build.spent = build.spent.saturating_add(spent);
         }
     }
 
@@ -33,11 +34,11 @@ impl State {
     }
 
     fn shift_reserved(&mut self, task: TaskId, from: Amount, to: Amount) {
-        self.day.reserved = self.day.reserved.minus(from).plus(to);
+        self.day.reserved = self.day.reserved.saturating_sub(from).saturating_add(to);
         let Some(task) = self.tasks.get_mut(&task) else { return };
-        task.reserved = task.reserved.minus(from).plus(to);
+        task.reserved = task.reserved.saturating_sub(from).saturating_add(to);
         if let Some(build) = self.builds.get_mut(&task.build) {
-            build.reserved = build.reserved.minus(from).plus(to);
+            build.reserved = build.reserved.saturating_sub(from).saturating_add(to);
         }
     }
 
@@ -50,12 +51,12 @@ impl State {
             }
             Raised::Build { build, more } => {
                 if let Some(build) = self.builds.get_mut(&build) {
-                    build.raised = build.raised.plus(more);
+                    build.raised = build.raised.saturating_add(more);
                 }
             }
             Raised::Task { task, more } => {
                 if let Some(task) = self.tasks.get_mut(&task) {
-                    task.raised = task.raised.plus(more);
+                    task.raised = task.raised.saturating_add(more);
                 }
             }
         }

@@ -7,33 +7,33 @@ use crate::engine::build::{Build, BuildState};
 use crate::engine::checked::RedCheck;
 use crate::engine::event::PauseCause;
 use crate::engine::ids::{BuildId, TaskId};
-use crate::engine::state::{State, Timer};
-use crate::engine::task::{Standing, Task};
+use crate::engine::state::{EngineTimer, State};
+use crate::engine::task::{Task, TaskStateKind};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::time::Time;
 
 impl State {
     pub(super) fn build_started(&mut self, id: BuildId, plan: &Plan, slots: u32, in_place: bool) {
-        self.let_go_of_ended_builds();
+        self.drop_ended_builds();
         self.ids.build = id.0.saturating_add(1);
         let first = self.ids.task;
         let mut build = Build::new(id, slots, in_place, false);
-        build.client = plan.is_of_a_client();
-        build.session = plan.session().map(|task| Arc::from(task.title.as_str()));
-        let beside = build.apart.take_in(plan.iter().map(|(spec, _)| spec));
+        build.client = plan.is_client_plan();
+        build.session = plan.session_task().map(|task| Arc::from(task.title.as_str()));
+        let beside = build.apart.register_reaches(plan.iter().map(|(spec, _)| spec));
         for ((at, (spec, needs)), beside) in (first..).zip(plan.iter()).zip(beside) {
             let needs_left = u32::try_from(needs.len()).unwrap_or(u32::MAX);
             let mut task = Task::new(TaskId(at), id, Arc::new(spec.clone()), needs_left);
             task.beside = beside;
             if !task.is_session() {
-                task.setbacks.before = self.unfinished.of(&spec.name);
+                task.setbacks.before = self.unfinished.failed_approaches(&spec.name);
             }
             build.tasks.push(task.id);
-            build.counts[Standing::Pending as usize] += 1;
+            build.counts[TaskStateKind::Pending as usize] += 1;
             if needs.is_empty() {
                 let place = (Reverse(spec.priority), task.id);
-                build.queue(task.gate_needed(), place, beside);
+                build.enqueue(task.gate_needed(), place, beside);
             }
             self.tasks.insert(task.id, task);
             self.ids.task = at + 1;
@@ -46,16 +46,16 @@ impl State {
             }
         }
         self.builds.insert(id, build);
-        self.stir(id);
+        self.reschedule_build(id);
     }
 
     /// Drops ended builds from the state. An ended build can be revived until another one starts;
     /// after that only the store knows it.
-    fn let_go_of_ended_builds(&mut self) {
+    fn drop_ended_builds(&mut self) {
         let over: Vec<BuildId> = self
             .builds
             .values()
-            .filter(|build| build.state.has_ended() && build.left() == 0)
+            .filter(|build| build.state.has_ended() && build.unfinished_count() == 0)
             .map(|build| build.id)
             .collect();
         for id in over {
@@ -92,7 +92,7 @@ impl State {
         if let Some(build) = self.builds.get_mut(&id) {
             build.failure = None;
         }
-        self.stir(id);
+        self.reschedule_build(id);
     }
 
     pub(super) fn build_completed(&mut self, id: BuildId) {
@@ -116,13 +116,13 @@ impl State {
 
     pub(super) fn build_sleeping(&mut self, id: BuildId, until: Time) {
         self.set_build(id, BuildState::Sleeping { until });
-        self.timers.insert((until, Timer::Build(id)));
+        self.timers.insert((until, EngineTimer::Build(id)));
     }
 
     fn set_build(&mut self, id: BuildId, state: BuildState) {
         let Some(build) = self.builds.get_mut(&id) else { return };
         if let BuildState::Sleeping { until } = build.state {
-            self.timers.remove(&(until, Timer::Build(id)));
+            self.timers.remove(&(until, EngineTimer::Build(id)));
         }
         build.state = state;
     }

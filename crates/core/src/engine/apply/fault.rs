@@ -7,7 +7,7 @@ use crate::engine::ids::{RunId, TaskId};
 use crate::engine::question::{Subject, Tried};
 use crate::engine::run::{Operation, Step};
 use crate::engine::state::State;
-use crate::engine::task::{Charged, Failing, Transient};
+use crate::engine::task::{ChargedTries, JobFailures, Transient};
 use crate::fault::{Category, Charge, Class, Code, Fault, Work};
 use crate::signature::Signature;
 use crate::time::Time;
@@ -34,7 +34,7 @@ impl State {
             task.counters.crashes = 0;
         }
         task.failure = Some(Arc::clone(fault));
-        task.setbacks.meet(id, fault, ends);
+        task.setbacks.record_fault(id, fault, ends);
         let code = fault.code();
         if fault.category() == Category::Validation {
             task.check_failure = Some(Arc::clone(fault));
@@ -61,10 +61,10 @@ impl State {
             task.repairs.broke = Some(Arc::clone(fault));
         }
         if let Some(approach) = approach.filter(|_| charges.contains(&Charge::Repair)) {
-            task.repairs.remember(Tried { approach: Arc::clone(approach), code });
+            task.repairs.remember_failed(Tried { approach: Arc::clone(approach), code });
         }
         if ends && task.is_scheduled() && (passing || charges.contains(&Charge::Transient)) {
-            task.failing.get_or_insert(Failing { firings: 0, since: at });
+            task.failing.get_or_insert(JobFailures { firings: 0, since: at });
         }
         if passing {
             count_one(&mut task.counters.transient[operation as usize], at);
@@ -75,7 +75,7 @@ impl State {
         }
         self.count_try(task_id, fault.signature, charges.contains(&Charge::Signature), at);
         if let Some(approach) = approach {
-            self.signatures.remember(fault.signature, approach, code);
+            self.signatures.remember_approach(fault.signature, approach, code);
             if fault.class() == Class::CodeError {
                 self.approach_failed(task_id, &Tried { approach: Arc::clone(approach), code });
             }
@@ -86,9 +86,9 @@ impl State {
         let Some(task) = self.tasks.get_mut(&id).filter(|task| task.work() == Work::Task) else {
             return;
         };
-        task.setbacks.fail(tried);
+        task.setbacks.record_failed_approach(tried);
         if !task.is_session() {
-            self.unfinished.fail(&task.spec.name, tried);
+            self.unfinished.record_failed_approach(&task.spec.name, tried);
         }
     }
 
@@ -97,44 +97,45 @@ impl State {
     /// question.
     fn count_try(&mut self, task: TaskId, signature: Signature, charged: bool, at: Time) {
         if !charged || self.subjects.contains_key(&Subject::Error(signature)) {
-            self.signatures.note(signature, at);
+            self.signatures.record_uncharged(signature, at);
         } else {
-            self.charge(task, signature, at);
+            self.charge_try(task, signature, at);
         }
     }
 
-    fn charge(&mut self, task: TaskId, signature: Signature, at: Time) {
-        let (_, life) = self.signatures.charge(signature, at);
+    fn charge_try(&mut self, task: TaskId, signature: Signature, at: Time) {
+        let (_, life) = self.signatures.charge_try(signature, at);
         let Some(task) = self.tasks.get_mut(&task) else { return };
-        let same = |charged: &&mut Charged| charged.signature == signature && charged.life == life;
+        let same =
+            |charged: &&mut ChargedTries| charged.signature == signature && charged.life == life;
         match task.charged.iter_mut().find(same) {
             Some(charged) => charged.count += 1,
             None => {
                 task.charged.retain(|charged| charged.signature != signature);
-                task.charged.push(Charged { signature, life, count: 1 });
+                task.charged.push(ChargedTries { signature, life, count: 1 });
             }
         }
     }
 
-    pub(super) fn retrying(&mut self, id: TaskId, signature: Signature, at: Time) {
+    pub(super) fn task_retrying(&mut self, id: TaskId, signature: Signature, at: Time) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         task.retrying = Some(signature);
         if !task.has_charged(&self.signatures, signature) {
-            self.charge(id, signature, at);
+            self.charge_try(id, signature, at);
         }
     }
 
-    pub(super) fn recovered(&mut self, task: TaskId) {
+    pub(super) fn task_recovered(&mut self, task: TaskId) {
         let Some(task) = self.tasks.get_mut(&task) else { return };
         task.retrying = None;
-        task.setbacks.get_past();
+        task.setbacks.clear_failures();
         task.counters.consecutive = 0;
         for charged in std::mem::take(&mut task.charged) {
             self.signatures.give_back(charged.signature, charged.life, charged.count);
         }
     }
 
-    pub(super) fn forgotten(&mut self, signature: Option<Signature>) {
+    pub(super) fn signature_forgotten(&mut self, signature: Option<Signature>) {
         match signature {
             Some(signature) => self.signatures.reset(signature),
             None => self.signatures.reset_all(),

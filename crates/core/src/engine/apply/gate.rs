@@ -1,9 +1,9 @@
 //! Applies gate events to the state.
 
 use crate::engine::build::Build;
-use crate::engine::gate::{Gate, GateState};
+use crate::engine::gate::{AccountGate, GateState};
 use crate::engine::ids::{BuildId, TaskId};
-use crate::engine::state::{State, Timer};
+use crate::engine::state::{EngineTimer, State};
 use crate::fault::{Code, Reaction};
 use crate::plan::GateKey;
 use crate::time::Time;
@@ -16,7 +16,7 @@ impl State {
         code: Code,
         at: Time,
     ) {
-        let closed = self.gates.get(&key).is_some_and(Gate::is_closed);
+        let closed = self.gates.get(&key).is_some_and(AccountGate::is_closed);
         let gate = self.settle_gate(key, GateState::Waiting { until });
         gate.since.get_or_insert(at);
         gate.closed_by.get_or_insert(code);
@@ -26,13 +26,13 @@ impl State {
             Reaction::GateUntilReset if !passed => gate.windows += 1,
             _ => gate.limited += 1,
         }
-        self.timers.insert((until, Timer::Gate(key)));
-        self.stir_builds_kept_apart(key);
+        self.timers.insert((until, EngineTimer::Gate(key)));
+        self.reschedule_conflicting_builds(key);
     }
 
     pub(super) fn gate_probing(&mut self, key: GateKey, task: TaskId) {
         self.settle_gate(key, GateState::Probing { task });
-        self.stir_builds_kept_apart(key);
+        self.reschedule_conflicting_builds(key);
     }
 
     /// Opens the gate. If no call has shown that the account works (`untried`), the counters stay,
@@ -45,7 +45,7 @@ impl State {
         at: Time,
     ) {
         let gate = self.settle_gate(key, GateState::Passing);
-        gate.opened(at);
+        gate.record_opening(at);
         gate.since = None;
         if !untried {
             gate.limited = 0;
@@ -55,26 +55,26 @@ impl State {
         gate.group = 1;
         gate.release_at = release_at;
         if let Some(at) = release_at {
-            self.timers.insert((at, Timer::Release(key)));
+            self.timers.insert((at, EngineTimer::Release(key)));
         }
-        self.stir_waiting_builds(key);
+        self.reschedule_waiting_builds(key);
     }
 
     /// Reschedules the builds with queued tasks that need this gate, because they can start now.
-    fn stir_waiting_builds(&mut self, key: GateKey) {
-        self.stir_builds(|build| build.waits_at(key));
+    fn reschedule_waiting_builds(&mut self, key: GateKey) {
+        self.reschedule_builds(|build| build.waits_at(key));
     }
 
     /// Reschedules the builds with tasks kept apart at this gate, because a task that can no longer
     /// start blocks no others.
-    fn stir_builds_kept_apart(&mut self, key: GateKey) {
-        self.stir_builds(|build| build.apart.waits_at(key));
+    fn reschedule_conflicting_builds(&mut self, key: GateKey) {
+        self.reschedule_builds(|build| build.apart.waits_at(key));
     }
 
-    fn stir_builds(&mut self, which: impl Fn(&Build) -> bool) {
+    fn reschedule_builds(&mut self, which: impl Fn(&Build) -> bool) {
         let builds = self.builds.values().filter(|build| which(build));
         for build in builds.map(|build| build.id).collect::<Vec<BuildId>>() {
-            self.stir(build);
+            self.reschedule_build(build);
         }
     }
 
@@ -83,7 +83,7 @@ impl State {
         gate.group = group;
         gate.release_at = next_at;
         if let Some(at) = next_at {
-            self.timers.insert((at, Timer::Release(key)));
+            self.timers.insert((at, EngineTimer::Release(key)));
         }
     }
 
@@ -92,13 +92,13 @@ impl State {
     }
 
     /// Puts the gate into `state` and removes the timers of the old state.
-    fn settle_gate(&mut self, key: GateKey, state: GateState) -> &mut Gate {
+    fn settle_gate(&mut self, key: GateKey, state: GateState) -> &mut AccountGate {
         let gate = self.gates.entry(key).or_default();
         if let GateState::Waiting { until } = gate.state {
-            self.timers.remove(&(until, Timer::Gate(key)));
+            self.timers.remove(&(until, EngineTimer::Gate(key)));
         }
         if let Some(at) = gate.release_at.take() {
-            self.timers.remove(&(at, Timer::Release(key)));
+            self.timers.remove(&(at, EngineTimer::Release(key)));
         }
         gate.state = state;
         gate

@@ -6,7 +6,7 @@ use crate::engine::event::Reconciled;
 use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::{DoubtedAction, Mutation, MutationState};
 use crate::engine::run::Operation;
-use crate::engine::state::{Owner, State, Timer};
+use crate::engine::state::{EffectWaiter, EngineTimer, State};
 use crate::engine::task::{Task, Transient};
 use crate::plan::MutationSpec;
 use crate::time::Time;
@@ -57,7 +57,7 @@ impl State {
     pub(super) fn mutation_in_flight(&mut self, id: MutationId, run: RunId, seq: u64, at: Time) {
         let effect = EffectId(seq);
         self.set_mutation(id, MutationState::InFlight { effect });
-        self.owed.insert(effect, Owner::Mutation(id));
+        self.owed.insert(effect, EffectWaiter::Mutation(id));
         let task = self.runs.get(&run).map(|run| run.task);
         let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
         mutation.run = run;
@@ -94,7 +94,7 @@ impl State {
         self.mutation_said(id, said);
         let effect = EffectId(seq);
         self.set_mutation(id, MutationState::Probing { effect });
-        self.owed.insert(effect, Owner::Mutation(id));
+        self.owed.insert(effect, EffectWaiter::Mutation(id));
         if let Some(mutation) = self.ledger.mutations.get_mut(&id) {
             mutation.called_at = called_at.or(mutation.called_at);
             if mutation.probes == 0 {
@@ -113,7 +113,7 @@ impl State {
     ) {
         self.mutation_said(id, said);
         self.set_mutation(id, MutationState::Settling { until });
-        self.timers.insert((until, Timer::Mutation(id)));
+        self.timers.insert((until, EngineTimer::Mutation(id)));
     }
 
     pub(super) fn mutation_applied(&mut self, id: MutationId, result: &Arc<str>) {
@@ -177,7 +177,7 @@ impl State {
                 self.owed.remove(&effect);
             }
             MutationState::Settling { until } => {
-                self.timers.remove(&(until, Timer::Mutation(id)));
+                self.timers.remove(&(until, EngineTimer::Mutation(id)));
             }
             MutationState::Intended
             | MutationState::Indeterminate

@@ -14,19 +14,19 @@ mod request;
 mod run;
 mod task;
 
-use super::event::{Event, Recorded};
+use super::event::{Event, RecordedEvent};
 use super::state::State;
 
 impl State {
     /// Applies one event of the journal.
-    pub fn apply(&mut self, recorded: &Recorded) {
-        self.record(recorded);
+    pub fn apply(&mut self, recorded: &RecordedEvent) {
+        self.apply_event(recorded);
         self.stirred.clear();
     }
 
     /// Applies an event and keeps the list of builds that it stirred, which `flow` then schedules.
     #[expect(clippy::too_many_lines, reason = "a table: one line per event")]
-    pub(super) fn record(&mut self, recorded: &Recorded) {
+    pub(super) fn apply_event(&mut self, recorded: &RecordedEvent) {
         self.seq = recorded.seq;
         let seq = recorded.seq;
         let at = recorded.at;
@@ -50,7 +50,7 @@ impl State {
             Event::JobFireLater { task } => self.job_fire_later(*task),
             Event::JobMissed { task, code } => self.job_missed(*task, *code),
 
-            Event::Reported { task, request } => self.reported(*task, request),
+            Event::Reported { task, request } => self.session_reported(*task, request),
             Event::TaskBackingOff { task, until, gate, run, next } => {
                 self.task_backing_off(*task, *until, *gate, *run, *next);
             }
@@ -89,25 +89,29 @@ impl State {
             Event::FaultMet { run, fault, approach, ends, passing, .. } => {
                 self.fault_met(*run, fault, approach.as_ref(), *ends, *passing, at);
             }
-            Event::Observed { run, signature, tree } => self.observed(*run, *signature, *tree),
-            Event::Blamed { run, fault } => self.blamed(*run, fault),
+            Event::Observed { run, signature, tree } => {
+                self.failure_observed(*run, *signature, *tree)
+            }
+            Event::Blamed { run, fault } => self.fault_blamed(*run, fault),
             Event::ApproachTaken { run, approach, confirms } => {
                 self.approach_taken(*run, approach, *confirms);
             }
-            Event::Checked { run, checked } => self.checked(*run, checked, at),
-            Event::Nudged { run } => self.nudged(*run),
-            Event::Declared { run, mutation, .. } => self.declared(*run, mutation),
-            Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
-            Event::Recovered { task, .. } => self.recovered(*task),
-            Event::Forgotten { signature } => self.forgotten(*signature),
+            Event::Checked { run, checked } => self.gate_checked(*run, checked, at),
+            Event::Nudged { run } => self.agent_nudged(*run),
+            Event::Declared { run, mutation, .. } => self.action_declared(*run, mutation),
+            Event::Retrying { task, signature, .. } => self.task_retrying(*task, *signature, at),
+            Event::Recovered { task, .. } => self.task_recovered(*task),
+            Event::Forgotten { signature } => self.signature_forgotten(*signature),
             Event::LossAccepted { actions, .. } => self.actions_doubted(actions),
-            Event::Ordered { request: Some(request), build, .. } => self.ordered(request, *build),
+            Event::Ordered { request: Some(request), build, .. } => {
+                self.command_ordered(request, *build)
+            }
             Event::ToolWaiting { .. }
             | Event::Ordered { request: None, .. }
             | Event::Warned { .. }
             | Event::Narrated { .. }
             | Event::Remarked { .. } => {}
-            Event::Refused { run, what, why } => self.refused(*run, what, why),
+            Event::Refused { run, what, why } => self.action_refused(*run, what, why),
             // The agent thinks, so the commands that it ran before have returned.
             Event::Thinking { run } => self.commands_running(*run, &[]),
             Event::ToolCalled { run, running, .. } => self.commands_running(*run, running),

@@ -26,7 +26,7 @@ impl State {
 
     pub(super) fn question_joined(&mut self, id: QuestionId, task: TaskId) {
         let build = self.tasks.get(&task).map(|task| task.build);
-        let known = self.concerns(id, build);
+        let known = self.concerns_build(id, build);
         let Some(question) = self.questions.get_mut(&id) else { return };
         if !question.tasks.contains(&task) {
             question.tasks.push(task);
@@ -41,7 +41,7 @@ impl State {
         let Some(question) = self.questions.get_mut(&id) else { return };
         question.tasks.retain(|waiting| *waiting != task);
         let build = self.tasks.get(&task).map(|task| task.build);
-        if !self.concerns(id, build)
+        if !self.concerns_build(id, build)
             && let Some(build) = build.and_then(|build| self.builds.get_mut(&build))
         {
             build.open_questions = build.open_questions.saturating_sub(1);
@@ -49,18 +49,18 @@ impl State {
     }
 
     /// Returns whether a task of `build` waits for the answer.
-    fn concerns(&self, id: QuestionId, build: Option<BuildId>) -> bool {
+    fn concerns_build(&self, id: QuestionId, build: Option<BuildId>) -> bool {
         self.questions.get(&id).is_some_and(|question| {
             question.tasks.iter().any(|task| self.tasks.get(task).map(|task| task.build) == build)
         })
     }
 
     pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd, said: Decision) {
-        match self.close(id, end) {
+        match self.close_question(id, end) {
             Some(Subject::Error(signature)) => {
                 self.signatures.reset(signature);
                 if !said.asks_for_another_way() {
-                    self.signatures.let_repeat(signature);
+                    self.signatures.allow_repetition(signature);
                 }
             }
             // The operator knows of the failures, so later ones count anew.
@@ -74,10 +74,10 @@ impl State {
     }
 
     pub(super) fn question_withdrawn(&mut self, id: QuestionId) {
-        self.close(id, QuestionEnd::Withdrawn);
+        self.close_question(id, QuestionEnd::Withdrawn);
     }
 
-    fn close(&mut self, id: QuestionId, end: QuestionEnd) -> Option<Subject> {
+    fn close_question(&mut self, id: QuestionId, end: QuestionEnd) -> Option<Subject> {
         let question = self.questions.remove(&id)?;
         self.subjects.remove(&question.subject);
         if let Some(slot) = self.question_ends.get_mut(id.0 as usize) {
@@ -98,7 +98,7 @@ impl State {
             if let Some(build) = self.builds.get_mut(&id) {
                 build.open_questions = build.open_questions.saturating_sub(1);
             }
-            self.stir(id);
+            self.reschedule_build(id);
         }
         Some(question.subject)
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::attempt::{Approach, Digest, Seen};
+use crate::attempt::{Approach, Digest, SeenErrors};
 use crate::engine::build::Build;
 use crate::engine::checked::Checked;
 use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
-use crate::engine::state::{Owner, State};
+use crate::engine::state::{EffectWaiter, State};
 use crate::engine::task::{Refused, Task, TaskState, Transient};
 use crate::fault::Fault;
 use crate::plan::MutationSpec;
@@ -35,7 +35,7 @@ impl State {
                 iterations: 0,
                 tool_calls: 0,
                 reserved: Amount::ZERO,
-                seen: Seen::default(),
+                seen: SeenErrors::default(),
                 blamed: None,
             },
         );
@@ -85,10 +85,10 @@ impl State {
             | Step::Emit
             | Step::Repair { .. }
             | Step::Execute
-            | Step::TakeBack => self.owe(id, EffectId(seq)),
+            | Step::TakeBack => self.owe_effect(id, EffectId(seq)),
         }
         if let Step::Check | Step::Commit | Step::Mutate { at: 0 } = step
-            && self.tasks.get(&task).is_some_and(|task| task.spec.merges())
+            && self.tasks.get(&task).is_some_and(|task| task.spec.merges_result())
             && let Some(build) = self.build_of_run(id)
             && build.merging.is_none()
         {
@@ -107,10 +107,10 @@ impl State {
         }
     }
 
-    fn owe(&mut self, id: RunId, effect: EffectId) {
+    fn owe_effect(&mut self, id: RunId, effect: EffectId) {
         if let Some(run) = self.runs.get_mut(&id) {
             run.owes = Some(effect);
-            self.owed.insert(effect, Owner::Run(id));
+            self.owed.insert(effect, EffectWaiter::Run(id));
         }
     }
 
@@ -143,7 +143,7 @@ impl State {
         }
     }
 
-    pub(super) fn refused(&mut self, id: RunId, what: &Arc<str>, why: &Arc<str>) {
+    pub(super) fn action_refused(&mut self, id: RunId, what: &Arc<str>, why: &Arc<str>) {
         let Some(task) = self.task_of_run(id) else { return };
         if task.refused.len() < REFUSED_MAX && task.refused.iter().all(|known| known.what != *what)
         {
@@ -164,7 +164,7 @@ impl State {
         run.status = status;
         run.step = step;
         let Some(build) = self.build_of_run(id) else { return };
-        if !build.state.lets_work() {
+        if !build.state.allows_work() {
             build.held.insert(id);
         }
     }
@@ -215,15 +215,20 @@ impl State {
         }
     }
 
-    pub(super) fn blamed(&mut self, id: RunId, fault: &Arc<Fault>) {
+    pub(super) fn fault_blamed(&mut self, id: RunId, fault: &Arc<Fault>) {
         if let Some(run) = self.runs.get_mut(&id) {
             run.blamed = Some(Arc::clone(fault));
         }
     }
 
-    pub(super) fn observed(&mut self, id: RunId, signature: Signature, tree: Option<Digest>) {
+    pub(super) fn failure_observed(
+        &mut self,
+        id: RunId,
+        signature: Signature,
+        tree: Option<Digest>,
+    ) {
         if let Some(run) = self.runs.get_mut(&id) {
-            run.seen.note(signature, tree);
+            run.seen.record_seen(signature, tree);
         }
     }
 
@@ -237,15 +242,15 @@ impl State {
             task.approach = Some(Arc::clone(approach));
         }
         if let (Some(signature), Some(digest)) = (confirms, approach.digest) {
-            self.signatures.confirm(signature, digest);
+            self.signatures.confirm_approach(signature, digest);
         }
     }
 
     /// Records the check results of a gate and notes its flaky checks. The latest result replaces
     /// the earlier one, because a gate may be checked again on another head.
-    pub(super) fn checked(&mut self, id: RunId, checked: &Arc<Checked>, at: Time) {
-        for flaky in checked.flaky() {
-            self.signatures.note(flaky, at);
+    pub(super) fn gate_checked(&mut self, id: RunId, checked: &Arc<Checked>, at: Time) {
+        for flaky in checked.flaky_signatures() {
+            self.signatures.record_uncharged(flaky, at);
         }
         if let Some(task) = self.task_of_run(id) {
             task.checked.retain(|known| known.gate != checked.gate);
@@ -253,13 +258,13 @@ impl State {
         }
     }
 
-    pub(super) fn nudged(&mut self, id: RunId) {
+    pub(super) fn agent_nudged(&mut self, id: RunId) {
         if let Some(task) = self.task_of_run(id) {
             task.nudged = Some(id);
         }
     }
 
-    pub(super) fn declared(&mut self, id: RunId, mutation: &Arc<MutationSpec>) {
+    pub(super) fn action_declared(&mut self, id: RunId, mutation: &Arc<MutationSpec>) {
         if let Some(task) = self.task_of_run(id) {
             task.declared.push(Arc::clone(mutation));
         }
@@ -277,7 +282,7 @@ impl State {
             build.merge_line.retain(|waiting| *waiting != id);
         }
         let build = build.id;
-        self.stir(build);
+        self.reschedule_build(build);
     }
 
     fn task_of_run(&mut self, id: RunId) -> Option<&mut Task> {

@@ -10,8 +10,8 @@ use crate::engine::ids::{BuildId, QuestionId, RunId, TaskId};
 use crate::engine::repairs::Repairs;
 use crate::engine::run::{Next, Step};
 use crate::engine::setbacks::Setbacks;
-use crate::engine::state::{State, Timer};
-use crate::engine::task::{Allowance, Counters, Guidance, Left, Task, TaskState};
+use crate::engine::state::{EngineTimer, State};
+use crate::engine::task::{Allowance, Counters, Guidance, SkipReason, Task, TaskState};
 use crate::fault::{Code, Fault, Work};
 use crate::plan::{GateKey, TaskSpec};
 use crate::time::Time;
@@ -34,7 +34,7 @@ impl State {
         task.state = TaskState::Done;
         if let Some(build) = self.builds.get_mut(&build) {
             build.tasks.push(id);
-            build.counts[task.state.standing() as usize] += 1;
+            build.counts[task.state.kind() as usize] += 1;
         }
         self.tasks.insert(id, task);
     }
@@ -122,7 +122,7 @@ impl State {
             task.failing = None;
             task.setbacks = Setbacks::default();
             if task.work() == Work::Task {
-                self.unfinished.finish(&task.spec.name);
+                self.unfinished.remove_task(&task.spec.name);
             }
         }
         self.set_task(id, TaskState::Done);
@@ -139,7 +139,7 @@ impl State {
                 && let Some(build) = self.builds.get_mut(&task.build)
             {
                 let place = (Reverse(task.spec.priority), dependant);
-                build.queue(task.gate_needed(), place, task.beside);
+                build.enqueue(task.gate_needed(), place, task.beside);
             }
         }
     }
@@ -148,7 +148,7 @@ impl State {
         self.set_task(id, TaskState::Failed { code });
     }
 
-    pub(super) fn task_skipped(&mut self, id: TaskId, left: Left) {
+    pub(super) fn task_skipped(&mut self, id: TaskId, left: SkipReason) {
         self.set_task(id, TaskState::Skipped { left });
     }
 
@@ -179,7 +179,7 @@ impl State {
         let run = task.state.run();
         if guidance.is_some() {
             task.guidance = guidance;
-            task.setbacks.answer(task.failure.clone());
+            task.setbacks.record_answer(task.failure.clone());
         }
         if fresh {
             task.counters = Counters::default();
@@ -210,8 +210,8 @@ impl State {
         task.retrying = None;
         task.declared.clear();
         task.next = match task.work() {
-            Work::Task if task.last_run.is_some() => Next::attempt(Start::FromBase),
-            Work::Task => Next::attempt(Start::Fresh),
+            Work::Task if task.last_run.is_some() => Next::at_attempt(Start::FromBase),
+            Work::Task => Next::at_attempt(Start::Fresh),
             Work::Job => Next::EXECUTE,
         };
         self.set_task(id, TaskState::Pending { run: None });
@@ -244,7 +244,7 @@ impl State {
         let beside = task.beside;
         if let TaskState::BackingOff { until, gate, .. } = old {
             if let Some(until) = until {
-                self.timers.remove(&(until, Timer::Task(id)));
+                self.timers.remove(&(until, EngineTimer::Task(id)));
             }
             if let Some(gate) = gate.and_then(|key| self.gates.get_mut(&key)) {
                 gate.waiters.remove(&id);
@@ -252,23 +252,23 @@ impl State {
         }
         if let TaskState::BackingOff { until, gate, .. } = new {
             if let Some(until) = until {
-                self.timers.insert((*until, Timer::Task(id)));
+                self.timers.insert((*until, EngineTimer::Task(id)));
             }
             if let Some(gate) = gate {
                 self.gates.entry(*gate).or_default().waiters.insert(id);
             }
         }
         if let Some(build) = self.builds.get_mut(&task.build) {
-            let left = &mut build.counts[old.standing() as usize];
+            let left = &mut build.counts[old.kind() as usize];
             *left = left.saturating_sub(1);
-            build.counts[new.standing() as usize] += 1;
+            build.counts[new.kind() as usize] += 1;
             if ready && let TaskState::Pending { .. } = new {
-                build.queue(gate, place, beside);
+                build.enqueue(gate, place, beside);
             } else if let TaskState::Pending { .. } = old {
-                build.unqueue(gate, place, beside);
+                build.dequeue(gate, place, beside);
             }
             if !beside.is_everyone() {
-                build.apart.runs(id, beside, matches!(new, TaskState::Running { .. }));
+                build.apart.set_running(id, beside, matches!(new, TaskState::Running { .. }));
             }
             // A run that waits for a reason of its own does not resume with its build.
             if let (Some(run), false) = (new.run(), matches!(new, TaskState::Running { .. })) {
@@ -279,7 +279,7 @@ impl State {
         if let TaskState::Parked { question, .. } = old {
             self.leave_question(question, id);
         }
-        self.stir(build);
+        self.reschedule_build(build);
     }
 
     /// Removes a pending task from its queue. The queue depends on the task's next step, so the
@@ -290,7 +290,7 @@ impl State {
             && let Some(build) = self.builds.get_mut(&task.build)
         {
             let place = (Reverse(task.spec.priority), id);
-            build.unqueue(task.gate_needed(), place, task.beside);
+            build.dequeue(task.gate_needed(), place, task.beside);
         }
     }
 }

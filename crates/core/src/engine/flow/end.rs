@@ -3,19 +3,19 @@
 use crate::engine::event::Event;
 use crate::engine::ids::{QuestionId, TaskId};
 use crate::engine::question::Subject;
-use crate::engine::react::withdraw_question;
-use crate::engine::task::{Left, TaskState};
-use crate::engine::turn::Turn;
+use crate::engine::react::withdraw_job_question;
+use crate::engine::task::{SkipReason, TaskState};
+use crate::engine::turn::Transition;
 use crate::engine::why::{Rule, Why};
 
 /// Ends a task by `event`; a job that was fired meanwhile starts over.
-pub(in crate::engine) fn finish(turn: &mut Turn<'_>, event: Event, task: TaskId) {
-    finish_because(turn, event, task, None);
+pub(in crate::engine) fn finish_task(turn: &mut Transition<'_>, event: Event, task: TaskId) {
+    finish_task_because(turn, event, task, None);
 }
 
 /// Ends a task like `finish`, with an optional reason.
-pub(in crate::engine) fn finish_because(
-    turn: &mut Turn<'_>,
+pub(in crate::engine) fn finish_task_because(
+    turn: &mut Transition<'_>,
     event: Event,
     task: TaskId,
     why: Option<Why>,
@@ -26,28 +26,28 @@ pub(in crate::engine) fn finish_because(
     };
     let succeeded = matches!(event, Event::TaskDone { .. });
     match why {
-        Some(why) => turn.decide(event, why),
-        None => turn.emit(event),
+        Some(why) => turn.emit_with_reason(event, why),
+        None => turn.emit_event(event),
     }
     if succeeded {
-        withdraw_question(turn, task);
+        withdraw_job_question(turn, task);
     }
     if let Some(question) = question {
         withdraw_if_idle(turn, question);
     }
     if turn.state.task(task).is_some_and(|task| task.fire_later) {
-        turn.emit(Event::JobFired { task });
+        turn.emit_event(Event::JobFired { task });
     }
 }
 
 /// Skips a task and all tasks that need it.
-pub(in crate::engine) fn skip(turn: &mut Turn<'_>, task: TaskId, left: Left) {
-    finish(turn, Event::TaskSkipped { task, left }, task);
+pub(in crate::engine) fn skip_task(turn: &mut Transition<'_>, task: TaskId, left: SkipReason) {
+    finish_task(turn, Event::TaskSkipped { task, left }, task);
     skip_dependants(turn, task);
 }
 
 /// Skips all tasks that need `task`, directly or indirectly.
-pub(in crate::engine) fn skip_dependants(turn: &mut Turn<'_>, task: TaskId) {
+pub(in crate::engine) fn skip_dependants(turn: &mut Transition<'_>, task: TaskId) {
     let mut gone = vec![task];
     while let Some(needed) = gone.pop() {
         let Some(dependants) = turn.state.task(needed).map(|task| task.dependants.clone()) else {
@@ -55,10 +55,10 @@ pub(in crate::engine) fn skip_dependants(turn: &mut Turn<'_>, task: TaskId) {
         };
         for dependant in dependants {
             if turn.state.task(dependant).is_some_and(|task| !task.state.has_ended()) {
-                let left = Left::Needs { task: needed };
-                turn.decide(
+                let left = SkipReason::Needs { task: needed };
+                turn.emit_with_reason(
                     Event::TaskSkipped { task: dependant, left },
-                    Why::rule(Rule::NeedsWhatWasLeftOut),
+                    Why::from_rule(Rule::NeedsWhatWasLeftOut),
                 );
                 gone.push(dependant);
             }
@@ -67,17 +67,17 @@ pub(in crate::engine) fn skip_dependants(turn: &mut Turn<'_>, task: TaskId) {
 }
 
 /// Cancels a task whose run is gone or never existed.
-pub(in crate::engine) fn cancel_task(turn: &mut Turn<'_>, task: TaskId) {
-    finish(turn, Event::TaskCancelled { task }, task);
+pub(in crate::engine) fn cancel_task(turn: &mut Transition<'_>, task: TaskId) {
+    finish_task(turn, Event::TaskCancelled { task }, task);
 }
 
 /// Withdraws a question that parks no task any more, unless it is about a build or a job.
-pub(in crate::engine) fn withdraw_if_idle(turn: &mut Turn<'_>, question: QuestionId) {
+pub(in crate::engine) fn withdraw_if_idle(turn: &mut Transition<'_>, question: QuestionId) {
     let idle = turn.state.question(question).is_some_and(|question| {
         question.tasks.is_empty()
             && !matches!(question.subject, Subject::Build(_) | Subject::Job(_))
     });
     if idle {
-        turn.emit(Event::QuestionWithdrawn { question });
+        turn.emit_event(Event::QuestionWithdrawn { question });
     }
 }

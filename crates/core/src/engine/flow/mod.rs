@@ -9,12 +9,13 @@ mod reconcile;
 mod schedule;
 mod step;
 
-pub(super) use build::{end_build, end_tasks, hold, pause_for_questions, resume};
-pub(super) use end::{cancel_task, finish, finish_because, skip, skip_dependants};
-pub(super) use gate::{call_succeeded, release, reopen};
+pub(super) use build::{end_build, end_tasks, hold_build, pause_for_questions, resume_build};
+pub(super) use end::{cancel_task, finish_task, finish_task_because, skip_dependants, skip_task};
+pub(super) use gate::{record_successful_call, release_waiters, reopen_gate};
 pub(super) use mutate::DECLARED_MAX;
 pub(super) use reconcile::{
-    action_settled, doubt, open_mutations, probe, reconcile, reconcile_rest,
+    continue_after_action, count_open_mutations, probe_action, probe_doubted_action,
+    reconcile_rest, reconcile_run,
 };
-pub(super) use schedule::settle;
-pub(super) use step::{go, is_session, reach, step_done};
+pub(super) use schedule::schedule_builds;
+pub(super) use step::{finish_step, is_session_run, move_to_step, reach_phase};

@@ -3,19 +3,23 @@
 
 use std::sync::Arc;
 
-use crate::engine::command::Rejected;
+use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
 use crate::engine::ids::EffectId;
 use crate::engine::run::Step;
-use crate::engine::turn::Turn;
+use crate::engine::turn::Transition;
 use crate::fault::Fault;
 
-pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, fault: Arc<Fault>) -> Result<(), Rejected> {
+pub(super) fn handle_blame(
+    turn: &mut Transition<'_>,
+    effect: EffectId,
+    fault: Arc<Fault>,
+) -> Result<(), CommandRejection> {
     let run = turn.run_owed(effect)?;
     if run.step != Step::Execute {
-        return Err(Rejected::Misfit(effect));
+        return Err(CommandRejection::Misfit(effect));
     }
     let run = run.id;
-    turn.emit(Event::Blamed { run, fault });
+    turn.emit_event(Event::Blamed { run, fault });
     Ok(())
 }

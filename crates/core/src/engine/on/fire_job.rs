@@ -1,42 +1,51 @@
 //! Handles `FireJob` and `JobDue`: runs a job. A job that is still running runs once more
 //! afterwards, however often it was fired.
 
-use crate::engine::command::Rejected;
+use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
-use crate::engine::react::{let_next_try, only_waits};
+use crate::engine::react::{give_way_to_next_firing, is_only_waiting};
 use crate::engine::task::Task;
-use crate::engine::turn::Turn;
+use crate::engine::turn::Transition;
 use crate::fault::Work;
 
 /// Fires a job on request, even if it is held.
-pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
-    let task = job(turn, id)?;
+pub(super) fn handle_fire_job(
+    turn: &mut Transition<'_>,
+    id: TaskId,
+) -> Result<(), CommandRejection> {
+    let task = find_job(turn, id)?;
     if task.state.has_ended() {
-        turn.emit(Event::JobFired { task: id });
-    } else if only_waits(turn, task) || turn.state.rests_over_what_passes(task) {
-        let_next_try(turn, id);
+        turn.emit_event(Event::JobFired { task: id });
+    } else if is_only_waiting(turn, task) || turn.state.is_parked_over_transient(task) {
+        give_way_to_next_firing(turn, id);
     } else if !task.fire_later {
-        turn.emit(Event::JobFireLater { task: id });
+        turn.emit_event(Event::JobFireLater { task: id });
     }
     Ok(())
 }
 
 /// Fires a job whose scheduled time has come, unless it is held.
-pub(super) fn on_due(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
-    if job(turn, id)?.held {
-        return Err(Rejected::NotNow { what: id.to_string(), state: "held" });
+pub(super) fn handle_job_due(
+    turn: &mut Transition<'_>,
+    id: TaskId,
+) -> Result<(), CommandRejection> {
+    if find_job(turn, id)?.held {
+        return Err(CommandRejection::NotNow { what: id.to_string(), state: "held" });
     }
-    on(turn, id)
+    handle_fire_job(turn, id)
 }
 
 /// Returns the job with this id. A script in a plan is no job: it runs once, in its turn, because
 /// other tasks may need it.
-pub(super) fn job<'a>(turn: &'a Turn<'_>, id: TaskId) -> Result<&'a Task, Rejected> {
-    let task = turn.task(id)?;
+pub(super) fn find_job<'a>(
+    turn: &'a Transition<'_>,
+    id: TaskId,
+) -> Result<&'a Task, CommandRejection> {
+    let task = turn.find_task(id)?;
     if task.work() == Work::Job && Some(task.build) == turn.state.jobs {
         Ok(task)
     } else {
-        Err(Rejected::NotNow { what: id.to_string(), state: "no job" })
+        Err(CommandRejection::NotNow { what: id.to_string(), state: "no job" })
     }
 }

@@ -1,24 +1,30 @@
 //! Handles `HoldJob` and `ReleaseJob`: suspends a job's schedule or resumes it. A firing in
 //! progress continues.
 
-use super::fire_job::job;
-use crate::engine::command::Rejected;
+use super::fire_job::find_job;
+use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
-use crate::engine::react::withdraw_question;
-use crate::engine::turn::Turn;
+use crate::engine::react::withdraw_job_question;
+use crate::engine::turn::Transition;
 
-pub(super) fn on(turn: &mut Turn<'_>, task: TaskId) -> Result<(), Rejected> {
-    if !job(turn, task)?.held {
-        turn.emit(Event::JobHeld { task });
-        withdraw_question(turn, task);
+pub(super) fn handle_hold_job(
+    turn: &mut Transition<'_>,
+    task: TaskId,
+) -> Result<(), CommandRejection> {
+    if !find_job(turn, task)?.held {
+        turn.emit_event(Event::JobHeld { task });
+        withdraw_job_question(turn, task);
     }
     Ok(())
 }
 
-pub(super) fn on_release(turn: &mut Turn<'_>, task: TaskId) -> Result<(), Rejected> {
-    if job(turn, task)?.held {
-        turn.emit(Event::JobReleased { task });
+pub(super) fn handle_release_job(
+    turn: &mut Transition<'_>,
+    task: TaskId,
+) -> Result<(), CommandRejection> {
+    if find_job(turn, task)?.held {
+        turn.emit_event(Event::JobReleased { task });
     }
     Ok(())
 }

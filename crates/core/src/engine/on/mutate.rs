@@ -3,44 +3,44 @@
 
 use std::sync::Arc;
 
-use super::raise::raised;
-use crate::engine::command::Rejected;
+use super::raise::handle_raised_fault;
+use crate::engine::command::CommandRejection;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::flow::{self, DECLARED_MAX};
 use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
 use crate::engine::run::{Phase, Step};
-use crate::engine::turn::Turn;
+use crate::engine::turn::Transition;
 use crate::fault::{Fault, Logic};
 use crate::plan::{MutationSpec, WorkPhase};
 
-pub(super) fn on(
-    turn: &mut Turn<'_>,
+pub(super) fn handle_mutate(
+    turn: &mut Transition<'_>,
     effect: EffectId,
     mutation: MutationSpec,
-) -> Result<(), Rejected> {
+) -> Result<(), CommandRejection> {
     let run = turn.run_owed(effect)?;
     let id = run.id;
     let task = run.task;
-    if let Some(phase) = turn.task(task)?.spec.phase.filter(|phase| *phase != WorkPhase::Act) {
-        return violate(turn, effect, (id, phase), &mutation);
+    if let Some(phase) = turn.find_task(task)?.spec.phase.filter(|phase| *phase != WorkPhase::Act) {
+        return reject_in_phase(turn, effect, (id, phase), &mutation);
     }
     let run = turn.run_owed(effect)?;
     match run.step {
-        Step::Attempt { .. } => declare(turn, id, task, mutation),
-        Step::Execute => perform(turn, id, task, mutation),
-        _ => Err(Rejected::Misfit(effect)),
+        Step::Attempt { .. } => declare_action(turn, id, task, mutation),
+        Step::Execute => perform_action(turn, id, task, mutation),
+        _ => Err(CommandRejection::Misfit(effect)),
     }
 }
 
 /// Handles an action in a phase that must not act. A script fails with the violation, however it
 /// ends; an agent is told of it.
-fn violate(
-    turn: &mut Turn<'_>,
+fn reject_in_phase(
+    turn: &mut Transition<'_>,
     effect: EffectId,
     (id, phase): (RunId, WorkPhase),
     wanted: &MutationSpec,
-) -> Result<(), Rejected> {
+) -> Result<(), CommandRejection> {
     let message = format!(
         "{:?} was to be done in the phase {:?}; only the phase \"act\" does what cannot be taken back",
         wanted.key,
@@ -49,42 +49,48 @@ fn violate(
     let context = Logic { step: Some(wanted.key.clone()), exit: None };
     let fault = Arc::new(Fault::logic_phase_violation("ledger", message, context));
     match turn.run_owed(effect)?.step {
-        Step::Execute => turn.emit(Event::Blamed { run: id, fault }),
-        _ => raised(turn, id, &fault),
+        Step::Execute => turn.emit_event(Event::Blamed { run: id, fault }),
+        _ => handle_raised_fault(turn, id, &fault),
     }
     Ok(())
 }
 
-fn declare(
-    turn: &mut Turn<'_>,
+fn declare_action(
+    turn: &mut Transition<'_>,
     run: RunId,
     id: TaskId,
     wanted: MutationSpec,
-) -> Result<(), Rejected> {
-    let task = turn.task(id)?;
-    let known = (0..).map_while(|at| task.action(at)).find(|known| known.key == wanted.key);
+) -> Result<(), CommandRejection> {
+    let task = turn.find_task(id)?;
+    let known = (0..).map_while(|at| task.action_at(at)).find(|known| known.key == wanted.key);
     match known {
         Some(known) if (known.kind, known.arguments) == (wanted.kind, wanted.arguments) => {
             return Ok(());
         }
-        Some(_) => return Err(Rejected::KeyReused(wanted.key)),
+        Some(_) => return Err(CommandRejection::KeyReused(wanted.key)),
         None if task.declared.len() >= DECLARED_MAX => {
-            return Err(Rejected::NotNow { what: wanted.key, state: "one action too many" });
+            return Err(CommandRejection::NotNow {
+                what: wanted.key,
+                state: "one action too many",
+            });
         }
         None => {}
     }
-    let before = settled_before(turn, &wanted)?;
-    turn.emit(Event::Declared { run, mutation: Arc::new(wanted), before });
+    let before = earlier_outcome(turn, &wanted)?;
+    turn.emit_event(Event::Declared { run, mutation: Arc::new(wanted), before });
     Ok(())
 }
 
 /// Returns the outcome of an action whose key holds for the whole project, if another task or build
 /// has settled it. Such an action is not performed again.
-fn settled_before(turn: &Turn<'_>, wanted: &MutationSpec) -> Result<Option<Reconciled>, Rejected> {
+fn earlier_outcome(
+    turn: &Transition<'_>,
+    wanted: &MutationSpec,
+) -> Result<Option<Reconciled>, CommandRejection> {
     let known = turn.state.permanent_action(&wanted.key).filter(|_| wanted.permanent);
     let Some(known) = known else { return Ok(None) };
     if (known.spec.kind, known.spec.arguments) != (wanted.kind, wanted.arguments) {
-        return Err(Rejected::KeyReused(wanted.key.clone()));
+        return Err(CommandRejection::KeyReused(wanted.key.clone()));
     }
     Ok(match known.state {
         MutationState::Applied { .. } => Some(Reconciled::Applied),
@@ -99,39 +105,39 @@ fn settled_before(turn: &Turn<'_>, wanted: &MutationSpec) -> Result<Option<Recon
 }
 
 /// Sends an action now, unless it was performed before.
-pub(super) fn perform(
-    turn: &mut Turn<'_>,
+pub(super) fn perform_action(
+    turn: &mut Transition<'_>,
     run: RunId,
     id: TaskId,
     wanted: MutationSpec,
-) -> Result<(), Rejected> {
-    let task = turn.task(id)?;
-    let known = turn.state.ledger.find(task, &wanted);
+) -> Result<(), CommandRejection> {
+    let task = turn.find_task(id)?;
+    let known = turn.state.ledger.find_action(task, &wanted);
     if known.is_some_and(|known| known.spec.arguments != wanted.arguments) {
-        return Err(Rejected::KeyReused(wanted.key));
+        return Err(CommandRejection::KeyReused(wanted.key));
     }
     let mutation = match known.map(|known| (known.id, &known.state)) {
         None => {
-            flow::reach(turn, run, Phase::Mutating);
+            flow::reach_phase(turn, run, Phase::Mutating);
             let mutation = MutationId(turn.state.ids.mutation);
             let doubted = turn.state.is_doubted(&wanted.key);
-            turn.emit(Event::MutationIntended { mutation, run, spec: Arc::new(wanted) });
+            turn.emit_event(Event::MutationIntended { mutation, run, spec: Arc::new(wanted) });
             if doubted {
-                flow::doubt(turn, run, mutation);
+                flow::probe_doubted_action(turn, run, mutation);
                 return Ok(());
             }
             mutation
         }
         Some((mutation, MutationState::Intended | MutationState::NotApplied)) => {
-            flow::reach(turn, run, Phase::Mutating);
+            flow::reach_phase(turn, run, Phase::Mutating);
             mutation
         }
         // Already performed or skipped: the recorded result is the answer, and nothing happens.
         Some((_, MutationState::Applied { .. } | MutationState::Skipped)) => return Ok(()),
         Some((_, _)) => {
-            return Err(Rejected::NotNow { what: wanted.key, state: "not settled yet" });
+            return Err(CommandRejection::NotNow { what: wanted.key, state: "not settled yet" });
         }
     };
-    turn.emit(Event::MutationInFlight { mutation, run });
+    turn.emit_event(Event::MutationInFlight { mutation, run });
     Ok(())
 }

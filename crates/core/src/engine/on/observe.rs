@@ -3,29 +3,29 @@
 
 use std::sync::Arc;
 
-use super::raise::raised;
+use super::raise::handle_raised_fault;
 use crate::attempt::{Digest, Judgement};
-use crate::engine::command::Rejected;
+use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
 use crate::engine::ids::EffectId;
-use crate::engine::turn::Turn;
+use crate::engine::turn::Transition;
 use crate::fault::Fault;
 
-pub(super) fn on(
-    turn: &mut Turn<'_>,
+pub(super) fn handle_observe(
+    turn: &mut Transition<'_>,
     effect: EffectId,
     fault: &Arc<Fault>,
     tree: Option<Digest>,
-) -> Result<(), Rejected> {
+) -> Result<(), CommandRejection> {
     let run = turn.run_owed(effect)?;
     if !run.step.needs_gate() {
-        return Err(Rejected::Misfit(effect));
+        return Err(CommandRejection::Misfit(effect));
     }
     let id = run.id;
-    let judgement = run.seen.weigh(Some(fault), tree);
-    turn.emit(Event::Observed { run: id, signature: fault.signature, tree });
+    let judgement = run.seen.judge_without_recording(Some(fault), tree);
+    turn.emit_event(Event::Observed { run: id, signature: fault.signature, tree });
     if judgement == Judgement::Fault {
-        raised(turn, id, fault);
+        handle_raised_fault(turn, id, fault);
     }
     Ok(())
 }

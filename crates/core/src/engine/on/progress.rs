@@ -2,44 +2,48 @@
 
 use std::sync::Arc;
 
-use super::reserve::overspent;
-use super::settle::pay;
-use crate::engine::command::{Progress, Rejected};
+use super::reserve::overspent_fault;
+use super::settle::record_spending;
+use crate::engine::command::{CommandRejection, ProgressReport};
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{EffectId, RunId};
-use crate::engine::react::fail;
-use crate::engine::turn::Turn;
+use crate::engine::react::handle_failure;
+use crate::engine::turn::Transition;
 use crate::fault::{Fault, Limit, LimitKind};
 use crate::policy::Amount;
 
-pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Result<(), Rejected> {
+pub(super) fn handle_progress(
+    turn: &mut Transition<'_>,
+    effect: EffectId,
+    report: ProgressReport,
+) -> Result<(), CommandRejection> {
     let run = turn.run_owed(effect)?;
     if !run.step.needs_gate() {
-        return Err(Rejected::Misfit(effect));
+        return Err(CommandRejection::Misfit(effect));
     }
     let id = run.id;
     let task = run.task;
     // Calls of an agent program are not reserved: a program that continues after the budget is used
     // up is stopped, and a program whose last call was too expensive has finished.
-    let overspent = overspent(turn, task);
-    pay(turn, id, report.spent);
+    let overspent = overspent_fault(turn, task);
+    record_spending(turn, id, report.spent);
     if let Some(fault) = overspent.filter(|_| report.spent != Amount::ZERO) {
-        fail(turn, id, &Arc::new(fault), None);
+        handle_failure(turn, id, &Arc::new(fault), None);
         return Ok(());
     }
-    if report.shows_an_answer() {
-        flow::call_succeeded(turn, task);
+    if report.shows_answer() {
+        flow::record_successful_call(turn, task);
     }
-    let Progress { iterations, tool_calls, validated, .. } = report;
-    turn.emit(Event::RunProgress { run: id, iterations, tool_calls, validated });
+    let ProgressReport { iterations, tool_calls, validated, .. } = report;
+    turn.emit_event(Event::RunProgress { run: id, iterations, tool_calls, validated });
     if let Some(fault) = steps_used_up(turn, id) {
-        fail(turn, id, &Arc::new(fault), None);
+        handle_failure(turn, id, &Arc::new(fault), None);
     }
     Ok(())
 }
 
-fn steps_used_up(turn: &Turn<'_>, id: RunId) -> Option<Fault> {
+fn steps_used_up(turn: &Transition<'_>, id: RunId) -> Option<Fault> {
     let run = turn.state.run(id)?;
     let own = &turn.state.task(run.task)?.spec.overrides;
     let retry = &turn.policy.retry;

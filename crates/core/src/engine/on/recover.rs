@@ -6,11 +6,11 @@ use crate::engine::flow;
 use crate::engine::ids::{MutationId, RunId, TaskId};
 use crate::engine::ledger::{Mutation, MutationState};
 use crate::engine::question::Subject;
-use crate::engine::react::{Ask, ask};
+use crate::engine::react::{ParkRequest, park_with_question};
 use crate::engine::run::{Next, Run, Status};
 use crate::engine::state::State;
 use crate::engine::task::Task;
-use crate::engine::turn::Turn;
+use crate::engine::turn::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Code;
 use crate::question::QuestionKind;
@@ -19,28 +19,28 @@ use crate::signature::Signature;
 /// Recovers all tasks, or only one. A process that takes up a single job leaves the other tasks to
 /// the process that can continue them: marking them as crashed each time would count crashes that
 /// did not happen.
-pub(super) fn on(turn: &mut Turn<'_>, only: Option<TaskId>, clean: bool) {
+pub(super) fn handle_recover(turn: &mut Transition<'_>, only: Option<TaskId>, clean: bool) {
     let gone = match only {
-        None => Gone::everybodys(turn.state),
-        Some(task) => Gone::of(turn.state, task),
+        None => InterruptedWork::from_all_tasks(turn.state),
+        Some(task) => InterruptedWork::from_task(turn.state, task),
     };
     // Calls and probes in progress are gone; a probe finds out whether they got through.
     for mutation in gone.sent {
-        flow::probe(turn, mutation, None);
+        flow::probe_action(turn, mutation, None);
     }
     for run in gone.active {
-        crashed(turn, run, clean);
+        recover_crashed_run(turn, run, clean);
     }
 }
 
 /// Work that was in progress.
-struct Gone {
+struct InterruptedWork {
     sent: Vec<MutationId>,
     active: Vec<RunId>,
 }
 
-impl Gone {
-    fn everybodys(state: &State) -> Self {
+impl InterruptedWork {
+    fn from_all_tasks(state: &State) -> Self {
         Self {
             sent: state
                 .mutations()
@@ -57,7 +57,7 @@ impl Gone {
 
     /// Returns the work of one task without a scan of all tasks, because thousands may recover one
     /// by one.
-    fn of(state: &State, id: TaskId) -> Self {
+    fn from_task(state: &State, id: TaskId) -> Self {
         let task = state.task(id).filter(|task| !task.is_session());
         let sent = task.into_iter().flat_map(|task| &task.ledger);
         let sent = sent.filter_map(|id| state.mutation(*id)).filter(|known| was_sent(known));
@@ -91,31 +91,35 @@ const fn was_sent(mutation: &Mutation) -> bool {
     }
 }
 
-fn crashed(turn: &mut Turn<'_>, id: RunId, clean: bool) {
-    let Some((task, next)) = turn.state.run(id).map(|run| (run.task, run.place().resumed())) else {
+fn recover_crashed_run(turn: &mut Transition<'_>, id: RunId, clean: bool) {
+    let Some((task, next)) = turn.state.run(id).map(|run| (run.task, run.position().to_resumed()))
+    else {
         return;
     };
     let rule = if clean { Rule::TakenUpAgain } else { Rule::RecoveredAfterCrash };
-    turn.decide(Event::RunCrashed { run: id, clean }, Why::rule(rule));
+    turn.emit_with_reason(Event::RunCrashed { run: id, clean }, Why::from_rule(rule));
     let Some(build) = turn.state.task(task).map(|task| task.build) else { return };
-    if flow::open_mutations(turn, task) > 0 {
-        flow::reconcile(turn, task, id, None, next);
+    if flow::count_open_mutations(turn, task) > 0 {
+        flow::reconcile_run(turn, task, id, None, next);
     } else if turn.build_state(build).is_some_and(BuildState::has_ended) {
         flow::cancel_task(turn, task);
-    } else if !crashed_too_often(turn, task, next) {
-        turn.decide(Event::TaskReady { task, run: None, next }, Why::rule(rule));
+    } else if !ask_if_crashed_too_often(turn, task, next) {
+        turn.emit_with_reason(Event::TaskReady { task, run: None, next }, Why::from_rule(rule));
     }
 }
 
-fn crashed_too_often(turn: &mut Turn<'_>, id: TaskId, next: Next) -> bool {
+fn ask_if_crashed_too_often(turn: &mut Transition<'_>, id: TaskId, next: Next) -> bool {
     let crashes = turn.state.task(id).map_or(0, |task| task.counters.crashes);
     if crashes < turn.policy.retry.crashes {
         return false;
     }
     // The cause of the crash is unknown and need not be an internal error: no code is blamed.
-    let subject = Subject::Error(Signature::of_parts(Code::InternalError, "crash", &["killed"]));
+    let subject = Subject::Error(Signature::from_parts(Code::InternalError, "crash", &["killed"]));
     let kind = QuestionKind::Passing;
-    let why = Why::rule(Rule::CrashedTooOften);
-    ask(turn, Ask { task: id, run: None, next, subject, kind, fault: None, why });
+    let why = Why::from_rule(Rule::CrashedTooOften);
+    park_with_question(
+        turn,
+        ParkRequest { task: id, run: None, next, subject, kind, fault: None, why },
+    );
     true
 }

@@ -2,53 +2,53 @@
 //! it.
 
 use crate::engine::build::BuildState;
-use crate::engine::command::Rejected;
+use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
-use crate::engine::task::{Left, Task, TaskState};
-use crate::engine::turn::Turn;
+use crate::engine::task::{SkipReason, Task, TaskState};
+use crate::engine::turn::Transition;
 use crate::engine::why::{Rule, Why};
 
-pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
-    let task = turn.task(id)?;
+pub(super) fn handle_retry(turn: &mut Transition<'_>, id: TaskId) -> Result<(), CommandRejection> {
+    let task = turn.find_task(id)?;
     let done = task.state == TaskState::Done;
     let state = match task.needs_left {
         1.. => "in need of a task that is not done",
-        0 => task.state.standing().as_str(),
+        0 => task.state.kind().as_str(),
     };
     // A job is fired again, not retried.
     let job = Some(task.build) == turn.state.jobs;
     if !task.state.has_ended() || done || task.needs_left > 0 || job {
-        return Err(Rejected::NotNow { what: format!("task {id}"), state });
+        return Err(CommandRejection::NotNow { what: format!("task {id}"), state });
     }
     let build = task.build;
-    let why = Why::rule(Rule::PersonAsked);
+    let why = Why::from_rule(Rule::PersonAsked);
     if turn.build_state(build).is_some_and(BuildState::has_ended) {
-        turn.decide(Event::BuildResumed { build }, why.clone());
+        turn.emit_with_reason(Event::BuildResumed { build }, why.clone());
     }
-    turn.decide(Event::TaskRevived { task: id }, why);
+    turn.emit_with_reason(Event::TaskRevived { task: id }, why);
     revive_dependants(turn, id);
     Ok(())
 }
 
-fn revive_dependants(turn: &mut Turn<'_>, id: TaskId) {
+fn revive_dependants(turn: &mut Transition<'_>, id: TaskId) {
     let mut revived = vec![id];
     while let Some(needed) = revived.pop() {
         let Some(dependants) = turn.state.task(needed).map(|task| task.dependants.clone()) else {
             continue;
         };
         for dependant in dependants {
-            let left = Left::Needs { task: needed };
+            let left = SkipReason::Needs { task: needed };
             if turn.state.task(dependant).is_none_or(|t| t.state != TaskState::Skipped { left }) {
                 continue;
             }
-            if let Some(task) = missing(turn, dependant) {
-                let left = Left::Needs { task };
-                let why = Why::rule(Rule::NeedsWhatWasLeftOut);
-                turn.decide(Event::TaskSkipped { task: dependant, left }, why);
+            if let Some(task) = unmet_dependency(turn, dependant) {
+                let left = SkipReason::Needs { task };
+                let why = Why::from_rule(Rule::NeedsWhatWasLeftOut);
+                turn.emit_with_reason(Event::TaskSkipped { task: dependant, left }, why);
             } else {
-                let why = Why::rule(Rule::PersonAsked);
-                turn.decide(Event::TaskRevived { task: dependant }, why);
+                let why = Why::from_rule(Rule::PersonAsked);
+                turn.emit_with_reason(Event::TaskRevived { task: dependant }, why);
                 revived.push(dependant);
             }
         }
@@ -57,7 +57,7 @@ fn revive_dependants(turn: &mut Turn<'_>, id: TaskId) {
 
 /// Returns another task that `id` needs and that ended without success: `id` would wait for it
 /// forever.
-fn missing(turn: &Turn<'_>, id: TaskId) -> Option<TaskId> {
+fn unmet_dependency(turn: &Transition<'_>, id: TaskId) -> Option<TaskId> {
     let build = turn.state.build(turn.state.task(id)?.build)?;
     let tasks = build.tasks.iter().filter_map(|task| turn.state.task(*task));
     let lost = |task: &&Task| task.state.has_ended() && task.state != TaskState::Done;

@@ -2,83 +2,85 @@
 
 use std::sync::Arc;
 
-use super::reserve::overspent;
+use super::reserve::overspent_fault;
 use super::settle_action;
 use crate::attempt::Approach;
-use crate::engine::command::{Outcome, Rejected};
+use crate::engine::command::{CommandRejection, EffectOutcome};
 use crate::engine::effect::Start;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{EffectId, RunId, TaskId};
-use crate::engine::react::{day_number, fail, propose_repair};
+use crate::engine::react::{day_number, handle_failure, propose_repair};
 use crate::engine::run::{Next, Phase, Step};
-use crate::engine::state::Owner;
-use crate::engine::turn::Turn;
+use crate::engine::state::EffectWaiter;
+use crate::engine::turn::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Category, Class, Code, Fault, Repeated};
 use crate::policy::Amount;
 use crate::signature::Signature;
 
-pub(super) fn on(
-    turn: &mut Turn<'_>,
+pub(super) fn handle_settle(
+    turn: &mut Transition<'_>,
     effect: EffectId,
-    outcome: Outcome,
+    outcome: EffectOutcome,
     spent: Amount,
-) -> Result<(), Rejected> {
-    turn.settle(effect);
+) -> Result<(), CommandRejection> {
+    turn.mark_settled(effect);
     match turn.state.owed.get(&effect).copied() {
-        Some(Owner::Run(run)) => settle_run(turn, effect, run, outcome, spent),
-        Some(Owner::Mutation(mutation)) => settle_action::on(turn, effect, mutation, outcome),
-        None => Err(Rejected::Stale(effect)),
+        Some(EffectWaiter::Run(run)) => settle_run(turn, effect, run, outcome, spent),
+        Some(EffectWaiter::Mutation(mutation)) => {
+            settle_action::handle_settle_action(turn, effect, mutation, outcome)
+        }
+        None => Err(CommandRejection::Stale(effect)),
     }
 }
 
 fn settle_run(
-    turn: &mut Turn<'_>,
+    turn: &mut Transition<'_>,
     effect: EffectId,
     id: RunId,
-    outcome: Outcome,
+    outcome: EffectOutcome,
     spent: Amount,
-) -> Result<(), Rejected> {
-    let run = turn.state.run(id).ok_or(Rejected::Stale(effect))?;
+) -> Result<(), CommandRejection> {
+    let run = turn.state.run(id).ok_or(CommandRejection::Stale(effect))?;
     let task = run.task;
     let step = run.step;
     let phase = run.phase;
     match (outcome, step) {
-        (Outcome::Attempted { approach }, Step::Attempt { .. }) => {
-            pay(turn, id, spent);
-            turn.emit(Event::StepDone { run: id });
-            flow::call_succeeded(turn, task);
-            attempted(turn, id, approach);
+        (EffectOutcome::Attempted { approach }, Step::Attempt { .. }) => {
+            record_spending(turn, id, spent);
+            turn.emit_event(Event::StepDone { run: id });
+            flow::record_successful_call(turn, task);
+            handle_attempted(turn, id, approach);
         }
         // A repair that was to be proposed is never in use.
-        (Outcome::Repaired { approach, branch }, Step::Repair { propose })
+        (EffectOutcome::Repaired { approach, branch }, Step::Repair { propose })
             if branch.is_some() || !propose =>
         {
-            pay(turn, id, spent);
-            turn.emit(Event::StepDone { run: id });
-            flow::call_succeeded(turn, task);
-            turn.emit(Event::ApproachTaken { run: id, approach, confirms: None });
+            record_spending(turn, id, spent);
+            turn.emit_event(Event::StepDone { run: id });
+            flow::record_successful_call(turn, task);
+            turn.emit_event(Event::ApproachTaken { run: id, approach, confirms: None });
             match branch {
                 Some(branch) => propose_repair(turn, id, &branch),
-                None => flow::step_done(turn, id, step),
+                None => flow::finish_step(turn, id, step),
             }
         }
         // The script continued after an action that its phase does not allow.
-        (Outcome::Done, Step::Execute) if violation(turn, id).is_some() => {
-            pay(turn, id, spent);
-            if let Some(fault) = violation(turn, id) {
-                fail(turn, id, &fault, None);
+        (EffectOutcome::Done, Step::Execute) if phase_violation(turn, id).is_some() => {
+            record_spending(turn, id, spent);
+            if let Some(fault) = phase_violation(turn, id) {
+                handle_failure(turn, id, &fault, None);
             }
         }
-        (Outcome::Done, Step::Execute) if flow::open_mutations(turn, task) > 0 => {
-            pay(turn, id, spent);
-            turn.emit(Event::StepDone { run: id });
+        (EffectOutcome::Done, Step::Execute) if flow::count_open_mutations(turn, task) > 0 => {
+            record_spending(turn, id, spent);
+            turn.emit_event(Event::StepDone { run: id });
             let next = Next { phase: phase.max(Phase::Emitting), step: Step::Emit };
-            flow::reconcile(turn, task, id, None, next);
+            flow::reconcile_run(turn, task, id, None, next);
         }
         (
-            Outcome::Done,
+            EffectOutcome::Done,
             // For a repair: there was nothing to repair, or no agent that could, and the operator
             // said to continue.
             Step::Check
@@ -88,91 +90,97 @@ fn settle_run(
             | Step::Repair { .. }
             | Step::TakeBack,
         ) => {
-            pay(turn, id, spent);
-            turn.emit(Event::StepDone { run: id });
-            flow::step_done(turn, id, step);
+            record_spending(turn, id, spent);
+            turn.emit_event(Event::StepDone { run: id });
+            flow::finish_step(turn, id, step);
         }
-        (Outcome::Failed { fault, approach }, _) => {
-            pay(turn, id, spent);
-            if step.needs_gate() && proves_the_account(&fault) {
-                flow::call_succeeded(turn, task);
+        (EffectOutcome::Failed { fault, approach }, _) => {
+            record_spending(turn, id, spent);
+            if step.needs_gate() && proves_account_works(&fault) {
+                flow::record_successful_call(turn, task);
             }
             // The script itself knows best why it fails.
             let blamed = turn.state.run(id).and_then(|run| run.blamed.clone());
-            let fault = budget(turn, task, &fault).unwrap_or(fault);
-            fail(turn, id, &blamed.unwrap_or(fault), approach);
+            let fault = exhausted_budget_fault(turn, task, &fault).unwrap_or(fault);
+            handle_failure(turn, id, &blamed.unwrap_or(fault), approach);
         }
-        _ => return Err(Rejected::Misfit(effect)),
+        _ => return Err(CommandRejection::Misfit(effect)),
     }
     Ok(())
 }
 
 /// Returns the fault that names the exhausted budget, if an agent program ended for lack of money:
 /// the program was told how much is left, but not of which budget.
-fn budget(turn: &Turn<'_>, task: TaskId, fault: &Fault) -> Option<Arc<Fault>> {
-    (fault.code() == Code::BudgetExhausted).then(|| overspent(turn, task).map(Arc::new)).flatten()
+fn exhausted_budget_fault(
+    turn: &Transition<'_>,
+    task: TaskId,
+    fault: &Fault,
+) -> Option<Arc<Fault>> {
+    (fault.code() == Code::BudgetExhausted)
+        .then(|| overspent_fault(turn, task).map(Arc::new))
+        .flatten()
 }
 
 /// Returns the violation, if the script requested an action in a phase that must not act.
-fn violation(turn: &Turn<'_>, run: RunId) -> Option<Arc<Fault>> {
+fn phase_violation(turn: &Transition<'_>, run: RunId) -> Option<Arc<Fault>> {
     let blamed = turn.state.run(run)?.blamed.clone()?;
     (blamed.code() == Code::LogicPhaseViolation).then_some(blamed)
 }
 
 /// Returns whether a fault can only follow an answer of the account, because it is about what a
 /// model did with its answers. A missing login, a git lock or a missing program prove nothing.
-fn proves_the_account(fault: &Fault) -> bool {
+fn proves_account_works(fault: &Fault) -> bool {
     fault.category() == Category::Logic
 }
 
 /// Releases the run's reservation and records its cost as spent.
-pub(super) fn pay(turn: &mut Turn<'_>, run: RunId, spent: Amount) {
+pub(super) fn record_spending(turn: &mut Transition<'_>, run: RunId, spent: Amount) {
     let Some((task, reserved)) = turn.state.run(run).map(|run| (run.task, run.reserved)) else {
         return;
     };
     if !spent.is_zero() || !reserved.is_zero() {
         let day = day_number(&turn.policy.budget, turn.now);
         let reserved = Amount::ZERO;
-        turn.emit(Event::BudgetUpdated { task, run, spent, reserved, day, wind_down: false });
+        turn.emit_event(Event::BudgetUpdated { task, run, spent, reserved, day, wind_down: false });
     }
 }
 
 /// Handles an agent's statement that it is done. An approach that already failed with the current
 /// error is checked at most once more, in case the check is unreliable; after that nothing is spent
 /// on it.
-fn attempted(turn: &mut Turn<'_>, run: RunId, approach: Arc<Approach>) {
-    if wants_a_word(turn, run, &approach) {
-        turn.decide(Event::Nudged { run }, Why::rule(Rule::NothingChanged));
-        flow::go(turn, run, Step::Attempt { start: Start::Resume });
+fn handle_attempted(turn: &mut Transition<'_>, run: RunId, approach: Arc<Approach>) {
+    if needs_nudge(turn, run, &approach) {
+        turn.emit_with_reason(Event::Nudged { run }, Why::from_rule(Rule::NothingChanged));
+        flow::move_to_step(turn, run, Step::Attempt { start: Start::Resume });
         return;
     }
-    let repeats = repeated(turn, run, &approach);
+    let repeats = find_repeated_approach(turn, run, &approach);
     match repeats {
         Some((signature, _, false)) => {
             let taken = Event::ApproachTaken { run, approach, confirms: Some(signature) };
-            turn.decide(taken, Why::rule(Rule::ConfirmOnce));
-            flow::step_done(turn, run, turn_step(turn, run));
+            turn.emit_with_reason(taken, Why::from_rule(Rule::ConfirmOnce));
+            flow::finish_step(turn, run, current_step(turn, run));
         }
         Some((signature, attempt, true)) => {
             let context = Repeated { of: Some(signature), attempt };
             let message = format!("the approach of attempt {attempt} was tried again");
             let fault = Fault::logic_repeated_approach("approach", message, context);
-            turn.decide(
+            turn.emit_with_reason(
                 Event::ApproachTaken { run, approach, confirms: None },
-                Why::code(Rule::ApproachRepeated, Code::LogicRepeatedApproach),
+                Why::with_code(Rule::ApproachRepeated, Code::LogicRepeatedApproach),
             );
-            fail(turn, run, &Arc::new(fault), None);
+            handle_failure(turn, run, &Arc::new(fault), None);
         }
         None => {
-            turn.emit(Event::ApproachTaken { run, approach, confirms: None });
-            flow::step_done(turn, run, turn_step(turn, run));
+            turn.emit_event(Event::ApproachTaken { run, approach, confirms: None });
+            flow::finish_step(turn, run, current_step(turn, run));
         }
     }
 }
 
 /// Returns whether an agent that ended without a change is asked to do the work or to explain why
 /// none is needed: once, and not if the work is an action that it declared.
-fn wants_a_word(turn: &Turn<'_>, run: RunId, approach: &Approach) -> bool {
+fn needs_nudge(turn: &Transition<'_>, run: RunId, approach: &Approach) -> bool {
     let task = turn.state.run(run).and_then(|run| turn.state.task(run.task));
     approach.files_changed == 0
         && task.is_some_and(|task| {
@@ -180,13 +188,17 @@ fn wants_a_word(turn: &Turn<'_>, run: RunId, approach: &Approach) -> bool {
         })
 }
 
-fn turn_step(turn: &Turn<'_>, run: RunId) -> Step {
+fn current_step(turn: &Transition<'_>, run: RunId) -> Step {
     turn.state.run(run).map_or(Step::Check, |run| run.step)
 }
 
 /// Returns the error and the attempt that this approach repeats, and whether it was checked once
 /// more already.
-fn repeated(turn: &Turn<'_>, run: RunId, approach: &Approach) -> Option<(Signature, u32, bool)> {
+fn find_repeated_approach(
+    turn: &Transition<'_>,
+    run: RunId,
+    approach: &Approach,
+) -> Option<(Signature, u32, bool)> {
     let task = turn.state.task(turn.state.run(run)?.task)?;
     let signature = task.retrying?;
     let digest = approach.digest?;

@@ -2,33 +2,34 @@
 
 use std::sync::Arc;
 
-use super::ask::ask_after;
+use super::ask::ask_about_fault;
 use crate::engine::effect::Start;
 use crate::engine::event::Event;
 use crate::engine::ids::RunId;
 use crate::engine::run::{Next, Status, Step};
-use crate::engine::turn::Turn;
+use crate::engine::turn::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault};
 
-pub(super) fn compact(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
-    let Some(place) = turn.state.run(run).map(|run| (run.task, run.place().resumed())) else {
+pub(super) fn compact_conversation(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(place) = turn.state.run(run).map(|run| (run.task, run.position().to_resumed())) else {
         return;
     };
     let (id, next) = place;
     let Some(task) = turn.state.task(id) else { return };
     let count = task.counters.compactions;
     let limit = turn.policy.retry.compactions;
-    let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Compaction, count, limit);
+    let counted =
+        |rule| Why::with_code(rule, fault.code()).with_count(Charge::Compaction, count, limit);
     if count > limit {
-        ask_after(turn, run, fault, counted(Rule::TriesUsedUp));
+        ask_about_fault(turn, run, fault, counted(Rule::TriesUsedUp));
         return;
     }
     let next = match next.step {
-        Step::Attempt { .. } => Next::attempt(Start::Compacted),
+        Step::Attempt { .. } => Next::at_attempt(Start::Compacted),
         _ => next,
     };
     turn.end_run(run, Status::FailedLogic, fault.code());
     let ready = Event::TaskReady { task: id, run: None, next };
-    turn.decide(ready, counted(Rule::ConversationShortened));
+    turn.emit_with_reason(ready, counted(Rule::ConversationShortened));
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::ask::ask_after;
+use super::ask::ask_about_fault;
 use crate::engine::effect::Start;
 use crate::engine::event::Event;
 use crate::engine::ids::RunId;
@@ -11,68 +11,71 @@ use crate::engine::ledger::MutationState;
 use crate::engine::question::Subject;
 use crate::engine::run::{Next, Phase, Run, Status, Step};
 use crate::engine::task::Task;
-use crate::engine::turn::Turn;
+use crate::engine::turn::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault};
 use crate::signature::Signature;
 
-pub(super) fn replan(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+pub(super) fn replan_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
     match tries_used_up(turn, run, fault) {
-        Some(why) => ask_after(turn, run, fault, why),
+        Some(why) => ask_about_fault(turn, run, fault, why),
         None => try_another_way(turn, run, fault),
     }
 }
 
-fn try_another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
-    let Some((task, place)) = turn.state.run(run).map(|run| (run.task, run.place())) else {
+fn try_another_way(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some((task, place)) = turn.state.run(run).map(|run| (run.task, run.position())) else {
         return;
     };
-    retrying(turn, run, fault);
+    record_retry(turn, run, fault);
     let count = turn.state.signatures().count(fault.signature);
     // A red check is often one line away from green: the first failure keeps the worktree.
     let fresh = count >= turn.policy.retry.fresh_start_at;
     let start = if fresh { Start::FromBase } else { Start::KeepTree };
-    let next = if place.step == Step::TakeBack { place } else { Next::attempt(start) };
+    let next = if place.step == Step::TakeBack { place } else { Next::at_attempt(start) };
     turn.end_run(run, Status::FailedLogic, fault.code());
-    turn.emit(Event::TaskReady { task, run: None, next });
+    turn.emit_event(Event::TaskReady { task, run: None, next });
 }
 
 /// Records the number of the current try and the reason for another one.
-pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+pub(super) fn record_retry(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let signature = fault.signature;
     let code = fault.code();
-    let attempt = tries(turn, task, signature);
-    let limits = turn.policy.limits(code, &task.spec.overrides);
-    let why = Why::code(Rule::AnotherApproach, code)
-        .counted(Charge::Signature, attempt, limits.per_signature)
-        .counted(Charge::Consecutive, task.counters.consecutive, limits.consecutive);
-    let (approach, of) = task.setbacks.next(attempt, limits.per_signature);
+    let attempt = count_tries(turn, task, signature);
+    let limits = turn.policy.limits_for(code, &task.spec.overrides);
+    let why = Why::with_code(Rule::AnotherApproach, code)
+        .with_count(Charge::Signature, attempt, limits.per_signature)
+        .with_count(Charge::Consecutive, task.counters.consecutive, limits.consecutive);
+    let (approach, of) = task.setbacks.next_approach(attempt, limits.per_signature);
     let task = task.id;
-    turn.decide(Event::Retrying { task, run, signature, attempt, code, approach, of }, why);
+    turn.emit_with_reason(
+        Event::Retrying { task, run, signature, attempt, code, approach, of },
+        why,
+    );
 }
 
 /// Returns the number of tries of the error, including the current one. An answer may have reset
 /// the count while the outcome of an action was probed; the failure that waited for it counts anew.
-fn tries(turn: &Turn<'_>, task: &Task, signature: Signature) -> u32 {
+fn count_tries(turn: &Transition<'_>, task: &Task, signature: Signature) -> u32 {
     let counted = task.has_charged(turn.state.signatures(), signature);
     turn.state.signatures().count(signature) + u32::from(!counted)
 }
 
 /// Returns the reason why there is no further try, if there is none.
-pub(super) fn tries_used_up(turn: &Turn<'_>, run: RunId, fault: &Fault) -> Option<Why> {
+pub(super) fn tries_used_up(turn: &Transition<'_>, run: RunId, fault: &Fault) -> Option<Why> {
     let task = turn.state.run(run).and_then(|run| turn.state.task(run.task))?;
     let signature = fault.signature;
     let code = fault.code();
-    let limits = turn.policy.limits(code, &task.spec.overrides);
-    let count = tries(turn, task, signature);
+    let limits = turn.policy.limits_for(code, &task.spec.overrides);
+    let count = count_tries(turn, task, signature);
     let asked_already = turn.state.question_about(Subject::Error(signature)).is_some();
     if count > limits.per_signature || asked_already {
-        let why = Why::code(Rule::TriesUsedUp, code);
-        Some(why.counted(Charge::Signature, count, limits.per_signature))
+        let why = Why::with_code(Rule::TriesUsedUp, code);
+        Some(why.with_count(Charge::Signature, count, limits.per_signature))
     } else if task.counters.consecutive > limits.consecutive {
-        let why = Why::code(Rule::TooManyInARow, code);
-        Some(why.counted(Charge::Consecutive, task.counters.consecutive, limits.consecutive))
+        let why = Why::with_code(Rule::TooManyInARow, code);
+        Some(why.with_count(Charge::Consecutive, task.counters.consecutive, limits.consecutive))
     } else {
         None
     }
@@ -80,29 +83,30 @@ pub(super) fn tries_used_up(turn: &Turn<'_>, run: RunId, fault: &Fault) -> Optio
 
 /// Lets an agent repair a job's script, which then runs again; asks the operator once the repairs
 /// are used up.
-pub(super) fn repair(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+pub(super) fn repair_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
-    let limit = turn.policy.limits(fault.code(), &task.spec.overrides).repairs;
+    let limit = turn.policy.limits_for(fault.code(), &task.spec.overrides).repairs;
     let id = task.id;
     let count = task.counters.repairs;
-    let propose = proposes_only(turn, task);
-    let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Repair, count, limit);
+    let propose = is_proposal_only(turn, task);
+    let counted =
+        |rule| Why::with_code(rule, fault.code()).with_count(Charge::Repair, count, limit);
     if count > limit {
-        ask_after(turn, run, fault, counted(Rule::RepairBudgetExhausted));
+        ask_about_fault(turn, run, fault, counted(Rule::RepairBudgetExhausted));
         return;
     }
     let rule = if propose { Rule::ProposeOnly } else { Rule::RepairScript };
-    let next = match turn.state.run(run).map(Run::place) {
+    let next = match turn.state.run(run).map(Run::position) {
         Some(place) if place.step == Step::TakeBack => place,
         _ => Next { phase: Phase::Preparing, step: Step::Repair { propose } },
     };
     turn.end_run(run, Status::FailedLogic, fault.code());
-    turn.decide(Event::TaskReady { task: id, run: None, next }, counted(rule));
+    turn.emit_with_reason(Event::TaskReady { task: id, run: None, next }, counted(rule));
 }
 
 /// Returns whether a repair is only proposed. After an action of this firing was applied, a changed
 /// script might do the rest differently.
-pub(in crate::engine) fn proposes_only(turn: &Turn<'_>, task: &Task) -> bool {
+pub(in crate::engine) fn is_proposal_only(turn: &Transition<'_>, task: &Task) -> bool {
     let Some(job) = task.spec.job else { return false };
     let applied = task.ledger.iter().any(|id| {
         turn.state

@@ -4,11 +4,11 @@
 
 mod databases;
 
-use databases::{of_mysql, of_postgres, of_redis, of_sqlite};
+use databases::{classify_mysql, classify_postgres, classify_redis, classify_sqlite};
 
-use super::Verdict;
+use super::RuleVerdict;
 use crate::fault::table::Code;
-use crate::signature::{Diagnosis, Line, find_part};
+use crate::signature::{Diagnosis, OutputLine, find_part};
 
 const NUMBERED: &str = "coded.number";
 const REPLY: &str = "coded.reply";
@@ -19,32 +19,32 @@ const EXITED: &str = "coded.exit";
 pub(super) const RULES: &[&str] = &[NUMBERED, REPLY, STATEMENT, NAMED, EXITED];
 
 /// Returns the verdict for a number or name that only one kind of server uses.
-pub(super) fn find(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
-    diagnosis.lines().iter().find_map(of_line)
+pub(super) fn find_verdict(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
+    diagnosis.lines().iter().find_map(judge_line)
 }
 
-fn of_line(line: &Line<'_>) -> Option<Verdict> {
+fn judge_line(line: &OutputLine<'_>) -> Option<RuleVerdict> {
     let text = line.text;
-    let said = |code: Option<Code>, rule| code.map(|code| Verdict { code, rule });
-    said(of_mysql(text), NUMBERED)
-        .or_else(|| said(of_redis(text), REPLY))
-        .or_else(|| said(of_sqlite(text), STATEMENT))
-        .or_else(|| said(of_postgres(text), STATEMENT))
-        .or_else(|| said(names(text).find_map(of_cloud), NAMED))
-        .or_else(|| said(of_directory(text), NAMED))
-        .or_else(|| said(of_google(text), NAMED))
-        .or_else(|| said(of_terminal(text), NAMED))
-        .or_else(|| said(of_reason(text), NAMED))
-        .or_else(|| said(of_machine(text), NAMED))
+    let said = |code: Option<Code>, rule| code.map(|code| RuleVerdict { code, rule });
+    said(classify_mysql(text), NUMBERED)
+        .or_else(|| said(classify_redis(text), REPLY))
+        .or_else(|| said(classify_sqlite(text), STATEMENT))
+        .or_else(|| said(classify_postgres(text), STATEMENT))
+        .or_else(|| said(error_names(text).find_map(classify_cloud), NAMED))
+        .or_else(|| said(classify_directory(text), NAMED))
+        .or_else(|| said(classify_google(text), NAMED))
+        .or_else(|| said(classify_terminal(text), NAMED))
+        .or_else(|| said(classify_reason_phrase(text), NAMED))
+        .or_else(|| said(classify_machine(text), NAMED))
 }
 
 /// Returns the verdict for a reply to a statement or an exit code, for output whose words match no rule.
-pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+pub(super) fn find_reply_verdict(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
     let lines = || diagnosis.lines().iter();
-    if let Some(code) = lines().find_map(|line| of_rsync(line.text)) {
-        return Some(Verdict { code, rule: EXITED });
+    if let Some(code) = lines().find_map(|line| classify_rsync(line.text)) {
+        return Some(RuleVerdict { code, rule: EXITED });
     }
-    let replies = |line: &&Line<'_>| line.text.starts_with(b"(error) ERR ");
+    let replies = |line: &&OutputLine<'_>| line.text.starts_with(b"(error) ERR ");
     if let Some(line) = lines().find(replies) {
         let has = |words: &[u8]| find_part(line.text, words).is_some();
         let code = match () {
@@ -52,41 +52,41 @@ pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
             () if has(b"not allowed") => Code::ToolAccessDenied,
             () => Code::LogicError,
         };
-        return Some(Verdict { code, rule: REPLY });
+        return Some(RuleVerdict { code, rule: REPLY });
     }
     // A database writes lower case after its level.
-    let stated = |line: &Line<'_>| {
+    let stated = |line: &OutputLine<'_>| {
         let at = find_part(line.text, b"ERROR:  ").map(|at| at + b"ERROR:  ".len());
         at.and_then(|at| line.text.get(at)).is_some_and(u8::is_ascii_lowercase)
     };
     if lines().any(stated) {
-        return Some(Verdict { code: Code::LogicError, rule: STATEMENT });
+        return Some(RuleVerdict { code: Code::LogicError, rule: STATEMENT });
     }
     // A bare class name, raised and not caught.
-    let raised = |line: &Line<'_>| {
+    let raised = |line: &OutputLine<'_>| {
         line.text.strip_prefix(b"Exception: ").is_some_and(|name| !name.contains(&b' '))
     };
     if lines().any(raised) {
-        return Some(Verdict { code: Code::LogicError, rule: REPLY });
+        return Some(RuleVerdict { code: Code::LogicError, rule: REPLY });
     }
     // `Try 'tool --help' for help.`: the tool was called with wrong arguments.
     let helps = find_part(diagnosis.text(), b" --help' ").is_some();
-    let asked = |line: &Line<'_>| {
+    let asked = |line: &OutputLine<'_>| {
         line.text.starts_with(b"GraphQL: ")
             || find_part(line.text, b"An error occurred (").is_some()
             || find_part(line.text, b" arg(s), ").is_some()
     };
     if lines().any(asked) {
-        return Some(Verdict { code: Code::ToolConfig, rule: REPLY });
+        return Some(RuleVerdict { code: Code::ToolConfig, rule: REPLY });
     }
-    helps.then_some(Verdict { code: Code::ToolConfig, rule: REPLY })
+    helps.then_some(RuleVerdict { code: Code::ToolConfig, rule: REPLY })
 }
 
 /// Classifies `AADSTS50126: …`: a login that a cloud directory rejected.
-fn of_directory(text: &[u8]) -> Option<Code> {
+fn classify_directory(text: &[u8]) -> Option<Code> {
     const MARK: &[u8] = b"AADSTS";
     let at = find_part(text, MARK)?;
-    let (number, _) = number(&text[at + MARK.len()..])?;
+    let (number, _) = parse_number(&text[at + MARK.len()..])?;
     Some(match number {
         65001 | 90094 => Code::ToolAccessDenied,
         _ => Code::AuthInvalid,
@@ -94,14 +94,14 @@ fn of_directory(text: &[u8]) -> Option<Code> {
 }
 
 /// Classifies `can't open /dev/tty: No such device or address`: a secret is prompted for without a terminal.
-fn of_terminal(text: &[u8]) -> Option<Code> {
+fn classify_terminal(text: &[u8]) -> Option<Code> {
     let asks =
         find_part(text, b"/dev/tty").is_some() && find_part(text, b"No such device").is_some();
     asks.then_some(Code::AuthMissing)
 }
 
 /// Classifies messages of the operating system, which are the same for every program, anywhere in the line.
-fn of_machine(text: &[u8]) -> Option<Code> {
+fn classify_machine(text: &[u8]) -> Option<Code> {
     const MISSING: [&[u8]; 2] =
         [b"executable file not found in $PATH", b"problem occurred starting process 'command '"];
     const DIED: [&[u8]; 2] = [b"[BUG] Segmentation fault", b"Input/output error"];
@@ -118,7 +118,7 @@ fn of_machine(text: &[u8]) -> Option<Code> {
 }
 
 /// Classifies `invalid status 'Bad Gateway'`: an HTTP status given by its reason phrase alone.
-fn of_reason(text: &[u8]) -> Option<Code> {
+fn classify_reason_phrase(text: &[u8]) -> Option<Code> {
     const MARK: &[u8] = b"status '";
     let reason = &text[find_part(text, MARK)? + MARK.len()..];
     Some(match &reason[..memchr::memchr(b'\'', reason)?] {
@@ -134,7 +134,7 @@ fn of_reason(text: &[u8]) -> Option<Code> {
 }
 
 /// Classifies `ERROR: (gcloud.run.deploy) ABORTED: …`: the state in which a Google API call ended.
-fn of_google(text: &[u8]) -> Option<Code> {
+fn classify_google(text: &[u8]) -> Option<Code> {
     let said = text.strip_prefix(b"ERROR: (gcloud.")?;
     let said = said[memchr::memchr(b')', said)? + 1..].trim_ascii_start();
     let state = said.split(|b| !(b.is_ascii_uppercase() || *b == b'_')).next()?;
@@ -149,11 +149,11 @@ fn of_google(text: &[u8]) -> Option<Code> {
 }
 
 /// Classifies `rsync error: … (code 12) at io.c(231)` by its exit code.
-fn of_rsync(text: &[u8]) -> Option<Code> {
+fn classify_rsync(text: &[u8]) -> Option<Code> {
     const MARK: &[u8] = b"(code ";
     let text = text.strip_prefix(b"rsync error: ")?;
     let at = find_part(text, MARK)?;
-    let (status, _) = number(&text[at + MARK.len()..])?;
+    let (status, _) = parse_number(&text[at + MARK.len()..])?;
     Some(match status {
         10 | 12 => Code::EnvConnection,
         13 | 14 | 15 | 16 | 20 | 22 => Code::ToolCrash,
@@ -165,7 +165,7 @@ fn of_rsync(text: &[u8]) -> Option<Code> {
 }
 
 /// Returns the names that clouds give to errors, in the forms in which their tools print them.
-fn names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn error_names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     const MARKS: [&[u8]; 6] = [
         b"An error occurred (",
         b"ErrorCode:",
@@ -180,11 +180,11 @@ fn names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         (*mark != b"Code: " || at == 0).then(|| &text[at + mark.len()..])
     });
     let bracket = text.strip_prefix(b"ERROR: ").unwrap_or(text).strip_prefix(b"(");
-    marked.chain(bracket).filter_map(name)
+    marked.chain(bracket).filter_map(leading_name)
 }
 
 /// Returns the mixed-case name that a text begins with: `NoSuchBucket`.
-fn name(text: &[u8]) -> Option<&[u8]> {
+fn leading_name(text: &[u8]) -> Option<&[u8]> {
     let len = text.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'.').count();
     let name = &text[..len];
     let capitals = name.iter().filter(|b| b.is_ascii_uppercase()).count();
@@ -193,7 +193,7 @@ fn name(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// Classifies an error name by its suffix or by the words it contains.
-fn of_cloud(name: &[u8]) -> Option<Code> {
+fn classify_cloud(name: &[u8]) -> Option<Code> {
     let name = name.strip_suffix(b"Exception").or(name.strip_suffix(b"Fault")).unwrap_or(name);
     let ends = |words: &[&[u8]]| words.iter().any(|word| name.ends_with(word));
     let has = |words: &[&[u8]]| words.iter().any(|word| find_part(name, word).is_some());
@@ -270,7 +270,7 @@ fn of_cloud(name: &[u8]) -> Option<Code> {
 }
 
 /// Parses the number that a text begins with; returns it with the rest.
-fn number(text: &[u8]) -> Option<(u32, &[u8])> {
+fn parse_number(text: &[u8]) -> Option<(u32, &[u8])> {
     const DIGITS_MAX: usize = 9;
     let len = text.iter().take_while(|b| b.is_ascii_digit()).count();
     if len == 0 || len > DIGITS_MAX {
@@ -282,7 +282,7 @@ fn number(text: &[u8]) -> Option<(u32, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
+    use super::super::classify_output;
     use crate::fault::table::Code;
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
             ),
         ];
         for (output, code) in cases {
-            let reading = read(output.as_bytes());
+            let reading = classify_output(output.as_bytes());
             assert_eq!(reading.code, code, "{output}: {}", reading.rule);
         }
     }

@@ -1,10 +1,12 @@
 //! Step 1: findings of compilers, linters and test runners, which are about the code.
 
-use super::Verdict;
+use super::RuleVerdict;
 use super::checks::names_client;
-use super::hit::Hit;
+use super::hit::RuleHit;
 use crate::fault::table::Code;
-use crate::signature::{Diagnosis, Fact, Line, Role, denies, find_part, is_file, is_settings};
+use crate::signature::{
+    Diagnosis, Fact, LineRole, OutputLine, find_part, has_negation, is_file, is_settings_file,
+};
 
 pub(super) const COMPILER: &str = "finding.compiler";
 const TEST: &str = "finding.test";
@@ -44,17 +46,17 @@ pub(super) const RULES: &[&str] = &[
 ];
 
 /// Returns the verdict on a finding. It outranks everything except a full disk and a tool that crashed.
-pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdict> {
-    let verdict = |code, rule| Some(Verdict { code, rule });
+pub(super) fn find_verdict(diagnosis: &Diagnosis<'_>, structured: &RuleHit) -> Option<RuleVerdict> {
+    let verdict = |code, rule| Some(RuleVerdict { code, rule });
     let lines = diagnosis.lines();
-    if lines.iter().any(|line| matches!(line.role, Role::Test | Role::TestDetail)) {
+    if lines.iter().any(|line| matches!(line.role, LineRole::Test | LineRole::TestDetail)) {
         return verdict(Code::LogicError, TEST);
     }
-    let raised = |line: &Line<'_>| {
+    let raised = |line: &OutputLine<'_>| {
         line.text.starts_with(b"panic: runtime error")
             || line.text.starts_with(b"terminate called after")
     };
-    let of_plugin = |line: &Line<'_>| find_part(line.text, b"plugin crashed").is_some();
+    let of_plugin = |line: &OutputLine<'_>| find_part(line.text, b"plugin crashed").is_some();
     if lines.iter().any(raised) && !lines.iter().any(of_plugin) {
         return verdict(Code::LogicError, PANIC);
     }
@@ -64,18 +66,18 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     if lines.iter().any(is_missing_command) {
         return verdict(Code::ToolMissing, COMMAND);
     }
-    let placed = diagnosis.place();
-    let points = |role| matches!(role, Role::Said | Role::Weak) && placed.is_some();
-    let is_finding = |role| role == Role::Finding || points(role);
-    let finding = lines
-        .iter()
-        .find(|line| is_finding(line.role) && !repeats(line, lines) && !is_traced(line))?;
+    let placed = diagnosis.finding_file();
+    let points = |role| matches!(role, LineRole::Said | LineRole::Weak) && placed.is_some();
+    let is_finding = |role| role == LineRole::Finding || points(role);
+    let finding = lines.iter().find(|line| {
+        is_finding(line.role) && !repeats_earlier_line(line, lines) && !is_traced(line)
+    })?;
     // `<stdin>:1:OperationTimedOut: …`: the response of a server to a statement sent to it.
     let given = finding.file.is_some_and(|file| file.starts_with(b"<"));
     if given && structured.is_cause() {
         return None;
     }
-    if structured.is(Code::EnvDiskFull) || structured.is(Code::ToolCrash) {
+    if structured.has_code(Code::EnvDiskFull) || structured.has_code(Code::ToolCrash) {
         return None;
     }
     if lines.iter().any(|line| is_out_of_room(line.text)) {
@@ -88,21 +90,21 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     if [b"Compile failed".as_slice(), b"Compilation failed"].iter().any(compiles) {
         return verdict(Code::LogicError, COMPILER);
     }
-    if finding.file.or(placed).is_some_and(is_settings) {
+    if finding.file.or(placed).is_some_and(is_settings_file) {
         return verdict(Code::ToolConfig, SETTINGS);
     }
     verdict(Code::LogicError, COMPILER)
 }
 
 /// Returns whether a line such as `wait.go:48: [debug] …` names a place in the tool's own source.
-fn is_traced(line: &Line<'_>) -> bool {
+fn is_traced(line: &OutputLine<'_>) -> bool {
     line.text.starts_with(b"[debug]")
 }
 
 /// Returns whether a line only repeats an earlier one with a place in the tool's own source.
-fn repeats(finding: &Line<'_>, lines: &[Line<'_>]) -> bool {
+fn repeats_earlier_line(finding: &OutputLine<'_>, lines: &[OutputLine<'_>]) -> bool {
     const BYTES_MIN: usize = 12;
-    if finding.role != Role::Finding || finding.file.is_none() {
+    if finding.role != LineRole::Finding || finding.file.is_none() {
         return false;
     }
     lines.iter().any(|line| {
@@ -110,7 +112,7 @@ fn repeats(finding: &Line<'_>, lines: &[Line<'_>]) -> bool {
         let said = line.text[at..].trim_ascii_end();
         let said = said.strip_suffix(b":").unwrap_or(said);
         line.file.is_none()
-            && line.role == Role::Said
+            && line.role == LineRole::Said
             && said.len() >= BYTES_MIN
             && finding.text.len() > said.len()
             && find_part(finding.text, said).is_some()
@@ -118,7 +120,7 @@ fn repeats(finding: &Line<'_>, lines: &[Line<'_>]) -> bool {
 }
 
 /// Returns whether a status is one that a test expected or got, rather than a server's response.
-fn is_compared(line: &Line<'_>) -> bool {
+fn is_compared(line: &OutputLine<'_>) -> bool {
     const GOT: &[&[u8]] = &[b"got", b"received", b"was", b"actual", b"returned"];
     const ABOUT: &[&[u8]] = &[b"status", b"code", b"response"];
     let has = |words: &[&[u8]]| {
@@ -130,9 +132,9 @@ fn is_compared(line: &Line<'_>) -> bool {
 
 /// Returns whether any line is a finding or a failing test.
 pub(super) fn is_found(diagnosis: &Diagnosis<'_>) -> bool {
-    let of_code = |line: &Line<'_>| match line.role {
-        Role::Test | Role::TestDetail => true,
-        Role::Finding => !line.file.is_some_and(is_settings),
+    let of_code = |line: &OutputLine<'_>| match line.role {
+        LineRole::Test | LineRole::TestDetail => true,
+        LineRole::Finding => !line.file.is_some_and(is_settings_file),
         _ => false,
     };
     diagnosis.lines().iter().any(of_code)
@@ -145,17 +147,17 @@ pub(super) fn points_at_setting(text: &[u8]) -> bool {
 }
 
 /// Returns whether a line points at a place in source after its first words: `-- Error: src/a.ext:12:4`.
-pub(super) fn points_at_source(line: &Line<'_>) -> bool {
+pub(super) fn points_at_source(line: &OutputLine<'_>) -> bool {
     let is_place = |word: &[u8]| {
         let mut parts = word.split(|b| *b == b':');
         let file = parts.next().unwrap_or_default();
         let number = |part: Option<&[u8]>| {
             part.is_some_and(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit))
         };
-        is_file(file) && !is_settings(file) && number(parts.next()) && number(parts.next())
+        is_file(file) && !is_settings_file(file) && number(parts.next()) && number(parts.next())
     };
     line.file.is_none()
-        && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
+        && matches!(line.role, LineRole::Said | LineRole::Weak | LineRole::Acute)
         && (line.text.split(|b| matches!(b, b' ' | b'\t' | b',')).any(is_place)
             || (counts_columns(line.text) && !names_data(line.text)))
 }
@@ -182,7 +184,7 @@ fn is_out_of_room(text: &[u8]) -> bool {
 
 /// Returns the verdict on an exception that only wrong code raises. Words of its message do not indicate an
 /// outside cause.
-pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+pub(super) fn judge_own_exception(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
     const CLASSES: &[&[u8]] = &[
         b"SyntaxError",
         b"IndentationError",
@@ -235,10 +237,10 @@ pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
         let Fact::Class(class) = fact else { continue };
         let last = class.rsplit(|b| matches!(b, b'.' | b':' | b'\\')).next().unwrap_or(class);
         if last == b"KeyError" && names_variable(diagnosis) {
-            return Some(Verdict { code: Code::AuthMissing, rule: VARIABLE });
+            return Some(RuleVerdict { code: Code::AuthMissing, rule: VARIABLE });
         }
         if CLASSES.contains(&last) {
-            found = Some(Verdict { code: Code::LogicError, rule: EXCEPTION });
+            found = Some(RuleVerdict { code: Code::LogicError, rule: EXCEPTION });
         }
     }
     found
@@ -260,7 +262,7 @@ fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
 
 /// Returns whether a line reports a missing program: `sh: 1: tool: not found`, `env: 'tool': No such file or
 /// directory`, `spawn tool ENOENT`.
-fn is_missing_command(line: &Line<'_>) -> bool {
+fn is_missing_command(line: &OutputLine<'_>) -> bool {
     const MISSING: &[u8] = b"[Errno 2] No such file or directory: ";
     let text = line.text;
     let single =
@@ -273,7 +275,7 @@ fn is_missing_command(line: &Line<'_>) -> bool {
     if named.is_some_and(single) {
         return true;
     }
-    if line.file.is_some() && line.role == Role::Said {
+    if line.file.is_some() && line.role == LineRole::Said {
         return text.strip_suffix(b": not found").is_some_and(single);
     }
     if let Some(name) = text.strip_suffix(b": No such file or directory") {
@@ -318,7 +320,8 @@ pub(super) fn asks_for_server(diagnosis: &Diagnosis<'_>) -> bool {
     };
     // A server that may not even be installed counts as missing first.
     let installs = |text: &[u8]| find_part(text, b"installed").is_some();
-    let asked = |line: &Line<'_>| line.file.is_none() && asks(line.text) && !installs(line.text);
+    let asked =
+        |line: &OutputLine<'_>| line.file.is_none() && asks(line.text) && !installs(line.text);
     diagnosis.lines().iter().any(asked)
 }
 
@@ -365,38 +368,40 @@ pub(super) fn tells_install(text: &[u8]) -> bool {
 
 /// Returns the verdict on a refusal that no other rule matches: it is about the program's settings, or about
 /// how it was called.
-pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
-    if diagnosis.raises() {
+pub(super) fn judge_refusal(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
+    if diagnosis.is_raised_in_code() {
         return None;
     }
-    let denied = |line: &Line<'_>| says(line) && refuses(line.text) && !has_line_number(line.text);
-    let verdict = || Verdict { code: Code::ToolConfig, rule: REFUSED };
-    settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
+    let denied = |line: &OutputLine<'_>| {
+        is_program_report(line) && denies_something(line.text) && !has_line_number(line.text)
+    };
+    let verdict = || RuleVerdict { code: Code::ToolConfig, rule: REFUSED };
+    judge_settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
 }
 
 /// Returns whether a line denies something, says what could not be done, or asks for something else.
-fn refuses(text: &[u8]) -> bool {
+fn denies_something(text: &[u8]) -> bool {
     const SIGNS: &[&[u8]] = &[b"ailed to ", b"ou need to ", b"lease ", b"out of date", b"specify"];
-    denies(text) || SIGNS.iter().any(|sign| find_part(text, sign).is_some())
+    has_negation(text) || SIGNS.iter().any(|sign| find_part(text, sign).is_some())
 }
 
 /// Returns the verdict on a client's message about its own work: it is about how the client was called, as
 /// long as no exception was raised.
-pub(super) fn of_client(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
-    let said = |line: &Line<'_>| is_said(line) && names_client(line.text);
-    let named = !diagnosis.raises() && diagnosis.lines().iter().any(said);
-    named.then_some(Verdict { code: Code::ToolConfig, rule: CLIENT })
+pub(super) fn judge_client(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
+    let said = |line: &OutputLine<'_>| is_said(line) && names_client(line.text);
+    let named = !diagnosis.is_raised_in_code() && diagnosis.lines().iter().any(said);
+    named.then_some(RuleVerdict { code: Code::ToolConfig, rule: CLIENT })
 }
 
 /// Returns the verdict on a message after the program's own name, or one that mentions the help option: it is
 /// about how the program was called, as long as no exception was raised and no place in source is named.
-pub(super) fn of_program(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+pub(super) fn judge_program(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
     let lines = diagnosis.lines();
-    let explains = |line: &Line<'_>| {
+    let explains = |line: &OutputLine<'_>| {
         const SIGNS: &[&[u8]] = &[b"--help", b"un `", b"lease run "];
         SIGNS.iter().any(|sign| find_part(line.text, sign).is_some())
     };
-    let speaks = |line: &Line<'_>| {
+    let speaks = |line: &OutputLine<'_>| {
         let Some(at) = find_part(line.text, b": ") else { return false };
         let name = &line.text[..at];
         let said = &line.text[at + 2..];
@@ -407,12 +412,12 @@ pub(super) fn of_program(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
             && said.first().is_some_and(u8::is_ascii_alphanumeric)
             && !said.ends_with(b"ailed")
     };
-    let own = |line: &Line<'_>| line.file.is_none() && !has_line_number(line.text);
-    let told = !diagnosis.raises()
-        && diagnosis.place().is_none()
+    let own = |line: &OutputLine<'_>| line.file.is_none() && !has_line_number(line.text);
+    let told = !diagnosis.is_raised_in_code()
+        && diagnosis.finding_file().is_none()
         && lines.iter().all(own)
         && (lines.iter().any(speaks) || lines.iter().any(explains));
-    told.then_some(Verdict { code: Code::ToolConfig, rule: PROGRAM })
+    told.then_some(RuleVerdict { code: Code::ToolConfig, rule: PROGRAM })
 }
 
 /// Nouns for arguments and inputs of programs.
@@ -451,7 +456,7 @@ const WORKED_ON: &[&[u8]] = &[
 /// Returns the verdict on a message about a program's inputs that no rule matches, without a place in any
 /// source, a stack or a program that ended: it is about how the program was called, since code that fails
 /// says where.
-pub(super) fn unplaced(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+pub(super) fn judge_unplaced(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
     const SIGNS: &[&[u8]] =
         &[b"exit ", b"exited", b"ssert", b"ailed", b"FAILED", b"^", b"aborted", b"inding"];
     let text = diagnosis.text();
@@ -462,50 +467,50 @@ pub(super) fn unplaced(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
             || memchr::memchr_iter(b':', line).any(colon)
             || SIGNS.iter().any(|sign| find_part(line, sign).is_some())
     };
-    let own = |line: &Line<'_>| {
+    let own = |line: &OutputLine<'_>| {
         let mut words = line.text.split(|b| !b.is_ascii_alphabetic());
         line.file.is_none() && words.any(|word| WORKED_ON.contains(&word))
     };
-    let told = !diagnosis.raises()
-        && diagnosis.place().is_none()
+    let told = !diagnosis.is_raised_in_code()
+        && diagnosis.finding_file().is_none()
         && diagnosis.lines().iter().any(own)
         && !text.split(|b| *b == b'\n').any(placed);
-    told.then_some(Verdict { code: Code::ToolConfig, rule: UNPLACED })
+    told.then_some(RuleVerdict { code: Code::ToolConfig, rule: UNPLACED })
 }
 
 /// Returns the verdict on a message after a level, without a place in any source: it is about the program's
 /// own work.
-pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
-    let said = |line: &Line<'_>| {
-        line.role == Role::Said && line.file.is_none() && !has_line_number(line.text)
+pub(super) fn judge_told(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
+    let said = |line: &OutputLine<'_>| {
+        line.role == LineRole::Said && line.file.is_none() && !has_line_number(line.text)
     };
-    let told = !diagnosis.raises() && diagnosis.lines().iter().any(said);
-    told.then_some(Verdict { code: Code::ToolConfig, rule: TOLD })
+    let told = !diagnosis.is_raised_in_code() && diagnosis.lines().iter().any(said);
+    told.then_some(RuleVerdict { code: Code::ToolConfig, rule: TOLD })
 }
 
 /// Returns the verdict on a message about a settings file. A syntax error in it does not make it code.
-pub(super) fn settings(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
-    let about = |line: &Line<'_>| match line.file {
-        Some(file) => line.role == Role::Said && is_settings(file),
-        None => says(line) && line.text.split(|b| is_gap(*b)).any(is_settings),
+pub(super) fn judge_settings(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
+    let about = |line: &OutputLine<'_>| match line.file {
+        Some(file) => line.role == LineRole::Said && is_settings_file(file),
+        None => is_program_report(line) && line.text.split(|b| is_gap(*b)).any(is_settings_file),
     };
-    let named = !diagnosis.raises() && diagnosis.lines().iter().any(about);
-    named.then_some(Verdict { code: Code::ToolConfig, rule: SETTINGS_FILE })
+    let named = !diagnosis.is_raised_in_code() && diagnosis.lines().iter().any(about);
+    named.then_some(RuleVerdict { code: Code::ToolConfig, rule: SETTINGS_FILE })
 }
 
 /// Returns whether a program reports it, by a sentence or by the class of the exception it raised.
-fn says(line: &Line<'_>) -> bool {
-    is_said(line) || (line.role == Role::Exception && line.file.is_none())
+fn is_program_report(line: &OutputLine<'_>) -> bool {
+    is_said(line) || (line.role == LineRole::Exception && line.file.is_none())
 }
 
 /// Returns whether any line mentions a settings file.
 pub(super) fn names_settings(diagnosis: &Diagnosis<'_>) -> bool {
-    let named = |line: &Line<'_>| line.text.split(|b| is_gap(*b)).any(is_settings);
+    let named = |line: &OutputLine<'_>| line.text.split(|b| is_gap(*b)).any(is_settings_file);
     diagnosis.lines().iter().any(named)
 }
 
-const fn is_said(line: &Line<'_>) -> bool {
-    line.file.is_none() && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
+const fn is_said(line: &OutputLine<'_>) -> bool {
+    line.file.is_none() && matches!(line.role, LineRole::Said | LineRole::Weak | LineRole::Acute)
 }
 
 const fn is_gap(byte: u8) -> bool {

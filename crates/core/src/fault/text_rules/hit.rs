@@ -1,18 +1,18 @@
 //! Ranking of hits: which of several matching rules wins.
 
-use super::{Verdict, vocabulary};
+use super::{RuleVerdict, vocabulary};
 use crate::fault::code::Class;
 use crate::fault::table::Code;
 
 /// The best hit found so far; a lower rank is better.
 #[derive(Clone, Copy)]
-pub(super) struct Hit {
+pub(super) struct RuleHit {
     rank: u8,
     code: Code,
     rule: &'static str,
 }
 
-impl Hit {
+impl RuleHit {
     pub(super) const NONE: Self = Self { rank: u8::MAX, code: Code::LogicError, rule: "" };
 
     pub(super) const fn is_none(self) -> bool {
@@ -24,20 +24,21 @@ impl Hit {
         self.rank >= LAST_RANK
     }
 
-    pub(super) const fn is(self, code: Code) -> bool {
+    pub(super) const fn has_code(self, code: Code) -> bool {
         !self.is_none() && self.code as u16 == code as u16
     }
 
     /// Returns whether the word-combination rules may still say more: no rule matched, or only one about a
     /// program that was called wrongly.
     pub(super) fn is_wide(self) -> bool {
-        self.rank >= rank(Code::LogicError) || self.is_vague()
+        self.rank >= code_rank(Code::LogicError) || self.is_vague()
     }
 
     /// Returns whether the hit is about how a tool was called, by words alone; a place in source outweighs
     /// it.
     pub(super) fn is_loose(self) -> bool {
-        self.is_none() || (self.code == Code::ToolConfig && self.rank == rank(Code::ToolConfig))
+        self.is_none()
+            || (self.code == Code::ToolConfig && self.rank == code_rank(Code::ToolConfig))
     }
 
     /// Returns whether only a word combination reports a missing program.
@@ -46,7 +47,7 @@ impl Hit {
     }
 
     /// Returns whether the hit passes without help, so that a lock or a port may be behind it.
-    pub(super) const fn passes(self) -> bool {
+    pub(super) const fn is_passing(self) -> bool {
         self.rank >= LOCK_RANK
     }
 
@@ -81,7 +82,7 @@ impl Hit {
 
     /// Replaces this hit if the offered one ranks better; of two equal ones the first stays.
     pub(super) fn offer(&mut self, code: Code, rule: &'static str) {
-        self.offer_ranked(rank(code), code, rule);
+        self.offer_ranked(code_rank(code), code, rule);
     }
 
     /// Offers a hit above all others: an HTTP status 429 says more than any word beside it.
@@ -115,8 +116,8 @@ impl Hit {
         }
     }
 
-    pub(super) fn verdict(self) -> Option<Verdict> {
-        (!self.is_none()).then_some(Verdict { code: self.code, rule: self.rule })
+    pub(super) fn to_verdict(self) -> Option<RuleVerdict> {
+        (!self.is_none()).then_some(RuleVerdict { code: self.code, rule: self.rule })
     }
 }
 
@@ -130,7 +131,7 @@ const LAST_RANK: u8 = 21;
 const LOCK_RANK: u8 = 11;
 
 /// Returns the rank of a code: faults that need a person rank before transient ones, and narrow before wide.
-const fn rank(code: Code) -> u8 {
+const fn code_rank(code: Code) -> u8 {
     match code {
         Code::ToolMissing => 2,
         Code::AuthExpired => 3,

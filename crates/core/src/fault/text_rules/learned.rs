@@ -5,7 +5,7 @@
 //! the parts of words that it finds. `docs/adr/0081-a-model-reads-what-rules-do-not.md` gives the reasons and
 //! the accuracy.
 
-use super::Verdict;
+use super::RuleVerdict;
 use crate::fault::code::Class;
 use crate::fault::table::Code;
 use crate::signature::Diagnosis;
@@ -69,11 +69,11 @@ const CATEGORIES: [&[Code]; 14] = [
 /// Returns the verdict of the rules, unless the model prefers another category by a sufficient lead.
 ///
 /// The model reads the lines that the signature is made of, so the same error gets the same verdict.
-pub(super) fn weigh(diagnosis: &Diagnosis<'_>, verdict: Verdict) -> Verdict {
-    let Some(ahead) = ahead_of(verdict.rule) else { return verdict };
+pub(super) fn apply_model(diagnosis: &Diagnosis<'_>, verdict: RuleVerdict) -> RuleVerdict {
+    let Some(ahead) = required_lead(verdict.rule) else { return verdict };
     let mut features = Features::new();
-    let text = diagnosis.masked();
-    features.add(&text[..text.len().min(TEXT_BYTES_MAX)]);
+    let text = diagnosis.masked_text();
+    features.add_text(&text[..text.len().min(TEXT_BYTES_MAX)]);
     let Some(scores) = features.scores() else { return verdict };
     let of_rules = CATEGORIES.iter().position(|codes| codes.contains(&verdict.code));
     let of_model = (0..CATEGORIES.len()).max_by_key(|category| scores[*category]);
@@ -81,7 +81,7 @@ pub(super) fn weigh(diagnosis: &Diagnosis<'_>, verdict: Verdict) -> Verdict {
     let code = CATEGORIES[best][0];
     let sure = scores[best] >= SURE && scores[best] > scores[said] + ahead;
     if sure && !(ahead == AHEAD_OF_WORDS && is_put_off(verdict.code, code)) {
-        return Verdict { code, rule: LEARNED };
+        return RuleVerdict { code, rule: LEARNED };
     }
     verdict
 }
@@ -94,7 +94,7 @@ fn is_put_off(rules: Code, model: Code) -> bool {
 /// Returns the lead that the model needs over this rule, or `None` if the rule is certain: it found a status,
 /// an error number, an exception, a narrow phrase, a conflict, a lock, a port, a setting that names a server,
 /// or a finding of a compiler or a test.
-fn ahead_of(rule: &str) -> Option<i32> {
+fn required_lead(rule: &str) -> Option<i32> {
     use super::{GIT_LOCK, SILENT, UNKNOWN, findings, phrases, vocabulary};
     match rule {
         findings::COMMAND
@@ -129,21 +129,21 @@ impl Features {
 
     /// Adds the words of a text, the pairs of adjacent words in a line, and the four-letter windows of each
     /// word.
-    fn add(&mut self, text: &[u8]) {
+    fn add_text(&mut self, text: &[u8]) {
         let mut previous = None;
         let mut rest = text;
         while let Some(&byte) = rest.first() {
             let (len, hash) = match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
-                    let len = run(rest, |b| b.is_ascii_alphabetic() || b == b'_');
-                    (len, self.word(&rest[..len.min(WORD_BYTES_MAX)]))
+                    let len = run_len(rest, |b| b.is_ascii_alphabetic() || b == b'_');
+                    (len, self.add_word(&rest[..len.min(WORD_BYTES_MAX)]))
                 }
                 b'0'..=b'9' => {
-                    let len = run(rest, |b| b.is_ascii_digit());
+                    let len = run_len(rest, |b| b.is_ascii_digit());
                     let known = NUMBERS.contains(&&rest[..len]);
-                    (len, hash_of(if known { &rest[..len] } else { b"0" }))
+                    (len, hash_word(if known { &rest[..len] } else { b"0" }))
                 }
-                b':' | b'?' | b'^' => (1, hash_of(&rest[..1])),
+                b':' | b'?' | b'^' => (1, hash_word(&rest[..1])),
                 _ => {
                     if byte == b'\n' {
                         previous = None;
@@ -152,16 +152,16 @@ impl Features {
                     continue;
                 }
             };
-            self.put(hash);
+            self.add_hash(hash);
             if let Some(previous) = previous.replace(hash) {
-                self.put(u32::rotate_left(previous, 5) ^ hash);
+                self.add_hash(u32::rotate_left(previous, 5) ^ hash);
             }
             rest = &rest[len..];
         }
     }
 
     /// Adds the parts of a word and returns its hash.
-    fn word(&mut self, word: &[u8]) -> u32 {
+    fn add_word(&mut self, word: &[u8]) -> u32 {
         const SALT: u32 = 0x5bd1_e995;
         let mut framed = [b'>'; WORD_BYTES_MAX + 2];
         framed[0] = b'<';
@@ -170,12 +170,12 @@ impl Features {
         }
         let framed = &framed[..word.len() + 2];
         for part in framed.windows(4) {
-            self.put(u32::from_le_bytes([part[0], part[1], part[2], part[3]]) ^ SALT);
+            self.add_hash(u32::from_le_bytes([part[0], part[1], part[2], part[3]]) ^ SALT);
         }
-        hash_of(&framed[1..=word.len()])
+        hash_word(&framed[1..=word.len()])
     }
 
-    fn put(&mut self, hash: u32) {
+    fn add_hash(&mut self, hash: u32) {
         let feature = (hash.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize;
         let bit = 1 << (feature % 64);
         if self.found[feature / 64] & bit != 0 {
@@ -201,11 +201,11 @@ impl Features {
     }
 }
 
-fn run(text: &[u8], is_in: impl Fn(u8) -> bool) -> usize {
+fn run_len(text: &[u8], is_in: impl Fn(u8) -> bool) -> usize {
     text.iter().position(|byte| !is_in(*byte)).unwrap_or(text.len())
 }
 
-const fn hash_of(word: &[u8]) -> u32 {
+const fn hash_word(word: &[u8]) -> u32 {
     let mut hash = 0x811c_9dc5_u32;
     let mut at = 0;
     while at < word.len() {
@@ -217,7 +217,7 @@ const fn hash_of(word: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Applies, classify, read};
+    use super::super::{RuleSet, classify_output, classify_with};
     use super::*;
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn the_features_of_a_text_are_those_that_were_trained_on() {
         let mut features = Features::new();
-        features.add(b"Error 401: no\nTry 12 times?");
+        features.add_text(b"Error 401: no\nTry 12 times?");
         let found: Vec<usize> =
             (0..FEATURES).filter(|at| features.found[at / 64] >> (at % 64) & 1 == 1).collect();
         assert_eq!(
@@ -244,17 +244,17 @@ mod tests {
 
     #[test]
     fn a_sure_rule_is_not_outvoted_and_a_check_is_not_read_by_the_model() {
-        assert_eq!(ahead_of("finding.compiler"), None);
-        assert_eq!(ahead_of("status"), None);
-        assert_eq!(ahead_of("said.git-lock"), None);
+        assert_eq!(required_lead("finding.compiler"), None);
+        assert_eq!(required_lead("status"), None);
+        assert_eq!(required_lead("said.git-lock"), None);
         let output = b"the account of this frob has been put on hold, sign in anew";
-        assert!(classify(output, Applies::ValidationOutput).is_none());
+        assert!(classify_with(output, RuleSet::ValidationOutput).is_none());
     }
 
     #[test]
     fn any_bytes_are_read() {
         let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(10_000).collect();
-        let _ = read(&bytes);
+        let _ = classify_output(&bytes);
         assert_eq!(Features::new().scores(), None);
     }
 }

@@ -18,9 +18,9 @@ mod together;
 mod vocabulary;
 
 use super::table::Code;
-use crate::signature::{self, Diagnosis, Line, Role, Signature};
-use hit::Hit;
-pub use named::{Named, named};
+use crate::signature::{self, Diagnosis, LineRole, OutputLine, Signature};
+use hit::RuleHit;
+pub use named::{OutputNames, extract_names};
 
 /// The rule for output that no other rule matches.
 const UNKNOWN: &str = "unknown";
@@ -36,7 +36,7 @@ const NESTED: &str = "cause.nested";
 
 /// The set of rules that apply to an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applies {
+pub enum RuleSet {
     /// Output of a command: all rules.
     Everything,
     /// Output of a validation: only a tool's own diagnosis of its environment, since a test may well be about
@@ -46,7 +46,7 @@ pub enum Applies {
 
 /// The classification of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct OutputClassification {
     /// The code.
     pub code: Code,
     /// The rule that determined the code.
@@ -59,25 +59,25 @@ pub struct Reading {
 }
 
 /// Classifies the output of a command that failed.
-pub fn read(output: &[u8]) -> Reading {
-    let plain = signature::plain(output);
-    let diagnosis = Diagnosis::of(&plain);
-    let Verdict { code, rule } = learned::weigh(&diagnosis, judge(&diagnosis));
-    Reading {
+pub fn classify_output(output: &[u8]) -> OutputClassification {
+    let plain = signature::clean_output(output);
+    let diagnosis = Diagnosis::from_plain_text(&plain);
+    let RuleVerdict { code, rule } = learned::apply_model(&diagnosis, judge_diagnosis(&diagnosis));
+    OutputClassification {
         code,
         rule,
-        signature: diagnosis.signature(code, "", None),
-        diagnostic: diagnosis.tells_failure(),
+        signature: diagnosis.compute_signature(code, "", None),
+        diagnostic: diagnosis.reports_failure(),
     }
 }
 
 /// Returns the code and the rule alone, or `None` if no rule that applies matches.
-pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)> {
-    let plain = signature::plain(output);
-    let diagnosis = Diagnosis::of(&plain);
+pub fn classify_with(output: &[u8], applies: RuleSet) -> Option<(Code, &'static str)> {
+    let plain = signature::clean_output(output);
+    let diagnosis = Diagnosis::from_plain_text(&plain);
     let verdict = match applies {
-        Applies::Everything => Some(learned::weigh(&diagnosis, judge(&diagnosis))),
-        Applies::ValidationOutput => checks::surroundings(&plain, &diagnosis),
+        RuleSet::Everything => Some(learned::apply_model(&diagnosis, judge_diagnosis(&diagnosis))),
+        RuleSet::ValidationOutput => checks::judge_surroundings(&plain, &diagnosis),
     };
     verdict
         .filter(|verdict| verdict.rule != UNKNOWN && verdict.rule != SILENT)
@@ -85,29 +85,29 @@ pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)>
 }
 
 /// Returns the static name of a rule read back from a record, or `retired` for a rule that no longer exists.
-pub fn known(rule: &str) -> &'static str {
+pub fn rule_name(rule: &str) -> &'static str {
     [UNKNOWN, SILENT, GIT_LOCK, NESTED, learned::LEARNED]
         .into_iter()
         .chain(coded::RULES.iter().copied())
         .chain(findings::RULES.iter().copied())
         .chain(structured::RULES.iter().copied())
-        .chain(phrases::rules())
+        .chain(phrases::rule_ids())
         .find(|known| *known == rule)
         .unwrap_or("retired")
 }
 
-struct Verdict {
+struct RuleVerdict {
     code: Code,
     rule: &'static str,
 }
 
-fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
+fn judge_diagnosis(diagnosis: &Diagnosis<'_>) -> RuleVerdict {
     let verdict = judge_lines(diagnosis);
     let found = verdict.rule.starts_with("finding.") || verdict.rule.starts_with("exception.");
     if found || is_cause(verdict.code) {
         return verdict;
     }
-    nested(diagnosis).unwrap_or(verdict)
+    judge_nested_cause(diagnosis).unwrap_or(verdict)
 }
 
 /// Returns whether a code is about more than the code under work and its settings.
@@ -115,74 +115,74 @@ const fn is_cause(code: Code) -> bool {
     !matches!(code, Code::LogicError | Code::ToolConfig)
 }
 
-fn judge_lines(diagnosis: &Diagnosis<'_>) -> Verdict {
+fn judge_lines(diagnosis: &Diagnosis<'_>) -> RuleVerdict {
     if diagnosis.is_silent() {
-        return said_aside(diagnosis);
+        return judge_remarks(diagnosis);
     }
-    if let Some(verdict) = coded::find(diagnosis) {
+    if let Some(verdict) = coded::find_verdict(diagnosis) {
         return verdict;
     }
-    let mut best = Hit::NONE;
-    structured::find(diagnosis, &mut best);
-    if let Some(verdict) = findings::find(diagnosis, &best) {
+    let mut best = RuleHit::NONE;
+    structured::offer_facts(diagnosis, &mut best);
+    if let Some(verdict) = findings::find_verdict(diagnosis, &best) {
         return verdict;
     }
-    let own_code = findings::own_exception(diagnosis);
+    let own_code = findings::judge_own_exception(diagnosis);
     if own_code.is_none() || best.is_none() {
-        phrases::find(diagnosis, own_code.is_some(), &mut best);
-        structured::of_registry(diagnosis, &mut best);
+        phrases::offer_phrases(diagnosis, own_code.is_some(), &mut best);
+        structured::reclassify_registry(diagnosis, &mut best);
     }
     if own_code.is_none() {
-        let said = |line: &Line<'_>| findings::tells_login(line.text);
+        let said = |line: &OutputLine<'_>| findings::tells_login(line.text);
         if best.is_wide() && diagnosis.lines().iter().any(said) {
             best.offer(Code::AuthMissing, findings::LOGIN_TOLD);
         }
-        let installs = |line: &Line<'_>| findings::tells_install(line.text);
+        let installs = |line: &OutputLine<'_>| findings::tells_install(line.text);
         if best.is_wide() && diagnosis.lines().iter().any(installs) {
             best.offer(Code::ToolMissing, findings::INSTALL_TOLD);
         }
-        explain(diagnosis, &mut best);
-        of_git(diagnosis, &mut best);
-        if best.is(Code::EnvUnavailable) {
-            structured::of_registry(&diagnosis.remaining(), &mut best);
+        explain_failure(diagnosis, &mut best);
+        offer_git_lock(diagnosis, &mut best);
+        if best.has_code(Code::EnvUnavailable) {
+            structured::reclassify_registry(&diagnosis.without_remarks(), &mut best);
         }
     }
     if own_code.is_none() && !best.is_cause() && findings::points_at_setting(diagnosis.text()) {
-        return Verdict { code: Code::ToolConfig, rule: findings::SETTINGS };
+        return RuleVerdict { code: Code::ToolConfig, rule: findings::SETTINGS };
     }
     let open = best.is_loose() || best.is_missing_by_words();
     if own_code.is_none() && open && findings::asks_for_server(diagnosis) {
-        return Verdict { code: Code::EnvConnection, rule: findings::ASKED };
+        return RuleVerdict { code: Code::EnvConnection, rule: findings::ASKED };
     }
     if own_code.is_none()
         && best.is_loose()
         && diagnosis.lines().iter().any(findings::points_at_source)
-        && findings::settings(diagnosis).is_none()
+        && findings::judge_settings(diagnosis).is_none()
     {
-        return Verdict { code: Code::LogicError, rule: findings::COMPILER };
+        return RuleVerdict { code: Code::LogicError, rule: findings::COMPILER };
     }
     if own_code.is_none()
-        && best.is(Code::LogicError)
-        && let Some(verdict) = findings::settings(diagnosis)
+        && best.has_code(Code::LogicError)
+        && let Some(verdict) = findings::judge_settings(diagnosis)
     {
         return verdict;
     }
-    best.verdict()
+    best.to_verdict()
         .or(own_code)
-        .or_else(|| coded::told(diagnosis))
-        .or_else(|| findings::refused(diagnosis))
-        .or_else(|| aside_of(diagnosis).verdict())
-        .or_else(|| findings::of_client(diagnosis))
-        .or_else(|| findings::told(diagnosis))
-        .or_else(|| findings::refused(&diagnosis.remaining()))
-        .or_else(|| findings::of_program(diagnosis))
-        .or_else(|| findings::unplaced(diagnosis))
-        .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
+        .or_else(|| coded::find_reply_verdict(diagnosis))
+        .or_else(|| findings::judge_refusal(diagnosis))
+        .or_else(|| find_aside_hit(diagnosis).to_verdict())
+        .or_else(|| findings::judge_client(diagnosis))
+        .or_else(|| findings::judge_told(diagnosis))
+        .or_else(|| findings::judge_refusal(&diagnosis.without_remarks()))
+        .or_else(|| findings::judge_program(diagnosis))
+        .or_else(|| findings::judge_unplaced(diagnosis))
+        .unwrap_or(RuleVerdict { code: Code::LogicError, rule: UNKNOWN })
 }
 
 /// Returns the verdict on the deepest nested cause, if that cause is outside the code and the settings: build
 /// tools first print what they were about to do, and below it why it failed.
-fn nested(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+fn judge_nested_cause(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
     const MARKS: [&[u8]; 2] = [b"* What went wrong:", b"Caused by:"];
     let text = diagnosis.text();
     if !MARKS.iter().any(|mark| memchr::memmem::find(text, mark).is_some()) {
@@ -202,26 +202,26 @@ fn nested(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
         }
         below = said == b"Caused by:";
     }
-    let Verdict { code, rule } = judge_lines(&Diagnosis::of(deepest?));
+    let RuleVerdict { code, rule } = judge_lines(&Diagnosis::from_plain_text(deepest?));
     let known = ![UNKNOWN, SILENT, vocabulary::MISSING_TOOL].contains(&rule);
-    (known && is_cause(code)).then_some(Verdict { code, rule: NESTED })
+    (known && is_cause(code)).then_some(RuleVerdict { code, rule: NESTED })
 }
 
 /// Judges lines that look like remarks, frames or echoes, for output that has no others.
-fn said_aside(diagnosis: &Diagnosis<'_>) -> Verdict {
-    let lines = diagnosis.unsorted();
-    let mut best = Hit::NONE;
-    structured::find(&lines, &mut best);
-    phrases::find(&lines, false, &mut best);
+fn judge_remarks(diagnosis: &Diagnosis<'_>) -> RuleVerdict {
+    let lines = diagnosis.with_last_lines();
+    let mut best = RuleHit::NONE;
+    structured::offer_facts(&lines, &mut best);
+    phrases::offer_phrases(&lines, false, &mut best);
     if best.is_none() && lines.lines().iter().any(|line| findings::tells_login(line.text)) {
         best.offer(Code::AuthMissing, findings::LOGIN_TOLD);
     }
-    let said = best.verdict().or_else(|| findings::refused(&lines));
-    said.unwrap_or(Verdict { code: Code::LogicError, rule: SILENT })
+    let said = best.to_verdict().or_else(|| findings::judge_refusal(&lines));
+    said.unwrap_or(RuleVerdict { code: Code::LogicError, rule: SILENT })
 }
 
 /// Offers a git lock if the lock file is inside a repository's own `.git` folder.
-fn of_git(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
+fn offer_git_lock(diagnosis: &Diagnosis<'_>, best: &mut RuleHit) {
     const FOLDER: &[u8] = b".git/";
     let is_lock = |at: usize| {
         let path = diagnosis.text()[at..].split(u8::is_ascii_whitespace).next();
@@ -234,51 +234,53 @@ fn of_git(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
 
 /// Looks for the cause in the lines that were left aside and then in all lines, if the selected ones only
 /// report that the command failed.
-fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
+fn explain_failure(diagnosis: &Diagnosis<'_>, best: &mut RuleHit) {
     if best.is_last() {
-        let cause = aside_of(diagnosis);
+        let cause = find_aside_hit(diagnosis);
         if cause.is_cause() {
             *best = cause;
-            structured::of_registry(diagnosis, best);
+            structured::reclassify_registry(diagnosis, best);
         }
     }
-    if best.is_vague() && !diagnosis.raises() {
-        let remaining = diagnosis.remaining();
-        let mut cause = Hit::NONE;
-        structured::find(&remaining, &mut cause);
-        let found = || checks::report_failure(diagnosis.text()) || findings::is_found(&remaining);
+    if best.is_vague() && !diagnosis.is_raised_in_code() {
+        let remaining = diagnosis.without_remarks();
+        let mut cause = RuleHit::NONE;
+        structured::offer_facts(&remaining, &mut cause);
+        let found = || checks::reports_failure(diagnosis.text()) || findings::is_found(&remaining);
         if !cause.is_cause() && found() {
             best.offer(Code::LogicError, findings::COMPILER);
             return;
         }
         // A warning counts only if it reports an outage.
-        let said = remaining.only(|line| line.role != Role::Warning);
-        phrases::find(&said, false, &mut cause);
+        let said = remaining.filter_lines(|line| line.role != LineRole::Warning);
+        phrases::offer_phrases(&said, false, &mut cause);
         if !cause.is_cause() {
-            phrases::find(&remaining, false, &mut cause);
+            phrases::offer_phrases(&remaining, false, &mut cause);
             if !cause.is_outage() {
-                cause = Hit::NONE;
+                cause = RuleHit::NONE;
             }
         }
-        structured::of_registry(&remaining, &mut cause);
+        structured::reclassify_registry(&remaining, &mut cause);
         if cause.is_cause() {
             *best = cause;
-        } else if best.is(Code::LogicError) && findings::names_settings(&remaining) {
-            *best = Hit::NONE;
+        } else if best.has_code(Code::LogicError) && findings::names_settings(&remaining) {
+            *best = RuleHit::NONE;
             best.offer(Code::ToolConfig, findings::SETTINGS_FILE);
         }
     }
 }
 
 /// Returns the best hit in the lines that were left aside because others reported the failure more plainly.
-fn aside_of(diagnosis: &Diagnosis<'_>) -> Hit {
-    let mut cause = Hit::NONE;
+fn find_aside_hit(diagnosis: &Diagnosis<'_>) -> RuleHit {
+    let mut cause = RuleHit::NONE;
     // After the name of a task, the line reader takes a compiler's finding for prose.
-    let finds = |line: &Line<'_>| memchr::memmem::find(line.text, b": error ").is_some();
-    if let Some(aside) = diagnosis.aside().filter(|aside| !aside.lines().iter().any(finds)) {
-        structured::find(&aside, &mut cause);
-        phrases::find(&aside, false, &mut cause);
-        structured::of_registry(&aside, &mut cause);
+    let finds = |line: &OutputLine<'_>| memchr::memmem::find(line.text, b": error ").is_some();
+    if let Some(aside) =
+        diagnosis.aside_diagnosis().filter(|aside| !aside.lines().iter().any(finds))
+    {
+        structured::offer_facts(&aside, &mut cause);
+        phrases::offer_phrases(&aside, false, &mut cause);
+        structured::reclassify_registry(&aside, &mut cause);
     }
     cause
 }

@@ -15,7 +15,7 @@ const CREDENTIALS: [&str; 7] =
 
 /// The names found in an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Named {
+pub struct OutputNames {
     /// The host.
     pub host: Option<String>,
     /// The environment variable that should hold a credential.
@@ -23,24 +23,24 @@ pub struct Named {
 }
 
 /// Extracts the names from the output of a command that failed.
-pub fn named(output: &[u8]) -> Named {
-    let plain = signature::plain(output);
-    let diagnosis = Diagnosis::of(&plain);
-    let mut named = Named::default();
+pub fn extract_names(output: &[u8]) -> OutputNames {
+    let plain = signature::clean_output(output);
+    let diagnosis = Diagnosis::from_plain_text(&plain);
+    let mut named = OutputNames::default();
     for line in diagnosis.lines() {
         let text = String::from_utf8_lossy(line.text);
         for word in
             text.split(|sign: char| sign.is_whitespace() || "'\"`<>()[]{},;=".contains(sign))
         {
-            named.host = named.host.or_else(|| host(word));
-            named.variable = named.variable.or_else(|| variable(word));
+            named.host = named.host.or_else(|| parse_host(word));
+            named.variable = named.variable.or_else(|| parse_variable(word));
         }
     }
     named
 }
 
 /// Parses the host of `https://ada@api.example.com:443/charges`, or of `git@example.com:` as ssh writes it.
-fn host(word: &str) -> Option<String> {
+fn parse_host(word: &str) -> Option<String> {
     let authority = match word.split_once("://") {
         Some((_, rest)) => rest.split(['/', '?', '#']).next()?,
         None => word.strip_prefix("git@").map(|_| word)?,
@@ -57,7 +57,7 @@ fn host(word: &str) -> Option<String> {
 }
 
 /// Parses the variable of `$API_TOKEN` or `API_TOKEN:`.
-fn variable(word: &str) -> Option<String> {
+fn parse_variable(word: &str) -> Option<String> {
     let name = word.trim_matches(['$', ':', '.', '!', '?']);
     let written = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     let fits = name.len() <= VARIABLE_BYTES_MAX && name.bytes().all(written);
@@ -92,7 +92,7 @@ mod tests {
             ("", None, None),
         ];
         for (output, host, variable) in cases {
-            let found = named(output.as_bytes());
+            let found = extract_names(output.as_bytes());
             assert_eq!(
                 (found.host.as_deref(), found.variable.as_deref()),
                 (host, variable),

@@ -4,14 +4,14 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::hit::Hit;
-use super::together::{self, Word};
+use super::hit::RuleHit;
+use super::together::{self, ProseWord};
 use super::vocabulary::{self, KINDS};
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact};
 
 /// A rule: each of its phrases indicates the code.
-pub(super) struct Rule {
+pub(super) struct PhraseRule {
     pub(super) id: &'static str,
     pub(super) code: Code,
     /// `true` if the phrases are so narrow that no wider phrase beside them counts.
@@ -21,26 +21,27 @@ pub(super) struct Rule {
 }
 
 /// All phrases, followed by all words, in one automaton, built on first use from the constant tables.
-struct Phrases {
+struct PhraseAutomaton {
     automaton: Option<AhoCorasick>,
-    rule_of: Vec<&'static Rule>,
+    rule_of: Vec<&'static PhraseRule>,
     kind_of: Vec<u128>,
 }
 
-static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
-    let rules = || vocabulary::rules().flat_map(|rule| rule.phrases.iter().map(move |_| rule));
-    let phrases = vocabulary::rules().flat_map(|rule| rule.phrases);
+static PHRASES: LazyLock<PhraseAutomaton> = LazyLock::new(|| {
+    let rules =
+        || vocabulary::phrase_rules().flat_map(|rule| rule.phrases.iter().map(move |_| rule));
+    let phrases = vocabulary::phrase_rules().flat_map(|rule| rule.phrases);
     let words = KINDS.iter().flat_map(|(_, words)| words.iter());
     let kinds = KINDS.iter().flat_map(|(kind, words)| words.iter().map(move |_| *kind));
-    Phrases {
-        automaton: automaton(phrases.chain(words)),
+    PhraseAutomaton {
+        automaton: build_automaton(phrases.chain(words)),
         rule_of: rules().collect(),
         kind_of: kinds.collect(),
     }
 });
 
 /// Builds the automaton that finds all of the texts, including overlapping matches.
-pub(super) fn automaton<'a>(texts: impl Iterator<Item = &'a &'a str>) -> Option<AhoCorasick> {
+pub(super) fn build_automaton<'a>(texts: impl Iterator<Item = &'a &'a str>) -> Option<AhoCorasick> {
     AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
         .kind(Some(AhoCorasickKind::DFA))
@@ -49,24 +50,24 @@ pub(super) fn automaton<'a>(texts: impl Iterator<Item = &'a &'a str>) -> Option<
 }
 
 /// Returns the ids of the rules.
-pub(super) fn rules() -> impl Iterator<Item = &'static str> {
-    vocabulary::rules().map(|rule| rule.id).chain(together::rules())
+pub(super) fn rule_ids() -> impl Iterator<Item = &'static str> {
+    vocabulary::phrase_rules().map(|rule| rule.id).chain(together::rule_ids())
 }
 
 /// Returns whether no wider phrase beside those of this rule counts.
 pub(super) fn is_narrow(id: &str) -> bool {
-    vocabulary::rules().any(|rule| rule.narrow && rule.id == id)
+    vocabulary::phrase_rules().any(|rule| rule.narrow && rule.id == id)
 }
 
 /// Offers every phrase in the prose. Beside an exception of the code itself only a missing login counts,
 /// because clients raise it from their constructors.
-pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
+pub(super) fn offer_phrases(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut RuleHit) {
     /// More words than a usual diagnosis has, to avoid reallocation.
     const WORDS: usize = 64;
     let prose = diagnosis.prose();
-    let raises = diagnosis.raises();
+    let raises = diagnosis.is_raised_in_code();
     // With a status or an error number beside it, the request is refused and not the login.
-    let refused = best.is(Code::ToolAccessDenied);
+    let refused = best.has_code(Code::ToolAccessDenied);
     let is_rejection = |fact: &Fact<'_>| matches!(fact, Fact::Status(400..=407 | 409..=428));
     let rejected = diagnosis.facts().iter().any(is_rejection);
     let is_denial = |prose: &[u8], found: &aho_corasick::Match| {
@@ -79,7 +80,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         let pattern = found.pattern().as_usize();
         let Some(rule) = PHRASES.rule_of.get(pattern) else {
             let kind = PHRASES.kind_of[pattern - PHRASES.rule_of.len()];
-            words.extend(Word::alone(prose, found.start(), found.end(), kind));
+            words.extend(ProseWord::if_delimited(prose, found.start(), found.end(), kind));
             continue;
         };
         if (rule.code == Code::ToolConfig && raises)
@@ -115,7 +116,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         }
     }
     if !own_exception {
-        together::find(prose, &words, raises, best);
+        together::offer_combinations(prose, &words, raises, best);
     }
 }
 
@@ -148,10 +149,10 @@ fn is_login_variable(fact: &Fact<'_>) -> bool {
 
 pub(super) fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
     let before = start.checked_sub(1).and_then(|at| prose.get(at));
-    !before.is_some_and(|byte| is_in_word(*byte)) && !continues(prose, end)
+    !before.is_some_and(|byte| is_in_word(*byte)) && !word_continues(prose, end)
 }
 
-pub(super) fn continues(prose: &[u8], end: usize) -> bool {
+pub(super) fn word_continues(prose: &[u8], end: usize) -> bool {
     prose.get(end).is_some_and(|byte| is_in_word(*byte))
 }
 

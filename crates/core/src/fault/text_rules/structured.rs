@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::hit::Hit;
-use super::phrases::automaton;
+use super::hit::RuleHit;
+use super::phrases::build_automaton;
 use crate::fault::table::Code;
-use crate::signature::{Diagnosis, Fact, Role};
+use crate::signature::{Diagnosis, Fact, LineRole};
 
 const STATUS: &str = "status";
 const ERRNO: &str = "errno";
@@ -23,39 +23,39 @@ pub(super) const RULES: &[&str] =
     &[STATUS, ERRNO, NAME, SQL_STATE, CLASS, EXIT, SIGNAL, TRANSFER, STATUS_REGISTRY];
 
 /// Offers every structured fact that indicates the cause of the failure.
-pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
+pub(super) fn offer_facts(diagnosis: &Diagnosis<'_>, best: &mut RuleHit) {
     for fact in diagnosis.facts() {
         match *fact {
             Fact::Status(429) => best.offer_first(Code::ToolRateLimit, STATUS),
             // Servers that hide inaccessible resources add a word about permissions to a 404.
             Fact::Status(404) => best.offer_narrow(Code::ToolConfig, STATUS),
-            Fact::Numbered(number) => offer(best, of_transfer(number), TRANSFER),
-            Fact::Status(status) => offer(best, of_status(status), STATUS),
-            Fact::Errno(number) => offer(best, of_errno(number), ERRNO),
-            Fact::Name(name) => of_name(name, best),
-            Fact::SqlState(state) => offer(best, of_sql_state(state), SQL_STATE),
-            Fact::Class(class) => offer(best, of_class(class), CLASS),
-            Fact::Exit(status) => offer(best, of_exit(status), EXIT),
-            Fact::Signal(_) => offer(best, Some(Code::ToolCrash), SIGNAL),
+            Fact::Numbered(number) => offer_code(best, classify_transfer(number), TRANSFER),
+            Fact::Status(status) => offer_code(best, classify_status(status), STATUS),
+            Fact::Errno(number) => offer_code(best, classify_errno(number), ERRNO),
+            Fact::Name(name) => offer_name(name, best),
+            Fact::SqlState(state) => offer_code(best, classify_sql_state(state), SQL_STATE),
+            Fact::Class(class) => offer_code(best, classify_class(class), CLASS),
+            Fact::Exit(status) => offer_code(best, classify_exit(status), EXIT),
+            Fact::Signal(_) => offer_code(best, Some(Code::ToolCrash), SIGNAL),
         }
     }
-    of_registry(diagnosis, best);
+    reclassify_registry(diagnosis, best);
 }
 
 /// Reclassifies an unavailable server as a registry, if the lines mention packages or a registry.
-pub(super) fn of_registry(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
-    if best.is(Code::EnvUnavailable) && !best.is_lock() && mentions_registry(diagnosis) {
+pub(super) fn reclassify_registry(diagnosis: &Diagnosis<'_>, best: &mut RuleHit) {
+    if best.has_code(Code::EnvUnavailable) && !best.is_lock() && mentions_registry(diagnosis) {
         best.offer(Code::EnvRegistry, STATUS_REGISTRY);
     }
 }
 
-fn offer(best: &mut Hit, code: Option<Code>, rule: &'static str) {
+fn offer_code(best: &mut RuleHit, code: Option<Code>, rule: &'static str) {
     if let Some(code) = code {
         best.offer(code, rule);
     }
 }
 
-const fn of_status(status: u32) -> Option<Code> {
+const fn classify_status(status: u32) -> Option<Code> {
     Some(match status {
         401 | 407 | 511 => Code::AuthInvalid,
         402 => Code::ToolQuota,
@@ -70,7 +70,7 @@ const fn of_status(status: u32) -> Option<Code> {
 }
 
 /// Classifies libcurl's error numbers, which many tools pass on.
-const fn of_transfer(number: u32) -> Option<Code> {
+const fn classify_transfer(number: u32) -> Option<Code> {
     Some(match number {
         5 | 6 => Code::EnvDns,
         7 | 18 | 52 | 55 | 56 | 92 | 95 | 96 => Code::EnvConnection,
@@ -86,7 +86,7 @@ const fn of_transfer(number: u32) -> Option<Code> {
 }
 
 /// Classifies error numbers of Linux and macOS; negative ones are those of name lookup.
-const fn of_errno(number: i32) -> Option<Code> {
+const fn classify_errno(number: i32) -> Option<Code> {
     Some(match number {
         1 | 13 | 30 => Code::ToolAccessDenied,
         28 | 122 => Code::EnvDiskFull,
@@ -100,7 +100,7 @@ const fn of_errno(number: i32) -> Option<Code> {
     })
 }
 
-fn of_name(name: &[u8], best: &mut Hit) {
+fn offer_name(name: &[u8], best: &mut RuleHit) {
     let code = match name {
         b"E429" | b"TOO_MANY_REQUESTS" => {
             best.offer_first(Code::ToolRateLimit, NAME);
@@ -167,20 +167,20 @@ fn of_name(name: &[u8], best: &mut Hit) {
         }
         // E501 and E502 are left out: they are codes of a style checker.
         b"ENOTCACHED" | b"E500" | b"E503" | b"E504" => Code::EnvRegistry,
-        _ => return of_worded_name(name, best),
+        _ => return offer_worded_name(name, best),
     };
     best.offer(code, NAME);
 }
 
 /// Classifies a name such as `STATUS_LOGON_FAILURE` by its words.
-fn of_worded_name(name: &[u8], best: &mut Hit) {
+fn offer_worded_name(name: &[u8], best: &mut RuleHit) {
     // `MANIFEST_UNKNOWN`, `NAME_INVALID`: the requested resource does not exist.
     const ENDINGS: [&[u8]; 4] = [b"_UNKNOWN", b"NOT_FOUND", b"_INVALID", b"ALREADY_EXISTS"];
     let words = class_words(name);
     if words & CERTIFICATE != 0 && words & NEGATIVE != 0 {
         best.offer_narrow(Code::ToolConfig, NAME);
     } else if words & NEGATIVE != 0 && name.contains(&b'_') {
-        offer(best, of_class(name), NAME);
+        offer_code(best, classify_class(name), NAME);
     }
     if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         best.offer(Code::ToolConfig, NAME);
@@ -194,11 +194,11 @@ fn of_worded_name(name: &[u8], best: &mut Hit) {
         b"_TIMEOUT" if fails => best.offer(Code::EnvTimeout, NAME),
         _ => {}
     }
-    of_numbered_name(name, best);
+    offer_numbered_name(name, best);
 }
 
 /// Classifies `ERR_FETCH_404` by the HTTP status at the end of the name.
-fn of_numbered_name(name: &[u8], best: &mut Hit) {
+fn offer_numbered_name(name: &[u8], best: &mut RuleHit) {
     let Some(at) = memchr::memrchr(b'_', name) else { return };
     match &name[at + 1..] {
         b"429" => best.offer_first(Code::ToolRateLimit, NAME),
@@ -206,13 +206,13 @@ fn of_numbered_name(name: &[u8], best: &mut Hit) {
         digits if digits.len() == 3 => {
             let status =
                 digits.iter().fold(0, |value, b| value * 10 + u32::from(b.wrapping_sub(b'0')));
-            offer(best, of_status(status), NAME);
+            offer_code(best, classify_status(status), NAME);
         }
         _ => {}
     }
 }
 
-fn of_sql_state(state: &[u8]) -> Option<Code> {
+fn classify_sql_state(state: &[u8]) -> Option<Code> {
     Some(match state {
         b"28P01" | b"28000" => Code::AuthInvalid,
         b"42501" => Code::ToolAccessDenied,
@@ -228,7 +228,7 @@ fn of_sql_state(state: &[u8]) -> Option<Code> {
 }
 
 /// Classifies an exit code. A shell adds 128 to the signal that ended a program.
-const fn of_exit(status: u32) -> Option<Code> {
+const fn classify_exit(status: u32) -> Option<Code> {
     match status {
         132 | 134..=139 => Some(Code::ToolCrash),
         124 => Some(Code::EnvTimeout),
@@ -238,7 +238,7 @@ const fn of_exit(status: u32) -> Option<Code> {
 }
 
 /// Classifies an exception class by the words of its name: `ReadTimeoutError`, `rate_limit_error`.
-fn of_class(class: &[u8]) -> Option<Code> {
+fn classify_class(class: &[u8]) -> Option<Code> {
     let words = class_words(class);
     let all = |wanted: u64| words & wanted == wanted;
     let any = |wanted: u64| words & wanted != 0;
@@ -481,23 +481,23 @@ const REGISTRY_MARKS: &[&str] = &[
 ];
 
 static REGISTRIES: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| automaton(REGISTRY_MARKS.iter()));
+    LazyLock::new(|| build_automaton(REGISTRY_MARKS.iter()));
 
 /// Returns whether the lines mention a package or a package registry.
 fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
     let Some(registries) = REGISTRIES.as_ref() else { return false };
-    let speaks_of_package = !diagnosis.raises()
+    let speaks_of_package = !diagnosis.is_raised_in_code()
         && diagnosis.prose().split(|b| *b == b' ').any(|word| PACKAGE_WORDS.contains(&word));
     speaks_of_package
         || diagnosis.lines().iter().any(|line| {
             matches!(
                 line.role,
-                Role::Said
-                    | Role::Acute
-                    | Role::Exception
-                    | Role::Finding
-                    | Role::Weak
-                    | Role::Warning
+                LineRole::Said
+                    | LineRole::Acute
+                    | LineRole::Exception
+                    | LineRole::Finding
+                    | LineRole::Weak
+                    | LineRole::Warning
             ) && registries.is_match(line.text)
         })
 }
@@ -509,10 +509,10 @@ mod tests {
     #[test]
     fn a_class_says_what_happened_in_its_words() {
         // T0.6
-        assert_eq!(of_class(b"PermissionError"), Some(Code::ToolAccessDenied));
-        assert_eq!(of_class(b"urllib3.exceptions.ReadTimeoutError"), Some(Code::EnvTimeout));
-        assert_eq!(of_class(b"rate_limit_error"), Some(Code::ToolRateLimit));
-        assert_eq!(of_class(b"java.net.UnknownHostException"), Some(Code::EnvDns));
-        assert_eq!(of_class(b"ValueError"), None);
+        assert_eq!(classify_class(b"PermissionError"), Some(Code::ToolAccessDenied));
+        assert_eq!(classify_class(b"urllib3.exceptions.ReadTimeoutError"), Some(Code::EnvTimeout));
+        assert_eq!(classify_class(b"rate_limit_error"), Some(Code::ToolRateLimit));
+        assert_eq!(classify_class(b"java.net.UnknownHostException"), Some(Code::EnvDns));
+        assert_eq!(classify_class(b"ValueError"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Word combinations: kinds of words that have a meaning in order and close to each other.
 
-use super::hit::Hit;
-use super::phrases::{continues, stands_alone};
+use super::hit::RuleHit;
+use super::phrases::{stands_alone, word_continues};
 use super::vocabulary::{
     DAMAGED, HELD, LOCKED, LOGIN_FIRST, NOT_AS_ROOT, OF_CODE, PLAN_USED_UP, PORT_TAKEN, TOGETHER,
     Together, WRONG_SECRET,
@@ -9,26 +9,31 @@ use super::vocabulary::{
 use crate::fault::table::Code;
 
 /// A vocabulary word at its position in the prose.
-pub(super) struct Word {
+pub(super) struct ProseWord {
     start: usize,
     end: usize,
     kind: u128,
 }
 
 /// Returns the ids of the rules.
-pub(super) fn rules() -> impl Iterator<Item = &'static str> {
+pub(super) fn rule_ids() -> impl Iterator<Item = &'static str> {
     TOGETHER.iter().map(|rule| rule.id)
 }
 
 /// Offers the meaning of the word combinations in each line.
-pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
+pub(super) fn offer_combinations(
+    prose: &[u8],
+    words: &[ProseWord],
+    raises: bool,
+    best: &mut RuleHit,
+) {
     // Rules narrow enough to count beside a phrase that already matched.
     let wide = best.is_wide();
-    let passes = best.passes();
-    let asks = best.is(Code::AuthMissing);
-    let refused = best.is(Code::ToolAccessDenied);
-    let rejects = best.is(Code::AuthInvalid);
-    let died = best.is(Code::ToolCrash);
+    let passes = best.is_passing();
+    let asks = best.has_code(Code::AuthMissing);
+    let refused = best.has_code(Code::ToolAccessDenied);
+    let rejects = best.has_code(Code::AuthInvalid);
+    let died = best.has_code(Code::ToolCrash);
     if !(wide || passes || asks || refused || rejects || died) {
         return;
     }
@@ -53,32 +58,32 @@ pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
             let applies = rule.words.iter().all(|kind| kinds & kind != 0)
                 && kinds & rule.without == 0
                 && heard(rule)
-                && !(raises && is_of_code(rule));
-            if applies && holds(prose, line, rule) {
-                offer(rule, best);
+                && !(raises && is_about_code(rule));
+            if applies && holds_in_line(prose, line, rule) {
+                offer_rule(rule, best);
             }
         }
     }
 }
 
 /// Returns whether a rule is about a subject that code which raises an exception may itself be about.
-fn is_of_code(rule: &Together) -> bool {
+fn is_about_code(rule: &Together) -> bool {
     rule.id == PLAN_USED_UP || (rule.code == Code::ToolConfig && rule.id != PORT_TAKEN)
 }
 
-impl Word {
+impl ProseWord {
     /// Returns the word of this kind from `start` to `end`, if it is delimited there.
-    pub(super) fn alone(prose: &[u8], start: usize, end: usize, kind: u128) -> Option<Self> {
+    pub(super) fn if_delimited(prose: &[u8], start: usize, end: usize, kind: u128) -> Option<Self> {
         // `_token` is the end of a variable's name.
         let alone = match prose[start] {
-            b'_' => !continues(prose, end),
+            b'_' => !word_continues(prose, end),
             _ => stands_alone(prose, start, end),
         };
         alone.then_some(Self { start, end, kind })
     }
 }
 
-fn offer(rule: &Together, best: &mut Hit) {
+fn offer_rule(rule: &Together, best: &mut RuleHit) {
     match rule.id {
         LOCKED | HELD => best.offer_lock(rule.code, rule.id),
         // Counts only if no other rule matched.
@@ -90,24 +95,25 @@ fn offer(rule: &Together, best: &mut Hit) {
 }
 
 /// Returns whether the rule's kinds occur in the line in their order.
-fn holds(prose: &[u8], line: &[Word], rule: &Together) -> bool {
+fn holds_in_line(prose: &[u8], line: &[ProseWord], rule: &Together) -> bool {
     let Some((first, rest)) = rule.words.split_first() else { return false };
-    line.iter().any(|word| word.kind & first != 0 && follow(prose, line, word.end, rest, rule.gap))
+    line.iter()
+        .any(|word| word.kind & first != 0 && kinds_follow(prose, line, word.end, rest, rule.gap))
 }
 
-fn follow(prose: &[u8], line: &[Word], end: usize, kinds: &[u128], gap: usize) -> bool {
+fn kinds_follow(prose: &[u8], line: &[ProseWord], end: usize, kinds: &[u128], gap: usize) -> bool {
     let Some((kind, rest)) = kinds.split_first() else { return true };
     line.iter().any(|word| {
         word.kind & kind != 0
             && word.start > end
             && memchr::memchr_iter(b' ', &prose[end..word.start]).count() <= gap + 1
-            && follow(prose, line, word.end, rest, gap)
+            && kinds_follow(prose, line, word.end, rest, gap)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Applies, classify, read};
+    use super::super::{RuleSet, classify_output, classify_with};
     use crate::fault::table::Code;
 
     #[test]
@@ -140,7 +146,7 @@ mod tests {
             ("error: connect to server: error: the token is wrong", Code::AuthInvalid),
         ];
         for (output, code) in cases {
-            let reading = read(output.as_bytes());
+            let reading = classify_output(output.as_bytes());
             assert_eq!(reading.code, code, "{output}: {}", reading.rule);
         }
     }
@@ -156,7 +162,7 @@ mod tests {
             "error: this cannot be run as root",
             "error: the folder is not within a project",
         ] {
-            let reading = read(output.as_bytes());
+            let reading = classify_output(output.as_bytes());
             assert_eq!(reading.code, Code::ToolConfig, "{output}: {}", reading.rule);
         }
     }
@@ -164,9 +170,12 @@ mod tests {
     #[test]
     fn only_gits_own_lock_is_gits() {
         let lock = "error: could not acquire lock: /srv/shop/.git/index.lock exists";
-        assert_eq!(read(lock.as_bytes()).code, Code::GitLocked);
+        assert_eq!(classify_output(lock.as_bytes()).code, Code::GitLocked);
         let other = "error: could not acquire lock: /srv/shop/.frob/state.lock exists";
-        assert_eq!(read(other.as_bytes()).code, Code::EnvUnavailable);
-        assert_eq!(classify(b"FAILED: could not acquire lock", Applies::ValidationOutput), None);
+        assert_eq!(classify_output(other.as_bytes()).code, Code::EnvUnavailable);
+        assert_eq!(
+            classify_with(b"FAILED: could not acquire lock", RuleSet::ValidationOutput),
+            None
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Parsing of the budget of a task.
 
-use super::front::Keys;
-use super::problem::Wrong;
-use super::yaml::{Node, Value};
+use super::front::TaskKeys;
+use super::problem::PlanFileMistake;
+use super::yaml::{YamlNode, YamlValue};
 use crate::policy::Amount;
 use crate::time::Span;
 
@@ -17,43 +17,56 @@ const MONEY_DIGITS: usize = 6;
 const MONEY_MICROS_MAX: u64 = 1_000_000_000 * 1_000_000;
 
 /// Parses the value of `budget`: an amount of money, or keys for money, tokens and time.
-pub(super) fn read(node: &Node, keys: &mut Keys) -> Option<Amount> {
+pub(super) fn parse_budget(node: &YamlNode, keys: &mut TaskKeys) -> Option<Amount> {
     let mut amount = Amount::ZERO;
     match &node.value {
-        Value::Nothing => return None,
-        Value::Text(text) => set(&mut amount.money_micros, money(text), keys, node, MONEY),
-        Value::List(_) => keys.wrong(node.line, Wrong::value("budget", "a list", BUDGET)),
-        Value::Keys(parts) => {
+        YamlValue::Nothing => return None,
+        YamlValue::Text(text) => {
+            set_amount(&mut amount.money_micros, parse_money(text), keys, node, MONEY)
+        }
+        YamlValue::List(_) => {
+            keys.add_problem(node.line, PlanFileMistake::bad_value("budget", "a list", BUDGET))
+        }
+        YamlValue::Keys(parts) => {
             for (key, value) in parts {
-                part(&mut amount, key, value, keys);
+                parse_part(&mut amount, key, value, keys);
             }
         }
     }
     Some(amount)
 }
 
-fn part(amount: &mut Amount, key: &Node, value: &Node, keys: &mut Keys) {
-    let said = value.text().unwrap_or_default();
-    match key.text() {
-        Some("money") => set(&mut amount.money_micros, money(said), keys, value, MONEY),
-        Some("tokens") => set(&mut amount.tokens, tokens(said), keys, value, TOKENS),
-        Some("time") => set(&mut amount.time_ms, time(said), keys, value, TIME),
+fn parse_part(amount: &mut Amount, key: &YamlNode, value: &YamlNode, keys: &mut TaskKeys) {
+    let said = value.as_text().unwrap_or_default();
+    match key.as_text() {
+        Some("money") => {
+            set_amount(&mut amount.money_micros, parse_money(said), keys, value, MONEY)
+        }
+        Some("tokens") => set_amount(&mut amount.tokens, parse_tokens(said), keys, value, TOKENS),
+        Some("time") => set_amount(&mut amount.time_ms, parse_time(said), keys, value, TIME),
         other => {
             let found = other.unwrap_or("that").to_owned();
-            keys.wrong(key.line, Wrong::value("budget", &found, BUDGET));
+            keys.add_problem(key.line, PlanFileMistake::bad_value("budget", &found, BUDGET));
         }
     }
 }
 
 /// Sets an amount. Zero is a mistake like any other, because it would stop the task before it starts.
-fn set(to: &mut u64, read: Option<u64>, keys: &mut Keys, node: &Node, wanted: &'static str) {
+fn set_amount(
+    to: &mut u64,
+    read: Option<u64>,
+    keys: &mut TaskKeys,
+    node: &YamlNode,
+    wanted: &'static str,
+) {
     match read.filter(|amount| *amount > 0) {
         Some(amount) => *to = amount,
-        None => keys.wrong(node.line, Wrong::value("budget", node.shown(), wanted)),
+        None => keys
+            .add_problem(node.line, PlanFileMistake::bad_value("budget", node.describe(), wanted)),
     }
 }
 
-fn money(text: &str) -> Option<u64> {
+fn parse_money(text: &str) -> Option<u64> {
     let text = text.trim().trim_start_matches('$').trim();
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
@@ -65,11 +78,11 @@ fn money(text: &str) -> Option<u64> {
     whole.checked_add(part).filter(|micros| *micros <= MONEY_MICROS_MAX)
 }
 
-fn tokens(text: &str) -> Option<u64> {
+fn parse_tokens(text: &str) -> Option<u64> {
     text.trim().replace('_', "").parse().ok()
 }
 
-fn time(text: &str) -> Option<u64> {
+fn parse_time(text: &str) -> Option<u64> {
     let text = text.trim();
     let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let number: u64 = text[..text.len() - unit.len()].parse().ok()?;
@@ -104,10 +117,10 @@ mod tests {
             ("99999999999999999999", None),
         ];
         for (text, expected) in money_table {
-            assert_eq!(money(text), expected, "{text}");
+            assert_eq!(parse_money(text), expected, "{text}");
         }
         for (text, expected) in [("200_000", Some(200_000)), ("5", Some(5)), ("5k", None)] {
-            assert_eq!(tokens(text), expected, "{text}");
+            assert_eq!(parse_tokens(text), expected, "{text}");
         }
         let time_table = [
             ("90s", Some(90_000)),
@@ -120,7 +133,7 @@ mod tests {
             ("soon", None),
         ];
         for (text, expected) in time_table {
-            assert_eq!(time(text), expected, "{text}");
+            assert_eq!(parse_time(text), expected, "{text}");
         }
     }
 }

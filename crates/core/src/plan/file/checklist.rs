@@ -5,23 +5,23 @@ use std::ops::Range;
 
 use super::front;
 use super::name;
-use super::outline::{Item, Leaf, Outline};
-use super::problem::Wrong;
-use super::read::without_mark;
+use super::outline::{ListItem, Outline, TextBlock};
+use super::problem::PlanFileMistake;
+use super::read::strip_byte_order_mark;
 use super::section::Sections;
-use super::task::{BRIEF_BYTES_MAX, Body, Draft};
+use super::task::{BRIEF_BYTES_MAX, FileBody, TaskDraft};
 use crate::plan::TaskSpec;
 
 /// The mark written into the checkbox of a finished item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum ChecklistMark {
     /// `[x]`: the item is done.
     Done,
     /// `[-]`: no change was needed. Such an item is no longer a task.
     NotNeeded,
 }
 
-impl Mark {
+impl ChecklistMark {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "x",
@@ -40,14 +40,15 @@ impl Mark {
 /// let ticked = tick(plan, "fix-the-login", Mark::Done).unwrap();
 /// assert_eq!(ticked, "# Friday\n\n* [ ] Add timeouts\n* [x] Fix the login\n");
 /// ```
-pub fn tick(text: &str, item: &str, mark: Mark) -> Option<String> {
-    let plain = without_mark(text);
-    let (None, _) = front::split(plain).ok()? else { return None };
-    let outline = Outline::of(plain);
+pub fn tick_item(text: &str, item: &str, mark: ChecklistMark) -> Option<String> {
+    let plain = strip_byte_order_mark(text);
+    let (None, _) = front::split_front_matter(plain).ok()? else { return None };
+    let outline = Outline::parse(plain);
     if !is_plan(&outline) {
         return None;
     }
-    let boxed = boxes(&outline).into_iter().find(|boxed| boxed.name == item && !boxed.ticked)?;
+    let boxed =
+        checkbox_items(&outline).into_iter().find(|boxed| boxed.name == item && !boxed.ticked)?;
     let mut ticked = text.to_owned();
     for (check, is_ticked) in outline.items.iter().filter_map(|item| item.check.clone()) {
         if is_ticked || !boxed.item.range.contains(&check.start) {
@@ -63,15 +64,20 @@ pub fn tick(text: &str, item: &str, mark: Mark) -> Option<String> {
 /// Returns whether a text without front matter is a plan: it has checkboxes, and no section that only a task
 /// has.
 pub(super) fn is_plan(outline: &Outline) -> bool {
-    outline.items.iter().any(|item| item.check.is_some()) && !Sections::of(outline).of_a_task
+    outline.items.iter().any(|item| item.check.is_some())
+        && !Sections::from_outline(outline).of_a_task
 }
 
 /// Returns the tasks of a plan: its open items.
-pub(super) fn read(path: &str, body: &Body<'_>, outline: &Outline) -> Vec<Draft> {
-    let mut drafts: Vec<Draft> = Vec::new();
+pub(super) fn parse_checklist(
+    path: &str,
+    body: &FileBody<'_>,
+    outline: &Outline,
+) -> Vec<TaskDraft> {
+    let mut drafts: Vec<TaskDraft> = Vec::new();
     let mut before: Option<(usize, String)> = None;
-    for boxed in boxes(outline).into_iter().filter(|boxed| !boxed.ticked) {
-        let mut draft = draft(path, body, &boxed);
+    for boxed in checkbox_items(outline).into_iter().filter(|boxed| !boxed.ticked) {
+        let mut draft = draft_item(path, body, &boxed);
         if let Some((list, name)) = before.take()
             && list == boxed.item.list
             && boxed.item.numbered
@@ -85,27 +91,27 @@ pub(super) fn read(path: &str, body: &Body<'_>, outline: &Outline) -> Vec<Draft>
 }
 
 /// An item with a checkbox.
-struct Boxed<'a> {
-    item: &'a Item,
+struct CheckboxItem<'a> {
+    item: &'a ListItem,
     /// The range of the checkbox.
     check: Range<usize>,
     ticked: bool,
     /// The text of the item.
-    leaf: Option<&'a Leaf>,
+    leaf: Option<&'a TextBlock>,
     name: String,
 }
 
 /// Returns all items with a checkbox that are not nested in an open one: items in an open item are part of
 /// it. An item keeps its name when another one is ticked, so equal texts are numbered over all items, those
 /// of the outermost lists first.
-fn boxes(outline: &Outline) -> Vec<Boxed<'_>> {
+fn checkbox_items(outline: &Outline) -> Vec<CheckboxItem<'_>> {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     let mut names: BTreeMap<usize, String> = BTreeMap::new();
-    let (outermost, inner): (Vec<&Item>, Vec<&Item>) =
+    let (outermost, inner): (Vec<&ListItem>, Vec<&ListItem>) =
         outline.items.iter().partition(|item| item.depth == 1);
     for item in outermost.into_iter().chain(inner).filter(|item| item.check.is_some()) {
-        let mut name = name::slug(says(outline, item).map_or("", |leaf| &leaf.text));
+        let mut name = name::make_slug(item_text(outline, item).map_or("", |leaf| &leaf.text));
         let count = counts.entry(name.clone()).or_insert(1);
         let plain = name.clone();
         while !taken.insert(name.clone()) {
@@ -125,46 +131,46 @@ fn boxes(outline: &Outline) -> Vec<Boxed<'_>> {
             open_until = item.range.end;
         }
         let name = names.remove(&item.range.start)?;
-        Some(Boxed { item, check, ticked, leaf: says(outline, item), name })
+        Some(CheckboxItem { item, check, ticked, leaf: item_text(outline, item), name })
     });
     boxed.collect()
 }
 
 /// Returns the first block of an item that is its own and not that of a nested list.
-fn says<'a>(outline: &'a Outline, item: &Item) -> Option<&'a Leaf> {
+fn item_text<'a>(outline: &'a Outline, item: &ListItem) -> Option<&'a TextBlock> {
     let at = outline.leaves.partition_point(|leaf| leaf.range.start < item.range.start);
     let leaf = outline.leaves.get(at)?;
     let own = leaf.depth == item.depth && leaf.range.start < item.range.end;
     (own && !leaf.text.trim().is_empty()).then_some(leaf)
 }
 
-fn draft(path: &str, body: &Body<'_>, boxed: &Boxed<'_>) -> Draft {
-    let line = body.line(boxed.check.start);
+fn draft_item(path: &str, body: &FileBody<'_>, boxed: &CheckboxItem<'_>) -> TaskDraft {
+    let line = body.line_number(boxed.check.start);
     let said = boxed.leaf.map_or("", |leaf| leaf.text.trim());
     let brief =
-        unindented(body.text.get(boxed.check.end..boxed.item.range.end).unwrap_or_default());
+        unindent_text(body.text.get(boxed.check.end..boxed.item.range.end).unwrap_or_default());
     let mut problems = Vec::new();
     if said.is_empty() {
-        problems.push((line, Wrong::EmptyItem));
+        problems.push((line, PlanFileMistake::EmptyItem));
     }
     if brief.len() > BRIEF_BYTES_MAX {
-        problems.push((line, Wrong::TooLong(brief.len())));
+        problems.push((line, PlanFileMistake::TooLong(brief.len())));
     }
     let title = boxed.leaf.map_or("", |leaf| leaf.first_line().trim());
     let is_all = brief.split_whitespace().eq(said.split_whitespace());
     let spec = TaskSpec {
         name: boxed.name.clone(),
-        title: name::title(title),
+        title: name::make_title(title),
         goal: said.to_owned(),
         brief: if is_all { String::new() } else { brief },
         file: Some(path.to_owned()),
         ..TaskSpec::default()
     };
-    Draft { spec, line, needs: Vec::new(), problems }
+    TaskDraft { spec, line, needs: Vec::new(), problems }
 }
 
 /// Returns the text of an item without its indentation.
-fn unindented(text: &str) -> String {
+fn unindent_text(text: &str) -> String {
     let text = text.trim();
     let blank = |line: &&str| !line.trim().is_empty();
     let depth = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();

@@ -2,9 +2,9 @@
 
 use super::budget;
 use super::name::is_name;
-use super::problem::{Wrong, shown};
-use super::yaml::{self, Node, Value};
-use crate::nearest::nearest;
+use super::problem::{PlanFileMistake, shorten_input};
+use super::yaml::{self, YamlNode, YamlValue};
+use crate::nearest::find_nearest;
 use crate::plan::WorkPhase;
 use crate::policy::Amount;
 
@@ -42,7 +42,7 @@ const YES_OR_NO: &str = "write true or false";
 
 /// The parsed front matter with its problems.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct TaskKeys {
     pub(super) id: Option<String>,
     pub(super) title: Option<String>,
     /// Names of dependencies, with the line of each.
@@ -54,11 +54,11 @@ pub(super) struct Keys {
     pub(super) validate: Option<Vec<String>>,
     pub(super) budget: Option<Amount>,
     pub(super) phase: Option<WorkPhase>,
-    pub(super) problems: Vec<(u32, Wrong)>,
+    pub(super) problems: Vec<(u32, PlanFileMistake)>,
 }
 
 /// Returns a file's front matter and the start of its text; without front matter, the text is the whole file.
-pub(super) fn split(text: &str) -> Result<(Option<&str>, usize), Wrong> {
+pub(super) fn split_front_matter(text: &str) -> Result<(Option<&str>, usize), PlanFileMistake> {
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
         return Ok((None, 0));
@@ -70,123 +70,129 @@ pub(super) fn split(text: &str) -> Result<(Option<&str>, usize), Wrong> {
         }
         at += line.len();
     }
-    Err(Wrong::Unclosed)
+    Err(PlanFileMistake::Unclosed)
 }
 
 /// Parses front matter that begins in the second line of its file.
-pub(super) fn read(front: &str) -> Keys {
-    let mut keys = Keys::default();
+pub(super) fn parse_task_keys(front: &str) -> TaskKeys {
+    let mut keys = TaskKeys::default();
     if front.len() > FRONT_BYTES_MAX {
-        keys.wrong(0, Wrong::FrontTooLarge(front.len()));
+        keys.add_problem(0, PlanFileMistake::FrontTooLarge(front.len()));
         return keys;
     }
-    match yaml::read(front) {
-        Err((line, wrong)) => keys.wrong(line, wrong),
-        Ok(Node { value: Value::Nothing, .. }) => {}
-        Ok(Node { value: Value::Keys(entries), .. }) => {
+    match yaml::parse_yaml(front) {
+        Err((line, wrong)) => keys.add_problem(line, wrong),
+        Ok(YamlNode { value: YamlValue::Nothing, .. }) => {}
+        Ok(YamlNode { value: YamlValue::Keys(entries), .. }) => {
             for (at, (key, value)) in entries.iter().enumerate() {
-                let twice = entries[..at].iter().any(|(known, _)| known.text() == key.text());
-                keys.take(key, value, twice);
+                let twice = entries[..at].iter().any(|(known, _)| known.as_text() == key.as_text());
+                keys.take_key(key, value, twice);
             }
         }
-        Ok(Node { line, .. }) => keys.wrong(line, Wrong::NoKeys),
+        Ok(YamlNode { line, .. }) => keys.add_problem(line, PlanFileMistake::NoKeys),
     }
     keys
 }
 
-impl Keys {
-    pub(super) fn wrong(&mut self, line: u32, wrong: Wrong) {
+impl TaskKeys {
+    pub(super) fn add_problem(&mut self, line: u32, wrong: PlanFileMistake) {
         self.problems.push((line + 1, wrong));
     }
 
-    fn take(&mut self, key: &Node, value: &Node, twice: bool) {
-        let name = key.shown();
+    fn take_key(&mut self, key: &YamlNode, value: &YamlNode, twice: bool) {
+        let name = key.describe();
         if twice {
-            return self.wrong(key.line, Wrong::KeyTwice(shown(name)));
+            return self.add_problem(key.line, PlanFileMistake::KeyTwice(shorten_input(name)));
         }
         match name {
-            "id" => self.id = self.text("id", value).filter(|id| self.fits(id, value.line)),
-            "title" => self.title = self.text("title", value),
-            "provider" => self.provider = self.text("provider", value),
-            "model" => self.model = self.text("model", value),
-            "depends_on" => self.depends_on = self.names(value),
+            "id" => {
+                self.id = self.parse_text("id", value).filter(|id| self.check_name(id, value.line))
+            }
+            "title" => self.title = self.parse_text("title", value),
+            "provider" => self.provider = self.parse_text("provider", value),
+            "model" => self.model = self.parse_text("model", value),
+            "depends_on" => self.depends_on = self.parse_names(value),
             "validate" => {
-                let commands = self.texts("validate", value);
+                let commands = self.parse_texts("validate", value);
                 self.validate = commands.map(|all| all.into_iter().map(|(one, _)| one).collect());
             }
-            "priority" => self.priority = self.parsed("priority", value, NUMBER).unwrap_or(0),
+            "priority" => self.priority = self.parse_value("priority", value, NUMBER).unwrap_or(0),
             "serialize" => {
-                self.serialize = self.parsed("serialize", value, YES_OR_NO).unwrap_or(false);
+                self.serialize = self.parse_value("serialize", value, YES_OR_NO).unwrap_or(false);
             }
-            "phase" => self.phase = self.parsed("phase", value, PHASE),
-            "budget" => self.budget = budget::read(value, self),
-            _ => self.wrong(key.line, unknown(name)),
+            "phase" => self.phase = self.parse_value("phase", value, PHASE),
+            "budget" => self.budget = budget::parse_budget(value, self),
+            _ => self.add_problem(key.line, unknown_key(name)),
         }
     }
 
-    fn fits(&mut self, id: &str, line: u32) -> bool {
+    fn check_name(&mut self, id: &str, line: u32) -> bool {
         let fits = is_name(id);
         if !fits {
-            self.wrong(line, Wrong::BadName(shown(id)));
+            self.add_problem(line, PlanFileMistake::BadName(shorten_input(id)));
         }
         fits
     }
 
-    fn text(&mut self, key: &'static str, node: &Node) -> Option<String> {
+    fn parse_text(&mut self, key: &'static str, node: &YamlNode) -> Option<String> {
         match &node.value {
-            Value::Nothing => None,
-            Value::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
-            Value::Text(_) | Value::List(_) | Value::Keys(_) => {
-                self.wrong(node.line, Wrong::value(key, node.shown(), TEXT));
+            YamlValue::Nothing => None,
+            YamlValue::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            YamlValue::Text(_) | YamlValue::List(_) | YamlValue::Keys(_) => {
+                self.add_problem(node.line, PlanFileMistake::bad_value(key, node.describe(), TEXT));
                 None
             }
         }
     }
 
-    fn texts(&mut self, key: &'static str, node: &Node) -> Option<Vec<(String, u32)>> {
+    fn parse_texts(&mut self, key: &'static str, node: &YamlNode) -> Option<Vec<(String, u32)>> {
         match &node.value {
-            Value::Nothing => None,
-            Value::List(list) => {
-                let texts = list.iter().filter_map(|one| Some((self.text(key, one)?, one.line)));
+            YamlValue::Nothing => None,
+            YamlValue::List(list) => {
+                let texts =
+                    list.iter().filter_map(|one| Some((self.parse_text(key, one)?, one.line)));
                 Some(texts.collect())
             }
-            Value::Text(_) => self.text(key, node).map(|text| vec![(text, node.line)]),
-            Value::Keys(_) => {
-                self.wrong(node.line, Wrong::value(key, node.shown(), TEXTS));
+            YamlValue::Text(_) => self.parse_text(key, node).map(|text| vec![(text, node.line)]),
+            YamlValue::Keys(_) => {
+                self.add_problem(
+                    node.line,
+                    PlanFileMistake::bad_value(key, node.describe(), TEXTS),
+                );
                 None
             }
         }
     }
 
     /// Parses names; a line may contain several, separated by commas.
-    fn names(&mut self, node: &Node) -> Vec<(String, u32)> {
-        let lines = self.texts("depends_on", node).unwrap_or_default();
+    fn parse_names(&mut self, node: &YamlNode) -> Vec<(String, u32)> {
+        let lines = self.parse_texts("depends_on", node).unwrap_or_default();
         let names = lines.iter().flat_map(|(names, line)| {
             names.split(',').map(move |name| (name.trim().to_owned(), line + 1))
         });
         names.filter(|(name, _)| !name.is_empty()).collect()
     }
 
-    fn parsed<T: std::str::FromStr>(
+    fn parse_value<T: std::str::FromStr>(
         &mut self,
         key: &'static str,
-        node: &Node,
+        node: &YamlNode,
         wanted: &'static str,
     ) -> Option<T> {
-        if let Value::Nothing = node.value {
+        if let YamlValue::Nothing = node.value {
             return None;
         }
-        let parsed = node.text().and_then(|text| text.trim().parse().ok());
+        let parsed = node.as_text().and_then(|text| text.trim().parse().ok());
         if parsed.is_none() {
-            self.wrong(node.line, Wrong::value(key, node.shown(), wanted));
+            self.add_problem(node.line, PlanFileMistake::bad_value(key, node.describe(), wanted));
         }
         parsed
     }
 }
 
-fn unknown(key: &str) -> Wrong {
+fn unknown_key(key: &str) -> PlanFileMistake {
     let plain = key.to_lowercase().replace('-', "_");
     let called = CALLED.iter().find(|(theirs, _)| *theirs == plain).map(|(_, ours)| *ours);
-    let near = || nearest(&plain, KEYS.into_iter()).first().copied();
-    Wrong::UnknownKey { key: shown(key), nearest: called.or_else(near) }
+    let near = || find_nearest(&plain, KEYS.into_iter()).first().copied();
+    PlanFileMistake::UnknownKey { key: shorten_input(key), nearest: called.or_else(near) }
 }

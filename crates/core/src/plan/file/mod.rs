@@ -21,8 +21,11 @@ mod task;
 mod tests;
 mod yaml;
 
-pub use checklist::{Mark, tick};
-pub use goal::goal;
-pub use needs::{Elsewhere, Standing};
-pub use problem::{Problem, Wrong};
-pub use read::{ALL_BYTES_MAX, FILE_BYTES_MAX, Source, TASKS_MAX, names, read, read_beside};
+pub use checklist::{ChecklistMark, tick_item};
+pub use goal::task_from_goal;
+pub use needs::{DependencyState, ExternalTask};
+pub use problem::{PlanFileMistake, PlanFileProblem};
+pub use read::{
+    ALL_BYTES_MAX, FILE_BYTES_MAX, PlanSource, TASKS_MAX, parse_tasks, parse_tasks_with_external,
+    task_names,
+};

@@ -21,7 +21,7 @@ pub(super) fn file_name(path: &str) -> &str {
 }
 
 /// Returns a file's name without its folder and extension.
-fn stem(path: &str) -> &str {
+fn file_stem(path: &str) -> &str {
     let name = file_name(path);
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem,
@@ -30,13 +30,13 @@ fn stem(path: &str) -> &str {
 }
 
 /// Returns the name that a task gets from its file.
-pub(super) fn from_file(path: &str) -> String {
-    let stem = stem(path);
-    if is_name(stem) { stem.to_owned() } else { slug(stem) }
+pub(super) fn name_from_file(path: &str) -> String {
+    let stem = file_stem(path);
+    if is_name(stem) { stem.to_owned() } else { make_slug(stem) }
 }
 
 /// Makes a name from a sentence.
-pub(super) fn slug(sentence: &str) -> String {
+pub(super) fn make_slug(sentence: &str) -> String {
     let mut slug = String::new();
     let mut letters = 0;
     let words = sentence.split(|letter: char| !letter.is_alphanumeric());
@@ -54,8 +54,9 @@ pub(super) fn slug(sentence: &str) -> String {
 }
 
 /// Converts a name to words: `001-add-timeouts` becomes `Add timeouts`.
-pub(super) fn in_words(name: &str) -> String {
-    let rest = number(name).map_or(name, |(_, rest)| if rest.is_empty() { name } else { rest });
+pub(super) fn name_to_words(name: &str) -> String {
+    let rest =
+        leading_number(name).map_or(name, |(_, rest)| if rest.is_empty() { name } else { rest });
     let words: Vec<&str> = rest.split(['-', '_', '.', ' ']).filter(|w| !w.is_empty()).collect();
     let mut letters = words.join(" ");
     if let Some(first) = letters.chars().next() {
@@ -66,7 +67,7 @@ pub(super) fn in_words(name: &str) -> String {
 
 /// Returns the number that a name begins with, perhaps after a key, and the rest: `TASK-001-add` has 1 and
 /// `add`.
-pub(super) fn number(name: &str) -> Option<(u64, &str)> {
+pub(super) fn leading_number(name: &str) -> Option<(u64, &str)> {
     let digits = match name.split_once(['-', '_']) {
         Some((key, rest)) if is_key(key) => rest,
         _ => name,
@@ -86,7 +87,7 @@ fn is_key(word: &str) -> bool {
 }
 
 /// Makes a title: a single line, shortened.
-pub(super) fn title(text: &str) -> String {
+pub(super) fn make_title(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(TITLE_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &line[..at]),
@@ -112,17 +113,18 @@ mod tests {
             ("sprint-3/oauth2-login.md", "oauth2-login", "Oauth2 login"),
         ];
         for (path, name, words) in table {
-            assert_eq!(from_file(path), name, "{path}");
-            assert_eq!(in_words(name), words, "{name}");
+            assert_eq!(name_from_file(path), name, "{path}");
+            assert_eq!(name_to_words(name), words, "{name}");
         }
     }
 
     #[test]
     fn a_long_sentence_makes_a_short_name() {
-        let name = slug("Add a timeout to every request that the payment service sends to anybody");
+        let name =
+            make_slug("Add a timeout to every request that the payment service sends to anybody");
         assert_eq!(name, "add-a-timeout-to-every-request-that-the-payment");
-        assert!(slug(&"x".repeat(500)).len() <= SLUG_CHARS_MAX);
-        assert_eq!(slug("?!"), "task");
+        assert!(make_slug(&"x".repeat(500)).len() <= SLUG_CHARS_MAX);
+        assert_eq!(make_slug("?!"), "task");
     }
 
     #[test]
@@ -136,7 +138,7 @@ mod tests {
             ("-1", None),
         ];
         for (name, expected) in table {
-            assert_eq!(number(name), expected, "{name}");
+            assert_eq!(leading_number(name), expected, "{name}");
         }
     }
 }

@@ -6,8 +6,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// A block of text without its markup.
 #[derive(Debug)]
-pub(super) struct Leaf {
-    pub(super) kind: Kind,
+pub(super) struct TextBlock {
+    pub(super) kind: BlockKind,
     pub(super) range: Range<usize>,
     /// Number of lists that contain it.
     pub(super) depth: usize,
@@ -17,7 +17,7 @@ pub(super) struct Leaf {
     first_line_end: Option<usize>,
 }
 
-impl Leaf {
+impl TextBlock {
     /// Returns the first line.
     pub(super) fn first_line(&self) -> &str {
         let end = self.first_line_end.unwrap_or(self.text.len());
@@ -27,7 +27,7 @@ impl Leaf {
 
 /// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Heading(u8),
     Text,
     Code,
@@ -35,7 +35,7 @@ pub(super) enum Kind {
 
 /// A list item.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct ListItem {
     pub(super) range: Range<usize>,
     /// The range of the checkbox, and whether it is ticked.
     pub(super) check: Option<(Range<usize>, bool)>,
@@ -50,9 +50,9 @@ pub(super) struct Item {
 /// The structure of a text. Block quotes are left out.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
-    pub(super) leaves: Vec<Leaf>,
+    pub(super) leaves: Vec<TextBlock>,
     /// All items, nested ones included, in the order of the text.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ListItem>,
     lists: Vec<bool>,
     /// The open items, outermost first.
     around: Vec<usize>,
@@ -62,30 +62,30 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let mut outline = Self::default();
         for (event, range) in Parser::new_ext(text, Options::ENABLE_TASKLISTS).into_offset_iter() {
-            outline.take(event, range);
+            outline.take_event(event, range);
         }
         outline
     }
 
-    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+    fn take_event(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
-            Event::Start(tag) => self.start(&tag, range),
-            Event::End(tag) => self.end(tag),
+            Event::Start(tag) => self.start_tag(&tag, range),
+            Event::End(tag) => self.end_tag(tag),
             Event::Text(words) | Event::Code(words) => {
-                self.stand_in(range);
-                self.add(&words);
+                self.continue_block(range);
+                self.add_text(&words);
             }
             // `Vec<T>` in a sentence looks like HTML and is the author's own word.
             Event::InlineHtml(words) if !words.starts_with("<!--") => {
-                self.stand_in(range);
-                self.add(&words);
+                self.continue_block(range);
+                self.add_text(&words);
             }
             Event::SoftBreak | Event::HardBreak => {
                 self.end_line();
-                self.add(" ");
+                self.add_text(" ");
             }
             Event::TaskListMarker(ticked) if self.quotes == 0 => {
                 let item = self.around.last().and_then(|at| self.items.get_mut(*at));
@@ -97,7 +97,7 @@ impl Outline {
         }
     }
 
-    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+    fn start_tag(&mut self, tag: &Tag<'_>, range: Range<usize>) {
         match tag {
             Tag::BlockQuote(_) => self.quotes += 1,
             Tag::List(number) => {
@@ -112,18 +112,18 @@ impl Outline {
                     let numbered = *numbered;
                     let depth = self.lists.len();
                     self.around.push(self.items.len());
-                    self.items.push(Item { range, check: None, list, numbered, depth });
+                    self.items.push(ListItem { range, check: None, list, numbered, depth });
                 }
             }
-            Tag::Heading { level, .. } => self.begin(Kind::Heading(*level as u8), range),
-            Tag::Paragraph => self.begin(Kind::Text, range),
-            Tag::CodeBlock(_) => self.begin(Kind::Code, range),
+            Tag::Heading { level, .. } => self.begin_block(BlockKind::Heading(*level as u8), range),
+            Tag::Paragraph => self.begin_block(BlockKind::Text, range),
+            Tag::CodeBlock(_) => self.begin_block(BlockKind::Code, range),
             Tag::HtmlBlock => self.open = false,
-            _ => self.stand_in(range),
+            _ => self.continue_block(range),
         }
     }
 
-    fn end(&mut self, tag: TagEnd) {
+    fn end_tag(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::BlockQuote(_) => self.quotes = self.quotes.saturating_sub(1),
             TagEnd::List(_) => {
@@ -143,21 +143,21 @@ impl Outline {
         }
     }
 
-    fn begin(&mut self, kind: Kind, range: Range<usize>) {
+    fn begin_block(&mut self, kind: BlockKind, range: Range<usize>) {
         if self.quotes == 0 {
             let depth = self.lists.len();
             let text = String::new();
             let first_line_end = None;
-            self.leaves.push(Leaf { kind, range, depth, text, first_line_end });
+            self.leaves.push(TextBlock { kind, range, depth, text, first_line_end });
             self.open = true;
         }
     }
 
     /// Begins a block if none is open, since the items of a tight list have no paragraph; otherwise extends
     /// it.
-    fn stand_in(&mut self, range: Range<usize>) {
+    fn continue_block(&mut self, range: Range<usize>) {
         if !self.open {
-            return self.begin(Kind::Text, range);
+            return self.begin_block(BlockKind::Text, range);
         }
         if let Some(leaf) = self.leaves.last_mut() {
             leaf.range.end = leaf.range.end.max(range.end);
@@ -172,7 +172,7 @@ impl Outline {
         }
     }
 
-    fn add(&mut self, words: &str) {
+    fn add_text(&mut self, words: &str) {
         if self.open
             && let Some(leaf) = self.leaves.last_mut()
         {

@@ -12,20 +12,22 @@ const SHOWN_CHARS_MAX: usize = 60;
 
 /// A mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct PlanFileProblem {
     /// The file, as it was named.
     pub file: String,
     /// Line number, counted from 1.
     pub line: Option<u32>,
     /// The mistake.
-    pub wrong: Wrong,
+    pub wrong: PlanFileMistake,
 }
 
-impl Problem {
+impl PlanFileProblem {
     /// Returns the fault code of the mistake.
     pub const fn code(&self) -> Code {
         match self.wrong {
-            Wrong::NotText | Wrong::Unclosed | Wrong::Yaml(_) => Code::ConfigParseError,
+            PlanFileMistake::NotText | PlanFileMistake::Unclosed | PlanFileMistake::Yaml(_) => {
+                Code::ConfigParseError
+            }
             _ => Code::ConfigInvalid,
         }
     }
@@ -36,7 +38,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PlanFileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let Some(line) = self.line {
@@ -48,7 +50,7 @@ impl fmt::Display for Problem {
 
 /// The kinds of mistake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Wrong {
+pub enum PlanFileMistake {
     /// The file is not text.
     #[error("this is not text in UTF-8")]
     NotText,
@@ -160,9 +162,9 @@ pub enum Wrong {
     Cycle(Vec<String>),
 }
 
-impl Wrong {
-    pub(super) fn value(key: &'static str, found: &str, wanted: &'static str) -> Self {
-        Self::Value { key, found: shown(found), wanted }
+impl PlanFileMistake {
+    pub(super) fn bad_value(key: &'static str, found: &str, wanted: &'static str) -> Self {
+        Self::Value { key, found: shorten_input(found), wanted }
     }
 
     /// Returns how to fix it, if that can be said.
@@ -202,7 +204,7 @@ impl Wrong {
 }
 
 /// Returns the first line of the input, shortened.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn shorten_input(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     match line.char_indices().nth(SHOWN_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &line[..at]),

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::checklist;
-use super::front::{self, Keys};
-use super::needs::{Elsewhere, Index, Others};
+use super::front::{self, TaskKeys};
+use super::needs::{ExternalTask, ExternalTasks, TaskIndex};
 use super::outline::Outline;
-use super::problem::{Problem, Wrong};
-use super::task::{self, Body, Draft};
+use super::problem::{PlanFileMistake, PlanFileProblem};
+use super::task::{self, FileBody, TaskDraft};
 use crate::plan::TaskSpec;
-use crate::plan::order::cycle;
+use crate::plan::order::find_cycle;
 
 /// Maximum size of a file; a plan of ten thousand lines is smaller.
 pub const FILE_BYTES_MAX: usize = 1024 * 1024;
@@ -20,23 +20,27 @@ pub const TASKS_MAX: usize = 10_000;
 
 /// A file that the caller has read.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct PlanSource<'a> {
     /// The path from the root of the project.
     pub path: &'a str,
     /// The content of the file.
     pub text: &'a str,
 }
 
-impl<'a> Source<'a> {
+impl<'a> PlanSource<'a> {
     /// Creates a source from bytes, or a problem if they are not UTF-8.
-    pub fn from_bytes(path: &'a str, bytes: &'a [u8]) -> Result<Self, Problem> {
+    pub fn from_bytes(path: &'a str, bytes: &'a [u8]) -> Result<Self, PlanFileProblem> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self { path, text }),
             Err(error) => {
                 let before = &bytes[..error.valid_up_to()];
                 let line = memchr::memchr_iter(b'\n', before).count() + 1;
                 let line = Some(u32::try_from(line).unwrap_or(u32::MAX));
-                Err(Problem { file: path.to_owned(), line, wrong: Wrong::NotText })
+                Err(PlanFileProblem {
+                    file: path.to_owned(),
+                    line,
+                    wrong: PlanFileMistake::NotText,
+                })
             }
         }
     }
@@ -45,79 +49,87 @@ impl<'a> Source<'a> {
 /// Reads the tasks of all files in the order of the files, each with the full names of its dependencies: they
 /// make a
 /// [`Plan`](crate::plan::Plan). Otherwise returns all problems, in the order of files and lines.
-pub fn read(files: &[Source<'_>]) -> Result<Vec<TaskSpec>, Vec<Problem>> {
-    read_beside(files, &[])
+pub fn parse_tasks(files: &[PlanSource<'_>]) -> Result<Vec<TaskSpec>, Vec<PlanFileProblem>> {
+    parse_tasks_with_external(files, &[])
 }
 
 /// Like [`read`], with known tasks that are not in these files: a dependency that is done and merged needs no
 /// task of this build.
-pub fn read_beside(
-    files: &[Source<'_>],
-    elsewhere: &[Elsewhere],
-) -> Result<Vec<TaskSpec>, Vec<Problem>> {
-    let mut wrong = Problems::default();
-    let mut drafts: Vec<(usize, Draft)> = Vec::new();
+pub fn parse_tasks_with_external(
+    files: &[PlanSource<'_>],
+    elsewhere: &[ExternalTask],
+) -> Result<Vec<TaskSpec>, Vec<PlanFileProblem>> {
+    let mut wrong = PlanFileProblems::default();
+    let mut drafts: Vec<(usize, TaskDraft)> = Vec::new();
     let total: usize = files.iter().map(|file| file.text.len()).sum();
     if total > ALL_BYTES_MAX {
         let file = files.first().map_or("", |file| file.path).to_owned();
-        return Err(vec![Problem { file, line: None, wrong: Wrong::TooLargeTogether }]);
+        return Err(vec![PlanFileProblem {
+            file,
+            line: None,
+            wrong: PlanFileMistake::TooLargeTogether,
+        }]);
     }
     for (at, file) in files.iter().enumerate() {
-        for mut draft in one(file) {
-            wrong.extend(at, draft.problems.drain(..));
+        for mut draft in parse_file(file) {
+            wrong.add_problems(at, draft.problems.drain(..));
             drafts.push((at, draft));
         }
     }
     if drafts.len() > TASKS_MAX {
-        wrong.add(0, None, Wrong::TooMany(drafts.len()));
+        wrong.add_problem(0, None, PlanFileMistake::TooMany(drafts.len()));
     } else if drafts.is_empty() {
-        wrong.add(0, None, Wrong::NothingToDo);
+        wrong.add_problem(0, None, PlanFileMistake::NothingToDo);
     } else {
-        together(files, &mut drafts, elsewhere, &mut wrong);
+        check_together(files, &mut drafts, elsewhere, &mut wrong);
     }
-    wrong.or(files, drafts)
+    wrong.into_result(files, drafts)
 }
 
 /// Returns the names of the tasks in a file.
-pub fn names(file: &Source<'_>) -> Vec<String> {
-    one(file).into_iter().map(|draft| draft.spec.name).collect()
+pub fn task_names(file: &PlanSource<'_>) -> Vec<String> {
+    parse_file(file).into_iter().map(|draft| draft.spec.name).collect()
 }
 
 /// Reads the tasks of a file. An unreadable file becomes a task by its name, because others may depend on it.
-fn one(file: &Source<'_>) -> Vec<Draft> {
+fn parse_file(file: &PlanSource<'_>) -> Vec<TaskDraft> {
     let failed = |line, wrong| {
-        let mut draft = Draft::named(file.path);
+        let mut draft = TaskDraft::from_path(file.path);
         draft.problems.push((line, wrong));
         vec![draft]
     };
     if file.text.len() > FILE_BYTES_MAX {
-        return failed(1, Wrong::TooLarge(file.text.len()));
+        return failed(1, PlanFileMistake::TooLarge(file.text.len()));
     }
-    let text = without_mark(file.text);
-    let (front, at) = match front::split(text) {
+    let text = strip_byte_order_mark(file.text);
+    let (front, at) = match front::split_front_matter(text) {
         Ok(split) => split,
         Err(wrong) => return failed(1, wrong),
     };
-    let body = Body::new(text, at);
-    let outline = Outline::of(body.text);
+    let body = FileBody::new(text, at);
+    let outline = Outline::parse(body.text);
     match front {
-        None if checklist::is_plan(&outline) => checklist::read(file.path, &body, &outline),
-        None => vec![task::read(file.path, Keys::default(), &body, &outline)],
-        Some(front) => vec![task::read(file.path, front::read(front), &body, &outline)],
+        None if checklist::is_plan(&outline) => {
+            checklist::parse_checklist(file.path, &body, &outline)
+        }
+        None => vec![task::parse_task(file.path, TaskKeys::default(), &body, &outline)],
+        Some(front) => {
+            vec![task::parse_task(file.path, front::parse_task_keys(front), &body, &outline)]
+        }
     }
 }
 
 /// Returns the text without the byte order mark that some editors write.
-pub(super) fn without_mark(text: &str) -> &str {
+pub(super) fn strip_byte_order_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// Checks what requires all tasks: names, dependencies and their order.
-fn together(
-    files: &[Source<'_>],
-    drafts: &mut [(usize, Draft)],
-    elsewhere: &[Elsewhere],
-    wrong: &mut Problems,
+fn check_together(
+    files: &[PlanSource<'_>],
+    drafts: &mut [(usize, TaskDraft)],
+    elsewhere: &[ExternalTask],
+    wrong: &mut PlanFileProblems,
 ) {
     let names: Vec<String> = drafts.iter().map(|(_, draft)| draft.spec.name.clone()).collect();
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
@@ -126,63 +138,71 @@ fn together(
         if known != at {
             let (of, other) = &drafts[known];
             let other = format!("{}:{}", files[*of].path, other.line);
-            wrong.add(*file, Some(draft.line), Wrong::Twice { name: names[at].clone(), other });
+            wrong.add_problem(
+                *file,
+                Some(draft.line),
+                PlanFileMistake::Twice { name: names[at].clone(), other },
+            );
         }
     }
     let other_names: Vec<String> = elsewhere.iter().map(|other| other.name.clone()).collect();
-    let mut others = Others::of(elsewhere, &other_names);
-    let mut index = Index::of(&names);
+    let mut others = ExternalTasks::new(elsewhere, &other_names);
+    let mut index = TaskIndex::new(&names);
     let mut needs: Vec<Vec<u32>> = vec![Vec::new(); drafts.len()];
     for (at, (file, draft)) in drafts.iter_mut().enumerate() {
         // The items of a numbered list already have their dependencies.
         let listed = draft.spec.depends_on.iter().filter_map(|name| first.get(name.as_str()));
         let mut found: BTreeSet<usize> = listed.copied().collect();
         for (said, line) in &draft.needs {
-            match index.find(said) {
+            match index.find_task(said) {
                 Ok(needed) if !found.insert(needed) => {}
                 Ok(needed) => draft.spec.depends_on.push(names[needed].clone()),
-                Err(what @ Wrong::UnknownNeed { .. }) => {
-                    if let Err(what) = others.settle(said, what) {
-                        wrong.add(*file, Some(*line), what);
+                Err(what @ PlanFileMistake::UnknownNeed { .. }) => {
+                    if let Err(what) = others.check_dependency(said, what) {
+                        wrong.add_problem(*file, Some(*line), what);
                     }
                 }
-                Err(what) => wrong.add(*file, Some(*line), what),
+                Err(what) => wrong.add_problem(*file, Some(*line), what),
             }
         }
         needs[at].extend(found.into_iter().filter_map(|at| u32::try_from(at).ok()));
     }
-    if let Some(round) = cycle(&needs) {
+    if let Some(round) = find_cycle(&needs) {
         let name = |at: &u32| names[*at as usize].clone();
         let (file, draft) = &drafts[round.first().map_or(0, |at| *at as usize)];
         let line = draft.needs.first().map_or(draft.line, |(_, line)| *line);
-        wrong.add(*file, Some(line), Wrong::Cycle(round.iter().map(name).collect()));
+        wrong.add_problem(
+            *file,
+            Some(line),
+            PlanFileMistake::Cycle(round.iter().map(name).collect()),
+        );
     }
 }
 
 /// The problems found, by the position of their file.
 #[derive(Default)]
-struct Problems(Vec<(usize, Option<u32>, Wrong)>);
+struct PlanFileProblems(Vec<(usize, Option<u32>, PlanFileMistake)>);
 
-impl Problems {
-    fn add(&mut self, file: usize, line: Option<u32>, wrong: Wrong) {
+impl PlanFileProblems {
+    fn add_problem(&mut self, file: usize, line: Option<u32>, wrong: PlanFileMistake) {
         self.0.push((file, line, wrong));
     }
 
-    fn extend(&mut self, file: usize, wrong: impl Iterator<Item = (u32, Wrong)>) {
+    fn add_problems(&mut self, file: usize, wrong: impl Iterator<Item = (u32, PlanFileMistake)>) {
         self.0.extend(wrong.map(|(line, wrong)| (file, Some(line), wrong)));
     }
 
-    fn or(
+    fn into_result(
         mut self,
-        files: &[Source<'_>],
-        drafts: Vec<(usize, Draft)>,
-    ) -> Result<Vec<TaskSpec>, Vec<Problem>> {
+        files: &[PlanSource<'_>],
+        drafts: Vec<(usize, TaskDraft)>,
+    ) -> Result<Vec<TaskSpec>, Vec<PlanFileProblem>> {
         if self.0.is_empty() {
             return Ok(drafts.into_iter().map(|(_, draft)| draft.spec).collect());
         }
         self.0.sort_by_key(|(file, line, _)| (*file, *line));
         let path = |file: usize| files.get(file).map_or("", |file| file.path).to_owned();
-        let problem = |(file, line, wrong)| Problem { file: path(file), line, wrong };
+        let problem = |(file, line, wrong)| PlanFileProblem { file: path(file), line, wrong };
         Err(self.0.into_iter().map(problem).collect())
     }
 }

@@ -3,9 +3,9 @@
 //! Globs are in backticks or bare, in lists, in lines after a label, or in a code block. An entry of a list
 //! of globs that is not a glob is refused: a written restriction that is not enforced is worse than none.
 
-use super::outline::{Kind, Leaf};
-use super::problem::{Wrong, shown};
-use super::section::{Section, Side};
+use super::outline::{BlockKind, TextBlock};
+use super::problem::{PlanFileMistake, shorten_input};
+use super::section::{ScopeSide, TaskSection};
 use crate::plan::ScopeSpec;
 
 /// Separators between two globs on a line.
@@ -13,31 +13,31 @@ const BETWEEN: [&str; 8] = ["", ",", ";", "and", "or", "&", ", and", ", or"];
 
 /// The parsed scope, with its problems and their positions.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct ParsedScope {
     pub(super) spec: ScopeSpec,
-    pub(super) problems: Vec<(usize, Wrong)>,
+    pub(super) problems: Vec<(usize, PlanFileMistake)>,
 }
 
 /// Parses the sections of a scope.
-pub(super) fn read(body: &str, leaves: &[(Section, &Leaf)]) -> Scope {
-    let mut scope = Scope::default();
+pub(super) fn parse_scope(body: &str, leaves: &[(TaskSection, &TextBlock)]) -> ParsedScope {
+    let mut scope = ParsedScope::default();
     let mut last = None;
     let mut side = None;
     for (section, leaf) in leaves {
         if last != Some(*section) {
             last = Some(*section);
             side = match section {
-                Section::Side(side) => Some(*side),
+                TaskSection::Side(side) => Some(*side),
                 _ => None,
             };
         }
-        for (line, at) in lines(body, leaf) {
-            let (label, rest) = labelled(line);
+        for (line, at) in block_lines(body, leaf) {
+            let (label, rest) = split_side_label(line);
             side = label.or(side);
             match (side, leaf.kind) {
-                (Some(side), Kind::Code) => scope.add_verbatim(side, rest, at),
+                (Some(side), BlockKind::Code) => scope.add_verbatim(side, rest, at),
                 (Some(side), _) => scope.add_line(side, rest, at, leaf.depth > 0),
-                (None, Kind::Text) if leaf.depth > 0 => scope.add_lone(rest, at),
+                (None, BlockKind::Text) if leaf.depth > 0 => scope.add_lone(rest, at),
                 (None, _) => {}
             }
         }
@@ -45,12 +45,12 @@ pub(super) fn read(body: &str, leaves: &[(Section, &Leaf)]) -> Scope {
     scope
 }
 
-impl Scope {
-    fn add_line(&mut self, side: Side, line: &str, at: usize, in_list: bool) {
-        let globs = in_backticks(line);
+impl ParsedScope {
+    fn add_line(&mut self, side: ScopeSide, line: &str, at: usize, in_list: bool) {
+        let globs = globs_in_backticks(line);
         if !globs.is_empty() {
             for glob in globs {
-                self.add(side, glob, at);
+                self.add_glob(side, glob, at);
             }
             return;
         }
@@ -58,8 +58,8 @@ impl Scope {
         match (words.next(), words.next()) {
             (None, _) => {}
             (Some(word), None) if is_nothing(word) => {}
-            (Some(word), more) if more.is_none() || is_path(word) => self.add(side, word, at),
-            _ if in_list => self.problems.push((at, Wrong::NoGlob(shown(line)))),
+            (Some(word), more) if more.is_none() || is_path(word) => self.add_glob(side, word, at),
+            _ if in_list => self.problems.push((at, PlanFileMistake::NoGlob(shorten_input(line)))),
             _ => {}
         }
     }
@@ -70,28 +70,28 @@ impl Scope {
         let quoted = quoted.filter(|glob| !glob.contains('`'));
         let glob = quoted.or_else(|| is_path(line).then_some(line));
         if let Some(glob) = glob.filter(|glob| !glob.contains(char::is_whitespace)) {
-            self.add(Side::Allowed, glob, at);
+            self.add_glob(ScopeSide::Allowed, glob, at);
         }
     }
 
-    fn add_verbatim(&mut self, side: Side, line: &str, at: usize) {
+    fn add_verbatim(&mut self, side: ScopeSide, line: &str, at: usize) {
         if !line.starts_with('#') && !line.starts_with("```") && !line.starts_with("~~~") {
-            self.add(side, line, at);
+            self.add_glob(side, line, at);
         }
     }
 
-    fn add(&mut self, side: Side, glob: &str, at: usize) {
+    fn add_glob(&mut self, side: ScopeSide, glob: &str, at: usize) {
         let glob = glob.trim().trim_end_matches([',', ';']);
         let glob = glob.strip_prefix("./").unwrap_or(glob);
         if glob.is_empty() {
             return;
         }
         if glob.starts_with(['/', '~']) || glob.split('/').any(|part| part == "..") {
-            return self.problems.push((at, Wrong::Outside(shown(glob))));
+            return self.problems.push((at, PlanFileMistake::Outside(shorten_input(glob))));
         }
         let globs = match side {
-            Side::Allowed => &mut self.spec.allowed,
-            Side::Forbidden => &mut self.spec.forbidden,
+            ScopeSide::Allowed => &mut self.spec.allowed,
+            ScopeSide::Forbidden => &mut self.spec.forbidden,
         };
         if globs.last().is_none_or(|last| last != glob) {
             globs.push(glob.to_owned());
@@ -100,7 +100,7 @@ impl Scope {
 }
 
 /// Iterates over the lines of a block with their start, without surrounding blanks and the item's checkbox.
-fn lines<'a>(body: &'a str, leaf: &Leaf) -> impl Iterator<Item = (&'a str, usize)> {
+fn block_lines<'a>(body: &'a str, leaf: &TextBlock) -> impl Iterator<Item = (&'a str, usize)> {
     let mut at = leaf.range.start;
     let text = body.get(leaf.range.clone()).unwrap_or_default();
     text.split_inclusive('\n').map(move |line| {
@@ -113,17 +113,17 @@ fn lines<'a>(body: &'a str, leaf: &Leaf) -> impl Iterator<Item = (&'a str, usize
 }
 
 /// Returns the side that a line names before a colon or as a whole, and the rest.
-fn labelled(line: &str) -> (Option<Side>, &str) {
+fn split_side_label(line: &str) -> (Option<ScopeSide>, &str) {
     let (head, rest) = line.split_once(':').unwrap_or((line, ""));
     let name = head.trim_matches(['*', '_', ' ']);
-    match Side::named(name).filter(|_| !name.contains('`') && !is_path(name)) {
+    match ScopeSide::from_label(name).filter(|_| !name.contains('`') && !is_path(name)) {
         Some(side) => (Some(side), rest.trim_start_matches(['*', '_', ' '])),
         None => (None, line),
     }
 }
 
 /// Returns the globs in backticks, up to where the line continues with words.
-fn in_backticks(line: &str) -> Vec<&str> {
+fn globs_in_backticks(line: &str) -> Vec<&str> {
     let parts: Vec<&str> = line.split('`').collect();
     let mut globs = Vec::new();
     for pair in parts.chunks(2) {
@@ -158,9 +158,9 @@ mod tests {
     use crate::plan::file::outline::Outline;
     use crate::plan::file::section::Sections;
 
-    fn scope(text: &str) -> Scope {
-        let outline = Outline::of(text);
-        read(text, &Sections::of(&outline).scope)
+    fn scope(text: &str) -> ParsedScope {
+        let outline = Outline::parse(text);
+        parse_scope(text, &Sections::from_outline(&outline).scope)
     }
 
     #[test]

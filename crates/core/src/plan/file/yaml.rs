@@ -5,92 +5,93 @@
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
 
-use super::problem::Wrong;
+use super::problem::PlanFileMistake;
 
 /// Maximum nesting depth. Valid front matter has at most keys, a key's own keys and a list.
 const DEPTH_MAX: usize = 8;
 
 /// A value and the line it begins at.
 #[derive(Debug)]
-pub struct Node {
+pub struct YamlNode {
     /// The value.
-    pub value: Value,
+    pub value: YamlValue,
     /// Line number within the front matter, counted from 1.
     pub line: u32,
 }
 
 /// A parsed value.
 #[derive(Debug)]
-pub enum Value {
+pub enum YamlValue {
     /// An empty value.
     Nothing,
     /// Text, verbatim.
     Text(String),
     /// A sequence of values.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// A mapping of keys to values.
-    Keys(Vec<(Node, Node)>),
+    Keys(Vec<(YamlNode, YamlNode)>),
 }
 
-impl Node {
+impl YamlNode {
     /// Returns the text, if the value is one.
-    pub fn text(&self) -> Option<&str> {
+    pub fn as_text(&self) -> Option<&str> {
         match &self.value {
-            Value::Text(text) => Some(text),
-            Value::Nothing | Value::List(_) | Value::Keys(_) => None,
+            YamlValue::Text(text) => Some(text),
+            YamlValue::Nothing | YamlValue::List(_) | YamlValue::Keys(_) => None,
         }
     }
 
     /// Returns a short description of the value.
-    pub(super) fn shown(&self) -> &str {
+    pub(super) fn describe(&self) -> &str {
         match &self.value {
-            Value::Text(text) => text,
-            Value::Nothing => "empty",
-            Value::List(_) => "a list",
-            Value::Keys(_) => "a group of keys",
+            YamlValue::Text(text) => text,
+            YamlValue::Nothing => "empty",
+            YamlValue::List(_) => "a list",
+            YamlValue::Keys(_) => "a group of keys",
         }
     }
 }
 
 /// Parses a value, or returns the problem and its line, counted from 1.
-pub(super) fn read(text: &str) -> Result<Node, (u32, Wrong)> {
+pub(super) fn parse_yaml(text: &str) -> Result<YamlNode, (u32, PlanFileMistake)> {
     let options = granit_parser::options! {
         disallow_directives: true,
         flow_nesting_limit: DEPTH_MAX,
         block_nesting_limit: DEPTH_MAX,
     };
-    let mut reader = Reader { text, events: Parser::new_from_str_with_options(text, options) };
+    let mut reader = YamlReader { text, events: Parser::new_from_str_with_options(text, options) };
     loop {
-        let (event, line) = reader.next()?;
+        let (event, line) = reader.next_event()?;
         match event {
             Event::StreamStart | Event::DocumentStart(..) => {}
             Event::StreamEnd | Event::DocumentEnd => {
-                return Ok(Node { value: Value::Nothing, line });
+                return Ok(YamlNode { value: YamlValue::Nothing, line });
             }
-            begun => return reader.node(begun, line),
+            begun => return reader.read_node(begun, line),
         }
     }
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     text: &'a str,
     events: Parser<'a, StrInput<'a>>,
 }
 
-impl<'a> Reader<'a> {
-    fn next(&mut self) -> Result<(Event<'a>, u32), (u32, Wrong)> {
+impl<'a> YamlReader<'a> {
+    fn next_event(&mut self) -> Result<(Event<'a>, u32), (u32, PlanFileMistake)> {
         match self.events.next() {
-            Some(Ok((event, span))) => Ok((event, self.line(&span.start))),
-            Some(Err(error)) => {
-                Err((self.line(error.marker()), Wrong::Yaml(error.kind().to_string())))
-            }
-            None => Err((1, Wrong::NoKeys)),
+            Some(Ok((event, span))) => Ok((event, self.line_number(&span.start))),
+            Some(Err(error)) => Err((
+                self.line_number(error.marker()),
+                PlanFileMistake::Yaml(error.kind().to_string()),
+            )),
+            None => Err((1, PlanFileMistake::NoKeys)),
         }
     }
 
     /// Returns the line number as the rest of the code counts it: a carriage return without a newline begins
     /// no line.
-    fn line(&self, marker: &Marker) -> u32 {
+    fn line_number(&self, marker: &Marker) -> u32 {
         let before = marker.byte_offset().and_then(|at| self.text.as_bytes().get(..at));
         let lines = before.map_or(marker.line().saturating_sub(1), |before| {
             memchr::memchr_iter(b'\n', before).count()
@@ -99,44 +100,48 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses the value that begins with an event. The parser limits the depth of this recursion.
-    fn node(&mut self, begun: Event<'a>, line: u32) -> Result<Node, (u32, Wrong)> {
+    fn read_node(
+        &mut self,
+        begun: Event<'a>,
+        line: u32,
+    ) -> Result<YamlNode, (u32, PlanFileMistake)> {
         let value = match begun {
-            Event::Scalar(text, style, ..) => scalar(text.into_owned(), style),
-            Event::SequenceStart(..) => Value::List(self.list()?),
-            Event::MappingStart(..) => Value::Keys(self.keys()?),
-            Event::Alias(_) => return Err((line, Wrong::Alias)),
-            _ => Value::Nothing,
+            Event::Scalar(text, style, ..) => parse_scalar(text.into_owned(), style),
+            Event::SequenceStart(..) => YamlValue::List(self.read_list()?),
+            Event::MappingStart(..) => YamlValue::Keys(self.read_keys()?),
+            Event::Alias(_) => return Err((line, PlanFileMistake::Alias)),
+            _ => YamlValue::Nothing,
         };
-        Ok(Node { value, line })
+        Ok(YamlNode { value, line })
     }
 
-    fn list(&mut self) -> Result<Vec<Node>, (u32, Wrong)> {
+    fn read_list(&mut self) -> Result<Vec<YamlNode>, (u32, PlanFileMistake)> {
         let mut list = Vec::new();
         loop {
-            match self.next()? {
+            match self.next_event()? {
                 (Event::SequenceEnd, _) => return Ok(list),
-                (begun, line) => list.push(self.node(begun, line)?),
+                (begun, line) => list.push(self.read_node(begun, line)?),
             }
         }
     }
 
-    fn keys(&mut self) -> Result<Vec<(Node, Node)>, (u32, Wrong)> {
+    fn read_keys(&mut self) -> Result<Vec<(YamlNode, YamlNode)>, (u32, PlanFileMistake)> {
         let mut keys = Vec::new();
         loop {
-            let key = match self.next()? {
+            let key = match self.next_event()? {
                 (Event::MappingEnd, _) => return Ok(keys),
-                (begun, line) => self.node(begun, line)?,
+                (begun, line) => self.read_node(begun, line)?,
             };
-            let (begun, line) = self.next()?;
-            keys.push((key, self.node(begun, line)?));
+            let (begun, line) = self.next_event()?;
+            keys.push((key, self.read_node(begun, line)?));
         }
     }
 }
 
-fn scalar(text: String, style: ScalarStyle) -> Value {
+fn parse_scalar(text: String, style: ScalarStyle) -> YamlValue {
     let plain = style == ScalarStyle::Plain;
     match text.as_str() {
-        "" | "~" | "null" | "Null" | "NULL" if plain => Value::Nothing,
-        _ => Value::Text(text),
+        "" | "~" | "null" | "Null" | "NULL" if plain => YamlValue::Nothing,
+        _ => YamlValue::Text(text),
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::{plain, words};
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::{
-    Asked, BudgetFacts, Decision, DefaultAnswer, QuestionKind, QuestionText, RaiseFacts,
-    RaisedLimit, Reason, Risk, TriedAttempt, text,
+    BudgetFacts, Decision, DefaultAnswer, QuestionFacts, QuestionKind, QuestionText, RaiseFacts,
+    RaisedLimit, Reason, Risk, TriedAttempt, build_text,
 };
 use crate::time::Span;
 
@@ -74,7 +74,7 @@ fn every_text_passes_the_linter() {
                         let attempts: Vec<_> = (1..=number)
                             .map(|n| tried(code.unwrap_or(Code::LogicError), n))
                             .collect();
-                        let asked = Asked {
+                        let asked = QuestionFacts {
                             work,
                             tasks,
                             dependants,
@@ -83,9 +83,9 @@ fn every_text_passes_the_linter() {
                             account: (number == 2).then_some("the hosting account"),
                             what: (number == 2).then_some("pay bill 17"),
                             always_allow: tasks > 1,
-                            ..Asked::new(kind, code, reason)
+                            ..QuestionFacts::new(kind, code, reason)
                         };
-                        let text = text(&asked);
+                        let text = build_text(&asked);
                         assert_eq!(text.attempts.len(), attempts.len()); // T1.10
                         assert!((2..=4).contains(&text.options.len())); // T1.10
                         assert_eq!(
@@ -109,9 +109,9 @@ fn every_text_passes_the_linter() {
 }
 
 /// Returns a question as displayed to a person.
-fn card(asked: &Asked<'_>) -> String {
+fn card(asked: &QuestionFacts<'_>) -> String {
     use std::fmt::Write as _;
-    let text = text(asked);
+    let text = build_text(asked);
     let mut card = format!("{}\n", text.problem);
     for attempt in &text.attempts {
         writeln!(card, "  · {attempt}").unwrap();
@@ -166,218 +166,234 @@ fn questions_read_like_a_colleague() {
         |more: &str, in_all: &str| RaisedLimit { more: more.to_owned(), in_all: in_all.to_owned() };
     let raise = RaiseFacts { go_on: raised("$7.20", "$12.20"), raise: raised("$21.60", "$26.60") };
     let asked = [
-        Asked {
+        QuestionFacts {
             titles: &["Put the preview online"],
             account: Some("the hosting account"),
-            ..Asked::new(QuestionKind::Hands, Some(Code::AuthInvalid), Reason::FirstOccurrence)
+            ..QuestionFacts::new(
+                QuestionKind::Hands,
+                Some(Code::AuthInvalid),
+                Reason::FirstOccurrence,
+            )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Payment webhook"],
             dependants: 2,
             attempts: &ATTEMPTS,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Choice,
                 Some(Code::ValidationPreCommit),
                 Reason::AttemptsUsedUp { tried: 4, ways: 4 },
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Importer", "Exporter", "Report"],
             tasks: 3,
             dependants: 1,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Choice,
                 Some(Code::ProviderOverloaded),
                 Reason::WaitedTooLong { span: Span::from_hours(2) },
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Pay the open bills"],
             work: Work::Job,
             what: Some("pay bill 17"),
-            ..Asked::new(QuestionKind::Happened, None, Reason::OutcomeUnknown)
+            ..QuestionFacts::new(QuestionKind::Happened, None, Reason::OutcomeUnknown)
         },
-        Asked {
+        QuestionFacts {
             titles: &["Tidy the settings page"],
             always_allow: true,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Ok,
                 Some(Code::PermissionFileAccess),
                 Reason::FirstOccurrence,
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Nightly report"],
             work: Work::Job,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Choice,
                 Some(Code::LogicError),
                 Reason::RepairBudgetExhausted { repairs: 3 },
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Add the price list"],
             agent_question: Some("Should prices be shown with tax or without?"),
             default: Some(DefaultAnswer {
                 decision: Decision::SkipFeature,
                 within: Span::from_hours(8),
             }),
-            ..Asked::new(QuestionKind::Choice, Some(Code::PreconditionInput), Reason::AgentAsked)
+            ..QuestionFacts::new(
+                QuestionKind::Choice,
+                Some(Code::PreconditionInput),
+                Reason::AgentAsked,
+            )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Payment webhook"],
-            ..Asked::new(QuestionKind::Passing, None, Reason::TooManyCrashes { times: 3 })
+            ..QuestionFacts::new(QuestionKind::Passing, None, Reason::TooManyCrashes { times: 3 })
         },
-        Asked::new(QuestionKind::Paused, None, Reason::TooManyQuestions { open: 5 }),
-        Asked {
+        QuestionFacts::new(QuestionKind::Paused, None, Reason::TooManyQuestions { open: 5 }),
+        QuestionFacts {
             titles: &["Payment webhook"],
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Paused,
                 Some(Code::BudgetExhausted),
                 Reason::BudgetSpent { span: BudgetSpan::Task },
             )
         },
-        Asked::new(
+        QuestionFacts::new(
             QuestionKind::Paused,
             Some(Code::BudgetExhausted),
             Reason::BudgetSpent { span: BudgetSpan::Build },
         ),
-        Asked {
+        QuestionFacts {
             titles: &["Return HTTP 404 in get_order() (see README.md)"],
             what: Some("python3 -m pytest -q tests/test_orders.py"),
             attempts: &ATTEMPTS[..1],
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Choice,
                 Some(Code::ValidationPreCommit),
                 Reason::AttemptsUsedUp { tried: 4, ways: 1 },
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Räume den Build auf"],
             what: Some("rm -rf ~"),
             risk: Risk::Never,
             always_allow: true,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Ok,
                 Some(Code::PermissionCommandBlocked),
                 Reason::FirstOccurrence,
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Clean up"],
             what: Some("git push --force"),
             risk: Risk::Destructive,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Ok,
                 Some(Code::PermissionCommandBlocked),
                 Reason::FirstOccurrence,
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Pay the invoice"],
             what: Some("POST https://shop.example/order-3"),
             risk: Risk::IrreversibleRequest,
             action_key: Some("pay-3"),
             always_allow: true,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Ok,
                 Some(Code::PermissionCommandBlocked),
                 Reason::FirstOccurrence,
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Clean up"],
             what: Some("/etc/hosts"),
             risk: Risk::Outside,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Ok,
                 Some(Code::PermissionFileAccess),
                 Reason::FirstOccurrence,
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Set up npm"],
             what: Some(".npmrc"),
             program: Some("Claude Code"),
             risk: Risk::Guarded,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Ok,
                 Some(Code::PermissionFileAccess),
                 Reason::FirstOccurrence,
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Add the price list"],
             agent_question: Some("Should `total()` in cart.py include VAT?"),
             answered_before: Some("As in the old cart."),
             agent_options: &options,
-            ..Asked::new(QuestionKind::Choice, Some(Code::PreconditionInput), Reason::AgentAsked)
+            ..QuestionFacts::new(
+                QuestionKind::Choice,
+                Some(Code::PreconditionInput),
+                Reason::AgentAsked,
+            )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Fix it"],
             account: Some("claude-cli"),
             login: Some("claude login"),
             variable: Some("ANTHROPIC_API_KEY"),
-            ..Asked::new(QuestionKind::Hands, Some(Code::AuthMissing), Reason::FirstOccurrence)
+            ..QuestionFacts::new(
+                QuestionKind::Hands,
+                Some(Code::AuthMissing),
+                Reason::FirstOccurrence,
+            )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Nightly report"],
             work: Work::Job,
             what: Some("sh report.sh"),
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Choice,
                 Some(Code::LogicError),
                 Reason::RepairBudgetExhausted { repairs: 0 },
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Nightly report"],
             work: Work::Job,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Choice,
                 Some(Code::EnvConnection),
                 Reason::MaxRetriesExceeded { retries: 5 },
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Payment webhook"],
             budget: Some(&budget),
             raise: Some(&raise),
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Paused,
                 Some(Code::BudgetExhausted),
                 Reason::BudgetSpent { span: BudgetSpan::Task },
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Payment webhook"],
             what: Some("sh tools/prepare.sh"),
             setup_ended: Some("ended with 3"),
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Hands,
                 Some(Code::PreconditionMissing),
                 Reason::FirstOccurrence,
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Payment webhook"],
             what: Some("`writable = [\"/srv/target\"]` below [wall] in unstuck.toml"),
             kept: Some(
                 "The wall kept the check “cargo test” from writing to “/srv/target”, so the work has \
                  not begun.",
             ),
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Hands,
                 Some(Code::PreconditionMissing),
                 Reason::FirstOccurrence,
             )
         },
-        Asked {
+        QuestionFacts {
             titles: &["Payment webhook"],
             what: Some(".github/workflows/ci.yml"),
             whole_change: Some("unstuck inbox diff 0"),
             always_allow: true,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Ok,
                 Some(Code::PermissionFileAccess),
                 Reason::FirstOccurrence,
@@ -391,9 +407,12 @@ fn questions_read_like_a_colleague() {
 #[test]
 fn every_code_has_its_own_words() {
     let natural = Code::ALL.iter().filter_map(|&code| {
-        let kind = QuestionKind::of(code.row().asks)?;
-        let asked = Asked { titles: &["Importer"], ..Asked::new(kind, Some(code), usual(code)) };
-        let text = text(&asked);
+        let kind = QuestionKind::from_asks(code.row().asks)?;
+        let asked = QuestionFacts {
+            titles: &["Importer"],
+            ..QuestionFacts::new(kind, Some(code), usual(code))
+        };
+        let text = build_text(&asked);
         Some(format!("{code}\n  {}\n  → {}\n", text.problem, text.recommended_text))
     });
     insta::assert_snapshot!(natural.collect::<String>());

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{plain, words};
 use crate::fault::Code;
-use crate::question::{Asked, QuestionKind, Reason, TriedAttempt, text};
+use crate::question::{QuestionFacts, QuestionKind, Reason, TriedAttempt, build_text};
 
 /// Maximum length of a question's problem, for any input.
 const PROBLEM_BYTES_MAX: usize = 8_192;
@@ -73,7 +73,7 @@ proptest! {
             commands: 1,
             code: code.unwrap_or(Code::LogicError),
         };
-        let asked = Asked {
+        let asked = QuestionFacts {
             titles: &[&title],
             tasks,
             dependants: tasks,
@@ -82,9 +82,9 @@ proptest! {
             agent_question: Some(&asks),
             attempts: &[attempt],
             agent_options: std::slice::from_ref(&summary),
-            ..Asked::new(kind, code, Reason::AttemptsUsedUp { tried: tasks, ways: 1 })
+            ..QuestionFacts::new(kind, code, Reason::AttemptsUsedUp { tried: tasks, ways: 1 })
         };
-        let text = text(&asked);
+        let text = build_text(&asked);
         prop_assert!(text.problem.len() <= PROBLEM_BYTES_MAX);
         for words in words(text) {
             plain(&words);

@@ -2,16 +2,16 @@
 
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::{
-    Asked, Decision, OPERATOR_TEXT_BYTES_MAX, OptionsContext, QuestionKind, Reason, Risk,
-    TriedAttempt, operator_text, options, text,
+    Decision, OPERATOR_TEXT_BYTES_MAX, OptionsContext, QuestionFacts, QuestionKind, Reason, Risk,
+    TriedAttempt, build_options, build_text, operator_text,
 };
 
 fn context() -> OptionsContext<'static> {
-    Asked::new(QuestionKind::Choice, None, Reason::FirstOccurrence).options_context()
+    QuestionFacts::new(QuestionKind::Choice, None, Reason::FirstOccurrence).options_context()
 }
 
 fn values(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<Decision> {
-    options(kind, context).into_iter().map(|option| option.value).collect()
+    build_options(kind, context).into_iter().map(|option| option.value).collect()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn each_kind_offers_exactly_its_choices() {
     ];
     for (kind, expected) in exact {
         assert_eq!(values(kind, &context), expected);
-        for option in options(kind, &context) {
+        for option in build_options(kind, &context) {
             assert!(!option.label.is_empty() && option.description.ends_with('.'));
         }
     }
@@ -45,13 +45,13 @@ fn allowing_for_good_is_offered_only_where_the_policy_permits() {
 fn a_choice_says_how_many_tasks_it_applies_to() {
     let context = OptionsContext { tasks: 3, dependants: 2, ..context() };
     for kind in [QuestionKind::Hands, QuestionKind::Choice, QuestionKind::Happened] {
-        for option in options(kind, &context) {
+        for option in build_options(kind, &context) {
             assert!(option.label.ends_with("(for 3 tasks)"), "{}", option.label);
             assert!(option.description.contains("3 tasks"), "{}", option.description);
         }
     }
     let one = OptionsContext { tasks: 1, dependants: 2, ..context };
-    let skip = options(QuestionKind::Hands, &one).pop().unwrap();
+    let skip = build_options(QuestionKind::Hands, &one).pop().unwrap();
     assert!(skip.description.contains("and 2 tasks that need it"), "{}", skip.description);
 }
 
@@ -65,11 +65,11 @@ fn a_first_occurrence_says_nothing_about_attempts() {
         commands: 0,
         code: Code::AuthInvalid,
     }];
-    let asked = Asked {
+    let asked = QuestionFacts {
         attempts: &attempts,
-        ..Asked::new(QuestionKind::Hands, Some(Code::AuthInvalid), Reason::FirstOccurrence)
+        ..QuestionFacts::new(QuestionKind::Hands, Some(Code::AuthInvalid), Reason::FirstOccurrence)
     };
-    let text = text(&asked);
+    let text = build_text(&asked);
     assert_eq!(text.attempts, ["Approach 1: the account refused the key."]);
     for word in ["three", "four", "3", "4", "tried", "times"] {
         assert!(!text.problem.contains(word), "{}", text.problem);
@@ -80,8 +80,8 @@ fn a_first_occurrence_says_nothing_about_attempts() {
 fn our_own_fault_is_said_in_one_fixed_sentence() {
     // T3.16
     for code in [Code::InternalError, Code::InternalStore, Code::GitRevertFailed] {
-        let asked = Asked::new(QuestionKind::Ours, Some(code), Reason::FirstOccurrence);
-        assert!(text(&asked).problem.starts_with("Internal error. Please contact support."));
+        let asked = QuestionFacts::new(QuestionKind::Ours, Some(code), Reason::FirstOccurrence);
+        assert!(build_text(&asked).problem.starts_with("Internal error. Please contact support."));
     }
 }
 
@@ -94,16 +94,17 @@ fn an_operator_reads_the_rule_and_the_message() {
         (Reason::RepairBudgetExhausted { repairs: 3 }, "Repair budget exhausted"),
     ];
     for (reason, said) in cases {
-        let asked = Asked::new(QuestionKind::Choice, Some(Code::EnvConnection), reason);
+        let asked = QuestionFacts::new(QuestionKind::Choice, Some(Code::EnvConnection), reason);
         let operator = operator_text(&asked, message);
         assert!(operator.starts_with(said), "{operator}");
         for part in ["ENV_CONNECTION", "network", message] {
             assert!(operator.contains(part), "{operator}");
         }
-        let public = text(&asked).problem;
+        let public = build_text(&asked).problem;
         assert!(!public.contains(said) && !public.contains("10.0.0.7"), "{public}");
     }
-    let asked = Asked::new(QuestionKind::Choice, Some(Code::LogicError), Reason::AgentAsked);
+    let asked =
+        QuestionFacts::new(QuestionKind::Choice, Some(Code::LogicError), Reason::AgentAsked);
     let long = operator_text(&asked, &"é".repeat(OPERATOR_TEXT_BYTES_MAX));
     assert!(long.len() <= OPERATOR_TEXT_BYTES_MAX);
 }
@@ -124,8 +125,8 @@ fn attempts_are_counted_as_they_ran() {
         (Reason::RepairBudgetExhausted { repairs: 3 }, "I repaired it three times"),
     ];
     for (reason, said) in cases {
-        let asked = Asked::new(QuestionKind::Choice, Some(Code::LogicError), reason);
-        assert!(text(&asked).problem.contains(said));
+        let asked = QuestionFacts::new(QuestionKind::Choice, Some(Code::LogicError), reason);
+        assert!(build_text(&asked).problem.contains(said));
     }
 }
 
@@ -135,8 +136,8 @@ fn nothing_comes_back_that_was_met_once() {
     for code in
         [Code::LogicError, Code::ValidationPreCommit, Code::ToolCrash, Code::ProviderRateLimit]
     {
-        let asked = Asked::new(QuestionKind::Choice, Some(code), Reason::FirstOccurrence);
-        let problem = text(&asked).problem;
+        let asked = QuestionFacts::new(QuestionKind::Choice, Some(code), Reason::FirstOccurrence);
+        let problem = build_text(&asked).problem;
         for word in ["keeps", "again.", "still", "came back", "same"] {
             assert!(!problem.contains(word), "{problem}");
         }
@@ -174,17 +175,17 @@ fn what_is_dangerous_is_never_recommended() {
         (Risk::IrreversibleRequest, D::Deny, true),
         (Risk::Never, D::ProvideGuidance, false),
     ] {
-        let asked = Asked {
+        let asked = QuestionFacts {
             what: Some("rm -rf ~"),
             risk,
             always_allow: true,
-            ..Asked::new(
+            ..QuestionFacts::new(
                 QuestionKind::Ok,
                 Some(Code::PermissionCommandBlocked),
                 Reason::FirstOccurrence,
             )
         };
-        let text = text(&asked);
+        let text = build_text(&asked);
         assert!(text.problem.contains("“rm -rf ~”"), "{}", text.problem);
         assert_eq!(text.recommended, Some(recommended));
         let allows = text.options.iter().any(|option| option.value == D::AllowOnce);
@@ -196,17 +197,17 @@ fn what_is_dangerous_is_never_recommended() {
 
 #[test]
 fn an_action_is_called_what_it_is_with_the_true_end_of_each_choice() {
-    let asked = |risk| Asked {
+    let asked = |risk| QuestionFacts {
         what: Some("POST https://shop.example/order-3"),
         risk,
         action_key: Some("pay-3"),
-        ..Asked::new(
+        ..QuestionFacts::new(
             QuestionKind::Ok,
             Some(Code::PermissionCommandBlocked),
             Reason::FirstOccurrence,
         )
     };
-    let request = text(&asked(Risk::IrreversibleRequest));
+    let request = build_text(&asked(Risk::IrreversibleRequest));
     let said = "The AI helper wants to send a request that cannot be undone, and no rule here allows \
                 it: “POST https://shop.example/order-3”. The key of this action is “pay-3”.";
     assert!(request.problem.contains(said), "{}", request.problem);
@@ -220,19 +221,23 @@ fn an_action_is_called_what_it_is_with_the_true_end_of_each_choice() {
         leads(Decision::Deny),
         Some("I do not do it. The work that is done stays, and goes on without it.")
     );
-    let command = text(&asked(Risk::Irreversible)).problem;
+    let command = build_text(&asked(Risk::Irreversible)).problem;
     assert!(command.contains("run a command that cannot be undone"), "{command}");
 }
 
 #[test]
 fn a_choice_of_the_agent_is_shown_in_its_own_words() {
     let own = ["use `httpx` in client.py".to_owned(), "keep requests".to_owned()];
-    let asked = Asked {
+    let asked = QuestionFacts {
         agent_question: Some("Which HTTP library should get_order() use?"),
         agent_options: &own,
-        ..Asked::new(QuestionKind::Choice, Some(Code::PreconditionInput), Reason::AgentAsked)
+        ..QuestionFacts::new(
+            QuestionKind::Choice,
+            Some(Code::PreconditionInput),
+            Reason::AgentAsked,
+        )
     };
-    let text = text(&asked);
+    let text = build_text(&asked);
     assert!(text.problem.contains("“Which HTTP library should get_order() use?”"));
     assert_eq!(text.recommended, None);
     for (option, own) in text.options.iter().zip(&own) {
@@ -245,11 +250,11 @@ fn a_choice_of_the_agent_is_shown_in_its_own_words() {
 #[test]
 fn only_a_task_budget_leaves_the_build_running() {
     let budget = |span| {
-        let asked = Asked {
+        let asked = QuestionFacts {
             work: Work::Task,
-            ..Asked::new(QuestionKind::Paused, None, Reason::BudgetSpent { span })
+            ..QuestionFacts::new(QuestionKind::Paused, None, Reason::BudgetSpent { span })
         };
-        text(&asked).problem
+        build_text(&asked).problem
     };
     assert!(budget(BudgetSpan::Task).contains("All other work goes on."));
     assert!(budget(BudgetSpan::Build).contains("The build waits for you."));

@@ -5,11 +5,11 @@ mod hostile;
 mod meaning;
 
 use super::QuestionText;
-use crate::text::{lint, our_words};
+use crate::text::{lint_text, our_words};
 
 #[track_caller]
 fn plain(text: &str) {
-    let findings = lint(&our_words(text));
+    let findings = lint_text(&our_words(text));
     assert!(findings.is_empty(), "{text:?}\n{findings:?}");
 }
 

@@ -9,13 +9,13 @@ mod quote;
 mod words;
 
 use super::place;
-use super::role::class_suffix;
-use super::token::{self, Shape};
+use super::role::is_exception_class;
+use super::token::{self, TokenShape};
 use super::words::is_telling;
 use quote::is_id_key;
 use words::{
-    call_len, ends_token, is_camel, is_capitals, is_delimiter, is_sql_state, is_word,
-    speaks_of_line, unsuggested, word_before_path,
+    call_len, ends_token, is_camel_case, is_capitals, is_delimiter, is_sql_state, is_word,
+    speaks_of_line, strip_suggestion, word_before_path,
 };
 
 /// The placeholder for a path, an address or an identifier in prose.
@@ -49,7 +49,7 @@ pub(crate) enum Fact<'a> {
 }
 
 /// The result of masking: masked text, prose and facts of the lines.
-pub(crate) struct Masked<'a> {
+pub(crate) struct MaskedText<'a> {
     /// The masked lines, each terminated by a newline.
     pub(crate) text: Vec<u8>,
     /// The prose of the lines, each terminated by a newline.
@@ -60,7 +60,7 @@ pub(crate) struct Masked<'a> {
     pub(crate) facts: Vec<Fact<'a>>,
 }
 
-struct Pass<'a, 'm> {
+struct MaskingPass<'a, 'm> {
     line: &'a [u8],
     at: usize,
     /// The end of the open quotation, and whether its content is the tool's own message.
@@ -71,10 +71,10 @@ struct Pass<'a, 'm> {
     numbered: bool,
     previous: &'a [u8],
     before: &'a [u8],
-    out: &'m mut Masked<'a>,
+    out: &'m mut MaskedText<'a>,
 }
 
-impl<'a> Masked<'a> {
+impl<'a> MaskedText<'a> {
     /// Creates an empty result with capacity for a usual diagnosis.
     pub(crate) fn new(wants_prose: bool) -> Self {
         const BYTES: usize = 512;
@@ -87,9 +87,9 @@ impl<'a> Masked<'a> {
     }
 
     /// Adds a line.
-    pub(crate) fn add(&mut self, line: &'a [u8]) {
-        let line = unsuggested(line);
-        let mut pass = Pass {
+    pub(crate) fn add_line(&mut self, line: &'a [u8]) {
+        let line = strip_suggestion(line);
+        let mut pass = MaskingPass {
             line,
             at: 0,
             quote: None,
@@ -99,7 +99,7 @@ impl<'a> Masked<'a> {
             before: b"",
             out: self,
         };
-        pass.run(line.len());
+        pass.mask_until(line.len());
         self.text.truncate(self.text.trim_ascii_end().len());
         self.text.push(b'\n');
         if self.wants_prose {
@@ -108,64 +108,64 @@ impl<'a> Masked<'a> {
     }
 }
 
-impl<'a> Pass<'a, '_> {
-    fn run(&mut self, end: usize) {
+impl<'a> MaskingPass<'a, '_> {
+    fn mask_until(&mut self, end: usize) {
         while self.at < end {
             if self.quote.is_some_and(|(close, _)| self.at >= close) {
                 self.quote = None;
-                self.write(b'\'');
+                self.write_byte(b'\'');
                 self.at += 1;
                 continue;
             }
             let byte = self.line[self.at];
             match byte {
-                b if b.is_ascii_whitespace() => self.space(),
+                b if b.is_ascii_whitespace() => self.write_space(),
                 b'"' | b'`' | b'\'' if self.quote.is_none() => self.open_quote(),
-                b'{' if self.sorted_set() => {}
+                b'{' if self.write_sorted_set() => {}
                 b'=' if self.skip_given_value() => {}
                 // `"status":402`: a value after a key is written on its own.
                 b':' if self.at > 0 && self.line[self.at - 1] == b'"' => {
-                    self.write(byte);
+                    self.write_byte(byte);
                     self.at += 1;
                 }
                 b if is_delimiter(b) => {
-                    self.write(b);
+                    self.write_byte(b);
                     self.at += 1;
                 }
-                _ => self.token(end),
+                _ => self.read_token(end),
             }
         }
         if self.quote.take().is_some() {
-            self.write(b'\'');
+            self.write_byte(b'\'');
             self.at += 1;
         }
     }
 
-    fn write(&mut self, byte: u8) {
+    fn write_byte(&mut self, byte: u8) {
         self.out.text.push(byte);
     }
 
-    fn space(&mut self) {
+    fn write_space(&mut self) {
         if !matches!(self.out.text.last(), Some(b' ' | b'\n') | None) {
-            self.write(b' ');
+            self.write_byte(b' ');
         }
         self.at += 1;
     }
 
     /// Returns whether the current token counts as prose.
-    fn speaks(&self) -> bool {
+    fn is_in_prose(&self) -> bool {
         self.out.wants_prose
             && self.at >= self.call_end
             && self.quote.is_none_or(|(_, speech)| speech)
     }
 
-    fn prose(&mut self, byte: u8) {
-        if self.speaks() {
+    fn write_prose_mark(&mut self, byte: u8) {
+        if self.is_in_prose() {
             self.out.prose.extend_from_slice(&[byte, b' ']);
         }
     }
 
-    fn token(&mut self, end: usize) {
+    fn read_token(&mut self, end: usize) {
         let line = self.line;
         let limit = self.quote.map_or(end, |(close, _)| close.min(end));
         let start = self.at;
@@ -180,90 +180,90 @@ impl<'a> Pass<'a, '_> {
         let token = &whole[..whole.len() - trailing];
         self.at = stop;
         if !token.is_empty() {
-            self.put(token, stop - trailing);
+            self.write_token(token, stop - trailing);
         }
         self.out.text.extend_from_slice(&whole[token.len()..]);
     }
 
     /// Writes a token that ends at `end`.
-    fn put(&mut self, token: &'a [u8], end: usize) {
+    fn write_token(&mut self, token: &'a [u8], end: usize) {
         // Most tokens are plain words; beside a line number they may be a place, as `Makefile`.
         if token.iter().all(u8::is_ascii_alphabetic) {
             if self.numbered {
-                self.word(token, end);
+                self.write_word(token, end);
                 return;
             }
             self.note_word(token, end);
             self.out.text.extend_from_slice(token);
-            self.speak(token, end);
+            self.write_prose_word(token, end);
             return;
         }
         // The importing file is only the place.
         if self.previous == b"from" && place::is_source(token) {
-            self.write(b'#');
-            self.prose(OBJECT);
-            self.remember(b"");
+            self.write_byte(b'#');
+            self.write_prose_mark(OBJECT);
+            self.remember_word(b"");
             return;
         }
         if let Some(at) = word_before_path(token) {
-            self.word(&token[..at], end - token.len() + at);
-            self.write(b':');
-            self.put(&token[at + 1..], end);
+            self.write_word(&token[..at], end - token.len() + at);
+            self.write_byte(b':');
+            self.write_token(&token[at + 1..], end);
             return;
         }
-        match token::shape(token) {
-            Shape::Word => self.word(token, end),
-            Shape::Number => self.number(token, end),
-            Shape::Random | Shape::Location => {
-                self.write(b'#');
-                self.prose(OBJECT);
-                self.remember(b"");
+        match token::classify_token(token) {
+            TokenShape::Word => self.write_word(token, end),
+            TokenShape::Number => self.write_number(token, end),
+            TokenShape::Random | TokenShape::Location => {
+                self.write_byte(b'#');
+                self.write_prose_mark(OBJECT);
+                self.remember_word(b"");
             }
-            Shape::Path => self.path(token, end),
-            Shape::Url => self.url(token),
-            Shape::Ip => {
+            TokenShape::Path => self.write_path(token, end),
+            TokenShape::Url => self.write_url(token),
+            TokenShape::Ip => {
                 self.out.text.extend_from_slice(b"<ip>");
-                self.port_of(token);
-                self.prose(OBJECT);
-                self.remember(b"");
+                self.write_low_port(token);
+                self.write_prose_mark(OBJECT);
+                self.remember_word(b"");
             }
-            Shape::HostPort => {
+            TokenShape::HostPort => {
                 let at = memchr::memrchr(b':', token).unwrap_or(token.len());
                 self.out.text.extend_from_slice(&token[..at]);
-                self.port_of(token);
-                self.prose(OBJECT);
-                self.remember(b"");
+                self.write_low_port(token);
+                self.write_prose_mark(OBJECT);
+                self.remember_word(b"");
             }
         }
     }
 
-    fn remember(&mut self, word: &'a [u8]) {
+    fn remember_word(&mut self, word: &'a [u8]) {
         self.before = self.previous;
         self.previous = word;
     }
 
-    fn word(&mut self, token: &'a [u8], end: usize) {
+    fn write_word(&mut self, token: &'a [u8], end: usize) {
         self.note_word(token, end);
         let has_digit = token.iter().any(u8::is_ascii_digit);
         if (has_digit && self.names_request())
             || (self.numbered && place::is_file(token) && self.is_placed(end))
         {
-            self.write(b'#');
+            self.write_byte(b'#');
         } else if has_digit {
             // A number in a name identifies; a version after it does not.
-            self.without_versions(token, usize::MAX);
+            self.write_without_versions(token, usize::MAX);
         } else {
             self.out.text.extend_from_slice(token);
         }
-        self.speak(token, end);
+        self.write_prose_word(token, end);
     }
 
     /// Writes a word that ends at `end` into the prose.
-    fn speak(&mut self, token: &'a [u8], end: usize) {
+    fn write_prose_word(&mut self, token: &'a [u8], end: usize) {
         if let Some(close) = call_len(&self.line[end..]).filter(|_| !is_telling(token)) {
-            self.prose(OBJECT);
+            self.write_prose_mark(OBJECT);
             self.call_end = self.call_end.max(end + close);
-        } else if self.speaks() {
+        } else if self.is_in_prose() {
             let prose = &mut self.out.prose;
             let start = prose.len();
             prose.extend_from_slice(token);
@@ -273,7 +273,7 @@ impl<'a> Pass<'a, '_> {
             }
             prose.push(b' ');
         }
-        self.remember(token);
+        self.remember_word(token);
     }
 
     /// Records facts that are words.
@@ -287,8 +287,8 @@ impl<'a> Pass<'a, '_> {
         if token[0].is_ascii_uppercase() && last.len() >= 4 && is_capitals(last) {
             // The last part of `Errno::EACCES` names the error.
             self.out.facts.push(Fact::Name(last));
-        } else if (matches!(next, Some(b':' | b'(') | None) && class_suffix(token))
-            || ((in_brackets || after_code) && is_camel(last))
+        } else if (matches!(next, Some(b':' | b'(') | None) && is_exception_class(token))
+            || ((in_brackets || after_code) && is_camel_case(last))
         {
             self.out.facts.push(Fact::Class(token));
         }

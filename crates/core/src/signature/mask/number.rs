@@ -1,27 +1,29 @@
 //! Numbers: masked, unless the words around them give them a meaning.
 
-use super::words::{introduces_status, is_reason, is_sql_state, is_word, small};
-use super::{EPHEMERAL_PORT_MIN, Fact, Pass};
+use super::words::{
+    introduces_status, is_reason_phrase, is_sql_state, is_word, parse_small_number,
+};
+use super::{EPHEMERAL_PORT_MIN, Fact, MaskingPass};
 
-impl<'a> Pass<'a, '_> {
+impl<'a> MaskingPass<'a, '_> {
     /// Writes a number. A plain one is masked; a status, an exit code, an error number or a port is kept.
-    pub(super) fn number(&mut self, token: &'a [u8], end: usize) {
-        let kept = self.meaning(token, end);
+    pub(super) fn write_number(&mut self, token: &'a [u8], end: usize) {
+        let kept = self.record_number_fact(token, end);
         if kept {
             self.out.text.extend_from_slice(token);
         } else {
-            self.write(b'#');
+            self.write_byte(b'#');
         }
-        self.prose(b'#');
-        self.remember(token);
+        self.write_prose_mark(b'#');
+        self.remember_word(token);
     }
 
-    pub(super) fn meaning(&mut self, token: &'a [u8], end: usize) -> bool {
+    pub(super) fn record_number_fact(&mut self, token: &'a [u8], end: usize) -> bool {
         let (negative, digits) = match token {
             [b'-', digits @ ..] => (true, digits),
             _ => (false, token),
         };
-        let Some(value) = small(digits) else { return false };
+        let Some(value) = parse_small_number(digits) else { return false };
         let after = self.line[end..].trim_ascii_start();
         let is = |word: &[u8]| is_word(self.previous, word);
         if is(b"errno") || (is(b"error") && is_word(self.before, b"os")) {
@@ -43,7 +45,9 @@ impl<'a> Pass<'a, '_> {
                 .iter()
                 .any(|word| is_word(self.before, word));
         let answered = answered || after.starts_with(b"from http");
-        if is_status && (answered || introduces_status(self.previous, after) || is_reason(after)) {
+        if is_status
+            && (answered || introduces_status(self.previous, after) || is_reason_phrase(after))
+        {
             self.out.facts.push(Fact::Status(value));
             return true;
         }

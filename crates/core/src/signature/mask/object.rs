@@ -1,16 +1,16 @@
 //! Objects: paths, files, addresses and names with a version.
 
-use super::super::token::Shape;
+use super::super::token::TokenShape;
 use super::super::{place, token};
-use super::words::{ends_with_place, is_word, small, speaks_of_missing};
-use super::{EPHEMERAL_PORT_MIN, OBJECT, Pass};
+use super::words::{ends_with_place, is_word, parse_small_number, speaks_of_missing};
+use super::{EPHEMERAL_PORT_MIN, MaskingPass, OBJECT};
 
-impl<'a> Pass<'a, '_> {
-    pub(super) fn path(&mut self, token: &'a [u8], end: usize) {
+impl<'a> MaskingPass<'a, '_> {
+    pub(super) fn write_path(&mut self, token: &'a [u8], end: usize) {
         if let Some(rest) = token.strip_prefix(b"HTTP/") {
             self.out.text.extend_from_slice(b"HTTP");
             if rest.first().is_some_and(u8::is_ascii_digit) {
-                self.remember(&token[..4]);
+                self.remember_word(&token[..4]);
                 return;
             }
         }
@@ -18,31 +18,31 @@ impl<'a> Pass<'a, '_> {
             || is_word(self.previous, b"from")
             || self.is_surroundings(token)
         {
-            self.write(b'#');
+            self.write_byte(b'#');
         } else {
-            if let Some(name) = versioned(token) {
+            if let Some(name) = name_before_version(token) {
                 self.out.text.extend_from_slice(name);
             }
-            self.file_name(place::base(token));
+            self.write_file_name(place::base_name(token));
         }
         if token.eq_ignore_ascii_case(b"i/o") || token.eq_ignore_ascii_case(b"input/output") {
-            if self.speaks() {
+            if self.is_in_prose() {
                 self.out.prose.extend_from_slice(b"i/o ");
             }
-            self.remember(b"");
+            self.remember_word(b"");
             return;
         }
-        match alternatives(token) {
-            Some((one, other)) if self.speaks() => {
+        match split_alternatives(token) {
+            Some((one, other)) if self.is_in_prose() => {
                 let prose = &mut self.out.prose;
                 for word in [one, other] {
                     prose.extend_from_slice(word);
                     prose.push(b' ');
                 }
             }
-            _ => self.prose(OBJECT),
+            _ => self.write_prose_mark(OBJECT),
         }
-        self.remember(b"");
+        self.remember_word(b"");
     }
 
     /// Returns whether a path is where the failure happened, not what is wrong: `found in /home/u/app`,
@@ -50,7 +50,7 @@ impl<'a> Pass<'a, '_> {
     fn is_surroundings(&self, path: &[u8]) -> bool {
         const BEFORE: &[&[u8]] = &[b"at", b"of", b"copy", b"checkout", b"workspace", b"under"];
         let is = |word: &[u8]| is_word(self.previous, word);
-        let bare = !place::base(path).contains(&b'.');
+        let bare = !place::base_name(path).contains(&b'.');
         path.first() == Some(&b'/')
             && (is(b"in") || (bare && (self.is_bracketed() || BEFORE.iter().any(|word| is(word)))))
     }
@@ -61,18 +61,18 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Writes a base name, which identifies; long numbers in it are masked.
-    pub(super) fn file_name(&mut self, name: &[u8]) {
+    pub(super) fn write_file_name(&mut self, name: &[u8]) {
         const DIGITS_MIN: usize = 2;
         let bare = !name.contains(&b'.');
         if token::is_random(name) || is_temporary(name) || (bare && token::is_made_up(name)) {
-            self.write(b'#');
+            self.write_byte(b'#');
             return;
         }
-        self.without_versions(name, DIGITS_MIN);
+        self.write_without_versions(name, DIGITS_MIN);
     }
 
     /// Writes a name; numbers of at least `digits_min` digits and versions in it are masked.
-    pub(super) fn without_versions(&mut self, name: &[u8], digits_min: usize) {
+    pub(super) fn write_without_versions(&mut self, name: &[u8], digits_min: usize) {
         let mut rest = name;
         while !rest.is_empty() {
             let plain = rest.iter().take_while(|b| !b.is_ascii_digit()).count();
@@ -80,7 +80,7 @@ impl<'a> Pass<'a, '_> {
             rest = &rest[plain..];
             let (len, dotted) = version_len(rest);
             if dotted || len >= digits_min {
-                self.write(b'#');
+                self.write_byte(b'#');
             } else {
                 self.out.text.extend_from_slice(&rest[..len]);
             }
@@ -89,16 +89,18 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Writes `scheme://user@host:port/path?query`: host, low port and path identify.
-    pub(super) fn url(&mut self, token: &'a [u8]) {
+    pub(super) fn write_url(&mut self, token: &'a [u8]) {
         let at = memchr::memmem::find(token, b"://").map_or(0, |at| at + 3);
         let scheme = &token[..at];
         self.out.text.extend_from_slice(scheme);
         let rest = &token[at..];
         if scheme == b"file://" || scheme == b"unix://" {
-            let name = place::base(rest);
+            let name = place::base_name(rest);
             match memchr::memchr(b':', name) {
-                Some(at) if name.get(at + 1).is_some_and(u8::is_ascii_digit) => self.write(b'#'),
-                _ => self.file_name(name),
+                Some(at) if name.get(at + 1).is_some_and(u8::is_ascii_digit) => {
+                    self.write_byte(b'#')
+                }
+                _ => self.write_file_name(name),
             }
         } else {
             let end = memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
@@ -109,31 +111,31 @@ impl<'a> Pass<'a, '_> {
             if token::is_ip(host) {
                 self.out.text.extend_from_slice(b"<ip>");
             } else if token::is_random(host) {
-                self.write(b'#');
+                self.write_byte(b'#');
             } else {
                 self.out.text.extend_from_slice(host);
             }
-            self.port_of(peer);
-            self.url_path(path);
+            self.write_low_port(peer);
+            self.write_url_path(path);
         }
-        self.prose(OBJECT);
-        self.remember(b"");
+        self.write_prose_mark(OBJECT);
+        self.remember_word(b"");
     }
 
-    pub(super) fn url_path(&mut self, path: &[u8]) {
+    pub(super) fn write_url_path(&mut self, path: &[u8]) {
         let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];
         for part in path.split(|b| *b == b'/').filter(|part| !part.is_empty()) {
-            self.write(b'/');
-            match token::shape(part) {
-                Shape::Number | Shape::Random => self.write(b'#'),
-                _ => self.file_name(part),
+            self.write_byte(b'/');
+            match token::classify_token(part) {
+                TokenShape::Number | TokenShape::Random => self.write_byte(b'#'),
+                _ => self.write_file_name(part),
             }
         }
     }
 
-    pub(super) fn port_of(&mut self, peer: &[u8]) {
+    pub(super) fn write_low_port(&mut self, peer: &[u8]) {
         let Some(at) = memchr::memrchr(b':', peer) else { return };
-        if small(&peer[at + 1..]).is_some_and(|port| port < EPHEMERAL_PORT_MIN) {
+        if parse_small_number(&peer[at + 1..]).is_some_and(|port| port < EPHEMERAL_PORT_MIN) {
             self.out.text.extend_from_slice(&peer[at..]);
         }
     }
@@ -177,7 +179,7 @@ impl<'a> Pass<'a, '_> {
 }
 
 /// Returns the name before its version, with the slash: `zlib/1.3.1`.
-fn versioned(token: &[u8]) -> Option<&[u8]> {
+fn name_before_version(token: &[u8]) -> Option<&[u8]> {
     let at = memchr::memchr(b'/', token)?;
     let named = token[0].is_ascii_alphabetic();
     (named && token.get(at + 1).is_some_and(u8::is_ascii_digit)).then_some(&token[..=at])
@@ -208,7 +210,7 @@ fn is_temporary(name: &[u8]) -> bool {
 }
 
 /// Splits two words of a sentence that are not a path: `username/password`, `create/acquire`.
-fn alternatives(token: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_alternatives(token: &[u8]) -> Option<(&[u8], &[u8])> {
     const WORDS: &[&[u8]] = &[
         b"username",
         b"user",

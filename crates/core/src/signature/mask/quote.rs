@@ -1,13 +1,13 @@
 //! Quotations: their end, their subject, and whether they contain the tool's own message.
 
-use super::{Fact, Pass, QUOTED};
-use crate::signature::denies;
+use super::{Fact, MaskingPass, QUOTED};
+use crate::signature::has_negation;
 
-impl Pass<'_, '_> {
+impl MaskingPass<'_, '_> {
     pub(super) fn open_quote(&mut self) {
         let mark = self.line[self.at];
-        let close = closing(self.line, self.at, mark);
-        self.write(b'\'');
+        let close = find_closing_quote(self.line, self.at, mark);
+        self.write_byte(b'\'');
         if let Some(close) = close {
             let speech = (self.is_value()
                 && (is_speech_key(self.previous) || self.is_message(close)))
@@ -15,13 +15,13 @@ impl Pass<'_, '_> {
             // `id: '…'` without a digit is a message of the program `id`.
             let has_digit = || self.line[self.at..close].iter().any(u8::is_ascii_digit);
             if self.is_value() && is_id_key(self.previous) && has_digit() {
-                self.write(b'#');
+                self.write_byte(b'#');
                 self.at = close;
                 self.quote = Some((close, false));
                 return;
             }
             if !speech {
-                self.prose(QUOTED);
+                self.write_prose_mark(QUOTED);
             }
             if self.is_value() && is_code_key(self.previous) {
                 self.out.facts.push(Fact::Class(&self.line[self.at + 1..close]));
@@ -51,7 +51,7 @@ impl Pass<'_, '_> {
         let quoted = &self.line[self.at + 1..close];
         quoted.first().is_some_and(u8::is_ascii_uppercase)
             && memchr::memchr_iter(b' ', quoted).count() >= GAPS_MIN
-            && denies(quoted)
+            && has_negation(quoted)
     }
 
     /// Skips a given value, which varies, up to the next key: `input_value={'a': 1}, input_type=dict`.
@@ -73,7 +73,7 @@ impl Pass<'_, '_> {
     }
 
     /// Writes the items of a set such as `{'b', 'a'}` sorted, because a set has no order.
-    pub(super) fn sorted_set(&mut self) -> bool {
+    pub(super) fn write_sorted_set(&mut self) -> bool {
         let line = self.line;
         let rest = &line[self.at + 1..];
         let Some(len) = memchr::memchr(b'}', rest) else { return false };
@@ -89,10 +89,10 @@ impl Pass<'_, '_> {
             return false;
         }
         items.sort_unstable();
-        self.write(b'{');
+        self.write_byte(b'{');
         for item in items {
             self.out.text.extend_from_slice(item);
-            self.write(b',');
+            self.write_byte(b',');
         }
         self.at += 1 + len;
         true
@@ -100,7 +100,7 @@ impl Pass<'_, '_> {
 }
 
 /// Returns the end of the quotation opened at `open`. A mark inside a word is an apostrophe.
-fn closing(line: &[u8], open: usize, mark: u8) -> Option<usize> {
+fn find_closing_quote(line: &[u8], open: usize, mark: u8) -> Option<usize> {
     if open > 0 && line[open - 1].is_ascii_alphanumeric() {
         return None;
     }

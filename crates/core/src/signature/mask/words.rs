@@ -33,7 +33,7 @@ pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
 }
 
 /// Returns whether the text begins with the reason phrase of a status.
-pub(super) fn is_reason(after: &[u8]) -> bool {
+pub(super) fn is_reason_phrase(after: &[u8]) -> bool {
     const REASONS: &[&[u8]] = &[
         b"Unauthorized",
         b"Forbidden",
@@ -72,7 +72,7 @@ pub(super) fn is_word(found: &[u8], wanted: &[u8]) -> bool {
     found.eq_ignore_ascii_case(wanted)
 }
 
-pub(super) fn small(digits: &[u8]) -> Option<u32> {
+pub(super) fn parse_small_number(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() || digits.len() > 6 {
         return None;
     }
@@ -88,7 +88,7 @@ pub(super) fn is_capitals(token: &[u8]) -> bool {
 }
 
 /// Returns whether a token is an error name in camel case: `AccessDenied`, `NotFound`.
-pub(super) fn is_camel(token: &[u8]) -> bool {
+pub(super) fn is_camel_case(token: &[u8]) -> bool {
     token.first().is_some_and(u8::is_ascii_uppercase)
         && token.len() >= 6
         && token.iter().all(u8::is_ascii_alphanumeric)
@@ -138,7 +138,7 @@ pub(super) fn ends_with_place(line: &[u8]) -> bool {
 }
 
 /// Strips the suggestion at the end of a line: it depends on names that do not matter.
-pub(super) fn unsuggested(line: &[u8]) -> &[u8] {
+pub(super) fn strip_suggestion(line: &[u8]) -> &[u8] {
     if !matches!(line.last(), Some(b'?' | b')')) {
         return line;
     }
@@ -173,7 +173,7 @@ pub(super) fn call_len(after: &[u8]) -> Option<usize> {
     (arguments != b"s" && arguments.iter().all(plain)).then_some(close + 2)
 }
 
-const fn delimits(byte: u8) -> bool {
+const fn separates_tokens(byte: u8) -> bool {
     matches!(
         byte,
         b'(' | b')'
@@ -202,14 +202,14 @@ pub(super) fn ends_token(byte: u8) -> bool {
     ENDS[usize::from(byte)]
 }
 
-static DELIMITERS: [bool; 256] = bytes(false);
-static ENDS: [bool; 256] = bytes(true);
+static DELIMITERS: [bool; 256] = build_byte_table(false);
+static ENDS: [bool; 256] = build_byte_table(true);
 
-const fn bytes(or_space: bool) -> [bool; 256] {
+const fn build_byte_table(or_space: bool) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = 0_u8;
     loop {
-        table[byte as usize] = delimits(byte) || (or_space && byte.is_ascii_whitespace());
+        table[byte as usize] = separates_tokens(byte) || (or_space && byte.is_ascii_whitespace());
         if byte == u8::MAX {
             return table;
         }

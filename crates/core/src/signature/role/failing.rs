@@ -1,12 +1,12 @@
 //! Failing tests: the name, without its file, its duration and the message.
 
-use super::Role;
+use super::LineRole;
 use super::place;
-use super::shape::contains;
-use super::spoken::{is_summary, spoken};
+use super::shape::contains_part;
+use super::spoken::{classify_spoken, is_summary};
 
 /// Returns a failing test by name. A file alone is a location, and a count is a summary.
-pub(super) fn failing(text: &[u8]) -> (Role, &[u8]) {
+pub(super) fn classify_failing_test(text: &[u8]) -> (LineRole, &[u8]) {
     let rest = match memchr::memchr2(b' ', b'\t', text) {
         Some(at) => text[at + 1..].trim_ascii_start(),
         None => text,
@@ -14,9 +14,9 @@ pub(super) fn failing(text: &[u8]) -> (Role, &[u8]) {
     let name = failing_name(rest);
     let opens_count = name.first() == Some(&b'(');
     if opens_count || place::is_file(name.split(|b| *b == b' ').next().unwrap_or(name)) {
-        return (Role::Summary, text);
+        return (LineRole::Summary, text);
     }
-    (Role::Test, name)
+    (LineRole::Test, name)
 }
 
 /// Returns the test's name without its file, and without the message, which is cut to the terminal's width:
@@ -44,22 +44,24 @@ fn failing_name(rest: &[u8]) -> &[u8] {
 
 /// Returns the role of a line after a cross: a heavy one marks a failing test, a light one also any other
 /// failure.
-pub(super) fn crossed(text: &[u8], heavy: bool) -> (Role, &[u8]) {
+pub(super) fn classify_crossed(text: &[u8], heavy: bool) -> (LineRole, &[u8]) {
     if is_summary(text)
         || [b"error".as_slice(), b"failed"].iter().any(|w| text.eq_ignore_ascii_case(w))
     {
-        return (Role::Summary, text);
+        return (LineRole::Summary, text);
     }
-    if let Some(name) = timed(text) {
-        return (Role::Test, name);
+    if let Some(name) = name_before_duration(text) {
+        return (LineRole::Test, name);
     }
-    let (role, text) = spoken(text);
+    let (role, text) = classify_spoken(text);
     match role {
-        Role::Said if text.starts_with(b"[") || contains(text, b": ") => (Role::Said, text),
-        _ if contains(text, b" > ") => (Role::Test, text),
-        Role::Weak | Role::Acute => (Role::Said, text),
-        _ if is_sentence(text) => (Role::Said, text),
-        _ if heavy => (Role::Test, text),
+        LineRole::Said if text.starts_with(b"[") || contains_part(text, b": ") => {
+            (LineRole::Said, text)
+        }
+        _ if contains_part(text, b" > ") => (LineRole::Test, text),
+        LineRole::Weak | LineRole::Acute => (LineRole::Said, text),
+        _ if is_sentence(text) => (LineRole::Said, text),
+        _ if heavy => (LineRole::Test, text),
         role => (role, text),
     }
 }
@@ -72,7 +74,7 @@ fn is_sentence(text: &[u8]) -> bool {
 }
 
 /// Returns the name before the duration: `adds numbers (5 ms)`, `cart > adds 3ms`.
-fn timed(text: &[u8]) -> Option<&[u8]> {
+fn name_before_duration(text: &[u8]) -> Option<&[u8]> {
     let body = text.strip_suffix(b")").unwrap_or(text);
     let body = body.strip_suffix(b"ms").or_else(|| body.strip_suffix(b"s"))?.trim_ascii_end();
     let digits = body.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
@@ -89,13 +91,13 @@ pub(super) fn after_ordinal(text: &[u8]) -> &[u8] {
 }
 
 /// Returns the role of a result line: `test a::b ... FAILED`.
-pub(super) fn tested(rest: &[u8]) -> Option<(Role, &[u8])> {
+pub(super) fn classify_test_result(rest: &[u8]) -> Option<(LineRole, &[u8])> {
     if let Some(name) = rest.strip_suffix(b" ... FAILED") {
-        return Some((Role::Test, name));
+        return Some((LineRole::Test, name));
     }
     if rest.starts_with(b"result: ") {
-        return Some((Role::Summary, rest));
+        return Some((LineRole::Summary, rest));
     }
     (rest.ends_with(b" ... ok") || rest.ends_with(b" ... ignored"))
-        .then_some((Role::Progress, rest))
+        .then_some((LineRole::Progress, rest))
 }

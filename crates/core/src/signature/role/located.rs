@@ -1,75 +1,77 @@
 //! Lines after a location: findings, and an interpreter's messages about the statement it runs.
 
 use super::super::words::{self, ACUTE, ERROR, FAIL, NEGATION, NOTE, PROGRESS, WARNING};
-use super::Role;
-use super::shape::{class_suffix, closing_class, contains, first_word, is_code, is_of_driver};
+use super::LineRole;
+use super::shape::{
+    closing_class, contains_part, first_word, is_code, is_driver_message, is_exception_class,
+};
 
 /// Returns the role of the text after a location: a level, a code, a class or the finding itself.
-pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
+pub(super) fn classify_located(rest: &[u8]) -> (LineRole, &[u8]) {
     let word = first_word(rest);
     let after = &rest[word.len()..];
     // Ruby's frames end with the method they are in.
     if (rest.starts_with(b"in `") || rest.starts_with(b"in '")) && rest.ends_with(b"'") {
-        return (Role::Frame, rest);
+        return (LineRole::Frame, rest);
     }
-    if let Some(twice) = defined_twice(rest) {
-        return (Role::Finding, twice);
+    if let Some(twice) = strip_other_definition(rest) {
+        return (LineRole::Finding, twice);
     }
     if rest.is_empty()
         || rest.starts_with(b"in ")
         || rest.starts_with(b"In ")
         || rest.starts_with(b"from ")
     {
-        return (Role::Echo, rest);
+        return (LineRole::Echo, rest);
     }
     if word.ends_with(b"Warning") {
-        return (Role::Warning, rest);
+        return (LineRole::Warning, rest);
     }
-    if after.is_empty() && class_suffix(word) {
-        return (Role::Echo, rest);
+    if after.is_empty() && is_exception_class(word) {
+        return (LineRole::Echo, rest);
     }
     // `a.go:6:2: example.com/x: Get "https://…": …`: an import could not be fetched.
-    if contains(rest, b": Get \"http") {
-        return (Role::Said, rest);
+    if contains_part(rest, b": Get \"http") {
+        return (LineRole::Said, rest);
     }
-    let hint = words::hint(word);
+    let hint = words::word_hints(word);
     if hint & WARNING != 0 {
-        return (Role::Warning, rest);
+        return (LineRole::Warning, rest);
     }
     if hint & (NOTE | PROGRESS) != 0 && after.first() == Some(&b':') {
-        return (Role::Note, rest);
+        return (LineRole::Note, rest);
     }
     if hint & ERROR != 0 {
-        let role = if is_of_driver(after) { Role::Said } else { Role::Finding };
+        let role = if is_driver_message(after) { LineRole::Said } else { LineRole::Finding };
         return (role, rest);
     }
     if closing_class(rest).is_some() {
-        return (Role::Exception, rest);
+        return (LineRole::Exception, rest);
     }
-    let found = words::hints(rest);
+    let found = words::line_hints(rest);
     if found & (ERROR | FAIL | NEGATION | ACUTE) != 0 || is_code(word) {
-        return (Role::Finding, rest);
+        return (LineRole::Finding, rest);
     }
-    (Role::Weak, rest)
+    (LineRole::Weak, rest)
 }
 
 /// Returns `multiple definition of 'f'; /tmp/b.o:b.c:(.text+0x0): first defined here` without the other
 /// place.
-fn defined_twice(rest: &[u8]) -> Option<&[u8]> {
+fn strip_other_definition(rest: &[u8]) -> Option<&[u8]> {
     let named = rest.starts_with(b"multiple definition of ");
     named.then(|| rest.split(|b| *b == b';').next().unwrap_or(rest))
 }
 
 /// Returns the role of an interpreter's message about the statement it runs, which concerns the command and
 /// not the code.
-pub(super) fn while_running(rest: &[u8]) -> Role {
-    let hint = words::hint(first_word(rest));
+pub(super) fn classify_running(rest: &[u8]) -> LineRole {
+    let hint = words::word_hints(first_word(rest));
     match hint {
-        _ if rest.is_empty() => Role::Echo,
-        _ if is_death(rest) => Role::Death,
-        hint if hint & WARNING != 0 => Role::Warning,
-        hint if hint & (NOTE | PROGRESS) != 0 => Role::Note,
-        _ => Role::Said,
+        _ if rest.is_empty() => LineRole::Echo,
+        _ if is_death(rest) => LineRole::Death,
+        hint if hint & WARNING != 0 => LineRole::Warning,
+        hint if hint & (NOTE | PROGRESS) != 0 => LineRole::Note,
+        _ => LineRole::Said,
     }
 }
 

@@ -10,19 +10,19 @@ mod openings;
 mod shape;
 mod spoken;
 
-pub(crate) use nameless::{counts_errors, lacks_name, marked, says_nothing};
-pub(crate) use shape::{class_suffix, is_exception, is_raised};
+pub(crate) use nameless::{counts_errors, lacks_name, marked_source, says_nothing};
+pub(crate) use shape::{is_exception, is_exception_class, is_raised};
 
-use super::place::{self, Placed};
+use super::place::{self, LocatedText};
 use super::words;
-use located::{located, while_running};
-use marks::by_mark;
-use openings::by_opening;
-use spoken::spoken;
+use located::{classify_located, classify_running};
+use marks::classify_by_mark;
+use openings::classify_by_opening;
+use spoken::classify_spoken;
 
 /// The role of a line in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum LineRole {
     /// An empty line.
     Blank,
     /// Echoed source, a gutter, a ruler, a location.
@@ -67,7 +67,7 @@ pub(crate) enum Role {
     CausesFollow,
 }
 
-impl Role {
+impl LineRole {
     /// Returns whether a line of this role alone reports a failure.
     pub(crate) const fn is_strong(self) -> bool {
         matches!(self, Self::Said | Self::Finding | Self::Exception | Self::Test)
@@ -93,9 +93,9 @@ impl Role {
 
 /// A line with its role and without its decoration.
 #[derive(Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct OutputLine<'a> {
     /// The role of the line.
-    pub(crate) role: Role,
+    pub(crate) role: LineRole,
     /// The text without gutter, location or marks.
     pub(crate) text: &'a [u8],
     /// The file that its location names.
@@ -107,7 +107,7 @@ pub(crate) struct Line<'a> {
 }
 
 /// Classifies a line.
-pub(crate) fn read(raw: &[u8]) -> Line<'_> {
+pub(crate) fn classify_line(raw: &[u8]) -> OutputLine<'_> {
     let text = raw.trim_ascii();
     let indent = if text.is_empty() {
         0
@@ -115,63 +115,69 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
         raw.iter().take_while(|b| b.is_ascii_whitespace()).count()
     };
     let framed = text.first() == Some(&b'|');
-    let line = |role, text| Line { role, text, file: None, indent, framed };
-    let Some(&first) = text.first() else { return line(Role::Blank, text) };
+    let line = |role, text| OutputLine { role, text, file: None, indent, framed };
+    let Some(&first) = text.first() else { return line(LineRole::Blank, text) };
     // `x src/a.swift:3:5: …`, `%Error: a.v:3:5: …`: a mark before a level or a place.
-    if let Some(marked) = unmarked(first, text) {
-        return Line { indent, ..read(marked) };
+    if let Some(marked) = strip_mark(first, text) {
+        return OutputLine { indent, ..classify_line(marked) };
     }
-    if let Some(file) = titled(first, text) {
-        return Line { role: Role::StatementFollows, text, file: Some(file), indent, framed };
+    if let Some(file) = title_file(first, text) {
+        return OutputLine {
+            role: LineRole::StatementFollows,
+            text,
+            file: Some(file),
+            indent,
+            framed,
+        };
     }
-    if let Some((role, text)) = by_mark(first, text, indent) {
+    if let Some((role, text)) = classify_by_mark(first, text, indent) {
         return line(role, text);
     }
-    if let Some((role, text)) = by_opening(first, text, indent) {
+    if let Some((role, text)) = classify_by_opening(first, text, indent) {
         return line(role, text);
     }
     if let Some(source) = echoed_at_level(text) {
-        return line(Role::Echo, source);
+        return line(LineRole::Echo, source);
     }
-    let said = unlevelled(text);
-    let mut placed = place::cut(said);
+    let said = strip_level(text);
+    let mut placed = place::cut_location(said);
     if placed.file.is_none() && said.len() < text.len() {
         placed = place::cut_file(said);
     }
-    let Placed { rest, file, running } = placed;
+    let LocatedText { rest, file, running } = placed;
     let (role, text) = match file {
         // `ERROR in ./a.js 3:5`: the message is below.
-        Some(_) if rest.is_empty() && said.len() < text.len() => (Role::StatementFollows, rest),
-        Some(_) if running => (while_running(rest), rest),
-        Some(_) => located(rest),
-        None => spoken(text),
+        Some(_) if rest.is_empty() && said.len() < text.len() => (LineRole::StatementFollows, rest),
+        Some(_) if running => (classify_running(rest), rest),
+        Some(_) => classify_located(rest),
+        None => classify_spoken(text),
     };
-    Line { role, text, file, indent, framed: false }
+    OutputLine { role, text, file, indent, framed: false }
 }
 
 /// Strips the name of the program that printed the line: `[web] src/a.ts(3,5): …`.
-fn unnamed(text: &[u8]) -> Option<&[u8]> {
+fn strip_program_name(text: &[u8]) -> Option<&[u8]> {
     const NAME_BYTES_MAX: usize = 24;
     let end = memchr::memchr(b']', &text[..text.len().min(NAME_BYTES_MAX)])?;
     let name = &text[1..end];
     let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b':');
-    let is_name = !name.is_empty() && name.iter().all(plain) && words::hint(name) == 0;
+    let is_name = !name.is_empty() && name.iter().all(plain) && words::word_hints(name) == 0;
     text[end + 1..].strip_prefix(b" ").filter(|_| is_name)
 }
 
-fn unmarked(first: u8, text: &[u8]) -> Option<&[u8]> {
+fn strip_mark(first: u8, text: &[u8]) -> Option<&[u8]> {
     let rest = match first {
         b'%' => text.strip_prefix(b"%").filter(|rest| rest.starts_with(b"Error")),
         b'x' => text.strip_prefix(b"x ").map(<[u8]>::trim_ascii_start),
-        b'[' => unnamed(text),
+        b'[' => strip_program_name(text),
         _ => None,
     }?;
-    (first == b'%' || place::cut(rest).file.is_some()).then_some(rest)
+    (first == b'%' || place::cut_location(rest).file.is_some()).then_some(rest)
 }
 
 /// Returns the file of a title line with a ruler: `-- NAMING ERROR ------------ src/a.elm`; the rest is
 /// below.
-fn titled(first: u8, text: &[u8]) -> Option<&[u8]> {
+fn title_file(first: u8, text: &[u8]) -> Option<&[u8]> {
     if !matches!(first, b'-' | b'E') || text.len() < 20 {
         return None;
     }
@@ -184,14 +190,14 @@ fn titled(first: u8, text: &[u8]) -> Option<&[u8]> {
 /// Returns source that is echoed through a logger: `[error] > 3 | let x`, `[error]     |     ^`.
 fn echoed_at_level(text: &[u8]) -> Option<&[u8]> {
     let source = text.strip_prefix(b"[error] ")?.trim_ascii_start();
-    match by_mark(*source.first()?, source, 0) {
-        Some((Role::Echo, source)) => Some(source),
+    match classify_by_mark(*source.first()?, source, 0) {
+        Some((LineRole::Echo, source)) => Some(source),
         _ => None,
     }
 }
 
 /// Strips the level before a location: `[ERROR] /src/A.java:[3,5] text`.
-fn unlevelled(text: &[u8]) -> &[u8] {
+fn strip_level(text: &[u8]) -> &[u8] {
     const LEVELS: &[&[u8]] = &[
         b"[ERROR] ",
         b"e: ",
@@ -216,7 +222,7 @@ fn unlevelled(text: &[u8]) -> &[u8] {
 }
 
 /// Returns the role of a line inside a drawn frame.
-pub(crate) fn in_frame(text: &[u8]) -> (Role, &[u8]) {
+pub(crate) fn classify_framed(text: &[u8]) -> (LineRole, &[u8]) {
     let skip = text.iter().take_while(|b| matches!(b, b'-' | b'>' | b' ' | b'|')).count();
-    spoken(&text[skip..])
+    classify_spoken(&text[skip..])
 }

@@ -1,7 +1,7 @@
 //! Messages that do not name their subject: the name is below, or is marked in the source.
 
 use super::super::words::{self, ACUTE, NEGATION};
-use super::shape::contains;
+use super::shape::contains_part;
 
 /// Returns whether a message reports something missing without naming it: `Undefined variable.`, `collection
 /// not found`.
@@ -20,7 +20,7 @@ pub(crate) fn lacks_name(text: &[u8]) -> bool {
     ];
     text.len() <= BYTES_MAX
         && is_sentence(text)
-        && MISSING.iter().any(|missing| contains(text, missing))
+        && MISSING.iter().any(|missing| contains_part(text, missing))
 }
 
 /// Returns whether a message reports a failure without distinguishing it from any other: `Error on command
@@ -30,7 +30,7 @@ pub(crate) fn says_nothing(text: &[u8]) -> bool {
     let said = text.split(|b| matches!(b, b';' | b'(' | b'!')).next().unwrap_or(text);
     said.len() <= BYTES_MAX
         && is_sentence(said.trim_ascii_end())
-        && words::hints(said) & (NEGATION | ACUTE) == 0
+        && words::line_hints(said) & (NEGATION | ACUTE) == 0
 }
 
 /// Returns whether a text is plain words after a level, none of which can be a name.
@@ -57,7 +57,7 @@ fn is_prose(word: &[u8]) -> bool {
 }
 
 /// Returns the part of an echoed line that the carets on the next line mark.
-pub(crate) fn marked<'a>(source: &'a [u8], marks: &[u8]) -> Option<&'a [u8]> {
+pub(crate) fn marked_source<'a>(source: &'a [u8], marks: &[u8]) -> Option<&'a [u8]> {
     const MARKS_MIN: usize = 2;
     let first = memchr::memchr(b'^', marks)?;
     let last = memchr::memrchr(b'^', marks)?;
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn carets_mark_a_part_of_the_source() {
         let source = b"12 | a { color: $total; }";
-        assert_eq!(marked(source, b"   |            ^^^^^^").unwrap(), b"$total");
-        assert_eq!(marked(source, b"   |            ^"), None);
-        assert_eq!(marked(b"", b"   ^^^^"), None);
+        assert_eq!(marked_source(source, b"   |            ^^^^^^").unwrap(), b"$total");
+        assert_eq!(marked_source(source, b"   |            ^"), None);
+        assert_eq!(marked_source(b"", b"   ^^^^"), None);
     }
 
     #[test]

@@ -1,80 +1,90 @@
 //! Lines recognized by their beginning, whatever their words.
 
-use super::Role;
-use super::failing::{after_ordinal, crossed, failing, tested};
-use super::shape::{contains, is_exception};
+use super::LineRole;
+use super::failing::{
+    after_ordinal, classify_crossed, classify_failing_test, classify_test_result,
+};
+use super::shape::{contains_part, is_exception};
 
 /// Returns the role of a line that is recognized by its beginning.
-pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
+pub(super) fn classify_by_opening(
+    first: u8,
+    text: &[u8],
+    indent: usize,
+) -> Option<(LineRole, &[u8])> {
     let starts = |with: &[u8]| text.starts_with(with);
     let found = match first {
-        b'F' if starts(b"File \"") && contains(text, b"\", line ") => (Role::Frame, text),
+        b'F' if starts(b"File \"") && contains_part(text, b"\", line ") => (LineRole::Frame, text),
         b'F' if starts(b"FAILED ")
             || starts(b"FAIL ")
             || starts(b"FAIL\t")
             || starts(b"FAIL: ") =>
         {
-            failing(text)
+            classify_failing_test(text)
         }
         b'F' if starts(b"For more info") || starts(b"For further info") || starts(b"Found ") => {
-            (Role::Summary, text)
+            (LineRole::Summary, text)
         }
-        b'T' if starts(b"Traceback (most") => (Role::Frame, text),
-        b'T' if starts(b"The above exception") => (Role::Echo, text),
-        b'T' if starts(b"To ") => (Role::Progress, text),
-        b'D' if starts(b"During handling of") => (Role::Echo, text),
-        b'D' if starts(b"Did you mean") => (Role::Note, text),
-        b'S' if starts(b"Some errors have") => (Role::Summary, text),
-        b'P' if starts(b"Process completed with exit") => (Role::Note, text),
-        b'O' if starts(b"On branch ") => (Role::Progress, text),
-        b'N' if starts(b"Node.js v") => (Role::Echo, text),
-        b'C' if text == b"Caused by:" => (Role::CausesFollow, text),
+        b'T' if starts(b"Traceback (most") => (LineRole::Frame, text),
+        b'T' if starts(b"The above exception") => (LineRole::Echo, text),
+        b'T' if starts(b"To ") => (LineRole::Progress, text),
+        b'D' if starts(b"During handling of") => (LineRole::Echo, text),
+        b'D' if starts(b"Did you mean") => (LineRole::Note, text),
+        b'S' if starts(b"Some errors have") => (LineRole::Summary, text),
+        b'P' if starts(b"Process completed with exit") => (LineRole::Note, text),
+        b'O' if starts(b"On branch ") => (LineRole::Progress, text),
+        b'N' if starts(b"Node.js v") => (LineRole::Echo, text),
+        b'C' if text == b"Caused by:" => (LineRole::CausesFollow, text),
         b'C' if starts(b"Caused by: ") => {
             let cause = &text[11..];
             let raised = is_exception(cause);
-            return Some((if raised { Role::Exception } else { Role::Said }, cause));
+            return Some((if raised { LineRole::Exception } else { LineRole::Said }, cause));
         }
-        b'C' if starts(b"CONFLICT") => (Role::Said, text),
-        b'a' if starts(b"at ") && is_frame(&text[3..], indent) => (Role::Frame, text),
-        b'f' if starts(b"from ") && contains(text, b":in ") => (Role::Frame, text),
-        b'f' if starts(b"failures:") => (Role::Summary, text),
-        b'g' if starts(b"goroutine ") => (Role::Frame, text),
-        b'n' if starts(b"not ok ") => (Role::Test, after_ordinal(&text[7..])),
-        b'n' if starts(b"node:internal") => (Role::Frame, text),
-        b's' if starts(b"symbol:") && indent > 0 => (Role::Label, text),
-        b'r' if (starts(b"required:") || starts(b"reason:")) && indent > 0 => (Role::Label, text),
-        b'f' if starts(b"found:") && indent > 0 => (Role::Label, text),
-        b't' if starts(b"terminate called") => (Role::Exception, text),
-        b'w' if starts(b"what():") => (Role::Exception, text),
+        b'C' if starts(b"CONFLICT") => (LineRole::Said, text),
+        b'a' if starts(b"at ") && is_frame(&text[3..], indent) => (LineRole::Frame, text),
+        b'f' if starts(b"from ") && contains_part(text, b":in ") => (LineRole::Frame, text),
+        b'f' if starts(b"failures:") => (LineRole::Summary, text),
+        b'g' if starts(b"goroutine ") => (LineRole::Frame, text),
+        b'n' if starts(b"not ok ") => (LineRole::Test, after_ordinal(&text[7..])),
+        b'n' if starts(b"node:internal") => (LineRole::Frame, text),
+        b's' if starts(b"symbol:") && indent > 0 => (LineRole::Label, text),
+        b'r' if (starts(b"required:") || starts(b"reason:")) && indent > 0 => {
+            (LineRole::Label, text)
+        }
+        b'f' if starts(b"found:") && indent > 0 => (LineRole::Label, text),
+        b't' if starts(b"terminate called") => (LineRole::Exception, text),
+        b'w' if starts(b"what():") => (LineRole::Exception, text),
         b's' | b'S' | b'r' | b'B' | b'C' | b'w' | b'i' | b'(' if opens_stack(first, text) => {
-            (Role::Frame, text)
+            (LineRole::Frame, text)
         }
-        b'e' if starts(b"error: called from") => (Role::Frame, text),
-        b't' if starts(b"test ") => return tested(&text[5..]),
-        b't' if starts(b"thread '") && contains(text, b"panicked at") => panicked(text),
+        b'e' if starts(b"error: called from") => (LineRole::Frame, text),
+        b't' if starts(b"test ") => return classify_test_result(&text[5..]),
+        b't' if starts(b"thread '") && contains_part(text, b"panicked at") => classify_panic(text),
         b'x' | b'X' if text.len() > 3 && text[1] == b' ' => {
-            return Some(crossed(text[2..].trim_ascii_start(), first == b'X'));
+            return Some(classify_crossed(text[2..].trim_ascii_start(), first == b'X'));
         }
-        b'o' if starts(b"ok ") => (Role::Progress, text),
+        b'o' if starts(b"ok ") => (LineRole::Progress, text),
         b'[' if starts(b"[  FAILED  ] ") => {
             let name = &text[13..];
-            (Role::Test, name.split(|b| *b == b' ').next().unwrap_or(name))
+            (LineRole::Test, name.split(|b| *b == b' ').next().unwrap_or(name))
         }
-        b'E' if starts(b"E   ") => (Role::TestDetail, text[1..].trim_ascii_start()),
-        b'E' if starts(b"ERROR: test") && text.ends_with(b")") => failing(text),
-        b'E' if starts(b"Error in ") && contains(text, b") : ") => (Role::Exception, text),
-        b'E' if starts(b"ERROR collecting") => (Role::Echo, text),
-        b'E' if starts(b"ERROR ") && names_test(&text[6..]) => failing(text),
+        b'E' if starts(b"E   ") => (LineRole::TestDetail, text[1..].trim_ascii_start()),
+        b'E' if starts(b"ERROR: test") && text.ends_with(b")") => classify_failing_test(text),
+        b'E' if starts(b"Error in ") && contains_part(text, b") : ") => (LineRole::Exception, text),
+        b'E' if starts(b"ERROR collecting") => (LineRole::Echo, text),
+        b'E' if starts(b"ERROR ") && names_test(&text[6..]) => classify_failing_test(text),
         b'F' if starts(b"Failing test case: ") || starts(b"Falsifying example: ") => {
-            (Role::Test, called(text))
+            (LineRole::Test, called_name(text))
         }
         b'a'..=b'z' if text.last() == Some(&b'!') && text.ends_with(b" aborted!") => {
-            (Role::StatementFollows, text)
+            (LineRole::StatementFollows, text)
         }
-        b'c' if starts(b"code: '") => (Role::Acute, text),
-        b'n' if starts(b"npm ERR! ") || starts(b"npm error ") => return Some(npm(&text[9..])),
-        b'n' if starts(b"npm WARN") || starts(b"npm warn") => (Role::Warning, text),
-        b'n' if starts(b"npm notice") => (Role::Note, text),
+        b'c' if starts(b"code: '") => (LineRole::Acute, text),
+        b'n' if starts(b"npm ERR! ") || starts(b"npm error ") => {
+            return Some(classify_npm(&text[9..]));
+        }
+        b'n' if starts(b"npm WARN") || starts(b"npm warn") => (LineRole::Warning, text),
+        b'n' if starts(b"npm notice") => (LineRole::Note, text),
         _ => return None,
     };
     Some(found)
@@ -84,11 +94,11 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
 fn names_test(rest: &[u8]) -> bool {
     let name = rest.trim_ascii_start().split(|b| *b == b' ').next().unwrap_or(rest);
     // After the level of a log comes a module: `ERROR shop::cart: text`.
-    (contains(name, b"::") && !name.ends_with(b":")) || name.ends_with(b".py")
+    (contains_part(name, b"::") && !name.ends_with(b":")) || name.ends_with(b".py")
 }
 
 /// Returns the name in `title: name(arguments`.
-fn called(text: &[u8]) -> &[u8] {
+fn called_name(text: &[u8]) -> &[u8] {
     let name = memchr::memmem::find(text, b": ").map_or(text, |at| &text[at + 2..]);
     name.split(|b| *b == b'(').next().unwrap_or(name)
 }
@@ -111,18 +121,18 @@ fn opens_stack(first: u8, text: &[u8]) -> bool {
     HEADINGS.iter().any(|heading| heading[0] == first && text.starts_with(heading))
 }
 
-fn npm(rest: &[u8]) -> (Role, &[u8]) {
+fn classify_npm(rest: &[u8]) -> (LineRole, &[u8]) {
     let rest = rest.trim_ascii();
     if rest.starts_with(b"A complete log") || rest.starts_with(b"Log files") || is_file_only(rest) {
-        return (Role::Note, rest);
+        return (LineRole::Note, rest);
     }
     if rest.is_empty() {
-        return (Role::Blank, rest);
+        return (LineRole::Blank, rest);
     }
     if rest.starts_with(b"at ") {
-        return (Role::Frame, rest);
+        return (LineRole::Frame, rest);
     }
-    (Role::Said, rest)
+    (LineRole::Said, rest)
 }
 
 fn is_file_only(text: &[u8]) -> bool {
@@ -139,13 +149,13 @@ fn is_frame(after: &[u8], indent: usize) -> bool {
 }
 
 /// Returns the message of a panic. Older toolchains put it between quotes on the same line.
-fn panicked(text: &[u8]) -> (Role, &[u8]) {
+fn classify_panic(text: &[u8]) -> (LineRole, &[u8]) {
     let Some(at) = memchr::memmem::find(text, b"panicked at '") else {
-        return (Role::MessageFollows, text);
+        return (LineRole::MessageFollows, text);
     };
     let message = &text[at + 13..];
     match memchr::memmem::rfind(message, b"', ") {
-        Some(end) => (Role::Exception, &message[..end]),
-        None => (Role::Exception, message),
+        Some(end) => (LineRole::Exception, &message[..end]),
+        None => (LineRole::Exception, message),
     }
 }

@@ -1,7 +1,7 @@
 //! The shapes of words: exception classes, codes of findings, first words.
 
 use super::super::words::find_part;
-use super::Role;
+use super::LineRole;
 
 /// Returns whether a text can end a stack of frames: a class with any name, and its message.
 pub(crate) fn is_raised(text: &[u8]) -> bool {
@@ -13,26 +13,26 @@ pub(crate) fn is_raised(text: &[u8]) -> bool {
 /// Returns whether a text begins with an exception class.
 pub(crate) fn is_exception(text: &[u8]) -> bool {
     let word = first_word(text);
-    classed(word, &text[word.len()..]).is_some()
+    exception_role(word, &text[word.len()..]).is_some()
 }
 
 /// Returns the role of an exception class at the beginning, followed by its message or by nothing.
-pub(super) fn classed(word: &[u8], after: &[u8]) -> Option<Role> {
+pub(super) fn exception_role(word: &[u8], after: &[u8]) -> Option<LineRole> {
     let class = word;
     let closes = matches!(after, [] | [b':', ..] | [b' ', b'(' | b'[' | b'-', ..]);
-    (closes && class_suffix(class)).then_some(Role::Exception)
+    (closes && is_exception_class(class)).then_some(LineRole::Exception)
 }
 
 /// Returns the exception class in parentheses that ends a text: `divided by 0 (ZeroDivisionError)`.
 pub(super) fn closing_class(text: &[u8]) -> Option<&[u8]> {
     let inner = text.strip_suffix(b")")?;
     let class = &inner[memchr::memrchr(b'(', inner)? + 1..];
-    let scoped = class.first()?.is_ascii_uppercase() && contains(class, b"::");
-    (!class.contains(&b' ') && (scoped || class_suffix(class))).then_some(class)
+    let scoped = class.first()?.is_ascii_uppercase() && contains_part(class, b"::");
+    (!class.contains(&b' ') && (scoped || is_exception_class(class))).then_some(class)
 }
 
 /// Returns whether a word is the name of an exception class: dotted, the last part capitalized.
-pub(crate) fn class_suffix(word: &[u8]) -> bool {
+pub(crate) fn is_exception_class(word: &[u8]) -> bool {
     const ENDINGS: &[&[u8]] = &[
         b"Error",
         b"Exception",
@@ -91,7 +91,7 @@ pub(super) fn is_code(word: &[u8]) -> bool {
 
 /// Returns whether a build driver reports on the machine, at a place in its own files: `error MSB3021: Unable
 /// to copy`.
-pub(super) fn is_of_driver(after_level: &[u8]) -> bool {
+pub(super) fn is_driver_message(after_level: &[u8]) -> bool {
     const DRIVERS: &[&[u8]] = &[b"MSB", b"NU", b"NETSDK"];
     let word = first_word(after_level.trim_ascii_start());
     let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
@@ -120,6 +120,6 @@ pub(super) fn starts_with_any(text: &[u8], openings: &[&[u8]]) -> bool {
     openings.iter().any(|opening| opening.first() == Some(first) && text.starts_with(opening))
 }
 
-pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
+pub(super) fn contains_part(text: &[u8], part: &[u8]) -> bool {
     find_part(text, part).is_some()
 }

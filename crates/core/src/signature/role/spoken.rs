@@ -2,55 +2,55 @@
 
 use super::super::words::{self, ACUTE, ERROR, FAIL, NEGATION, NOTE, PROGRESS, WARNING};
 use super::marks::is_count;
-use super::shape::{classed, contains, first_word, is_code, starts_with_any};
-use super::{Role, place};
+use super::shape::{contains_part, exception_role, first_word, is_code, starts_with_any};
+use super::{LineRole, place};
 
 /// Returns the role of a line without a location.
-pub(super) fn spoken(text: &[u8]) -> (Role, &[u8]) {
+pub(super) fn classify_spoken(text: &[u8]) -> (LineRole, &[u8]) {
     let opening = text.strip_prefix(b"[").unwrap_or(text);
     let word = first_word(opening);
     let after = &opening[word.len()..];
-    let hint = if word.starts_with(b"ERR_") { ERROR } else { words::hint(word) };
+    let hint = if word.starts_with(b"ERR_") { ERROR } else { words::word_hints(word) };
     if hint & WARNING != 0 || word.ends_with(b"Warning") {
-        let retried = contains(text, b"etry") || contains(text, b"rror(");
-        return (if retried { Role::Acute } else { Role::Warning }, text);
+        let retried = contains_part(text, b"etry") || contains_part(text, b"rror(");
+        return (if retried { LineRole::Acute } else { LineRole::Warning }, text);
     }
     if hint & NOTE != 0 && opens_remark(word, after) {
         // `hint: … (401 Unauthorized)`: some tools put the server's response into the advice.
-        let answered = contains(text, b" Unauthorized") || contains(text, b" Forbidden");
-        return (if answered { Role::Acute } else { Role::Note }, text);
+        let answered = contains_part(text, b" Unauthorized") || contains_part(text, b" Forbidden");
+        return (if answered { LineRole::Acute } else { LineRole::Note }, text);
     }
     if hint & ERROR != 0 && !matches!(after.first(), Some(b'-' | b'_' | b'/' | b'.')) {
-        let said = message(after);
+        let said = message_after_level(after);
         if is_summary(said) {
-            return (Role::Summary, text);
+            return (LineRole::Summary, text);
         }
         return (
             if after.starts_with(b"[E") || is_code(first_word(said)) {
-                Role::Finding
+                LineRole::Finding
             } else {
-                Role::Said
+                LineRole::Said
             },
             text,
         );
     }
-    if let Some(role) = classed(word, after) {
+    if let Some(role) = exception_role(word, after) {
         return (role, text);
     }
     if hint & FAIL != 0 && after.starts_with(b": ") && !is_summary(&after[2..]) {
-        return (Role::Said, text);
+        return (LineRole::Said, text);
     }
     if is_code(word) && (after.starts_with(b" ") || after.starts_with(b":")) {
-        return (Role::Finding, text);
+        return (LineRole::Finding, text);
     }
-    if is_died(text) {
-        return (Role::Exception, text);
+    if is_perl_exception(text) {
+        return (LineRole::Exception, text);
     }
-    by_words(text, word, after, hint)
+    classify_by_words(text, word, after, hint)
 }
 
 /// Returns whether a line ends as Perl's exceptions do: `… at run.pl line 3.`
-fn is_died(text: &[u8]) -> bool {
+fn is_perl_exception(text: &[u8]) -> bool {
     let ends = text.strip_suffix(b".").unwrap_or(text);
     if !ends.last().is_some_and(u8::is_ascii_digit) {
         return false;
@@ -65,23 +65,28 @@ fn is_died(text: &[u8]) -> bool {
         && head[..head.len() - file.len()].ends_with(b" at ")
 }
 
-fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &'a [u8]) {
-    let found = words::hints(text);
+fn classify_by_words<'a>(
+    text: &'a [u8],
+    word: &[u8],
+    after: &[u8],
+    hint: u8,
+) -> (LineRole, &'a [u8]) {
+    let found = words::line_hints(text);
     let bad = found & (ERROR | FAIL | NEGATION | ACUTE) != 0;
     if is_summary(text) {
-        return (Role::Summary, text);
+        return (LineRole::Summary, text);
     }
     if hint & PROGRESS != 0 && found & (ERROR | FAIL | ACUTE) == 0 {
         // `Get "http://x": no such host`: the operation that failed.
-        return (if bad { Role::Weak } else { Role::Progress }, text);
+        return (if bad { LineRole::Weak } else { LineRole::Progress }, text);
     }
     let program = after.starts_with(b": ") && is_program(word);
     if bad && program {
-        let said = unlevelled(message(&after[1..]));
-        let role = match place::base(word) {
-            _ if is_summary(said) => Role::Summary,
-            b"ld" | b"ld.lld" | b"lld" | b"ld.gold" | b"mold" => Role::Finding,
-            _ => Role::Said,
+        let said = strip_level(message_after_level(&after[1..]));
+        let role = match place::base_name(word) {
+            _ if is_summary(said) => LineRole::Summary,
+            b"ld" | b"ld.lld" | b"lld" | b"ld.gold" | b"mold" => LineRole::Finding,
+            _ => LineRole::Said,
         };
         return (role, text);
     }
@@ -89,17 +94,17 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
         && let Some(said) = after_error(text)
     {
         // `runtime error: file a.xsl line 3`: only the place; the message is below.
-        let places = said.starts_with(b"file ") && contains(said, b" line ");
-        return (if places { Role::StatementFollows } else { Role::Said }, text);
+        let places = said.starts_with(b"file ") && contains_part(said, b" line ");
+        return (if places { LineRole::StatementFollows } else { LineRole::Said }, text);
     }
     let role = match found {
-        found if found & ACUTE != 0 => Role::Acute,
-        _ if bad || program => Role::Weak,
+        found if found & ACUTE != 0 => LineRole::Acute,
+        _ if bad || program => LineRole::Weak,
         // The reason phrase of a status, if the line was broken before it.
-        _ if contains(text, b"Too Many Requests") => Role::Acute,
+        _ if contains_part(text, b"Too Many Requests") => LineRole::Acute,
         // `[2/5] Building application...`: the work continues.
-        _ if text.ends_with(b"...") => Role::Progress,
-        _ => Role::Plain,
+        _ if text.ends_with(b"...") => LineRole::Progress,
+        _ => LineRole::Plain,
     };
     (role, text)
 }
@@ -124,27 +129,27 @@ fn after_error(text: &[u8]) -> Option<&[u8]> {
     let head = &text[..text.len().min(HEAD_BYTES_MAX)];
     let colon = memchr::memchr(b':', head)?;
     let last = head[..colon].rsplit(|b| *b == b' ').next().unwrap_or(head);
-    (words::hint(last) & ERROR != 0).then(|| text[colon + 1..].trim_ascii_start())
+    (words::word_hints(last) & ERROR != 0).then(|| text[colon + 1..].trim_ascii_start())
 }
 
 /// Returns whether a word before a colon is a program's name: lower case, or a path.
 fn is_program(word: &[u8]) -> bool {
-    let name = place::base(word);
+    let name = place::base_name(word);
     name.first().is_some_and(u8::is_ascii_lowercase) && name.len() <= 40
 }
 
 /// Returns the message after a level word: `error: text`, `error[E1]: text`, `[ERROR] text`.
-fn message(after: &[u8]) -> &[u8] {
+fn message_after_level(after: &[u8]) -> &[u8] {
     let skip = after.iter().take_while(|b| matches!(b, b':' | b' ' | b']' | b'!' | b'\t')).count();
     &after[skip..]
 }
 
 /// Strips the level after a program's name: `error: text`.
-fn unlevelled(said: &[u8]) -> &[u8] {
+fn strip_level(said: &[u8]) -> &[u8] {
     let word = first_word(said);
-    match words::hint(word) & ERROR {
+    match words::word_hints(word) & ERROR {
         0 => said,
-        _ => message(&said[word.len()..]),
+        _ => message_after_level(&said[word.len()..]),
     }
 }
 

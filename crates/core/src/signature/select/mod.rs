@@ -6,9 +6,9 @@
 mod finish;
 mod introduced;
 
-use super::clean::{LINE_BYTES_MAX, unprefixed};
+use super::clean::{LINE_BYTES_MAX, strip_log_prefixes};
 use super::place;
-use super::role::{self, Line, Role};
+use super::role::{self, LineRole, OutputLine};
 use introduced::Introduction;
 
 /// Maximum number of selected lines; more say nothing new.
@@ -22,9 +22,9 @@ const LAST_LINES: usize = 3;
 
 /// The diagnostic lines of an output, in the order of appearance.
 pub(crate) struct Selection<'a> {
-    pub(crate) lines: Vec<Line<'a>>,
+    pub(crate) lines: Vec<OutputLine<'a>>,
     /// Lines that only deny something, if others say more.
-    pub(crate) aside: Vec<Line<'a>>,
+    pub(crate) aside: Vec<OutputLine<'a>>,
     /// `true` if any of them reports a failure.
     pub(crate) diagnostic: bool,
     /// `true` if stack frames were printed: the failure was raised in code.
@@ -37,7 +37,7 @@ pub(crate) struct Selection<'a> {
 
 /// The block to which the following lines belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Block {
+enum OutputBlock {
     Open,
     Failure,
     /// A remark with this indentation.
@@ -47,7 +47,7 @@ enum Block {
 
 /// The kind of the last lines, as far as the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
+enum PrecedingLines {
     Anything,
     /// Lines about a failing test.
     Details,
@@ -60,25 +60,25 @@ enum After {
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is what one earlier line said, on its own")]
-struct Choice<'a> {
-    strong: Vec<Line<'a>>,
+struct LineSelector<'a> {
+    strong: Vec<OutputLine<'a>>,
     /// Lines selected if none is strong.
-    weak: Vec<Line<'a>>,
-    summary: Option<Line<'a>>,
+    weak: Vec<OutputLine<'a>>,
+    summary: Option<OutputLine<'a>>,
     /// Warnings, selected if the output blames them or contains nothing else.
-    warnings: Vec<Line<'a>>,
+    warnings: Vec<OutputLine<'a>>,
     /// The last echoed source line, verbatim.
     source: &'a [u8],
     /// `true` if the last failure does not name its subject.
     nameless: bool,
-    last: [Option<Line<'a>>; LAST_LINES],
-    block: Block,
+    last: [Option<OutputLine<'a>>; LAST_LINES],
+    block: OutputBlock,
     /// `true` if the block aside is a remark, so that no denial in it counts.
     remarks: bool,
-    after: After,
+    after: PrecedingLines,
     introduction: Introduction,
     /// The role of the next line, if it is known to be the message.
-    message: Option<Role>,
+    message: Option<LineRole>,
     stack: bool,
     /// `true` while the fields of a thrown object are being listed.
     inspected: bool,
@@ -86,8 +86,8 @@ struct Choice<'a> {
 }
 
 /// Selects the diagnostic lines of a plain text.
-pub(crate) fn select(text: &[u8]) -> Selection<'_> {
-    let mut choice = Choice {
+pub(crate) fn select_lines(text: &[u8]) -> Selection<'_> {
+    let mut choice = LineSelector {
         strong: Vec::with_capacity(LINES_MAX),
         weak: Vec::new(),
         summary: None,
@@ -95,9 +95,9 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         source: b"",
         nameless: false,
         last: [None; LAST_LINES],
-        block: Block::Open,
+        block: OutputBlock::Open,
         remarks: false,
-        after: After::Anything,
+        after: PrecedingLines::Anything,
         introduction: Introduction { followers: 0, indent: 0, weak: false, counts: false },
         message: None,
         stack: false,
@@ -106,15 +106,15 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
     };
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', text).chain([text.len()]) {
-        let raw = unprefixed(&text[start..end]);
-        choice.take(&raw[..raw.len().min(LINE_BYTES_MAX)]);
+        let raw = strip_log_prefixes(&text[start..end]);
+        choice.take_line(&raw[..raw.len().min(LINE_BYTES_MAX)]);
         start = end + 1;
     }
-    choice.done(text)
+    choice.into_selection(text)
 }
 
 /// Strips the name of the step or container that printed the line: `web-1  | text`.
-fn unlabelled(raw: &[u8]) -> &[u8] {
+fn strip_label(raw: &[u8]) -> &[u8] {
     const NAME_BYTES_MAX: usize = 40;
     let Some(at) = memchr::memmem::find(&raw[..raw.len().min(NAME_BYTES_MAX)], b" | ") else {
         return raw;
@@ -128,17 +128,20 @@ fn unlabelled(raw: &[u8]) -> &[u8] {
 }
 
 /// Returns the last lines of a plain text that may name a cause, whatever their role.
-pub(crate) fn remaining(text: &[u8]) -> Vec<Line<'_>> {
+pub(crate) fn last_relevant_lines(text: &[u8]) -> Vec<OutputLine<'_>> {
     const REMAINING_MAX: usize = 24;
-    let mut lines: Vec<Line<'_>> = Vec::with_capacity(REMAINING_MAX);
+    let mut lines: Vec<OutputLine<'_>> = Vec::with_capacity(REMAINING_MAX);
     for raw in text.rsplit(|b| *b == b'\n') {
-        let raw = unprefixed(raw);
+        let raw = strip_log_prefixes(raw);
         // The output of another program follows a mark.
         let said = raw.trim_ascii_start();
         let said = said.strip_prefix(b"# ").or_else(|| said.strip_prefix(b"> "));
-        let raw = unlabelled(said.unwrap_or(raw));
-        let line = role::read(&raw[..raw.len().min(LINE_BYTES_MAX)]);
-        if matches!(line.role, Role::Blank | Role::Frame | Role::Note | Role::Progress) {
+        let raw = strip_label(said.unwrap_or(raw));
+        let line = role::classify_line(&raw[..raw.len().min(LINE_BYTES_MAX)]);
+        if matches!(
+            line.role,
+            LineRole::Blank | LineRole::Frame | LineRole::Note | LineRole::Progress
+        ) {
             continue;
         }
         lines.push(line);
@@ -151,7 +154,7 @@ pub(crate) fn remaining(text: &[u8]) -> Vec<Line<'_>> {
 }
 
 /// Returns the last lines of a plain text, each as a line that denies something.
-pub(crate) fn unsorted(text: &[u8]) -> Vec<Line<'_>> {
+pub(crate) fn last_lines(text: &[u8]) -> Vec<OutputLine<'_>> {
     let frames = |b: &u8| !matches!(b, b'|' | b'-' | b' ' | b':') && !b.is_ascii_digit();
     let bare = |raw: &'_ [u8]| {
         let start = raw.iter().position(frames).unwrap_or(raw.len());
@@ -160,146 +163,150 @@ pub(crate) fn unsorted(text: &[u8]) -> Vec<Line<'_>> {
         start..start + end
     };
     let said = text.rsplit(|b| *b == b'\n').map(|raw| &raw[bare(raw)]);
-    let mut lines: Vec<Line<'_>> = said
+    let mut lines: Vec<OutputLine<'_>> = said
         .filter(|text| !text.is_empty())
         .take(LINES_MAX)
         .map(|text| &text[..text.len().min(LINE_BYTES_MAX)])
-        .map(|text| Line { role: Role::Weak, text, file: None, indent: 0, framed: false })
+        .map(|text| OutputLine { role: LineRole::Weak, text, file: None, indent: 0, framed: false })
         .collect();
     lines.reverse();
     lines
 }
 
-impl<'a> Choice<'a> {
-    fn take(&mut self, raw: &'a [u8]) {
+impl<'a> LineSelector<'a> {
+    fn take_line(&mut self, raw: &'a [u8]) {
         if self.inspected {
-            self.in_object(raw);
+            self.read_object_field(raw);
             return;
         }
-        if let Block::Stack(indent) = self.block {
+        if let OutputBlock::Stack(indent) = self.block {
             let depth = raw.iter().take_while(|b| b.is_ascii_whitespace()).count();
             if depth > indent && depth < raw.len() {
                 return;
             }
         }
-        let line = self.read(raw);
-        if line.role != Role::Blank
+        let line = self.classify_line(raw);
+        if line.role != LineRole::Blank
             && let Some(role) = self.message.take()
         {
-            self.block = Block::Failure;
-            self.keep(Line { role, ..line });
+            self.block = OutputBlock::Failure;
+            self.keep_line(OutputLine { role, ..line });
             return;
         }
-        if self.follows(&line) {
+        if self.take_follower(&line) {
             return;
         }
-        if self.after == After::Frame && line.framed {
-            self.in_frame(line);
+        if self.after == PrecedingLines::Frame && line.framed {
+            self.keep_framed(line);
             return;
         }
-        if self.after == After::Place && line.indent > 0 && !line.role.is_strong() {
-            self.after = After::Anything;
+        if self.after == PrecedingLines::Place && line.indent > 0 && !line.role.is_strong() {
+            self.after = PrecedingLines::Anything;
             return;
         }
-        if let Block::Aside(indent) = self.block
+        if let OutputBlock::Aside(indent) = self.block
             && line.indent > indent
-            && (line.role == Role::Plain || self.remarks && line.role.is_denial())
+            && (line.role == LineRole::Plain || self.remarks && line.role.is_denial())
         {
             return;
         }
-        self.enter(&line);
-        self.place(line);
-        if line.role == Role::Echo {
-            self.mark(raw, &line);
+        self.enter_block(&line);
+        self.place_line(line);
+        if line.role == LineRole::Echo {
+            self.keep_marked_source(raw, &line);
         }
     }
 
     /// Keeps the source that carets mark, if the message does not name its subject.
-    fn mark(&mut self, raw: &'a [u8], line: &Line<'a>) {
+    fn keep_marked_source(&mut self, raw: &'a [u8], line: &OutputLine<'a>) {
         if self.nameless
-            && let Some(text) = role::marked(self.source, raw)
+            && let Some(text) = role::marked_source(self.source, raw)
         {
-            self.keep(Line { role: Role::Label, text, ..*line });
+            self.keep_line(OutputLine { role: LineRole::Label, text, ..*line });
         }
         self.source = raw;
     }
 
     /// Reads a line. The line that ends a traceback is an exception, whatever its name.
-    fn read(&mut self, raw: &'a [u8]) -> Line<'a> {
-        let mut line = role::read(raw);
-        let between = matches!(line.role, Role::Frame | Role::Echo | Role::Blank);
-        if self.after == After::Traceback && !between {
-            self.after = After::Anything;
-            let unnamed = matches!(line.role, Role::Plain | Role::Weak | Role::Acute);
+    fn classify_line(&mut self, raw: &'a [u8]) -> OutputLine<'a> {
+        let mut line = role::classify_line(raw);
+        let between = matches!(line.role, LineRole::Frame | LineRole::Echo | LineRole::Blank);
+        if self.after == PrecedingLines::Traceback && !between {
+            self.after = PrecedingLines::Anything;
+            let unnamed = matches!(line.role, LineRole::Plain | LineRole::Weak | LineRole::Acute);
             if unnamed && role::is_raised(line.text) {
-                line.role = Role::Exception;
+                line.role = LineRole::Exception;
             }
         }
         line
     }
 
     /// Records the block to which the following lines belong.
-    fn enter(&mut self, line: &Line<'a>) {
+    fn enter_block(&mut self, line: &OutputLine<'a>) {
         self.block = match line.role {
-            Role::Blank => match self.block {
-                Block::Stack(_) => self.block,
-                _ => Block::Open,
+            LineRole::Blank => match self.block {
+                OutputBlock::Stack(_) => self.block,
+                _ => OutputBlock::Open,
             },
-            Role::Frame => Block::Stack(line.indent),
+            LineRole::Frame => OutputBlock::Stack(line.indent),
             // A remark ends at a line that is not indented deeper.
-            Role::Plain => match self.block {
-                Block::Aside(indent) if line.indent <= indent => Block::Open,
+            LineRole::Plain => match self.block {
+                OutputBlock::Aside(indent) if line.indent <= indent => OutputBlock::Open,
                 block => block,
             },
-            Role::Echo | Role::Label => self.block,
-            Role::Warning | Role::Note | Role::Progress => {
-                self.remarks = line.role != Role::Progress;
-                Block::Aside(line.indent)
+            LineRole::Echo | LineRole::Label => self.block,
+            LineRole::Warning | LineRole::Note | LineRole::Progress => {
+                self.remarks = line.role != LineRole::Progress;
+                OutputBlock::Aside(line.indent)
             }
-            role if role.is_strong() => Block::Failure,
-            _ => Block::Open,
+            role if role.is_strong() => OutputBlock::Failure,
+            _ => OutputBlock::Open,
         };
-        self.stack |= line.role == Role::Frame;
-        self.inspected = line.role == Role::Frame && line.text.ends_with(b" {");
+        self.stack |= line.role == LineRole::Frame;
+        self.inspected = line.role == LineRole::Frame && line.text.ends_with(b" {");
         self.after = match line.role {
-            Role::Frame if line.text.starts_with(b"File ") => After::Traceback,
-            Role::Echo | Role::Blank if self.after == After::Traceback => After::Traceback,
-            Role::TestDetail if self.after == After::Details => After::Details,
-            role if line.framed && role.is_strong() => After::Frame,
-            Role::Echo if line.file.is_some() => After::Place,
-            _ => After::Anything,
+            LineRole::Frame if line.text.starts_with(b"File ") => PrecedingLines::Traceback,
+            LineRole::Echo | LineRole::Blank if self.after == PrecedingLines::Traceback => {
+                PrecedingLines::Traceback
+            }
+            LineRole::TestDetail if self.after == PrecedingLines::Details => {
+                PrecedingLines::Details
+            }
+            role if line.framed && role.is_strong() => PrecedingLines::Frame,
+            LineRole::Echo if line.file.is_some() => PrecedingLines::Place,
+            _ => PrecedingLines::Anything,
         };
     }
 
-    fn place(&mut self, line: Line<'a>) {
+    fn place_line(&mut self, line: OutputLine<'a>) {
         match line.role {
-            Role::Said
-            | Role::Finding
-            | Role::Exception
-            | Role::Test
-            | Role::Acute
-            | Role::Death => {
-                self.announce(&line, false);
-                self.keep(line);
+            LineRole::Said
+            | LineRole::Finding
+            | LineRole::Exception
+            | LineRole::Test
+            | LineRole::Acute
+            | LineRole::Death => {
+                self.announce_followers(&line, false);
+                self.keep_line(line);
             }
-            Role::TestDetail => self.detail(line),
-            Role::Label if self.block == Block::Failure => self.keep(line),
-            Role::MessageFollows => self.message = Some(Role::Exception),
-            Role::TestFollows => self.message = Some(Role::Test),
-            Role::StatementFollows => {
-                self.point(&line);
-                self.message = Some(Role::Said);
+            LineRole::TestDetail => self.keep_test_detail(line),
+            LineRole::Label if self.block == OutputBlock::Failure => self.keep_line(line),
+            LineRole::MessageFollows => self.message = Some(LineRole::Exception),
+            LineRole::TestFollows => self.message = Some(LineRole::Test),
+            LineRole::StatementFollows => {
+                self.record_location(&line);
+                self.message = Some(LineRole::Said);
             }
-            Role::CausesFollow => self.introduce(&line, false),
-            Role::Echo => self.point(&line),
-            Role::Weak => {
-                self.point(&line);
-                self.announce(&line, true);
+            LineRole::CausesFollow => self.start_introduction(&line, false),
+            LineRole::Echo => self.record_location(&line),
+            LineRole::Weak => {
+                self.record_location(&line);
+                self.announce_followers(&line, true);
                 self.keep_weak(line);
             }
-            Role::Summary => self.summary = Some(line),
-            Role::Warning if self.warnings.len() < LAST_LINES => self.warnings.push(line),
-            Role::Plain => {
+            LineRole::Summary => self.summary = Some(line),
+            LineRole::Warning if self.warnings.len() < LAST_LINES => self.warnings.push(line),
+            LineRole::Plain => {
                 self.last.rotate_left(1);
                 self.last[LAST_LINES - 1] = Some(line);
             }
@@ -309,12 +316,12 @@ impl<'a> Choice<'a> {
 
     /// Records the file of a location on a line of its own: before the failure, or below it as ` -->
     /// src/a.rs:3:5` or `,-[src/a.rs:3:5]`.
-    fn point(&mut self, line: &Line<'a>) {
+    fn record_location(&mut self, line: &OutputLine<'a>) {
         const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
         if self.place.is_some() {
             return;
         }
-        let below = self.block == Block::Failure;
+        let below = self.block == OutputBlock::Failure;
         let arrow = line.text.strip_prefix(b"--> ").filter(|_| below);
         let drawn = DRAWN.iter().find_map(|frame| line.text.strip_prefix(*frame));
         let lined = || {
@@ -331,37 +338,37 @@ impl<'a> Choice<'a> {
 
     /// Keeps the first line about a failing test, which says what was expected, and exceptions; the rest are
     /// values.
-    fn detail(&mut self, line: Line<'a>) {
-        let first = self.after != After::Details && !line.text.starts_with(b"File \"");
+    fn keep_test_detail(&mut self, line: OutputLine<'a>) {
+        let first = self.after != PrecedingLines::Details && !line.text.starts_with(b"File \"");
         if first || role::is_exception(line.text) {
-            self.keep(line);
+            self.keep_line(line);
         }
-        self.after = After::Details;
+        self.after = PrecedingLines::Details;
     }
 
     /// Keeps the code and the causes of an error that is printed with all its fields.
-    fn in_object(&mut self, raw: &'a [u8]) {
+    fn read_object_field(&mut self, raw: &'a [u8]) {
         if raw.first() == Some(&b'}') {
             self.inspected = false;
             return;
         }
-        let line = role::read(raw);
+        let line = role::classify_line(raw);
         let text = line.text.strip_prefix(b"[cause]: ").unwrap_or(line.text);
         if text.starts_with(b"code: '") || role::is_exception(text) {
-            self.keep(Line { text, ..line });
+            self.keep_line(OutputLine { text, ..line });
         }
     }
 
     /// Keeps sentences inside a drawn frame, but not the source they quote.
-    fn in_frame(&mut self, line: Line<'a>) {
-        let (role, text) = role::in_frame(line.text);
-        if matches!(role, Role::Weak | Role::Acute | Role::Said | Role::Exception) {
-            self.keep(Line { role: Role::Said, text, ..line });
+    fn keep_framed(&mut self, line: OutputLine<'a>) {
+        let (role, text) = role::classify_framed(line.text);
+        if matches!(role, LineRole::Weak | LineRole::Acute | LineRole::Said | LineRole::Exception) {
+            self.keep_line(OutputLine { role: LineRole::Said, text, ..line });
         }
     }
 
     /// Keeps a line once. If there are too many, a less informative line is removed.
-    fn keep(&mut self, line: Line<'a>) {
+    fn keep_line(&mut self, line: OutputLine<'a>) {
         if line.text.is_empty() || self.strong.iter().any(|kept| kept.text == line.text) {
             return;
         }
@@ -376,7 +383,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    fn keep_weak(&mut self, line: Line<'a>) {
+    fn keep_weak(&mut self, line: OutputLine<'a>) {
         if self.weak.len() < LINES_MAX {
             self.weak.push(line);
         }

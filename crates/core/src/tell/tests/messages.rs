@@ -5,50 +5,53 @@ use proptest::prelude::*;
 use crate::engine::QuestionId;
 use crate::fault::{Code, Work};
 use crate::plan::MutationKind;
-use crate::question::{Asked, QuestionKind, Reason, text};
-use crate::tell::{Happened, Level, MESSAGE_BYTES_MAX, Message, News, Tally};
-use crate::text::{lint, our_words};
+use crate::question::{QuestionFacts, QuestionKind, Reason, build_text};
+use crate::tell::{BuildTally, MESSAGE_BYTES_MAX, News, NewsKind, Notification, NotificationLevel};
+use crate::text::{lint_text, our_words};
 use crate::time::Time;
 
-fn news(what: Happened) -> News {
+fn news(what: NewsKind) -> News {
     News { seq: 12, at: Time::from_millis(1_700_000_000_000), what }
 }
 
-fn asked(project: &str, title: &str, code: Option<Code>) -> Message {
+fn asked(project: &str, title: &str, code: Option<Code>) -> Notification {
     let id = QuestionId(3);
     let titles = [title];
     let kind = if code.is_some() { QuestionKind::Hands } else { QuestionKind::Happened };
-    let asked =
-        Asked { titles: &titles, tasks: 1, ..Asked::new(kind, code, Reason::FirstOccurrence) };
-    Message::asked(project, &news(Happened::Asked(id)), id, code, &text(&asked))
+    let asked = QuestionFacts {
+        titles: &titles,
+        tasks: 1,
+        ..QuestionFacts::new(kind, code, Reason::FirstOccurrence)
+    };
+    Notification::question_asked(project, &news(NewsKind::Asked(id)), id, code, &build_text(&asked))
 }
 
 /// Returns every form, with the given names and code.
-fn all(project: &str, title: &str, code: Code) -> Vec<Message> {
+fn all(project: &str, title: &str, code: Code) -> Vec<Notification> {
     let build = crate::engine::BuildId(1);
     let task = crate::engine::TaskId(2);
-    let tally = Tally { done: 3, not_done: 1, waiting: 2, questions: 2 };
-    let failed = news(Happened::TaskFailed(task, code));
-    let acted = news(Happened::Acted(crate::engine::MutationId(4)));
+    let tally = BuildTally { done: 3, not_done: 1, waiting: 2, questions: 2 };
+    let failed = news(NewsKind::TaskFailed(task, code));
+    let acted = news(NewsKind::Acted(crate::engine::MutationId(4)));
     let mut all = vec![
         asked(project, title, Some(code)),
         asked(project, title, None),
-        Message::task_failed(project, &failed, title, Work::Task, code),
-        Message::task_failed(project, &failed, title, Work::Job, code),
-        Message::build_failed(project, &news(Happened::BuildFailed(build, code)), code),
-        Message::build_waits(project, &news(Happened::BuildWaits(build)), tally),
-        Message::build_paused(project, &news(Happened::BuildPaused(build))),
-        Message::build_completed(project, &news(Happened::BuildCompleted(build)), tally),
-        Message::more(project, &failed, 12),
-        Message::test(project, 1, Time::EPOCH),
+        Notification::task_failed(project, &failed, title, Work::Task, code),
+        Notification::task_failed(project, &failed, title, Work::Job, code),
+        Notification::build_failed(project, &news(NewsKind::BuildFailed(build, code)), code),
+        Notification::build_waits(project, &news(NewsKind::BuildWaits(build)), tally),
+        Notification::build_paused(project, &news(NewsKind::BuildPaused(build))),
+        Notification::build_completed(project, &news(NewsKind::BuildCompleted(build)), tally),
+        Notification::more_waiting(project, &failed, 12),
+        Notification::test_message(project, 1, Time::EPOCH),
     ];
-    all.extend(Message::shipped(project, &acted, MutationKind::Push, title));
-    all.extend(Message::shipped(project, &acted, MutationKind::PullRequest, title));
+    all.extend(Notification::work_shipped(project, &acted, MutationKind::Push, title));
+    all.extend(Notification::work_shipped(project, &acted, MutationKind::PullRequest, title));
     all
 }
 
 /// Returns the words without the category, which is for sorting and not for reading.
-fn words(message: &Message) -> [&str; 2] {
+fn words(message: &Notification) -> [&str; 2] {
     let mark = message
         .category
         .map_or_else(String::new, |category| format!("[{}] ", category.as_str().to_uppercase()));
@@ -56,9 +59,9 @@ fn words(message: &Message) -> [&str; 2] {
 }
 
 #[track_caller]
-fn plain(message: &Message) {
+fn plain(message: &Notification) {
     for words in words(message) {
-        assert_eq!(lint(&our_words(words)), [], "{message:?}");
+        assert_eq!(lint_text(&our_words(words)), [], "{message:?}");
     }
     assert!(message.body.len() <= MESSAGE_BYTES_MAX);
     assert!(message.id.is_ascii() && !message.id.contains(' '), "{}", message.id);
@@ -75,7 +78,7 @@ fn a_message_begins_with_its_category() {
         assert_eq!(coded.len(), 4);
         for message in coded {
             assert!(message.title.starts_with(&mark), "{}", message.title);
-            assert!(message.text().starts_with(&mark));
+            assert!(message.full_text().starts_with(&mark));
             assert_eq!((message.category, message.code), (Some(category), Some(code)));
         }
     }
@@ -96,21 +99,24 @@ fn messages_are_plain() {
 fn the_messages() {
     let all = all("shop", "Payment webhook", Code::ProviderUsageLimit);
     let said: Vec<String> =
-        all.iter().map(|message| format!("{}\n{}", message.id, message.text())).collect();
+        all.iter().map(|message| format!("{}\n{}", message.id, message.full_text())).collect();
     insta::assert_snapshot!(said.join("\n\n---\n\n"));
 }
 
 #[test]
 fn merges_and_calls_are_not_shipping() {
-    let acted = news(Happened::Acted(crate::engine::MutationId(4)));
+    let acted = news(NewsKind::Acted(crate::engine::MutationId(4)));
     for kind in [MutationKind::Merge, MutationKind::Http, MutationKind::Command] {
-        assert_eq!(Message::shipped("shop", &acted, kind, "x"), None);
+        assert_eq!(Notification::work_shipped("shop", &acted, kind, "x"), None);
     }
 }
 
 #[test]
 fn each_level_includes_those_before_it() {
-    assert!(Level::Questions < Level::Failures && Level::Failures < Level::All);
+    assert!(
+        NotificationLevel::Questions < NotificationLevel::Failures
+            && NotificationLevel::Failures < NotificationLevel::All
+    );
 }
 
 proptest! {

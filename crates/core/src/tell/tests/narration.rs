@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use crate::engine::RedCheck;
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
-use crate::tell::{Narration as N, narrate};
-use crate::text::{lint, our_words};
+use crate::tell::{Narration as N, render_narration};
+use crate::text::{lint_text, our_words};
 use crate::time::Span;
 
 /// Returns every form, with the given title and code.
@@ -69,7 +69,7 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
 #[track_caller]
 fn one_plain_sentence(said: &str) {
     let said = &our_words(said);
-    assert_eq!(lint(said), [], "{said:?}");
+    assert_eq!(lint_text(said), [], "{said:?}");
     assert!(said.ends_with('.') && !said.contains(". "), "{said:?}");
     assert!(!said.starts_with(char::is_lowercase), "{said:?}");
 }
@@ -81,7 +81,7 @@ fn each_event_is_one_plain_sentence() {
         for work in [Work::Task, Work::Job] {
             for title in ["Payment webhook", "", "fix src/main.rs"] {
                 for narration in all(title, code) {
-                    one_plain_sentence(&narrate(&narration, work));
+                    one_plain_sentence(&render_narration(&narration, work));
                 }
             }
         }
@@ -98,7 +98,7 @@ fn a_retry_says_which_approach_and_why() {
         code: Code::ValidationPreCommit,
     };
     assert_eq!(
-        narrate(&retry, Work::Task),
+        render_narration(&retry, Work::Task),
         "I am trying another way for “Payment webhook” (approach 2 of 3), because a check failed."
     );
 }
@@ -114,7 +114,7 @@ fn a_red_base_names_its_tests_or_the_line_that_says_most() {
         tests: tests.to_vec(),
         compared,
     };
-    let tell = |red: RedCheck| narrate(&N::RedBase { red: &red }, Work::Task);
+    let tell = |red: RedCheck| render_narration(&N::RedBase { red: &red }, Work::Task);
     let said = |tests: &[String], output| tell(red(tests, output, false));
     let end = "It has to pass when the work is done.";
     assert_eq!(
@@ -135,7 +135,7 @@ fn a_red_base_names_its_tests_or_the_line_that_says_most() {
 fn the_sentences() {
     let said: Vec<String> = all("Payment webhook", Code::ProviderUsageLimit)
         .iter()
-        .map(|narration| narrate(narration, Work::Task))
+        .map(|narration| render_narration(narration, Work::Task))
         .collect();
     insta::assert_snapshot!(said.join("\n"));
 }
@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn a_hostile_title_changes_nothing(title in "\\PC*|(.|\n){0,80}|[a-z]{1,14}( [a-z]{1,14}){0,9}") {
         for narration in all(&title, Code::LogicError) {
-            one_plain_sentence(&narrate(&narration, Work::Task));
+            one_plain_sentence(&render_narration(&narration, Work::Task));
         }
     }
 }

@@ -29,12 +29,12 @@ fn local(time: Time, zone: &TimeZone) -> Zoned {
 
 /// Returns the next times in local time, with their offset from UTC.
 fn next_times(line: &str, rules: &str, after: &str, how_many: usize) -> Vec<String> {
-    let schedule = Schedule::read(line).unwrap();
+    let schedule = Schedule::parse(line).unwrap();
     let zone = zone(rules);
     let mut times = Vec::new();
     let mut after = at(after);
     for _ in 0..how_many {
-        after = schedule.next(after, &zone).unwrap();
+        after = schedule.next_after(after, &zone).unwrap();
         times.push(local(after, &zone).strftime("%Y-%m-%d %H:%M %:z").to_string());
     }
     times
@@ -105,17 +105,17 @@ fn what_names_no_hour_keeps_its_pace_when_the_clocks_change() {
 
 #[test]
 fn an_interval_counts_from_the_last_time() {
-    let schedule = Schedule::read("every 5 minutes").unwrap();
+    let schedule = Schedule::parse("every 5 minutes").unwrap();
     let last = at("2026-03-29T00:59:00Z");
-    assert_eq!(schedule.next(last, &zone(BERLIN)), Some(last + Span::from_mins(5)));
+    assert_eq!(schedule.next_after(last, &zone(BERLIN)), Some(last + Span::from_mins(5)));
 }
 
 #[test]
 fn beyond_every_calendar_there_is_no_next_time() {
-    let schedule = Schedule::read("0 3 * * *").unwrap();
-    assert_eq!(schedule.next(Time::from_millis(u64::MAX), &TimeZone::UTC), None);
+    let schedule = Schedule::parse("0 3 * * *").unwrap();
+    assert_eq!(schedule.next_after(Time::from_millis(u64::MAX), &TimeZone::UTC), None);
     let last = Time::from_millis(253_402_207_200_000 - 1);
-    assert_eq!(schedule.next(last, &TimeZone::UTC), None, "the last day of the calendar");
+    assert_eq!(schedule.next_after(last, &TimeZone::UTC), None, "the last day of the calendar");
 }
 
 fn lines() -> impl Strategy<Value = String> {
@@ -151,27 +151,27 @@ proptest! {
         zone in zones(),
         after in moments(),
     ) {
-        let schedule = Schedule::read(&line).unwrap();
-        let next = schedule.next(after, &zone).unwrap();
+        let schedule = Schedule::parse(&line).unwrap();
+        let next = schedule.next_after(after, &zone).unwrap();
         prop_assert!(next > after);
         // The same time is next from any point before it, so no other lies between.
         let before = after + Span::from_millis(next.since(after).as_millis() / 2);
-        prop_assert_eq!(schedule.next(before, &zone), Some(next));
+        prop_assert_eq!(schedule.next_after(before, &zone), Some(next));
         let shown = local(next, &zone);
         prop_assert_eq!(shown.second(), 0);
-        let cron = super::super::cron::Cron::read(&line).unwrap();
+        let cron = super::super::cron::CronLine::parse_line(&line).unwrap();
         let minute_before = local(next - Span::from_mins(1), &zone);
         let after_a_gap = shown.offset() > minute_before.offset();
-        let fits = cron.is_on(shown.date())
-            && cron.hours.has(shown.hour().unsigned_abs())
-            && cron.minutes.has(shown.minute().unsigned_abs());
+        let fits = cron.is_on_day(shown.date())
+            && cron.hours.contains(shown.hour().unsigned_abs())
+            && cron.minutes.contains(shown.minute().unsigned_abs());
         prop_assert!(fits || after_a_gap, "{line}: {shown}");
     }
 
     #[test]
     fn anything_is_read_or_refused(text in "\\PC{0,40}", after in moments()) {
-        if let Ok(schedule) = Schedule::read(&text) {
-            let next = schedule.next(after, &TimeZone::UTC);
+        if let Ok(schedule) = Schedule::parse(&text) {
+            let next = schedule.next_after(after, &TimeZone::UTC);
             prop_assert!(next.is_none_or(|next| next > after));
             prop_assert!(!schedule.to_string().is_empty());
         }

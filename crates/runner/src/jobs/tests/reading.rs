@@ -38,15 +38,15 @@ fn schedules_are_read_and_said_in_words() {
         ("1-50/7 3 13 * 5", "at the times of “1-50/7 3 13 * 5”"),
     ];
     for (text, said) in cases {
-        let schedule = Schedule::read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let schedule = Schedule::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(schedule.to_string(), said, "{text}");
-        assert_eq!(schedule.written(), text);
+        assert_eq!(schedule.as_written(), text);
     }
 }
 
 #[test]
 fn what_is_no_schedule_is_refused_with_what_would_be_right() {
-    let wrong = |text: &str| Schedule::read(text).unwrap_err();
+    let wrong = |text: &str| Schedule::parse(text).unwrap_err();
     for text in ["", "every", "soon", "every 5", "5 parsecs", "every monday", "-5m", "5", "1.5h"] {
         assert!(matches!(wrong(text), ScheduleError::Unknown(_)), "{text}: {:?}", wrong(text));
     }
@@ -72,6 +72,9 @@ fn what_is_no_schedule_is_refused_with_what_would_be_right() {
 
 #[test]
 fn an_interval_is_known_as_one() {
-    assert_eq!(Schedule::read("every 90 min").unwrap().interval(), Some(Span::from_mins(90)));
-    assert_eq!(Schedule::read("*/5 * * * *").unwrap().interval(), None);
+    assert_eq!(
+        Schedule::parse("every 90 min").unwrap().fixed_interval(),
+        Some(Span::from_mins(90))
+    );
+    assert_eq!(Schedule::parse("*/5 * * * *").unwrap().fixed_interval(), None);
 }

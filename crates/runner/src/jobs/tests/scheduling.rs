@@ -9,7 +9,7 @@ use unstuck_core::engine::TaskId;
 use unstuck_core::time::{Span, Time};
 
 use crate::Clock;
-use crate::jobs::{Schedule, Scheduler, Timetable};
+use crate::jobs::{JobTimetable, Schedule, Scheduler};
 
 /// A clock on which waiting for a time sets it to that time.
 struct Set(AtomicU64);
@@ -30,7 +30,7 @@ impl Clock for Set {
         Time::from_millis(self.0.load(Ordering::SeqCst))
     }
 
-    async fn until(&self, at: Time) {
+    async fn wait_until(&self, at: Time) {
         self.to(self.now().max(at));
     }
 }
@@ -40,16 +40,16 @@ fn time(hour: u64, minute: u64) -> Time {
     Time::from_millis(1_767_225_600_000) + Span::from_mins(hour * 60 + minute)
 }
 
-fn on(schedule: &str, last: Time) -> Timetable {
-    let schedule = Schedule::read(schedule).unwrap();
-    Timetable { schedule, zone: TimeZone::UTC, last, held: false }
+fn on(schedule: &str, last: Time) -> JobTimetable {
+    let schedule = Schedule::parse(schedule).unwrap();
+    JobTimetable { schedule, zone: TimeZone::UTC, last, held: false }
 }
 
 fn stage(hour: u64, minute: u64, jobs: &[(&str, Time)]) -> (Arc<Set>, Scheduler) {
     let clock = Set::at(hour, minute);
     let mut scheduler = Scheduler::new(Arc::clone(&clock) as _);
     for (id, (schedule, last)) in (0..).zip(jobs) {
-        scheduler.put(TaskId(id), on(schedule, *last));
+        scheduler.set_timetable(TaskId(id), on(schedule, *last));
     }
     (clock, scheduler)
 }
@@ -63,7 +63,7 @@ async fn each_is_due_at_its_time_and_none_before() {
     let (clock, mut scheduler) = stage(9, 0, &jobs);
     let mut seen = Vec::new();
     for _ in 0..4 {
-        seen.push((scheduler.due().await, clock.now()));
+        seen.push((scheduler.wait_for_due().await, clock.now()));
     }
     let expected = [
         (vec![B], time(9, 3)),
@@ -72,7 +72,7 @@ async fn each_is_due_at_its_time_and_none_before() {
         (vec![A], time(9, 15)),
     ];
     assert_eq!(seen, expected);
-    assert_eq!(scheduler.next_of(B), Some(time(24 + 9, 3)));
+    assert_eq!(scheduler.job_due_time(B), Some(time(24 + 9, 3)));
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn what_was_missed_comes_once() {
     let (clock, mut scheduler) = stage(9, 1, &jobs);
     assert_eq!(scheduler.take_due().len(), 2);
     assert!(scheduler.take_due().is_empty(), "not once more for each time that was missed");
-    assert_eq!(scheduler.next_of(A), Some(time(9, 6)));
-    assert_eq!(scheduler.next_of(B), Some(time(9, 5)));
+    assert_eq!(scheduler.job_due_time(A), Some(time(9, 6)));
+    assert_eq!(scheduler.job_due_time(B), Some(time(9, 5)));
     // The machine was suspended.
     clock.to(time(15, 0));
     assert_eq!(scheduler.take_due().len(), 2);
@@ -95,7 +95,7 @@ fn a_beat_is_kept_however_late_it_is_looked_at() {
     for beat in 1..50 {
         clock.to(time(9, 5 * beat) + Span::from_millis(40 * beat));
         assert_eq!(scheduler.take_due(), [A]);
-        assert_eq!(scheduler.next_of(A), Some(time(9, 5 * beat + 5)));
+        assert_eq!(scheduler.job_due_time(A), Some(time(9, 5 * beat + 5)));
     }
 }
 
@@ -106,43 +106,43 @@ fn a_clock_that_is_set_back_stops_no_job_and_a_correction_repeats_nothing() {
     scheduler.take_due();
     clock.to(time(9, 0));
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next_time(), Some(time(9, 5)));
-    assert_eq!(scheduler.next_of(B), Some(time(27, 0)), "tomorrow, as the clock says now");
+    assert_eq!(scheduler.next_due_time(), Some(time(9, 5)));
+    assert_eq!(scheduler.job_due_time(B), Some(time(27, 0)), "tomorrow, as the clock says now");
     clock.to(time(27, 0) + Span::from_millis(5));
     assert_eq!(scheduler.take_due().len(), 2);
     clock.to(time(27, 0) - Span::from_millis(5));
     assert!(scheduler.take_due().is_empty());
     clock.to(time(27, 1));
     assert!(scheduler.take_due().is_empty(), "three o'clock was");
-    assert_eq!(scheduler.next_of(B), Some(time(51, 0)));
-    assert!(scheduler.next_of(A).is_some_and(|at| at <= time(27, 5)));
+    assert_eq!(scheduler.job_due_time(B), Some(time(51, 0)));
+    assert!(scheduler.job_due_time(A).is_some_and(|at| at <= time(27, 5)));
 }
 
 #[test]
 fn who_is_held_has_missed_nothing_when_let_go() {
     let (clock, mut scheduler) = stage(9, 0, &[("every 5 minutes", time(9, 0))]);
-    scheduler.hold(A, true);
+    scheduler.set_held(A, true);
     clock.to(time(12, 0));
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next_time(), None);
-    scheduler.hold(A, false);
+    assert_eq!(scheduler.next_due_time(), None);
+    scheduler.set_held(A, false);
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next_time(), Some(time(12, 5)));
-    scheduler.hold(A, false);
-    assert_eq!(scheduler.next_time(), Some(time(12, 5)), "it was let go before");
+    assert_eq!(scheduler.next_due_time(), Some(time(12, 5)));
+    scheduler.set_held(A, false);
+    assert_eq!(scheduler.next_due_time(), Some(time(12, 5)), "it was let go before");
 }
 
 #[test]
 fn another_schedule_takes_effect_at_once_and_an_old_one_counts_for_nothing() {
     let (clock, mut scheduler) = stage(9, 0, &[("every 5 minutes", time(9, 0))]);
-    scheduler.put(A, on("every hour", time(9, 0)));
+    scheduler.set_timetable(A, on("every hour", time(9, 0)));
     clock.to(time(9, 30));
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next_time(), Some(time(10, 0)));
-    scheduler.remove(A);
+    assert_eq!(scheduler.next_due_time(), Some(time(10, 0)));
+    scheduler.remove_job(A);
     clock.to(time(11, 0));
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next_time(), None);
+    assert_eq!(scheduler.next_due_time(), None);
 }
 
 #[test]
@@ -150,15 +150,18 @@ fn an_interval_counts_from_a_run_that_was_asked_for() {
     let jobs = [("every 5 minutes", time(9, 0)), ("5 9 * * *", time(9, 0))];
     let (clock, mut scheduler) = stage(9, 0, &jobs);
     clock.to(time(9, 3));
-    scheduler.ran(A, time(9, 3));
-    scheduler.ran(B, time(9, 3));
-    assert_eq!((scheduler.next_of(A), scheduler.next_of(B)), (Some(time(9, 8)), Some(time(9, 5))));
+    scheduler.note_run(A, time(9, 3));
+    scheduler.note_run(B, time(9, 3));
+    assert_eq!(
+        (scheduler.job_due_time(A), scheduler.job_due_time(B)),
+        (Some(time(9, 8)), Some(time(9, 5)))
+    );
 }
 
 #[test]
 fn a_last_run_in_the_future_is_a_clock_that_was_wrong() {
     let (_, mut scheduler) = stage(9, 0, &[("every 5 minutes", time(500, 0))]);
-    assert_eq!(scheduler.next_time(), Some(time(9, 5)));
+    assert_eq!(scheduler.next_due_time(), Some(time(9, 5)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tests of waits and costs.
 
-use unstuck_core::engine::{BuildState, CLOSINGS_KEPT_MAX, Closing, GateState, TaskState};
+use unstuck_core::engine::{BuildState, CLOSINGS_KEPT_MAX, GateClosing, GateState, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::GateKey;
 use unstuck_core::policy::Amount;
@@ -8,12 +8,12 @@ use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::GateRow;
 
 use super::stage::{BEGAN, at, done, facts, task};
-use crate::report::{Priced, Report, TaskFacts};
+use crate::report::{BuildReport, CostCoverage, TaskFacts};
 
 #[test]
 fn waits_count_within_the_build_and_say_when_they_are_not_all_known() {
-    let closing = |from, to| Closing { from, to, code: Code::ProviderUsageLimit };
-    let gate = |closings: Vec<Closing>, since: Option<Time>| GateRow {
+    let closing = |from, to| GateClosing { from, to, code: Code::ProviderUsageLimit };
+    let gate = |closings: Vec<GateClosing>, since: Option<Time>| GateRow {
         key: GateKey(1),
         state: GateState::Passing,
         since,
@@ -22,7 +22,7 @@ fn waits_count_within_the_build_and_say_when_they_are_not_all_known() {
         waiters: 0,
         changed_at: BEGAN,
     };
-    let many: Vec<Closing> = (1..=u64::try_from(CLOSINGS_KEPT_MAX).unwrap())
+    let many: Vec<GateClosing> = (1..=u64::try_from(CLOSINGS_KEPT_MAX).unwrap())
         .map(|n| closing(at(n), at(n) + Span::from_secs(30)))
         .collect();
     let because = "because the plan was used up for the time being.";
@@ -53,7 +53,7 @@ fn waits_count_within_the_build_and_say_when_they_are_not_all_known() {
         let mut facts = facts(state, vec![done("Deploy")]);
         let other = GateRow { key: GateKey(2), ..gate.clone() };
         facts.gates = vec![gate, other];
-        let waits = Report::of(&facts).waits;
+        let waits = BuildReport::from_facts(&facts).waits;
         let told: Vec<String> = waits.into_iter().map(|wait| wait.said).collect();
         assert_eq!(told, Vec::from_iter(said));
     }
@@ -63,12 +63,12 @@ fn waits_count_within_the_build_and_say_when_they_are_not_all_known() {
 fn an_unknown_cost_is_not_called_nothing() {
     let spent = |money_micros, tokens| Amount { money_micros, tokens, time_ms: 0 };
     let cases = [
-        (vec![spent(5, 1)], Priced::Money),
-        (vec![spent(5, 1), spent(0, 0)], Priced::Partly),
-        (vec![spent(5, 1), spent(0, 7)], Priced::Partly),
-        (vec![spent(0, 7), spent(0, 0)], Priced::TokensOnly),
-        (vec![spent(0, 0)], Priced::NotMeasured),
-        (vec![], Priced::NotMeasured),
+        (vec![spent(5, 1)], CostCoverage::Money),
+        (vec![spent(5, 1), spent(0, 0)], CostCoverage::Partly),
+        (vec![spent(5, 1), spent(0, 7)], CostCoverage::Partly),
+        (vec![spent(0, 7), spent(0, 0)], CostCoverage::TokensOnly),
+        (vec![spent(0, 0)], CostCoverage::NotMeasured),
+        (vec![], CostCoverage::NotMeasured),
     ];
     for (amounts, priced) in cases {
         let mut tasks: Vec<TaskFacts> = Vec::new();
@@ -77,7 +77,7 @@ fn an_unknown_cost_is_not_called_nothing() {
             worked.row.moved.spent = spent;
             tasks.push(worked);
         }
-        let cost = Report::of(&facts(BuildState::Completed, tasks)).cost;
+        let cost = BuildReport::from_facts(&facts(BuildState::Completed, tasks)).cost;
         assert_eq!(cost.priced, priced);
         assert_eq!(cost.took_ms, Span::from_mins(60));
     }

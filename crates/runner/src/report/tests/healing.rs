@@ -6,7 +6,7 @@ use unstuck_core::plan::MutationKind;
 use unstuck_store::tables::{MutationStatus, QuestionStatus, RunRow, RunStatus};
 
 use super::stage::{action, done, facts, question, red, refused, run, task};
-use crate::report::Report;
+use crate::report::BuildReport;
 
 // T2.5: the overcome error is for operators; the question is for all readers.
 #[test]
@@ -15,11 +15,11 @@ fn an_error_that_healed_is_not_in_the_public_view_and_a_question_is() {
     healed.runs = vec![run(0, 0, Some(red())), run(0, 1, Some(red())), run(0, 2, None)];
     let mut facts = facts(BuildState::Waiting, vec![healed]);
     facts.questions = vec![question(QuestionStatus::Pending, &refused())];
-    let report = Report::of(&facts);
+    let report = BuildReport::from_facts(&facts);
     assert_eq!(report.healed.len(), 1, "the same error once");
     assert_eq!(report.healed[0].runs, [RunId(0), RunId(1)]);
     assert_eq!(report.healed[0].message, "src/a.rs:3: E1");
-    let public = serde_json::to_string(&report.clone().public()).unwrap();
+    let public = serde_json::to_string(&report.clone().into_public()).unwrap();
     for told in ["VALIDATION_PRE_COMMIT", "src/a.rs", "E1"] {
         assert!(!public.contains(told), "{public}");
     }
@@ -33,7 +33,7 @@ fn what_a_person_was_asked_about_did_not_heal_by_itself() {
     task.runs = vec![run(0, 0, Some(refused())), run(0, 1, None)];
     let mut facts = facts(BuildState::Completed, vec![task]);
     facts.questions = vec![question(QuestionStatus::Resolved, &refused())];
-    let report = Report::of(&facts);
+    let report = BuildReport::from_facts(&facts);
     assert_eq!((report.healed.len(), report.waiting.len()), (0, 0));
     assert_eq!(report.answered[0].choice, "I have fixed it, try again");
 }
@@ -42,7 +42,7 @@ fn what_a_person_was_asked_about_did_not_heal_by_itself() {
 fn an_error_of_a_task_that_is_not_done_has_not_healed() {
     let mut task = task(0, "Deploy", TaskState::Running { run: RunId(1) });
     task.runs = vec![run(0, 0, Some(red())), run(0, 1, None)];
-    assert_eq!(Report::of(&facts(BuildState::Running, vec![task])).healed, []);
+    assert_eq!(BuildReport::from_facts(&facts(BuildState::Running, vec![task])).healed, []);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_push_that_never_arrived_has_not_healed() {
     let fault = Fault::git_push_failed("git.push", refused, operation);
     task.runs = vec![run(0, 0, Some(red())), run(0, 1, Some(fault))];
     task.actions = vec![action(MutationKind::Push, MutationStatus::Failed, "")];
-    let report = Report::of(&facts(BuildState::Completed, vec![task]));
+    let report = BuildReport::from_facts(&facts(BuildState::Completed, vec![task]));
     let codes: Vec<Code> = report.healed.iter().map(|healed| healed.code).collect();
     assert_eq!(codes, [Code::ValidationPreCommit]);
     let told = report.remarks.join("\n");
@@ -67,7 +67,7 @@ fn an_answer_in_a_persons_own_words_is_shown_as_it_was_given() {
     let mut asked = question(QuestionStatus::Resolved, &red());
     asked.guidance = Some("use `httpx`, as README.md says".into());
     facts.questions = vec![asked];
-    let report = Report::of(&facts);
+    let report = BuildReport::from_facts(&facts);
     assert_eq!(report.answered[0].words.as_deref(), Some("use `httpx`, as README.md says"));
 }
 
@@ -80,6 +80,6 @@ fn a_run_that_ended_before_its_agent_began_is_no_attempt() {
     let unbegun =
         RunRow { status: asked, iterations: 0, tool_calls: 0, ..run(0, 0, Some(missing)) };
     task.runs = vec![unbegun, run(0, 1, Some(red()))];
-    let report = Report::of(&facts(BuildState::Completed, vec![task]));
+    let report = BuildReport::from_facts(&facts(BuildState::Completed, vec![task]));
     assert_eq!(report.not_done[0].attempts, 1);
 }

@@ -9,14 +9,14 @@ use unstuck_core::engine::{
 use unstuck_core::fault::{Auth, Fault, Validation};
 use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, TaskSpec};
 use unstuck_core::policy::Amount;
-use unstuck_core::question::{Asked, Decision, Evidence, QuestionKind, Reason, text};
+use unstuck_core::question::{Decision, Evidence, QuestionFacts, QuestionKind, Reason, build_text};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{
     BuildRow, MutationRow, MutationStatus, QuestionRow, QuestionStatus, RunEnd, RunRow, RunStatus,
     TaskChange, TaskRow,
 };
 
-use crate::report::{Facts, Report, TaskFacts};
+use crate::report::{BuildFacts, BuildReport, TaskFacts};
 
 pub(super) const BEGAN: Time = Time::from_millis(1_800_000_000_000);
 pub(super) const COMMIT: &str = "466d1153ff89aae38cdd90b88fc6fe690ac5a3bc";
@@ -28,7 +28,7 @@ pub(super) fn at(minutes: u64) -> Time {
 }
 
 /// Returns a build of these tasks, an hour after it began.
-pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
+pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> BuildFacts {
     let ended_at = state.has_ended().then(|| at(60));
     let build = BuildRow {
         id: BuildId(3),
@@ -41,7 +41,9 @@ pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
         not_done: 0,
         parked: 0,
         open_questions: 0,
-        spent: tasks.iter().fold(Amount::ZERO, |sum, task| sum.plus(task.row.moved.spent)),
+        spent: tasks
+            .iter()
+            .fold(Amount::ZERO, |sum, task| sum.saturating_add(task.row.moved.spent)),
         red_base: Vec::new(),
         failure: None,
         started_at: BEGAN,
@@ -51,7 +53,7 @@ pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
     let answers = Vec::new();
     let gates = Vec::new();
     let project = "shop".to_owned();
-    Facts { project, build, tasks, questions, answers, gates, at_work: false, now: at(90) }
+    BuildFacts { project, build, tasks, questions, answers, gates, at_work: false, now: at(90) }
 }
 
 /// Returns a task that was worked on once, for ten minutes.
@@ -99,8 +101,8 @@ pub(super) fn done(title: &str) -> TaskFacts {
     task(0, title, TaskState::Done)
 }
 
-pub(super) fn one(task: TaskFacts) -> Report {
-    Report::of(&facts(BuildState::Completed, vec![task]))
+pub(super) fn one(task: TaskFacts) -> BuildReport {
+    BuildReport::from_facts(&facts(BuildState::Completed, vec![task]))
 }
 
 pub(super) fn action(kind: MutationKind, status: MutationStatus, result: &str) -> MutationRow {
@@ -123,10 +125,10 @@ pub(super) fn red() -> Fault {
 }
 
 pub(super) fn question(status: QuestionStatus, fault: &Fault) -> QuestionRow {
-    let asked = Asked {
+    let asked = QuestionFacts {
         titles: &["Deploy"],
         tasks: 1,
-        ..Asked::new(QuestionKind::Hands, Some(fault.code()), Reason::FirstOccurrence)
+        ..QuestionFacts::new(QuestionKind::Hands, Some(fault.code()), Reason::FirstOccurrence)
     };
     QuestionRow {
         id: QuestionId(4),
@@ -138,11 +140,11 @@ pub(super) fn question(status: QuestionStatus, fault: &Fault) -> QuestionRow {
         category: Some(fault.category()),
         error_type: None,
         kind: QuestionKind::Hands,
-        text: text(&asked),
+        text: build_text(&asked),
         evidence: Evidence::default(),
         operator_text: String::new(),
         raw_error: fault.message.clone(),
-        why: Why::code(Rule::NeverRetried, fault.code()),
+        why: Why::with_code(Rule::NeverRetried, fault.code()),
         status,
         decision: (status == QuestionStatus::Resolved).then_some(Decision::ProvideCredentials),
         guidance: None,

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    BuildState, Check, CheckVerdict, Checked, Left, PauseCause, QuestionId, RunId, TaskId,
+    BuildState, Check, CheckVerdict, Checked, PauseCause, QuestionId, RunId, SkipReason, TaskId,
     TaskState,
 };
-use unstuck_core::fault::{Code, Config, Fault, Gate};
+use unstuck_core::fault::{CheckStage, Code, Config, Fault};
 use unstuck_core::plan::GateKey;
-use unstuck_core::text::{lint, our_words};
+use unstuck_core::text::{lint_text, our_words};
 
 use super::stage::{facts, task};
-use crate::report::Report;
+use crate::report::BuildReport;
 
 #[test]
 fn the_first_line_tells_the_truth() {
     let parked = TaskState::Parked { question: QuestionId(4), run: None };
-    let left = TaskState::Skipped { left: Left::Decided };
+    let left = TaskState::Skipped { left: SkipReason::Decided };
     let failed = TaskState::Failed { code: Code::LogicError };
     let running = TaskState::Running { run: RunId(0) };
     let cases = [
@@ -39,7 +39,7 @@ fn the_first_line_tells_the_truth() {
     ];
     for (state, tasks, headline) in cases {
         let tasks = (0..).zip(tasks).map(|(id, state)| task(id, "Deploy", state)).collect();
-        assert_eq!(Report::of(&facts(state, tasks)).headline, headline);
+        assert_eq!(BuildReport::from_facts(&facts(state, tasks)).headline, headline);
     }
 }
 
@@ -67,7 +67,7 @@ fn a_build_that_stands_still_or_broke_says_why() {
             let fault = Fault::config_invalid("unstuck.toml", "line 3", Config::default());
             facts.build.failure = Some(Arc::new(fault));
         }
-        assert_eq!(Report::of(&facts).remarks, remarks);
+        assert_eq!(BuildReport::from_facts(&facts).remarks, remarks);
     }
 }
 
@@ -75,11 +75,11 @@ fn a_build_that_stands_still_or_broke_says_why() {
 fn what_was_not_done_has_a_reason() {
     let tasks = vec![
         task(0, "Deploy", TaskState::Failed { code: Code::InternalError }),
-        task(1, "Tell all", TaskState::Skipped { left: Left::Needs { task: TaskId(0) } }),
-        task(2, "Search", TaskState::Skipped { left: Left::Denied }),
+        task(1, "Tell all", TaskState::Skipped { left: SkipReason::Needs { task: TaskId(0) } }),
+        task(2, "Search", TaskState::Skipped { left: SkipReason::Denied }),
         task(3, "Notes", TaskState::Cancelled),
     ];
-    let report = Report::of(&facts(BuildState::Completed, tasks));
+    let report = BuildReport::from_facts(&facts(BuildState::Completed, tasks));
     let why: Vec<&str> = report.not_done.iter().map(|ended| ended.why.as_str()).collect();
     assert_eq!(
         why,
@@ -91,14 +91,14 @@ fn what_was_not_done_has_a_reason() {
         ]
     );
     assert_eq!(report.not_done[0].code, Some(Code::InternalError));
-    assert_eq!(report.public().not_done[0].code, None);
+    assert_eq!(report.into_public().not_done[0].code, None);
 }
 
 #[test]
 fn titles_are_shown_as_they_are() {
     let titles = ["Fix src/main.rs:3", "payment_webhook", "<b>x</b>", ""];
     let tasks = (0..).zip(titles).map(|(id, title)| task(id, title, TaskState::Done)).collect();
-    let report = Report::of(&facts(BuildState::Completed, tasks));
+    let report = BuildReport::from_facts(&facts(BuildState::Completed, tasks));
     let titles: Vec<&str> = report.shipped.iter().map(|done| done.title.as_str()).collect();
     assert_eq!(titles, ["Fix src/main.rs:3", "payment_webhook", "<b>x</b>", "n3"]);
 }
@@ -109,7 +109,7 @@ fn what_we_say_passes_the_linter() {
     let states = [
         TaskState::Done,
         TaskState::Failed { code: Code::ValidationPrePr },
-        TaskState::Skipped { left: Left::Needs { task: TaskId(0) } },
+        TaskState::Skipped { left: SkipReason::Needs { task: TaskId(0) } },
         TaskState::Cancelled,
         TaskState::Running { run: RunId(0) },
         TaskState::Reconciling { run: RunId(0) },
@@ -118,12 +118,12 @@ fn what_we_say_passes_the_linter() {
     let tasks = (0..).zip(states).map(|(id, state)| task(id, hostile, state)).collect();
     let mut facts = facts(BuildState::Running, tasks);
     facts.tasks[0].row.moved.checked = vec![Arc::new(Checked {
-        gate: Gate::PrePush,
+        gate: CheckStage::PrePush,
         checks: vec![Check { command: hostile.into(), verdict: CheckVerdict::Passed }],
         more_passed: 0,
         put_back: vec![hostile.into()],
     })];
-    let report = Report::of(&facts).public();
+    let report = BuildReport::from_facts(&facts).into_public();
     let mut said = vec![report.headline];
     said.extend(report.remarks);
     for done in report.shipped {
@@ -134,6 +134,6 @@ fn what_we_say_passes_the_linter() {
     said.extend(report.not_done.into_iter().map(|ended| ended.why));
     said.extend(report.still.into_iter().map(|task| task.stands));
     for text in said {
-        assert_eq!(lint(&our_words(&text)), [], "{text}");
+        assert_eq!(lint_text(&our_words(&text)), [], "{text}");
     }
 }

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{BuildState, Check, CheckVerdict, Checked};
-use unstuck_core::fault::Gate;
+use unstuck_core::fault::CheckStage;
 use unstuck_core::plan::{Call, HttpCall, MutationKind, MutationSpec};
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_store::tables::{MutationRow, MutationStatus, QuestionRow, QuestionStatus};
 
 use super::stage::{COMMIT, OTHER, action, done, facts, one, question, red};
-use crate::report::{Facts, Landed, Outcome, Report, TaskFacts};
+use crate::report::{BuildFacts, BuildReport, ReportActionOutcome, TaskFacts, TaskLanding};
 
 #[test]
 fn what_was_checked_is_said_and_so_is_what_was_not() {
     let check = |command: &str, verdict| Check { command: command.into(), verdict };
     let gate = |checks| {
         vec![Arc::new(Checked {
-            gate: Gate::PreCommit,
+            gate: CheckStage::PreCommit,
             checks,
             more_passed: 0,
             put_back: Vec::new(),
@@ -61,13 +61,13 @@ fn what_was_checked_is_said_and_so_is_what_was_not() {
 fn the_commits_are_those_that_landed() {
     use MutationKind::{Merge, Push};
     let cases = [
-        (vec![], Landed::Unknown),
-        (vec![action(Merge, MutationStatus::Failed, "")], Landed::Unknown),
-        (vec![action(Merge, MutationStatus::Applied, "")], Landed::Unknown),
-        (vec![action(Push, MutationStatus::Applied, COMMIT)], Landed::Unknown),
+        (vec![], TaskLanding::Unknown),
+        (vec![action(Merge, MutationStatus::Failed, "")], TaskLanding::Unknown),
+        (vec![action(Merge, MutationStatus::Applied, "")], TaskLanding::Unknown),
+        (vec![action(Push, MutationStatus::Applied, COMMIT)], TaskLanding::Unknown),
         (
             vec![action(Merge, MutationStatus::Applied, crate::build::NOTHING_MERGED)],
-            Landed::Unchanged,
+            TaskLanding::Unchanged,
         ),
         (
             vec![
@@ -75,7 +75,7 @@ fn the_commits_are_those_that_landed() {
                 action(Merge, MutationStatus::Applied, crate::build::NOTHING_MERGED),
                 action(Merge, MutationStatus::Applied, OTHER),
             ],
-            Landed::Commits { ids: vec![COMMIT.to_owned(), OTHER.to_owned()] },
+            TaskLanding::Commits { ids: vec![COMMIT.to_owned(), OTHER.to_owned()] },
         ),
     ];
     for (actions, landed) in cases {
@@ -123,7 +123,7 @@ fn what_else_was_done_is_told_by_its_outcome() {
 fn an_action_is_named_and_what_a_person_left_open_is_not_denied() {
     let call = |url: &str| Call::Http(HttpCall { url: url.to_owned(), ..HttpCall::default() });
     let order = |key: &str, status| {
-        let spec = MutationSpec::calling(key, call("http://shop/order-5"));
+        let spec = MutationSpec::from_call(key, call("http://shop/order-5"));
         MutationRow { spec: Arc::new(spec), ..action(MutationKind::Http, status, "") }
     };
     let told = |row: MutationRow, decision| {
@@ -135,15 +135,19 @@ fn an_action_is_named_and_what_a_person_left_open_is_not_denied() {
             ..question(QuestionStatus::Skipped, &fault)
         };
         let task = TaskFacts { actions: vec![row], ..done("Deploy") };
-        let facts = Facts { questions: vec![asked], ..facts(BuildState::Completed, vec![task]) };
-        Report::of(&facts).shipped[0].actions.clone()
+        let facts =
+            BuildFacts { questions: vec![asked], ..facts(BuildState::Completed, vec![task]) };
+        BuildReport::from_facts(&facts).shipped[0].actions.clone()
     };
     let done = told(order("pay-5", MutationStatus::Applied), Decision::ItHappened);
     assert_eq!(done.said, ["Performed: pay-5, “POST http://shop/order-5”."]);
     let open = told(order("pay-5", MutationStatus::Skipped), Decision::Skip);
     let said = "It is not known whether this happened, because you left it open: pay-5, “POST \
                 http://shop/order-5”.";
-    assert_eq!((open.said, open.each[0].outcome), (vec![said.to_owned()], Outcome::Unknown));
+    assert_eq!(
+        (open.said, open.each[0].outcome),
+        (vec![said.to_owned()], ReportActionOutcome::Unknown)
+    );
     let other = told(order("pay-6", MutationStatus::Skipped), Decision::Skip);
     assert_eq!(other.said, ["Not performed: pay-6, “POST http://shop/order-5”."]);
 }

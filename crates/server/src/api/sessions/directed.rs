@@ -3,19 +3,19 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use unstuck_core::fault::Code;
-use unstuck_core::tell::{Decision, Direction};
+use unstuck_core::tell::{Decision, SessionDirection};
 use unstuck_core::time::Time;
-use unstuck_runner::{Look, Looked};
+use unstuck_runner::{StateQuery, StateQueryResult};
 use unstuck_store::tables::TaskRow;
 
 use crate::api::asked::{self, Asked};
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 /// The direction of a runtime, and the data it needs for that.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionDirection")]
-pub(super) struct Directed {
+pub(super) struct ApiSessionDirection {
     /// `retry`: the runtime may work. `wait`: not before `until`. `ask`: not before a person has
     /// answered `question`. `stop`: no more.
     pub(super) decision: Decision,
@@ -35,15 +35,20 @@ pub(super) struct Directed {
     pub(super) context: Option<String>,
 }
 
-impl Directed {
+impl ApiSessionDirection {
     /// Reads the current direction of a session.
-    pub(super) async fn read(room: &Room, task: &TaskRow) -> Result<Self, Problem> {
-        let policy = Box::new((*room.desk.policy()).clone());
-        let looked = room.desk.look(Look::Session { task: task.id, policy }).await?;
-        let Looked::Session(Some(told)) = looked else { return Ok(Self::over(task)) };
-        let Direction { decision, attempt, of, code, until, question, context } = *told;
+    pub(super) async fn load_for_task(
+        room: &HostedProject,
+        task: &TaskRow,
+    ) -> Result<Self, Problem> {
+        let policy = Box::new((*room.host.policy()).clone());
+        let looked = room.host.look_up(StateQuery::Session { task: task.id, policy }).await?;
+        let StateQueryResult::Session(Some(told)) = looked else {
+            return Ok(Self::for_ended_task(task));
+        };
+        let SessionDirection { decision, attempt, of, code, until, question, context } = *told;
         let question = match question {
-            Some(id) => asked::read(room.store.as_ref(), &room.name, id).await?,
+            Some(id) => asked::load_question(room.store.as_ref(), &room.name, id).await?,
             None => None,
         };
         Ok(Self { decision, attempt, of, code, until, question, context })
@@ -51,7 +56,7 @@ impl Directed {
 
     /// Returns the direction of a session that is over: the engine no longer has it, the store
     /// does.
-    fn over(task: &TaskRow) -> Self {
+    fn for_ended_task(task: &TaskRow) -> Self {
         Self {
             decision: Decision::Stop,
             attempt: 0,

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unstuck_core::attempt::{Approach, SUMMARY_CHARS_MAX};
-use unstuck_core::fault::text_rules::{self, Applies};
+use unstuck_core::fault::text_rules::{self, RuleSet};
 use unstuck_core::fault::{Category, Code, Fault, Kind, Origin};
 use unstuck_core::signature::Signature;
 use unstuck_core::text::brief::plain_line;
@@ -28,7 +28,7 @@ const FILES_MAX: usize = 20;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SessionFailure")]
-pub(super) struct Failure {
+pub(super) struct SessionFailure {
     /// The error code, if it is known: `AUTH_EXPIRED`. `unstuck explain` lists them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<String>,
@@ -64,14 +64,14 @@ enum Tried {
     /// The approach in a line.
     Line(String),
     /// The approach in full.
-    Told(TriedMore),
+    Told(SessionApproachDetails),
 }
 
 /// An approach in full.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ApproachInFull")]
-struct TriedMore {
+struct SessionApproachDetails {
     /// The approach in a line.
     summary: String,
     /// The files that the attempt changed.
@@ -82,47 +82,54 @@ struct TriedMore {
     commands: u32,
 }
 
-impl Failure {
+impl SessionFailure {
     /// Returns the fault of the failure. A code is used as it is; without one, the text is
     /// classified, and a text that no rule recognizes is classified by its origin.
-    pub(super) fn fault(&self, redacted: impl Fn(&str) -> Arc<str>) -> Result<Fault, Problem> {
-        let said = redacted(&self.words());
+    pub(super) fn to_fault(&self, redacted: impl Fn(&str) -> Arc<str>) -> Result<Fault, Problem> {
+        let said = redacted(&self.error_text());
         let source = self.source.as_deref().map(str::trim).filter(|source| !source.is_empty());
-        let source = plain_line(&redacted(cut(source.unwrap_or(SOURCE), SOURCE_CHARS_MAX)));
-        let code = self.code.as_deref().map(named).transpose()?;
+        let source =
+            plain_line(&redacted(truncate_chars(source.unwrap_or(SOURCE), SOURCE_CHARS_MAX)));
+        let code = self.code.as_deref().map(parse_code).transpose()?;
         if code.is_none() && said.trim().is_empty() {
             let detail = "a failure has a `code`, or a `type` and a `message`";
-            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).hint(
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).with_hint(
                 "send what your error says as `message`, and the name of its type as `type`",
             ));
         }
-        let message = tail(&said);
+        let message = message_tail(&said);
         let origin = self.origin.unwrap_or(Origin::Agent);
-        let fault = match (code, text_rules::classify(said.as_bytes(), Applies::Everything)) {
+        let fault = match (code, text_rules::classify_with(said.as_bytes(), RuleSet::Everything)) {
             (Some(code), _) => {
                 let fault = Fault::new(Kind::bare(code), source, message);
                 // A bare code has the usual origin of such failures.
                 let usual = fault.origin;
-                fault.from_origin(self.origin.unwrap_or(usual))
+                fault.with_origin(self.origin.unwrap_or(usual))
             }
             (None, Some((code, rule))) => {
-                let signature = Signature::of_output(code, &source, &said, None);
-                let fault = Fault::new(Kind::bare(code), source, message).by_rule(rule, signature);
-                fault.from_origin(origin)
+                let signature = Signature::from_output(code, &source, &said, None);
+                let fault =
+                    Fault::new(Kind::bare(code), source, message).with_rule(rule, signature);
+                fault.with_origin(origin)
             }
             (None, None) => {
                 let cause = self.kind.as_deref().map(&redacted);
-                Fault::unclassified(origin, source, message, cause.as_deref().unwrap_or_default())
+                Fault::from_unclassified(
+                    origin,
+                    source,
+                    message,
+                    cause.as_deref().unwrap_or_default(),
+                )
             }
         };
         Ok(match self.retry_after_seconds {
-            Some(seconds) => fault.retry_after(Span::from_secs(seconds)),
+            Some(seconds) => fault.with_retry_after(Span::from_secs(seconds)),
             None => fault,
         })
     }
 
     /// Returns the type and the message, as a program prints them.
-    fn words(&self) -> String {
+    fn error_text(&self) -> String {
         let message = self.message.as_deref().unwrap_or_default();
         match self.kind.as_deref().map(str::trim).filter(|kind| !kind.is_empty()) {
             Some(kind) if message.is_empty() => kind.to_owned(),
@@ -132,7 +139,7 @@ impl Failure {
     }
 
     /// Returns the approach of the attempt, which may be empty.
-    pub(super) fn approach(&self, redacted: impl Fn(&str) -> Arc<str>) -> Approach {
+    pub(super) fn to_approach(&self, redacted: impl Fn(&str) -> Arc<str>) -> Approach {
         let (summary, files, commands) = match self.approach.as_ref() {
             None => ("", &[][..], 0),
             Some(Tried::Line(summary)) => (summary.as_str(), &[][..], 0),
@@ -146,7 +153,7 @@ impl Failure {
         };
         Approach {
             digest: None,
-            summary: did(&redacted(&line)),
+            summary: summary_line(&redacted(&line)),
             files: files.iter().take(FILES_MAX).map(|file| plain_line(&redacted(file))).collect(),
             files_changed: u32::try_from(files.len()).unwrap_or(u32::MAX),
             commands,
@@ -156,12 +163,12 @@ impl Failure {
 }
 
 /// Shortens an approach to one line.
-pub(super) fn did(words: &str) -> String {
-    plain_line(cut(words.trim(), SUMMARY_CHARS_MAX))
+pub(super) fn summary_line(words: &str) -> String {
+    plain_line(truncate_chars(words.trim(), SUMMARY_CHARS_MAX))
 }
 
 /// Parses a code, and refuses those about Unstuck itself.
-fn named(given: &str) -> Result<Code, Problem> {
+fn parse_code(given: &str) -> Result<Code, Problem> {
     let wrong = |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
     let code: Code = given.parse().map_err(|unknown: unstuck_core::fault::UnknownCode| {
         let near: Vec<&str> = unknown.nearest.iter().map(|code| code.as_str()).collect();
@@ -171,20 +178,21 @@ fn named(given: &str) -> Result<Code, Problem> {
         } else {
             format!("did you mean {}? Or {without}", near.join(" or "))
         };
-        wrong(format!("there is no code {:?}", cut(given, SOURCE_CHARS_MAX))).hint(hint)
+        wrong(format!("there is no code {:?}", truncate_chars(given, SOURCE_CHARS_MAX)))
+            .with_hint(hint)
     })?;
     if code.row().category == Category::Internal {
         return Err(wrong(format!("{code} is about Unstuck itself"))
-            .hint("for a fault of your own runtime send `origin`: `host` with its words"));
+            .with_hint("for a fault of your own runtime send `origin`: `host` with its words"));
     }
     Ok(code)
 }
 
-fn cut(text: &str, chars: usize) -> &str {
+fn truncate_chars(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
-fn tail(message: &str) -> &str {
+fn message_tail(message: &str) -> &str {
     let from = message.len().saturating_sub(MESSAGE_BYTES_MAX);
     &message[message.ceil_char_boundary(from)..]
 }

@@ -9,42 +9,45 @@ use axum::routing::post;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use unstuck_core::engine::{Command, MutationState, TaskId, Told};
+use unstuck_core::engine::{Command, MutationState, SessionReport, TaskId};
 use unstuck_core::plan::{MutationKind, MutationSpec};
 use unstuck_core::tell::Decision;
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::{Intent, Look, Looked};
+use unstuck_runner::{Intent, StateQuery, StateQueryResult};
 
-use super::directed::Directed;
-use super::record::Found;
+use super::directed::ApiSessionDirection;
+use super::record::ApiSessionTask;
 use crate::api::asked::Asked;
-use crate::api::body::Body;
-use crate::api::docs::{Api, Op};
-use crate::api::request_key::digest;
-use crate::api::which::{At, InProject};
-use crate::desk::Refused;
+use crate::api::body::ApiJsonBody;
+use crate::api::docs::{ApiOperation, ApiRouter};
+use crate::api::request_key::digest_content;
+use crate::api::which::{ApiProjectQuery, ApiProjectRequest};
+use crate::desk::ProjectHostError;
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 /// Maximum length of a key, in characters.
 const KEY_CHARS_MAX: usize = 200;
 /// Wait before asking again about an action that another session performs.
 const SHARED_ACTION_AGAIN: Span = Span::from_secs(15);
 
-pub(super) fn routes(api: Api) -> Api {
-    api.op(
-        Op::post(
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
+    api.add_operation(
+        ApiOperation::post(
             "/api/v1/sessions/{session}/mutations",
             "intendMutation",
             "May this irreversible action be performed?",
         )
-        .query::<InProject>()
-        .body::<Wanted>()
-        .gives::<Permit>(200, "Whether, and what came of it where it was performed before.")
-        .problem(StatusCode::NOT_FOUND, "There is no such session.")
-        .problem(StatusCode::CONFLICT, "The key was used for an action with other arguments.")
-        .problem(StatusCode::UNPROCESSABLE_ENTITY, "It does not say which action it is."),
-        post(intend),
+        .with_query::<ApiProjectQuery>()
+        .with_body::<SessionMutationIntent>()
+        .with_response::<SessionMutationPermit>(
+            200,
+            "Whether, and what came of it where it was performed before.",
+        )
+        .with_problem(StatusCode::NOT_FOUND, "There is no such session.")
+        .with_problem(StatusCode::CONFLICT, "The key was used for an action with other arguments.")
+        .with_problem(StatusCode::UNPROCESSABLE_ENTITY, "It does not say which action it is."),
+        post(intend_mutation),
     )
 }
 
@@ -52,12 +55,12 @@ pub(super) fn routes(api: Api) -> Api {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "MutationIntent")]
-struct Wanted {
+struct SessionMutationIntent {
     /// The idempotency key: the same key is never performed twice. Up to 200 characters.
     key: String,
     /// The kind of action.
     #[serde(default)]
-    kind: Kind,
+    kind: SessionMutationKind,
     /// The arguments: the same key with other ones is refused. They are not stored.
     #[serde(default)]
     arguments: Option<Value>,
@@ -66,14 +69,14 @@ struct Wanted {
     digest: Option<String>,
     /// The scope in which the key is unique.
     #[serde(default)]
-    scope: Scope,
+    scope: SessionMutationScope,
 }
 
 /// The kind of action.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "SessionMutationKind")]
-enum Kind {
+enum SessionMutationKind {
     /// A call to a service.
     #[default]
     Http,
@@ -85,7 +88,7 @@ enum Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "MutationKeyScope")]
-enum Scope {
+enum SessionMutationScope {
     /// Unique within this session.
     #[default]
     Session,
@@ -96,9 +99,9 @@ enum Scope {
 /// The permission for an action.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "MutationPermit")]
-struct Permit {
+struct SessionMutationPermit {
     /// The decision about the action.
-    decision: May,
+    decision: SessionMutationDecision,
     /// The key of the action.
     key: String,
     /// A key that is the same whenever this action is sent: pass it to the other side, which may
@@ -120,7 +123,7 @@ struct Permit {
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "MutationDecision")]
-enum May {
+enum SessionMutationDecision {
     /// Perform the action now, once, and report its outcome.
     Proceed,
     /// The action was performed before; `result` is what came back. Do not perform it.
@@ -138,58 +141,76 @@ enum May {
     Stop,
 }
 
-async fn intend(
-    at: At,
+async fn intend_mutation(
+    at: ApiProjectRequest,
     Path(session): Path<String>,
-    Body(wanted): Body<Wanted>,
-) -> Result<Json<Permit>, Problem> {
-    let spec = wanted.spec()?;
-    let Found { task } = Found::named(&at.room, &session).await?;
+    ApiJsonBody(wanted): ApiJsonBody<SessionMutationIntent>,
+) -> Result<Json<SessionMutationPermit>, Problem> {
+    let spec = wanted.to_spec()?;
+    let ApiSessionTask { task } = ApiSessionTask::find_by_name(&at.project, &session).await?;
     let key = spec.key.clone();
     let mut taken = false;
     if !task.moved.state.has_ended() {
-        let told = Told::Intends { mutation: spec };
-        match at.room.desk.command(Command::Report { task: task.id, told }).await {
+        let told = SessionReport::Intends { mutation: spec };
+        match at.project.host.submit_command(Command::Report { task: task.id, told }).await {
             Ok(_) => taken = true,
             // The reason is determined below.
-            Err(Refused::NotNow(_)) => {}
+            Err(ProjectHostError::NotNow(_)) => {}
             Err(refused) => return Err(refused.into()),
         }
     }
-    let found = known(&at.room, task.id, &key).await?;
-    let permit = Permit::new(key);
+    let found = find_intent(&at.project, task.id, &key).await?;
+    let permit = SessionMutationPermit::new(key);
     let permit = match found {
         Some(Intent { state: MutationState::InFlight { .. }, idempotency_key, .. }) if taken => {
-            Permit { idempotency_key: Some(idempotency_key), ..permit.may(May::Proceed) }
+            SessionMutationPermit {
+                idempotency_key: Some(idempotency_key),
+                ..permit.with_decision(SessionMutationDecision::Proceed)
+            }
         }
         Some(Intent { state: MutationState::Applied { result }, .. }) if taken => {
-            Permit { result: Some(result), ..permit.may(May::Applied) }
+            SessionMutationPermit {
+                result: Some(result),
+                ..permit.with_decision(SessionMutationDecision::Applied)
+            }
         }
-        Some(Intent { state: MutationState::Skipped, .. }) if taken => permit.may(May::Skipped),
+        Some(Intent { state: MutationState::Skipped, .. }) if taken => {
+            permit.with_decision(SessionMutationDecision::Skipped)
+        }
         Some(Intent { state: MutationState::InFlight { .. }, own: true, idempotency_key }) => {
-            Permit { idempotency_key: Some(idempotency_key), ..permit.may(May::Unsettled) }
+            SessionMutationPermit {
+                idempotency_key: Some(idempotency_key),
+                ..permit.with_decision(SessionMutationDecision::Unsettled)
+            }
         }
         Some(Intent { state, own: false, .. }) if state.is_open() => {
             let until = at.site.clock.now() + SHARED_ACTION_AGAIN;
-            Permit { until: Some(until), ..permit.may(May::Wait) }
+            SessionMutationPermit {
+                until: Some(until),
+                ..permit.with_decision(SessionMutationDecision::Wait)
+            }
         }
-        _ => permit.directed(Directed::read(&at.room, &task).await?),
+        _ => permit.with_direction(ApiSessionDirection::load_for_task(&at.project, &task).await?),
     };
     Ok(Json(permit))
 }
 
 /// Returns the state of an action that the session sees.
-pub(super) async fn known(room: &Room, task: TaskId, key: &str) -> Result<Option<Intent>, Problem> {
-    match room.desk.look(Look::Intent { task, key: key.to_owned() }).await? {
-        Looked::Intent(found) => Ok(found),
+pub(super) async fn find_intent(
+    room: &HostedProject,
+    task: TaskId,
+    key: &str,
+) -> Result<Option<Intent>, Problem> {
+    match room.host.look_up(StateQuery::Intent { task, key: key.to_owned() }).await? {
+        StateQueryResult::Intent(found) => Ok(found),
         _ => Ok(None),
     }
 }
 
-impl Permit {
+impl SessionMutationPermit {
     fn new(key: String) -> Self {
         Self {
-            decision: May::Wait,
+            decision: SessionMutationDecision::Wait,
             key,
             idempotency_key: None,
             result: None,
@@ -198,45 +219,45 @@ impl Permit {
         }
     }
 
-    fn may(self, decision: May) -> Self {
+    fn with_decision(self, decision: SessionMutationDecision) -> Self {
         Self { decision, ..self }
     }
 
     /// Sets the decision of a session that may not work now.
-    fn directed(self, directed: Directed) -> Self {
-        let Directed { decision, until, question, .. } = directed;
+    fn with_direction(self, directed: ApiSessionDirection) -> Self {
+        let ApiSessionDirection { decision, until, question, .. } = directed;
         let decision = match decision {
-            Decision::Retry | Decision::Wait => May::Wait,
-            Decision::Ask => May::Ask,
-            Decision::Stop => May::Stop,
+            Decision::Retry | Decision::Wait => SessionMutationDecision::Wait,
+            Decision::Ask => SessionMutationDecision::Ask,
+            Decision::Stop => SessionMutationDecision::Stop,
         };
         Self { decision, until, question, ..self }
     }
 }
 
-impl Wanted {
+impl SessionMutationIntent {
     /// Returns the action as the ledger records it.
-    fn spec(&self) -> Result<MutationSpec, Problem> {
+    fn to_spec(&self) -> Result<MutationSpec, Problem> {
         let wrong = |detail: &str| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
         let key = self.key.trim();
         if key.is_empty() || key.chars().count() > KEY_CHARS_MAX || key.contains(char::is_control) {
             return Err(wrong("`key` is a text of 1 to 200 plain characters")
-                .hint("name the thing that happens: `refund-1042`"));
+                .with_hint("name the thing that happens: `refund-1042`"));
         }
         let arguments = match (&self.arguments, &self.digest) {
-            (Some(arguments), None) => digest("arguments", &(self.kind, arguments)),
-            (None, Some(text)) => digest("digest", &(self.kind, text)),
+            (Some(arguments), None) => digest_content("arguments", &(self.kind, arguments)),
+            (None, Some(text)) => digest_content("digest", &(self.kind, text)),
             (None, None) | (Some(_), Some(_)) => {
                 return Err(wrong("an action has `arguments`, or a `digest` of them")
-                    .hint("the same key with other arguments is refused by them"));
+                    .with_hint("the same key with other arguments is refused by them"));
             }
         };
         let kind = match self.kind {
-            Kind::Http => MutationKind::Http,
-            Kind::Command => MutationKind::Command,
+            SessionMutationKind::Http => MutationKind::Http,
+            SessionMutationKind::Command => MutationKind::Command,
         };
         let key = key.to_owned();
-        let permanent = self.scope == Scope::Project;
+        let permanent = self.scope == SessionMutationScope::Project;
         Ok(MutationSpec { key, kind, arguments, permanent, ..MutationSpec::default() })
     }
 }

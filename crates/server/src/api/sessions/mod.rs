@@ -11,11 +11,11 @@ mod outcomes;
 mod record;
 mod report;
 
-use super::docs::Api;
+use super::docs::ApiRouter;
 
-pub(super) fn routes(api: Api) -> Api {
-    let api = open::routes(api);
-    let api = report::routes(api);
-    let api = intents::routes(api);
-    outcomes::routes(api)
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
+    let api = open::add_routes(api);
+    let api = report::add_routes(api);
+    let api = intents::add_routes(api);
+    outcomes::add_routes(api)
 }

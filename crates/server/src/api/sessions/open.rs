@@ -14,15 +14,15 @@ use unstuck_core::engine::{BuildId, Command};
 use unstuck_core::plan::{GateKey, Plan, SessionSpec, TaskSpec};
 use unstuck_core::text::brief::plain_line;
 
-use super::directed::Directed;
-use super::record::{Found, SessionRecord};
-use crate::api::body::{Asks, Body};
-use crate::api::docs::{Api, Op};
-use crate::api::patience::Patience;
-use crate::api::{Shared, cached, request_key, which};
+use super::directed::ApiSessionDirection;
+use super::record::{ApiSessionTask, SessionRecord};
+use crate::api::body::{ApiJsonBody, ApiQueryParams};
+use crate::api::docs::{ApiOperation, ApiRouter};
+use crate::api::patience::LongPoll;
+use crate::api::{SharedServerState, request_key, respond_with_etag, which};
 use crate::auth::Caller;
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 /// The name of the one task of a session.
 const TASK: &str = "session";
@@ -31,29 +31,33 @@ const GOAL_CHARS_MAX: usize = 10_000;
 /// Maximum length of a title, in characters, also of one that is derived from the goal.
 const TITLE_CHARS_MAX: usize = 120;
 
-pub(super) fn routes(api: Api) -> Api {
-    api.op(
-        Op::post("/api/v1/sessions", "openSession", "Open a session for a runtime elsewhere")
-            .header(request_key::NAME, false, request_key::SAYS)
-            .body::<Open>()
-            .gives::<SessionRecord>(201, "The session; `Location` is its address.")
-            .problem(StatusCode::NOT_FOUND, "There is no such project.")
-            .problem(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "It has no goal, or the key was sent with something else.",
-            ),
-        post(open),
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
+    api.add_operation(
+        ApiOperation::post(
+            "/api/v1/sessions",
+            "openSession",
+            "Open a session for a runtime elsewhere",
+        )
+        .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+        .with_body::<OpenSessionRequest>()
+        .with_response::<SessionRecord>(201, "The session; `Location` is its address.")
+        .with_problem(StatusCode::NOT_FOUND, "There is no such project.")
+        .with_problem(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "It has no goal, or the key was sent with something else.",
+        ),
+        post(open_session),
     )
-    .op(
-        Op::get(
+    .add_operation(
+        ApiOperation::get(
             "/api/v1/sessions/{session}",
             "getSession",
             "One session; may wait until its runtime has something to do",
         )
-        .query::<One>()
-        .gives::<SessionRecord>(200, "The session.")
-        .problem(StatusCode::NOT_FOUND, "There is no such session."),
-        get(one),
+        .with_query::<ApiSessionQuery>()
+        .with_response::<SessionRecord>(200, "The session.")
+        .with_problem(StatusCode::NOT_FOUND, "There is no such session."),
+        get(get_session),
     )
 }
 
@@ -61,7 +65,7 @@ pub(super) fn routes(api: Api) -> Api {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "OpenSession")]
-struct Open {
+struct OpenSessionRequest {
     /// The project. Not needed if there is only one.
     #[serde(default)]
     project: Option<String>,
@@ -75,28 +79,28 @@ struct Open {
 /// The parameters of a request for one session.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct One {
+struct ApiSessionQuery {
     /// The project. Not needed if there is only one.
     project: Option<String>,
     /// Seconds to wait until the runtime has something to do, at most 55.
     wait: Option<u64>,
 }
 
-async fn open(
-    State(site): State<Shared>,
+async fn open_session(
+    State(site): State<SharedServerState>,
     caller: Caller,
     headers: HeaderMap,
-    Body(wanted): Body<Open>,
+    ApiJsonBody(wanted): ApiJsonBody<OpenSessionRequest>,
 ) -> Result<Response, Problem> {
-    let room = which::room(&site, &caller, wanted.project.as_deref())?;
-    let request = request_key::of(&headers, "session", &wanted)?;
-    let task = task(&room, &wanted)?;
+    let room = which::find_project(&site, &caller, wanted.project.as_deref())?;
+    let request = request_key::parse_request_key(&headers, "session", &wanted)?;
+    let task = make_task_spec(&room, &wanted)?;
     let plan = Plan::new(vec![task])
         .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))?;
     let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
-    let build = room.desk.begin(start, caller.order(request)).await?;
-    let record = Found::numbered(&room, build).await?.record(&room).await?;
-    let place = address(&room, record.id());
+    let build = room.host.submit_build_start(start, caller.make_order(request)).await?;
+    let record = ApiSessionTask::find_by_id(&room, build).await?.into_record(&room).await?;
+    let place = session_address(&room, record.id());
     let mut response = (StatusCode::CREATED, Json(record)).into_response();
     if let Ok(place) = HeaderValue::from_str(&place) {
         response.headers_mut().insert(header::LOCATION, place);
@@ -105,17 +109,17 @@ async fn open(
 }
 
 /// Returns the URL path of a session.
-fn address(room: &Room, build: BuildId) -> String {
+fn session_address(room: &HostedProject, build: BuildId) -> String {
     let project = utf8_percent_encode(&room.name, NON_ALPHANUMERIC);
     format!("/api/v1/sessions/{build}?project={project}")
 }
 
-fn task(room: &Room, wanted: &Open) -> Result<TaskSpec, Problem> {
+fn make_task_spec(room: &HostedProject, wanted: &OpenSessionRequest) -> Result<TaskSpec, Problem> {
     let wrong = |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
     let goal = wanted.goal.trim();
     if goal.is_empty() {
         return Err(wrong("a session needs a `goal`".to_owned())
-            .hint("say in a sentence what is to be reached: it is in every context"));
+            .with_hint("say in a sentence what is to be reached: it is in every context"));
     }
     if goal.chars().count() > GOAL_CHARS_MAX {
         return Err(wrong(format!("`goal` is longer than {GOAL_CHARS_MAX} characters")));
@@ -125,23 +129,23 @@ fn task(room: &Room, wanted: &Open) -> Result<TaskSpec, Problem> {
         return Err(wrong(format!("`title` is longer than {TITLE_CHARS_MAX} characters")));
     }
     // Both are stored and shown: a key belongs into the environment.
-    let goal = room.desk.redacted(goal);
+    let goal = room.host.redact_text(goal);
     let title = match given {
-        Some(title) => plain_line(&room.desk.redacted(title)),
-        None => plain_line(&beginning(&goal)),
+        Some(title) => plain_line(&room.host.redact_text(title)),
+        None => plain_line(&title_from_goal(&goal)),
     };
     Ok(TaskSpec {
         name: TASK.to_owned(),
         title,
         goal: goal.to_string(),
-        gate: gate()?,
+        gate: random_gate_key()?,
         session: Some(SessionSpec::default()),
         ..TaskSpec::default()
     })
 }
 
 /// Returns the first line of a goal, shortened to a title.
-fn beginning(goal: &str) -> String {
+fn title_from_goal(goal: &str) -> String {
     let line = goal.lines().next().unwrap_or_default();
     match line.char_indices().nth(TITLE_CHARS_MAX - 1) {
         None => line.to_owned(),
@@ -151,29 +155,29 @@ fn beginning(goal: &str) -> String {
 
 /// Returns a random gate key: the account of a remote runtime is not known, so each session waits
 /// alone.
-fn gate() -> Result<GateKey, Problem> {
+fn random_gate_key() -> Result<GateKey, Problem> {
     let mut bytes = [0; 8];
     match getrandom::fill(&mut bytes) {
         Ok(()) => Ok(GateKey(u64::from_le_bytes(bytes))),
         Err(_) => {
             let detail = "the system has no random numbers just now";
-            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail).retry_after(1))
+            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail).with_retry_after(1))
         }
     }
 }
 
-async fn one(
-    State(site): State<Shared>,
+async fn get_session(
+    State(site): State<SharedServerState>,
     caller: Caller,
     Path(session): Path<String>,
     headers: HeaderMap,
-    Asks(how): Asks<One>,
+    ApiQueryParams(how): ApiQueryParams<ApiSessionQuery>,
 ) -> Result<Response, Problem> {
-    let patience = Patience::of(how.wait)?;
-    let room = which::room(&site, &caller, how.project.as_deref())?;
-    let Found { task } = Found::named(&room, &session).await?;
-    let read = || Directed::read(&room, &task);
-    patience.read(&site, &room, read, Directed::is_settled).await?;
-    let record = Found::named(&room, &session).await?.record(&room).await?;
-    Ok(cached(&headers, &record))
+    let patience = LongPoll::from_wait(how.wait)?;
+    let room = which::find_project(&site, &caller, how.project.as_deref())?;
+    let ApiSessionTask { task } = ApiSessionTask::find_by_name(&room, &session).await?;
+    let read = || ApiSessionDirection::load_for_task(&room, &task);
+    patience.read_until(&site, &room, read, ApiSessionDirection::is_settled).await?;
+    let record = ApiSessionTask::find_by_name(&room, &session).await?.into_record(&room).await?;
+    Ok(respond_with_etag(&headers, &record))
 }

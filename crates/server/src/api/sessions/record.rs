@@ -8,11 +8,11 @@ use unstuck_core::plan::MutationKind;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{MutationStatus, TaskRow};
 
-use super::directed::Directed;
-use crate::api::builds::build_of;
+use super::directed::ApiSessionDirection;
+use crate::api::builds::load_build;
 use crate::api::which;
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
 /// The record of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub(super) struct SessionRecord {
     #[serde(flatten)]
     state: TaskState,
     /// The direction of its runtime.
-    direction: Directed,
+    direction: ApiSessionDirection,
     /// The irreversible actions, oldest first.
     mutations: Vec<ActionRecord>,
 }
@@ -53,28 +53,28 @@ struct ActionRecord {
 }
 
 /// A session that was found.
-pub(super) struct Found {
+pub(super) struct ApiSessionTask {
     pub(super) task: TaskRow,
 }
 
-impl Found {
+impl ApiSessionTask {
     /// Finds the session that a path names.
-    pub(super) async fn named(room: &Room, session: &str) -> Result<Self, Problem> {
-        Self::numbered(room, BuildId(which::number("session", 'b', session)?)).await
+    pub(super) async fn find_by_name(room: &HostedProject, session: &str) -> Result<Self, Problem> {
+        Self::find_by_id(room, BuildId(which::parse_number("session", 'b', session)?)).await
     }
 
-    pub(super) async fn numbered(room: &Room, id: BuildId) -> Result<Self, Problem> {
-        let tasks = room.store.tasks(&room.name, id).await?;
+    pub(super) async fn find_by_id(room: &HostedProject, id: BuildId) -> Result<Self, Problem> {
+        let tasks = room.store.load_build_tasks(&room.name, id).await?;
         let task = tasks.into_iter().find(|task| task.spec.session.is_some());
-        Ok(Self { task: task.ok_or_else(|| Problem::unknown("session", id))? })
+        Ok(Self { task: task.ok_or_else(|| Problem::not_found("session", id))? })
     }
 
     /// Returns the current record.
-    pub(super) async fn record(self, room: &Room) -> Result<SessionRecord, Problem> {
+    pub(super) async fn into_record(self, room: &HostedProject) -> Result<SessionRecord, Problem> {
         let Self { task } = self;
-        let build = build_of(room, task.build).await?;
-        let direction = Directed::read(room, &task).await?;
-        let actions = room.store.mutations(&room.name, task.id).await?;
+        let build = load_build(room, task.build).await?;
+        let direction = ApiSessionDirection::load_for_task(room, &task).await?;
+        let actions = room.store.load_task_mutations(&room.name, task.id).await?;
         let mutations = actions.into_iter().map(|row| ActionRecord {
             key: row.spec.key.clone(),
             kind: row.spec.kind,
@@ -101,14 +101,14 @@ impl SessionRecord {
 
     /// Returns the record if the goal was reached, otherwise a problem that says why success cannot
     /// be reported now.
-    pub(super) fn done(self) -> Result<Self, Problem> {
+    pub(super) fn require_done(self) -> Result<Self, Problem> {
         if self.state == TaskState::Done {
             return Ok(self);
         }
-        let stands = self.state.standing().as_str();
+        let stands = self.state.kind().as_str();
         let detail =
             format!("session {} is {stands}: its success is no longer waited for", self.id);
         let hint = format!("`GET /api/v1/sessions/{}?wait=55` says when it goes on", self.id);
-        Err(Problem::new(StatusCode::CONFLICT, detail).hint(hint))
+        Err(Problem::new(StatusCode::CONFLICT, detail).with_hint(hint))
     }
 }

@@ -9,48 +9,52 @@ use axum::routing::post;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Command, Told};
+use unstuck_core::engine::{Command, SessionReport};
 
-use super::directed::Directed;
-use super::failure::{Failure, did};
-use super::record::{Found, SessionRecord};
-use crate::api::body::{Body, MaybeBody};
-use crate::api::docs::{Api, Op};
+use super::directed::ApiSessionDirection;
+use super::failure::{SessionFailure, summary_line};
+use super::record::{ApiSessionTask, SessionRecord};
+use crate::api::body::{ApiJsonBody, ApiOptionalBody};
+use crate::api::docs::{ApiOperation, ApiRouter};
 use crate::api::request_key;
-use crate::api::which::{At, InProject};
-use crate::desk::Refused;
+use crate::api::which::{ApiProjectQuery, ApiProjectRequest};
+use crate::desk::ProjectHostError;
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::HostedProject;
 
-pub(super) fn routes(api: Api) -> Api {
+pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     let gone = "There is no such session.";
     let unsettled = "An action was sent, and what came of it was not told.";
-    api.op(
-        Op::post(
+    api.add_operation(
+        ApiOperation::post(
             "/api/v1/sessions/{session}/failures",
             "reportFailure",
             "The work failed: what is to be done now?",
         )
-        .header(request_key::NAME, true, request_key::SAYS)
-        .query::<InProject>()
-        .body::<Failure>()
-        .gives::<Directed>(200, "What to do now.")
-        .problem(StatusCode::NOT_FOUND, gone)
-        .problem(StatusCode::CONFLICT, unsettled)
-        .problem(
+        .with_header(request_key::HEADER_NAME, true, request_key::HEADER_DESCRIPTION)
+        .with_query::<ApiProjectQuery>()
+        .with_body::<SessionFailure>()
+        .with_response::<ApiSessionDirection>(200, "What to do now.")
+        .with_problem(StatusCode::NOT_FOUND, gone)
+        .with_problem(StatusCode::CONFLICT, unsettled)
+        .with_problem(
             StatusCode::UNPROCESSABLE_ENTITY,
             "It does not say what failed, or the key was sent with something else.",
         ),
-        post(failed),
+        post(report_failure),
     )
-    .op(
-        Op::post("/api/v1/sessions/{session}/success", "reportSuccess", "The goal is reached")
-            .query::<InProject>()
-            .body::<Success>()
-            .gives::<SessionRecord>(200, "The session, which is over.")
-            .problem(StatusCode::NOT_FOUND, gone)
-            .problem(StatusCode::CONFLICT, "It is not its turn, or an action is not settled."),
-        post(succeeded),
+    .add_operation(
+        ApiOperation::post(
+            "/api/v1/sessions/{session}/success",
+            "reportSuccess",
+            "The goal is reached",
+        )
+        .with_query::<ApiProjectQuery>()
+        .with_body::<SessionSuccess>()
+        .with_response::<SessionRecord>(200, "The session, which is over.")
+        .with_problem(StatusCode::NOT_FOUND, gone)
+        .with_problem(StatusCode::CONFLICT, "It is not its turn, or an action is not settled."),
+        post(report_success),
     )
 }
 
@@ -58,55 +62,62 @@ pub(super) fn routes(api: Api) -> Api {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "SessionSuccess")]
-struct Success {
+struct SessionSuccess {
     /// The work that was done, in a line.
     summary: Option<String>,
 }
 
-async fn failed(
-    at: At,
+async fn report_failure(
+    at: ApiProjectRequest,
     Path(session): Path<String>,
-    Body(failure): Body<Failure>,
-) -> Result<Json<Directed>, Problem> {
-    let request = request_key::required(&at.headers, "failure", &failure)?;
-    let Found { task } = Found::named(&at.room, &session).await?;
-    let redacted = |text: &str| at.room.desk.redacted(text);
-    let fault = Arc::new(failure.fault(redacted)?);
-    let approach = Some(Arc::new(failure.approach(redacted)));
+    ApiJsonBody(failure): ApiJsonBody<SessionFailure>,
+) -> Result<Json<ApiSessionDirection>, Problem> {
+    let request = request_key::require_request_key(&at.headers, "failure", &failure)?;
+    let ApiSessionTask { task } = ApiSessionTask::find_by_name(&at.project, &session).await?;
+    let redacted = |text: &str| at.project.host.redact_text(text);
+    let fault = Arc::new(failure.to_fault(redacted)?);
+    let approach = Some(Arc::new(failure.to_approach(redacted)));
     // A report about a session that is over costs nothing; the engine may no longer have the
     // session.
     if !task.moved.state.has_ended() {
-        let told = Told::Failed { request, fault, approach };
-        report(&at.room, &session, Command::Report { task: task.id, told }).await?;
+        let told = SessionReport::Failed { request, fault, approach };
+        submit_report(&at.project, &session, Command::Report { task: task.id, told }).await?;
     }
-    Directed::read(&at.room, &task).await.map(Json)
+    ApiSessionDirection::load_for_task(&at.project, &task).await.map(Json)
 }
 
-async fn succeeded(
-    at: At,
+async fn report_success(
+    at: ApiProjectRequest,
     Path(session): Path<String>,
-    MaybeBody(success): MaybeBody<Success>,
+    ApiOptionalBody(success): ApiOptionalBody<SessionSuccess>,
 ) -> Result<Json<SessionRecord>, Problem> {
-    let Found { task } = Found::named(&at.room, &session).await?;
+    let ApiSessionTask { task } = ApiSessionTask::find_by_name(&at.project, &session).await?;
     let summary = success.summary.as_deref().unwrap_or_default();
-    let approach =
-        Approach { summary: did(&at.room.desk.redacted(summary)), ..Approach::default() };
+    let approach = Approach {
+        summary: summary_line(&at.project.host.redact_text(summary)),
+        ..Approach::default()
+    };
     if !task.moved.state.has_ended() {
-        let told = Told::Done { approach: Arc::new(approach) };
-        report(&at.room, &session, Command::Report { task: task.id, told }).await?;
+        let told = SessionReport::Done { approach: Arc::new(approach) };
+        submit_report(&at.project, &session, Command::Report { task: task.id, told }).await?;
     }
-    let record = Found::named(&at.room, &session).await?.record(&at.room).await?;
-    record.done().map(Json)
+    let record =
+        ApiSessionTask::find_by_name(&at.project, &session).await?.into_record(&at.project).await?;
+    record.require_done().map(Json)
 }
 
-async fn report(room: &Room, session: &str, command: Command) -> Result<(), Problem> {
-    match room.desk.command(command).await {
+async fn submit_report(
+    room: &HostedProject,
+    session: &str,
+    command: Command,
+) -> Result<(), Problem> {
+    match room.host.submit_command(command).await {
         Ok(_) => Ok(()),
-        Err(refused @ Refused::NotNow(_)) => {
+        Err(refused @ ProjectHostError::NotNow(_)) => {
             let hint = format!(
                 "say first what became of it: `PATCH /api/v1/sessions/{session}/mutations/KEY`"
             );
-            Err(Problem::from(refused).hint(hint))
+            Err(Problem::from(refused).with_hint(hint))
         }
         Err(refused) => Err(refused.into()),
     }

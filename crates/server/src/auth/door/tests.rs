@@ -4,18 +4,18 @@ use axum::http::Method;
 use axum::http::header::{COOKIE, RETRY_AFTER};
 use unstuck_core::time::Span;
 
-use super::super::caller::Role;
+use super::super::caller::AccessRole;
 use super::super::house::{House, request};
 use super::*;
 
-fn bearer_of(token: &Token) -> String {
+fn bearer_of(token: &AccessToken) -> String {
     format!("Bearer {}", token.as_str())
 }
 
 #[tokio::test]
 async fn a_program_is_let_in_by_its_token() {
     let house = House::new();
-    let (_, token) = house.make(Role::Viewer);
+    let (_, token) = house.make(AccessRole::Viewer);
     for (token, who) in [(&house.token, "ada operator||"), (&token, "bob viewer||")] {
         for path in ["/api/it", "/it", "/health"] {
             let answer = house.get(path, &[("authorization", &bearer_of(token))]).await;
@@ -54,8 +54,8 @@ async fn what_has_no_route_of_its_own_is_not_shown() {
 #[tokio::test]
 async fn a_token_that_is_worth_nothing_is_a_failure_everywhere_but_where_all_may_look() {
     let house = House::new();
-    let (id, taken_back) = house.make(Role::Operator);
-    house.door.tokens.revoke(id).unwrap();
+    let (id, taken_back) = house.make(AccessRole::Operator);
+    house.door.tokens.revoke_token(id).unwrap();
     let wrong = ["Bearer", "Bearer ", "bearer x", &bearer_of(&taken_back)];
     for shown in wrong {
         for path in ["/api/it", "/it"] {
@@ -183,8 +183,8 @@ async fn a_session_is_over_with_its_time_and_with_its_token() {
     assert_eq!(house.get("/it", &[("cookie", &first)]).await.status, 303);
 
     let second = house.session().await;
-    let id = house.door.tokens.here_id(house.clock.now()).unwrap().unwrap();
-    house.door.tokens.rotate(id, house.clock.now()).unwrap();
+    let id = house.door.tokens.local_token_id(house.clock.now()).unwrap().unwrap();
+    house.door.tokens.rotate_token(id, house.clock.now()).unwrap();
     assert_eq!(house.get("/it", &[("cookie", &second)]).await.status, 303);
     assert_eq!(house.get("/api/it", &[("cookie", &second)]).await.status, 401);
 }

@@ -6,7 +6,7 @@ use unstuck_core::time::Span;
 use unstuck_runner::Clock as _;
 
 use super::super::house::House;
-use super::super::link::Link;
+use super::super::link::SignedLink;
 use super::*;
 
 const DAY: Span = Span::from_hours(24);
@@ -47,7 +47,7 @@ async fn the_page_is_for_those_who_are_not_in() {
 
 #[tokio::test]
 async fn behind_tls_the_cookie_stays_there() {
-    let house = House::with(Door::behind_proxy);
+    let house = House::with(Authenticator::behind_proxy);
     let form = format!("token={}", house.token.as_str());
     for (proto, secure) in [("https", true), ("http", false)] {
         let answer = house.post("/login", &[("x-forwarded-proto", proto)], &form).await;
@@ -107,7 +107,7 @@ async fn the_link_that_is_printed_lets_in_once() {
 async fn the_link_that_is_printed_is_worth_nothing_without_its_token() {
     let house = House::new();
     let path = house.door.entry_path().unwrap().unwrap();
-    house.door.tokens.revoke(TokenId(1)).unwrap();
+    house.door.tokens.revoke_token(TokenId(1)).unwrap();
     assert_eq!(house.get(&path, &[]).await.status, 401);
     assert_eq!(house.door.entry_path().unwrap(), None);
 }
@@ -115,7 +115,8 @@ async fn the_link_that_is_printed_is_worth_nothing_without_its_token() {
 #[tokio::test]
 async fn a_link_to_questions_opens_a_small_session_until_it_ends() {
     let house = House::new();
-    let link = Link::answerer("phone", "shop", DAY, house.clock.now()).seal(house.door.key());
+    let link =
+        SignedLink::for_answerer("phone", "shop", DAY, house.clock.now()).seal(house.door.key());
     let answer = house.get(&format!("/link/{link}"), &[]).await;
     assert_eq!((answer.status, answer.header(LOCATION)), (303, "/p/shop"));
     let cookie = answer.cookie().unwrap();
@@ -135,7 +136,7 @@ async fn a_link_to_questions_takes_nothing_from_a_session() {
     let house = House::new();
     let cookie = house.session().await;
     let follow = |project: &str| {
-        let link = Link::answerer("phone", project, DAY, house.clock.now());
+        let link = SignedLink::for_answerer("phone", project, DAY, house.clock.now());
         format!("/link/{}", link.seal(house.door.key()))
     };
     let answer = house.get(&follow("shop"), &[("cookie", &cookie)]).await;
@@ -149,7 +150,8 @@ async fn a_link_to_questions_takes_nothing_from_a_session() {
 async fn a_link_to_an_answer_opens_nothing() {
     let house = House::new();
     let now = house.clock.now();
-    let link = Link::choice("phone", "shop", QuestionId(3), Decision::AllowOnce, DAY, now);
+    let link =
+        SignedLink::for_choice("phone", "shop", QuestionId(3), Decision::AllowOnce, DAY, now);
     let answer = house.get(&format!("/link/{}", link.seal(house.door.key())), &[]).await;
     assert_eq!((answer.status, answer.text.as_str()), (200, "q3 AllowOnce"));
     assert_eq!(answer.cookie(), None);
@@ -160,7 +162,8 @@ async fn a_link_of_one_kind_does_not_do_for_another() {
     let house = House::new();
     let entry = house.door.entry_path().unwrap().unwrap().replace("/enter/", "/link/");
     assert_eq!(house.get(&entry, &[]).await.status, 404);
-    let link = Link::answerer("phone", "shop", DAY, house.clock.now()).seal(house.door.key());
+    let link =
+        SignedLink::for_answerer("phone", "shop", DAY, house.clock.now()).seal(house.door.key());
     assert_eq!(house.get(&format!("/enter/{link}"), &[]).await.status, 404);
     let cookie = house.session().await;
     let (_, value) = cookie.split_once('=').unwrap();

@@ -13,12 +13,12 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn wish(name: &str) -> NewToken {
-    let reach = Reach::Only(["shop".into()].into());
-    NewToken { name: name.to_owned(), role: Role::Answerer, reach, expires_at: None }
+    let reach = ProjectVisibility::Only(["shop".into()].into());
+    NewToken { name: name.to_owned(), role: AccessRole::Answerer, reach, expires_at: None }
 }
 
-fn names(tokens: &Tokens) -> Vec<(String, String)> {
-    let entries = tokens.list().unwrap().into_iter();
+fn names(tokens: &AccessTokenStore) -> Vec<(String, String)> {
+    let entries = tokens.list_entries().unwrap().into_iter();
     entries.map(|entry| (entry.id.to_string(), entry.name)).collect()
 }
 
@@ -33,33 +33,33 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn the_first_start_makes_one_that_may_do_everything_and_gives_it_out_once() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
-    assert_eq!(tokens.list().unwrap(), []);
-    assert_eq!(tokens.here_id(NOW).unwrap(), None);
+    let tokens = AccessTokenStore::in_folder(&folder);
+    assert_eq!(tokens.list_entries().unwrap(), []);
+    assert_eq!(tokens.local_token_id(NOW).unwrap(), None);
 
-    let token = tokens.begin("ada", NOW).unwrap().unwrap();
-    let entry = tokens.shown(&token, NOW).unwrap().unwrap();
-    assert_eq!((entry.role, entry.reach.clone()), (Role::Operator, Reach::All));
+    let token = tokens.ensure_first_token("ada", NOW).unwrap().unwrap();
+    let entry = tokens.find_by_token(&token, NOW).unwrap().unwrap();
+    assert_eq!((entry.role, entry.reach.clone()), (AccessRole::Operator, ProjectVisibility::All));
     assert_eq!((entry.name.as_str(), entry.created_at), ("ada", NOW));
-    assert_eq!(tokens.here_id(NOW).unwrap(), Some(entry.id));
-    assert_eq!(tokens.here().unwrap().unwrap().as_str(), token.as_str());
+    assert_eq!(tokens.local_token_id(NOW).unwrap(), Some(entry.id));
+    assert_eq!(tokens.read_local_token().unwrap().unwrap().as_str(), token.as_str());
 
-    assert!(tokens.begin("bob", NOW).unwrap().is_none());
-    assert!(Tokens::at(&folder).begin("bob", NOW).unwrap().is_none());
+    assert!(tokens.ensure_first_token("bob", NOW).unwrap().is_none());
+    assert!(AccessTokenStore::in_folder(&folder).ensure_first_token("bob", NOW).unwrap().is_none());
     assert_eq!(names(&tokens), [named("k1", "ada")]);
 }
 
 #[test]
 fn nothing_is_open_to_others_and_no_token_is_in_the_file() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
-    let first = tokens.begin("ada", NOW).unwrap().unwrap();
-    let (_, token) = tokens.make(wish("phone"), NOW).unwrap();
+    let tokens = AccessTokenStore::in_folder(&folder);
+    let first = tokens.ensure_first_token("ada", NOW).unwrap().unwrap();
+    let (_, token) = tokens.create_token(wish("phone"), NOW).unwrap();
     assert_eq!(mode(&folder), 0o700);
-    for file in [FILE, HERE, LOCK] {
+    for file in [TOKENS_FILE, LOCAL_TOKEN_FILE, LOCK_FILE] {
         assert_eq!(mode(&folder.join(file)), 0o600, "{file}");
     }
-    let text = fs::read_to_string(folder.join(FILE)).unwrap();
+    let text = fs::read_to_string(folder.join(TOKENS_FILE)).unwrap();
     for token in [first, token] {
         assert!(!text.contains(token.as_str()));
         assert!(!text.contains(&token.as_str()[4..]));
@@ -71,89 +71,90 @@ fn a_folder_that_was_open_is_closed() {
     let (_outer, folder) = folder();
     fs::create_dir_all(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    Tokens::at(&folder).begin("ada", NOW).unwrap();
+    AccessTokenStore::in_folder(&folder).ensure_first_token("ada", NOW).unwrap();
     assert_eq!(mode(&folder), 0o700);
 }
 
 #[test]
 fn one_that_is_made_counts_at_once_in_a_server_that_runs() {
     let (_outer, folder) = folder();
-    let server = Tokens::at(&folder);
-    let program = Tokens::at(&folder);
-    server.begin("ada", NOW).unwrap();
-    let (entry, token) = program.make(wish(" phone "), NOW).unwrap();
-    assert_eq!(server.shown(&token, NOW).unwrap(), Some(entry.clone()));
+    let server = AccessTokenStore::in_folder(&folder);
+    let program = AccessTokenStore::in_folder(&folder);
+    server.ensure_first_token("ada", NOW).unwrap();
+    let (entry, token) = program.create_token(wish(" phone "), NOW).unwrap();
+    assert_eq!(server.find_by_token(&token, NOW).unwrap(), Some(entry.clone()));
     assert_eq!((entry.id, entry.name.as_str()), (TokenId(2), "phone"));
 
-    let (again, new) = program.rotate(entry.id, NOW + Span::from_secs(5)).unwrap();
+    let (again, new) = program.rotate_token(entry.id, NOW + Span::from_secs(5)).unwrap();
     assert_eq!(again.id, entry.id);
     assert_eq!(again.created_at, NOW + Span::from_secs(5));
-    assert_eq!(server.shown(&token, NOW).unwrap(), None);
-    assert_eq!(server.shown(&new, NOW).unwrap(), Some(again));
+    assert_eq!(server.find_by_token(&token, NOW).unwrap(), None);
+    assert_eq!(server.find_by_token(&new, NOW).unwrap(), Some(again));
 
-    program.revoke(entry.id).unwrap();
-    assert_eq!(server.shown(&new, NOW).unwrap(), None);
+    program.revoke_token(entry.id).unwrap();
+    assert_eq!(server.find_by_token(&new, NOW).unwrap(), None);
     assert_eq!(names(&server), [named("k1", "ada")]);
 }
 
 #[test]
 fn a_number_is_given_once() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
-    tokens.begin("ada", NOW).unwrap();
-    tokens.make(wish("one"), NOW).unwrap();
-    tokens.revoke(TokenId(2)).unwrap();
-    assert_eq!(tokens.make(wish("two"), NOW).unwrap().0.id, TokenId(3));
+    let tokens = AccessTokenStore::in_folder(&folder);
+    tokens.ensure_first_token("ada", NOW).unwrap();
+    tokens.create_token(wish("one"), NOW).unwrap();
+    tokens.revoke_token(TokenId(2)).unwrap();
+    assert_eq!(tokens.create_token(wish("two"), NOW).unwrap().0.id, TokenId(3));
 }
 
 #[test]
 fn a_session_knows_whether_its_token_is_still_the_same() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
-    let (entry, _) = tokens.make(wish("phone"), NOW).unwrap();
-    let print = tokens.print(entry.id, NOW).unwrap().unwrap();
-    assert_eq!(tokens.same(entry.id, &print, NOW).unwrap(), Some(entry.clone()));
-    assert_eq!(tokens.same(TokenId(9), &print, NOW).unwrap(), None);
-    tokens.rotate(entry.id, NOW).unwrap();
-    assert_eq!(tokens.same(entry.id, &print, NOW).unwrap(), None);
+    let tokens = AccessTokenStore::in_folder(&folder);
+    let (entry, _) = tokens.create_token(wish("phone"), NOW).unwrap();
+    let print = tokens.find_fingerprint(entry.id, NOW).unwrap().unwrap();
+    assert_eq!(tokens.find_unchanged(entry.id, &print, NOW).unwrap(), Some(entry.clone()));
+    assert_eq!(tokens.find_unchanged(TokenId(9), &print, NOW).unwrap(), None);
+    tokens.rotate_token(entry.id, NOW).unwrap();
+    assert_eq!(tokens.find_unchanged(entry.id, &print, NOW).unwrap(), None);
 }
 
 #[test]
 fn an_expired_one_gives_no_access_but_is_still_listed() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
+    let tokens = AccessTokenStore::in_folder(&folder);
     let end = NOW + Span::from_secs(1);
     let wish = NewToken { expires_at: Some(end), ..wish("phone") };
-    let (entry, token) = tokens.make(wish, NOW).unwrap();
-    let print = tokens.print(entry.id, NOW).unwrap().unwrap();
-    assert!(tokens.shown(&token, NOW).unwrap().is_some());
-    assert_eq!(tokens.shown(&token, end).unwrap(), None);
-    assert_eq!(tokens.same(entry.id, &print, end).unwrap(), None);
-    assert_eq!(tokens.print(entry.id, end).unwrap(), None);
-    assert_eq!(tokens.list().unwrap(), [entry]);
+    let (entry, token) = tokens.create_token(wish, NOW).unwrap();
+    let print = tokens.find_fingerprint(entry.id, NOW).unwrap().unwrap();
+    assert!(tokens.find_by_token(&token, NOW).unwrap().is_some());
+    assert_eq!(tokens.find_by_token(&token, end).unwrap(), None);
+    assert_eq!(tokens.find_unchanged(entry.id, &print, end).unwrap(), None);
+    assert_eq!(tokens.find_fingerprint(entry.id, end).unwrap(), None);
+    assert_eq!(tokens.list_entries().unwrap(), [entry]);
 }
 
 #[test]
 fn the_one_that_lies_here_follows_what_becomes_of_it() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
-    tokens.begin("ada", NOW).unwrap();
-    let (_, new) = tokens.rotate(TokenId(1), NOW).unwrap();
-    assert_eq!(tokens.here().unwrap().unwrap().as_str(), new.as_str());
-    tokens.revoke(TokenId(1)).unwrap();
-    assert!(tokens.here().unwrap().is_none());
-    assert_eq!(tokens.here_id(NOW).unwrap(), None);
+    let tokens = AccessTokenStore::in_folder(&folder);
+    tokens.ensure_first_token("ada", NOW).unwrap();
+    let (_, new) = tokens.rotate_token(TokenId(1), NOW).unwrap();
+    assert_eq!(tokens.read_local_token().unwrap().unwrap().as_str(), new.as_str());
+    tokens.revoke_token(TokenId(1)).unwrap();
+    assert!(tokens.read_local_token().unwrap().is_none());
+    assert_eq!(tokens.local_token_id(NOW).unwrap(), None);
     // The token was revoked on purpose: the next start does not make another.
-    assert!(tokens.begin("ada", NOW).unwrap().is_none());
+    assert!(tokens.ensure_first_token("ada", NOW).unwrap().is_none());
 }
 
 #[test]
 fn what_is_not_there_is_named() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
-    for error in
-        [tokens.revoke(TokenId(9)).unwrap_err(), tokens.rotate(TokenId(9), NOW).unwrap_err()]
-    {
+    let tokens = AccessTokenStore::in_folder(&folder);
+    for error in [
+        tokens.revoke_token(TokenId(9)).unwrap_err(),
+        tokens.rotate_token(TokenId(9), NOW).unwrap_err(),
+    ] {
         assert_eq!(error.to_string(), "there is no token k9");
         assert_eq!(error.hint(), "`unstuck token list` shows what there is");
     }
@@ -162,9 +163,12 @@ fn what_is_not_there_is_named() {
 #[test]
 fn a_name_that_could_not_be_recorded_is_refused() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
+    let tokens = AccessTokenStore::in_folder(&folder);
     for name in ["", "  ", "a\nb", &"x".repeat(65)] {
-        assert!(matches!(tokens.make(wish(name), NOW), Err(AccessError::UnfitName(_))), "{name}");
+        assert!(
+            matches!(tokens.create_token(wish(name), NOW), Err(AccessError::UnfitName(_))),
+            "{name}"
+        );
     }
     assert!(!folder.exists());
 }
@@ -200,17 +204,17 @@ fn a_file_that_cannot_be_used_is_left_as_it_is_and_gives_no_access() {
     ];
     for (text, said) in cases {
         let (_outer, folder) = folder();
-        let tokens = Tokens::at(&folder);
-        let token = tokens.begin("ada", NOW).unwrap().unwrap();
-        let file = folder.join(FILE);
-        private::write(&file, text.as_bytes()).unwrap();
+        let tokens = AccessTokenStore::in_folder(&folder);
+        let token = tokens.ensure_first_token("ada", NOW).unwrap().unwrap();
+        let file = folder.join(TOKENS_FILE);
+        private::write_file(&file, text.as_bytes()).unwrap();
         let errors = [
-            tokens.shown(&token, NOW).unwrap_err(),
-            tokens.begin("ada", NOW).unwrap_err(),
-            tokens.list().unwrap_err(),
-            tokens.make(wish("phone"), NOW).unwrap_err(),
-            tokens.rotate(TokenId(1), NOW).unwrap_err(),
-            tokens.revoke(TokenId(1)).unwrap_err(),
+            tokens.find_by_token(&token, NOW).unwrap_err(),
+            tokens.ensure_first_token("ada", NOW).unwrap_err(),
+            tokens.list_entries().unwrap_err(),
+            tokens.create_token(wish("phone"), NOW).unwrap_err(),
+            tokens.rotate_token(TokenId(1), NOW).unwrap_err(),
+            tokens.revoke_token(TokenId(1)).unwrap_err(),
         ];
         for error in errors {
             let told = error.to_string();
@@ -224,17 +228,17 @@ fn a_file_that_cannot_be_used_is_left_as_it_is_and_gives_no_access() {
 #[test]
 fn a_file_that_others_may_read_is_not_used() {
     let (_outer, folder) = folder();
-    let tokens = Tokens::at(&folder);
-    let token = tokens.begin("ada", NOW).unwrap().unwrap();
-    fs::set_permissions(folder.join(FILE), fs::Permissions::from_mode(0o640)).unwrap();
-    let error = tokens.shown(&token, NOW).unwrap_err();
+    let tokens = AccessTokenStore::in_folder(&folder);
+    let token = tokens.ensure_first_token("ada", NOW).unwrap().unwrap();
+    fs::set_permissions(folder.join(TOKENS_FILE), fs::Permissions::from_mode(0o640)).unwrap();
+    let error = tokens.find_by_token(&token, NOW).unwrap_err();
     assert!(
         error.to_string().ends_with("tokens.json is open to other users (mode 0640)"),
         "{error}"
     );
     assert!(error.hint().starts_with("`chmod 600 "), "{}", error.hint());
-    fs::set_permissions(folder.join(FILE), fs::Permissions::from_mode(0o600)).unwrap();
-    assert!(tokens.shown(&token, NOW).unwrap().is_some());
+    fs::set_permissions(folder.join(TOKENS_FILE), fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(tokens.find_by_token(&token, NOW).unwrap().is_some());
 }
 
 #[test]
@@ -244,12 +248,14 @@ fn writers_that_come_at_the_same_time_take_turns() {
         for number in 0..8 {
             let folder = &folder;
             scope.spawn(move || {
-                Tokens::at(folder).make(wish(&format!("n{number}")), NOW).unwrap();
+                AccessTokenStore::in_folder(folder)
+                    .create_token(wish(&format!("n{number}")), NOW)
+                    .unwrap();
             });
         }
     });
-    let tokens = Tokens::at(&folder);
-    let mut ids: Vec<u32> = tokens.list().unwrap().iter().map(|entry| entry.id.0).collect();
+    let tokens = AccessTokenStore::in_folder(&folder);
+    let mut ids: Vec<u32> = tokens.list_entries().unwrap().iter().map(|entry| entry.id.0).collect();
     ids.sort_unstable();
     assert_eq!(ids, (1..=8).collect::<Vec<u32>>());
     assert!(!folder.join("tokens.new").exists());
@@ -257,9 +263,9 @@ fn writers_that_come_at_the_same_time_take_turns() {
 
 #[test]
 fn there_is_an_end_to_how_many_there_may_be() {
-    let mut book = Book::empty();
+    let mut book = AccessTokenFile::empty();
     for _ in 0..TOKENS_MAX {
-        add(&mut book, wish("x"), NOW).unwrap();
+        add_entry(&mut book, wish("x"), NOW).unwrap();
     }
-    assert!(matches!(add(&mut book, wish("x"), NOW), Err(AccessError::TooMany(TOKENS_MAX))));
+    assert!(matches!(add_entry(&mut book, wish("x"), NOW), Err(AccessError::TooMany(TOKENS_MAX))));
 }

@@ -72,8 +72,8 @@ async fn guidance_gives_fresh_attempts() {
 async fn the_events_tell_the_story() {
     let (runtime, told) = stuck().await;
     runtime.answer(&told["question"], "skip_feature", None).await;
-    let page = unstuck_store::Page { after: 0, limit: 1_000 };
-    let events = runtime.stage.project().store.events("shop", page).await.unwrap();
+    let page = unstuck_store::EventPage { after: 0, limit: 1_000 };
+    let events = runtime.stage.project().store.load_events("shop", page).await.unwrap();
     let names: Vec<String> = events
         .iter()
         .map(|event| serde_json::to_value(&event.event).unwrap()["type"].as_str().unwrap().into())

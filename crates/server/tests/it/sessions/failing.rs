@@ -16,7 +16,7 @@ async fn three_other_ways_and_then_a_person() {
         let told = runtime.fails(&broken("total")).await;
         assert_eq!(decided(&told), ("retry", attempt), "{told}");
         assert_eq!(told["of"], 3);
-        let counted = runtime.stage.project().store.signatures("shop").await.unwrap();
+        let counted = runtime.stage.project().store.load_signatures("shop").await.unwrap();
         assert_eq!(u64::from(counted[0].count), attempt, "the counter is as durable as the reply");
     }
     let told = runtime.fails(&broken("total")).await;
@@ -81,7 +81,7 @@ async fn what_is_never_retried_asks_at_once() {
         let mut runtime = Runtime::new().await;
         let told = runtime.fails(&failure).await;
         assert_eq!(decided(&told), ("ask", 1), "{told}");
-        let counted = runtime.stage.project().store.signatures("shop").await.unwrap();
+        let counted = runtime.stage.project().store.load_signatures("shop").await.unwrap();
         assert!(counted.iter().all(|row| row.count == 0), "{counted:?}");
     }
 }
@@ -163,7 +163,7 @@ async fn success_ends_it_once_and_gives_its_tries_back() {
     assert_eq!((&done["state"], &done["direction"]["decision"]), (&json!("done"), &json!("stop")));
     let again = runtime.tell("success", None, &json!({})).await;
     assert_eq!((again.status.as_u16(), &again.json()["state"]), (200, &json!("done")));
-    let counted = runtime.stage.project().store.signatures("shop").await.unwrap();
+    let counted = runtime.stage.project().store.load_signatures("shop").await.unwrap();
     assert_eq!(counted[0].count, 0);
     // The engine forgets it with the next one; the store does not.
     let over = runtime.session.clone();

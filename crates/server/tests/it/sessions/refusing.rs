@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Method;
 use serde_json::{Value, json};
-use unstuck_server::{Reach, Role};
+use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::super::desk::SECRET;
 use super::super::stage::{Stage, asked};
@@ -148,17 +148,17 @@ async fn no_secret_is_kept() {
         }))
         .await;
     assert!(!told.to_string().contains(SECRET), "{told}");
-    let page = unstuck_store::Page { after: 0, limit: 1_000 };
-    let events = runtime.stage.project().store.events("shop", page).await.unwrap();
+    let page = unstuck_store::EventPage { after: 0, limit: 1_000 };
+    let events = runtime.stage.project().store.load_events("shop", page).await.unwrap();
     assert!(!serde_json::to_string(&events).unwrap().contains(SECRET));
 }
 
 #[tokio::test]
 async fn sessions_are_for_operators_and_looked_at_by_viewers() {
     let stage = Stage::of(&["bank", "shop"]).await;
-    let only = Reach::Only(["shop".into()].into());
-    let olga = stage.token("olga", Role::Operator, only.clone());
-    let vera = stage.token("vera", Role::Viewer, only);
+    let only = ProjectVisibility::Only(["shop".into()].into());
+    let olga = stage.token("olga", AccessRole::Operator, only.clone());
+    let vera = stage.token("vera", AccessRole::Viewer, only);
     let body = json!({ "goal": "Bring the orders over" });
     assert_eq!(stage.post(&vera, "/api/v1/sessions", &body).await.status, 403);
     let opened = stage.post(&olga, "/api/v1/sessions", &body).await;

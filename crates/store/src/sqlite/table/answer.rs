@@ -6,19 +6,19 @@ use rusqlite::{Connection, Row, params};
 use unstuck_core::engine::QuestionId;
 
 use super::question;
-use crate::sqlite::value::{read_shown, read_time, time};
+use crate::sqlite::value::{read_shown, read_time, to_sql_time};
 use crate::store::{Answer, AnswerError};
 use crate::tables::QuestionStatus;
 
 /// Records an answer, or returns the reason for refusing it. The caller holds a write transaction, so that
 /// two concurrent answers are ordered.
-pub(crate) fn give(
+pub(crate) fn record_answer(
     conn: &Connection,
     project: i64,
     answer: &Answer,
 ) -> rusqlite::Result<Result<(), AnswerError>> {
     let id = answer.question;
-    let Some(question) = question::one(conn, project, id)? else {
+    let Some(question) = question::load_one(conn, project, id)? else {
         return Ok(Err(AnswerError::NoQuestion(id)));
     };
     match question.status {
@@ -31,7 +31,7 @@ pub(crate) fn give(
     if is_given(conn, project, id)? {
         return Ok(Err(AnswerError::Answered(id)));
     }
-    if !question.offers(answer.decision) {
+    if !question.offers_decision(answer.decision) {
         let decision = answer.decision;
         return Ok(Err(AnswerError::NotAnOption { question: id, decision }));
     }
@@ -45,7 +45,7 @@ pub(crate) fn give(
         answer.decision.as_str(),
         answer.guidance,
         answer.by,
-        time(answer.at)
+        to_sql_time(answer.at)
     ])?;
     Ok(Ok(()))
 }
@@ -57,24 +57,28 @@ fn is_given(conn: &Connection, project: i64, question: QuestionId) -> rusqlite::
 }
 
 /// Returns the answers that were not taken up yet, in the order they were given.
-pub(crate) fn waiting(conn: &Connection, project: i64) -> rusqlite::Result<Vec<Answer>> {
+pub(crate) fn load_pending(conn: &Connection, project: i64) -> rusqlite::Result<Vec<Answer>> {
     let mut find = conn.prepare_cached(
         "SELECT question, decision, guidance, by, at FROM answers
          WHERE project = ?1 AND taken = 0 ORDER BY id",
     )?;
-    let found = find.query_map([project], read)?;
+    let found = find.query_map([project], read_row)?;
     found.collect()
 }
 
 /// Marks an answer as part of the journal.
-pub(crate) fn take(conn: &Connection, project: i64, question: QuestionId) -> rusqlite::Result<()> {
+pub(crate) fn mark_taken(
+    conn: &Connection,
+    project: i64,
+    question: QuestionId,
+) -> rusqlite::Result<()> {
     let mut update =
         conn.prepare_cached("UPDATE answers SET taken = 1 WHERE project = ?1 AND question = ?2")?;
     update.execute(params![project, question.0])?;
     Ok(())
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Answer> {
+fn read_row(row: &Row<'_>) -> rusqlite::Result<Answer> {
     let guidance: Option<Arc<str>> = row.get(2)?;
     let question = QuestionId(row.get(0)?);
     let decision = read_shown(row, 1)?;

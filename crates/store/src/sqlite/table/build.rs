@@ -2,13 +2,13 @@
 
 use rusqlite::{Connection, Row, params};
 
-use crate::sqlite::value::{json, maybe_uint, read_json, read_time, time};
+use crate::sqlite::value::{read_json, read_optional_uint, read_time, to_json, to_sql_time};
 use crate::tables::BuildRow;
 use unstuck_core::time::Time;
 
 /// A build ready to be written.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct BuildUpsert {
     id: u32,
     standing: bool,
     started_at: i64,
@@ -16,19 +16,19 @@ pub(crate) struct Written {
     body: String,
 }
 
-impl Written {
-    pub(crate) fn of(row: &BuildRow) -> serde_json::Result<Self> {
+impl BuildUpsert {
+    pub(crate) fn from_row(row: &BuildRow) -> serde_json::Result<Self> {
         Ok(Self {
             id: row.id.0,
             standing: row.standing,
-            started_at: time(row.started_at),
-            ended_at: row.ended_at.map(time),
-            body: json(row)?,
+            started_at: to_sql_time(row.started_at),
+            ended_at: row.ended_at.map(to_sql_time),
+            body: to_json(row)?,
         })
     }
 
     /// Upserts the row. The first start stays, and so does the first end until the build is revived.
-    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+    pub(crate) fn upsert_row(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         let mut upsert = conn.prepare_cached(
             "INSERT INTO builds (project, id, standing, started_at, ended_at, body)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -49,16 +49,16 @@ impl Written {
 }
 
 /// Returns all builds, newest first.
-pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<BuildRow>> {
+pub(crate) fn load_all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<BuildRow>> {
     let mut find = conn.prepare_cached(
         "SELECT body, started_at, ended_at FROM builds WHERE project = ?1 ORDER BY id DESC",
     )?;
-    let found = find.query_map([project], read)?;
+    let found = find.query_map([project], read_row)?;
     found.collect()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<BuildRow> {
+fn read_row(row: &Row<'_>) -> rusqlite::Result<BuildRow> {
     let written: BuildRow = read_json(row, 0)?;
-    let ended_at = maybe_uint(row, 2)?.map(Time::from_millis);
+    let ended_at = read_optional_uint(row, 2)?.map(Time::from_millis);
     Ok(BuildRow { started_at: read_time(row, 1)?, ended_at, ..written })
 }

@@ -6,9 +6,9 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use unstuck_core::engine::TaskId;
 
-use crate::checkpoint::{Checkpoint, Conversation};
+use crate::checkpoint::{Checkpoint, StoredConversation};
 
-pub(crate) fn put(
+pub(crate) fn upsert_checkpoint(
     conn: &Connection,
     project: i64,
     checkpoint: &Checkpoint,
@@ -22,22 +22,26 @@ pub(crate) fn put(
 }
 
 /// Deletes the checkpoint of a conversation that is over.
-pub(crate) fn drop(conn: &Connection, project: i64, task: TaskId) -> rusqlite::Result<()> {
+pub(crate) fn delete_checkpoint(
+    conn: &Connection,
+    project: i64,
+    task: TaskId,
+) -> rusqlite::Result<()> {
     let mut delete =
         conn.prepare_cached("DELETE FROM checkpoints WHERE project = ?1 AND task = ?2")?;
     delete.execute(params![project, task.0])?;
     Ok(())
 }
 
-pub(crate) fn of_task(
+pub(crate) fn load_for_task(
     conn: &Connection,
     project: i64,
     task: TaskId,
-) -> rusqlite::Result<Option<Conversation>> {
+) -> rusqlite::Result<Option<StoredConversation>> {
     let mut find = conn
         .prepare_cached("SELECT conversation FROM checkpoints WHERE project = ?1 AND task = ?2")?;
     let text = find.query_row(params![project, task.0], |row| row.get::<_, Arc<str>>(0));
     let unreadable =
         |error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error));
-    text.optional()?.map(Conversation::new).transpose().map_err(unreadable)
+    text.optional()?.map(StoredConversation::new).transpose().map_err(unreadable)
 }

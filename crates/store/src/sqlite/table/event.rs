@@ -2,16 +2,18 @@
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use unstuck_core::engine::{Event, MutationId, Recorded, RunId};
+use unstuck_core::engine::{Event, MutationId, RecordedEvent, RunId};
 use unstuck_core::time::Time;
 
-use crate::chain::{Link, Seal};
-use crate::sqlite::value::{int, json, maybe_uint, read_json, read_time, time, uint};
-use crate::store::Page;
+use crate::chain::{ChainLink, Seal};
+use crate::sqlite::value::{
+    read_json, read_optional_uint, read_time, read_uint, to_json, to_sql_int, to_sql_time,
+};
+use crate::store::EventPage;
 
 /// An event ready to be written.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct EventInsert {
     pub(crate) seq: u64,
     at: i64,
     build: Option<u32>,
@@ -23,17 +25,20 @@ pub(crate) struct Written {
     pub(crate) lets_go: Option<MutationId>,
 }
 
-impl Written {
-    pub(crate) fn of(recorded: &Recorded, run: Option<RunId>) -> serde_json::Result<Self> {
-        let about = recorded.event.about();
+impl EventInsert {
+    pub(crate) fn from_recorded(
+        recorded: &RecordedEvent,
+        run: Option<RunId>,
+    ) -> serde_json::Result<Self> {
+        let about = recorded.event.subject_ids();
         Ok(Self {
             seq: recorded.seq,
-            at: time(recorded.at),
+            at: to_sql_time(recorded.at),
             build: about.build.map(|id| id.0),
             task: about.task.map(|id| id.0),
-            run: run.map(|id| int(id.0)),
-            why: recorded.why.as_ref().map(json).transpose()?,
-            body: json(&recorded.event)?,
+            run: run.map(|id| to_sql_int(id.0)),
+            why: recorded.why.as_ref().map(to_json).transpose()?,
+            body: to_json(&recorded.event)?,
             lets_go: match &recorded.event {
                 Event::MutationInFlight { mutation, .. } => Some(*mutation),
                 _ => None,
@@ -42,34 +47,34 @@ impl Written {
     }
 
     /// Returns the time of the event.
-    pub(crate) const fn at(&self) -> i64 {
+    pub(crate) const fn recorded_at(&self) -> i64 {
         self.at
     }
 
-    fn link(&self) -> Link<'_> {
+    fn as_link(&self) -> ChainLink<'_> {
         let Self { seq, at, build, task, run, .. } = *self;
-        Link { seq, at, build, task, run, why: self.why.as_deref(), body: &self.body }
+        ChainLink { seq, at, build, task, run, why: self.why.as_deref(), body: &self.body }
     }
 
-    pub(crate) const fn bytes(&self) -> u64 {
+    pub(crate) const fn byte_len(&self) -> u64 {
         self.body.len() as u64
     }
 
     /// Writes the event after one with this seal; returns its own seal.
-    pub(crate) fn put(
+    pub(crate) fn insert_row(
         &self,
         conn: &Connection,
         project: i64,
         before: Seal,
     ) -> rusqlite::Result<Seal> {
-        let seal = before.next(&self.link());
+        let seal = before.next_seal(&self.as_link());
         let mut insert = conn.prepare_cached(
             "INSERT INTO events (project, seq, at, build, task, run, why, body, seal)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         insert.execute(params![
             project,
-            int(self.seq),
+            to_sql_int(self.seq),
             self.at,
             self.build,
             self.task,
@@ -83,55 +88,59 @@ impl Written {
 }
 
 /// Returns the position of the newest event.
-pub(crate) fn newest(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
+pub(crate) fn load_newest_seq(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
     let mut find =
         conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE project = ?1")?;
-    find.query_row(params![project], |row| uint(row, 0))
+    find.query_row(params![project], |row| read_uint(row, 0))
 }
 
 /// Returns the events after a position, oldest first.
-pub(crate) fn page(conn: &Connection, project: i64, page: Page) -> rusqlite::Result<Vec<Recorded>> {
+pub(crate) fn load_page(
+    conn: &Connection,
+    project: i64,
+    page: EventPage,
+) -> rusqlite::Result<Vec<RecordedEvent>> {
     let mut find = conn.prepare_cached(
         "SELECT seq, at, why, body FROM events
          WHERE project = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let found = find.query_map(params![project, int(page.after), page.limit], read)?;
+    let found = find.query_map(params![project, to_sql_int(page.after), page.limit], read_row)?;
     found.collect()
 }
 
 /// An event in the journal.
-pub(crate) struct Found<'a> {
-    pub(crate) link: Link<'a>,
+pub(crate) struct JournalRow<'a> {
+    pub(crate) link: ChainLink<'a>,
     /// The seal written with it; `None` from before seals existed.
     pub(crate) seal: Option<Seal>,
     row: &'a Row<'a>,
 }
 
-impl Found<'_> {
-    pub(crate) fn recorded(&self) -> rusqlite::Result<Recorded> {
-        read(self.row)
+impl JournalRow<'_> {
+    pub(crate) fn read_recorded(&self) -> rusqlite::Result<RecordedEvent> {
+        read_row(self.row)
     }
 
-    pub(crate) const fn bytes(&self) -> u64 {
+    pub(crate) const fn byte_len(&self) -> u64 {
         self.link.body.len() as u64
     }
 }
 
 /// Calls `each` with every event after a position, oldest first, until it returns `false`.
-pub(crate) fn replay<E: From<rusqlite::Error>>(
+pub(crate) fn replay_events<E: From<rusqlite::Error>>(
     conn: &Connection,
     project: i64,
     after: u64,
-    mut each: impl FnMut(&Found<'_>) -> Result<bool, E>,
+    mut each: impl FnMut(&JournalRow<'_>) -> Result<bool, E>,
 ) -> Result<(), E> {
     let mut find = conn.prepare_cached(
         "SELECT seq, at, why, body, build, task, run, seal FROM events
          WHERE project = ?1 AND seq > ?2 ORDER BY seq",
     )?;
-    let mut rows = find.query(params![project, int(after)])?;
+    let mut rows = find.query(params![project, to_sql_int(after)])?;
     while let Some(row) = rows.next()? {
-        let link = Link {
-            seq: uint(row, 0)?,
+        let link = ChainLink {
+            seq: read_uint(row, 0)?,
             at: row.get(1)?,
             build: row.get(4)?,
             task: row.get(5)?,
@@ -140,21 +149,21 @@ pub(crate) fn replay<E: From<rusqlite::Error>>(
             body: row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?,
         };
         let seal = row.get_ref(7)?.as_bytes_or_null().map_err(rusqlite::Error::from)?;
-        let seal = seal.map(|bytes| Seal::from_bytes(bytes).ok_or_else(|| unsealable(7)));
-        if !each(&Found { link, seal: seal.transpose()?, row })? {
+        let seal = seal.map(|bytes| Seal::from_bytes(bytes).ok_or_else(|| seal_type_error(7)));
+        if !each(&JournalRow { link, seal: seal.transpose()?, row })? {
             break;
         }
     }
     Ok(())
 }
 
-fn unsealable(column: usize) -> rusqlite::Error {
+fn seal_type_error(column: usize) -> rusqlite::Error {
     rusqlite::Error::InvalidColumnType(column, "seal".to_owned(), Type::Blob)
 }
 
 /// The content of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EventSlot {
     /// No event.
     Empty,
     /// An event from before seals existed.
@@ -164,15 +173,16 @@ pub(crate) enum Place {
 }
 
 /// Returns the content of a position.
-pub(crate) fn place(conn: &Connection, project: i64, seq: u64) -> rusqlite::Result<Place> {
+pub(crate) fn load_slot(conn: &Connection, project: i64, seq: u64) -> rusqlite::Result<EventSlot> {
     let mut find =
         conn.prepare_cached("SELECT seal FROM events WHERE project = ?1 AND seq = ?2")?;
-    let found = find.query_row(params![project, int(seq)], |row| row.get::<_, Option<Vec<u8>>>(0));
+    let found =
+        find.query_row(params![project, to_sql_int(seq)], |row| row.get::<_, Option<Vec<u8>>>(0));
     match found.optional()? {
-        None => Ok(Place::Empty),
-        Some(None) => Ok(Place::Unsealed),
+        None => Ok(EventSlot::Empty),
+        Some(None) => Ok(EventSlot::Unsealed),
         Some(Some(bytes)) => {
-            Seal::from_bytes(&bytes).map(Place::Sealed).ok_or_else(|| unsealable(0))
+            Seal::from_bytes(&bytes).map(EventSlot::Sealed).ok_or_else(|| seal_type_error(0))
         }
     }
 }
@@ -186,34 +196,34 @@ pub(crate) fn set_seal(
 ) -> rusqlite::Result<()> {
     let mut update =
         conn.prepare_cached("UPDATE events SET seal = ?3 WHERE project = ?1 AND seq = ?2")?;
-    update.execute(params![project, int(seq), seal.as_bytes()]).map(drop)
+    update.execute(params![project, to_sql_int(seq), seal.as_bytes()]).map(drop)
 }
 
 /// Returns the position of the oldest event; `None` if there is no event.
-pub(crate) fn first(conn: &Connection, project: i64) -> rusqlite::Result<Option<u64>> {
+pub(crate) fn load_first_seq(conn: &Connection, project: i64) -> rusqlite::Result<Option<u64>> {
     let mut find = conn.prepare_cached("SELECT min(seq) FROM events WHERE project = ?1")?;
-    find.query_row([project], |row| maybe_uint(row, 0))
+    find.query_row([project], |row| read_optional_uint(row, 0))
 }
 
 /// Returns the decisions of a run, oldest first.
-pub(crate) fn decisions(
+pub(crate) fn load_run_decisions(
     conn: &Connection,
     project: i64,
     run: RunId,
-) -> rusqlite::Result<Vec<Recorded>> {
+) -> rusqlite::Result<Vec<RecordedEvent>> {
     let mut find = conn.prepare_cached(
         "SELECT seq, at, why, body FROM events
          WHERE project = ?1 AND run = ?2 AND why IS NOT NULL ORDER BY seq",
     )?;
-    let found = find.query_map(params![project, int(run.0)], read)?;
+    let found = find.query_map(params![project, to_sql_int(run.0)], read_row)?;
     found.collect()
 }
 
 /// Returns the position of the last event; 0 if there is none.
-pub(crate) fn last(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
+pub(crate) fn load_last_seq(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
     let mut find =
         conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE project = ?1")?;
-    find.query_row([project], |row| uint(row, 0))
+    find.query_row([project], |row| read_uint(row, 0))
 }
 
 /// Deletes the oldest events up to `upto` from before `before`, at most `limit` of them. It stops at the
@@ -228,29 +238,34 @@ pub(crate) fn drop_oldest(
     let mut find = conn.prepare_cached(
         "SELECT seq, at FROM events WHERE project = ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let mut rows = find.query(params![project, int(upto), limit])?;
+    let mut rows = find.query(params![project, to_sql_int(upto), limit])?;
     let mut last = None;
     while let Some(row) = rows.next()? {
         if read_time(row, 1)? >= before {
             break;
         }
-        last = Some(uint(row, 0)?);
+        last = Some(read_uint(row, 0)?);
     }
     let Some(last) = last else { return Ok(0) };
     // The remaining events are chained to the last deleted one.
     conn.execute(
         "UPDATE projects SET dropped = (SELECT seal FROM events WHERE project = ?1 AND seq = ?2)
          WHERE id = ?1",
-        params![project, int(last)],
+        params![project, to_sql_int(last)],
     )?;
     let mut delete = conn.prepare_cached("DELETE FROM events WHERE project = ?1 AND seq <= ?2")?;
-    delete.execute(params![project, int(last)]).map(|count| count as u64)
+    delete.execute(params![project, to_sql_int(last)]).map(|count| count as u64)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Recorded> {
+fn read_row(row: &Row<'_>) -> rusqlite::Result<RecordedEvent> {
     let why = match row.get_ref(2)? {
         rusqlite::types::ValueRef::Null => None,
         _ => Some(read_json(row, 2)?),
     };
-    Ok(Recorded { seq: uint(row, 0)?, at: read_time(row, 1)?, why, event: read_json(row, 3)? })
+    Ok(RecordedEvent {
+        seq: read_uint(row, 0)?,
+        at: read_time(row, 1)?,
+        why,
+        event: read_json(row, 3)?,
+    })
 }

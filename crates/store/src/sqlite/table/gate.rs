@@ -2,23 +2,23 @@
 
 use rusqlite::{Connection, params};
 
-use crate::sqlite::value::{json, read_json};
+use crate::sqlite::value::{read_json, to_json};
 use crate::tables::GateRow;
 
 /// A gate ready to be written.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct GateUpsert {
     key: i64,
     body: String,
 }
 
-impl Written {
-    pub(crate) fn of(row: &GateRow) -> serde_json::Result<Self> {
+impl GateUpsert {
+    pub(crate) fn from_row(row: &GateRow) -> serde_json::Result<Self> {
         // A key is a hash: all its bits count, the sign bit too.
-        Ok(Self { key: row.key.0.cast_signed(), body: json(row)? })
+        Ok(Self { key: row.key.0.cast_signed(), body: to_json(row)? })
     }
 
-    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+    pub(crate) fn upsert_row(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         let mut upsert = conn.prepare_cached(
             "INSERT INTO gates (project, key, body) VALUES (?1, ?2, ?3)
              ON CONFLICT (project, key) DO UPDATE SET body = excluded.body",
@@ -29,7 +29,7 @@ impl Written {
 }
 
 /// Returns all gates, in the order of their keys.
-pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<GateRow>> {
+pub(crate) fn load_all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<GateRow>> {
     let mut find = conn.prepare_cached("SELECT body FROM gates WHERE project = ?1")?;
     let found = find.query_map([project], |row| read_json(row, 0))?;
     let mut all: Vec<GateRow> = found.collect::<rusqlite::Result<_>>()?;

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use unstuck_core::engine::{MutationId, RunId, TaskId};
 
-use crate::sqlite::value::{int, json, read_json, read_time, read_word, time, uint, word};
+use crate::sqlite::value::{
+    read_json, read_time, read_uint, read_word, to_json, to_sql_int, to_sql_time, to_word,
+};
 use crate::tables::{MutationChange, MutationRow};
 
 /// A change of an action, ready to be written.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct MutationUpsert {
     id: i64,
-    intended: Option<Intended>,
+    intended: Option<MutationInsert>,
     run: Option<i64>,
     status: String,
     result: Option<Arc<str>>,
@@ -20,29 +22,29 @@ pub(crate) struct Written {
 }
 
 #[derive(Debug)]
-struct Intended {
+struct MutationInsert {
     task: u32,
     spec: String,
     at: i64,
 }
 
-impl Written {
-    pub(crate) fn of(change: &MutationChange) -> serde_json::Result<Self> {
+impl MutationUpsert {
+    pub(crate) fn from_change(change: &MutationChange) -> serde_json::Result<Self> {
         let intended = change.intended.as_ref().map(|(task, spec, at)| {
-            Ok(Intended { task: task.0, spec: json(spec)?, at: time(*at) })
+            Ok(MutationInsert { task: task.0, spec: to_json(spec)?, at: to_sql_time(*at) })
         });
         Ok(Self {
-            id: int(change.id.0),
+            id: to_sql_int(change.id.0),
             intended: intended.transpose()?,
-            run: change.run.map(|run| int(run.0)),
-            status: word(&change.status)?,
+            run: change.run.map(|run| to_sql_int(run.0)),
+            status: to_word(&change.status)?,
             result: change.result.clone(),
-            at: time(change.at),
+            at: to_sql_time(change.at),
         })
     }
 
     /// Inserts the row of an intended action; then updates the fields that are set.
-    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+    pub(crate) fn upsert_row(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         if let (Some(intended), Some(run)) = (&self.intended, self.run) {
             let mut insert = conn.prepare_cached(
                 "INSERT INTO mutations
@@ -65,7 +67,7 @@ impl Written {
 }
 
 /// Returns the actions of a task, oldest first.
-pub(crate) fn of_task(
+pub(crate) fn load_for_task(
     conn: &Connection,
     project: i64,
     task: TaskId,
@@ -74,12 +76,12 @@ pub(crate) fn of_task(
         "SELECT id, task, run, spec, status, result, intended_at, changed_at FROM mutations
          WHERE project = ?1 AND task = ?2 ORDER BY id",
     )?;
-    let found = find.query_map(params![project, task.0], read)?;
+    let found = find.query_map(params![project, task.0], read_row)?;
     found.collect()
 }
 
 /// Returns an action.
-pub(crate) fn one(
+pub(crate) fn load_one(
     conn: &Connection,
     project: i64,
     mutation: MutationId,
@@ -88,14 +90,14 @@ pub(crate) fn one(
         "SELECT id, task, run, spec, status, result, intended_at, changed_at FROM mutations
          WHERE project = ?1 AND id = ?2",
     )?;
-    find.query_row(params![project, int(mutation.0)], read).optional()
+    find.query_row(params![project, to_sql_int(mutation.0)], read_row).optional()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<MutationRow> {
+fn read_row(row: &Row<'_>) -> rusqlite::Result<MutationRow> {
     Ok(MutationRow {
-        id: MutationId(uint(row, 0)?),
+        id: MutationId(read_uint(row, 0)?),
         task: TaskId(row.get(1)?),
-        run: RunId(uint(row, 2)?),
+        run: RunId(read_uint(row, 2)?),
         spec: read_json(row, 3)?,
         status: read_word(row, 4)?,
         result: row.get(5)?,

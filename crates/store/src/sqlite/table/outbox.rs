@@ -5,22 +5,26 @@ use unstuck_core::time::Time;
 
 use super::{event, snapshot};
 use crate::outbox::Outbox;
-use crate::sqlite::value::{int, maybe_uint, time, uint};
+use crate::sqlite::value::{read_optional_uint, read_uint, to_sql_int, to_sql_time};
 
 /// Returns the progress of a channel; a new one begins after the last event. The caller holds a write
 /// transaction.
-pub(crate) fn open(conn: &Connection, project: i64, channel: &str) -> rusqlite::Result<Outbox> {
-    if let Some(known) = find(conn, project, channel)? {
+pub(crate) fn open_outbox(
+    conn: &Connection,
+    project: i64,
+    channel: &str,
+) -> rusqlite::Result<Outbox> {
+    if let Some(known) = find_outbox(conn, project, channel)? {
         return Ok(known);
     }
-    let remembered = snapshot::positions(conn, project)?.first().copied().unwrap_or(0);
-    let outbox = Outbox::told(event::last(conn, project)?.max(remembered));
-    put(conn, project, channel, &outbox)?;
+    let remembered = snapshot::load_positions(conn, project)?.first().copied().unwrap_or(0);
+    let outbox = Outbox::delivered_up_to(event::load_last_seq(conn, project)?.max(remembered));
+    upsert_outbox(conn, project, channel, &outbox)?;
     Ok(outbox)
 }
 
 /// Records the progress of a channel, unless it is already further.
-pub(crate) fn put(
+pub(crate) fn upsert_outbox(
     conn: &Connection,
     project: i64,
     channel: &str,
@@ -34,18 +38,24 @@ pub(crate) fn put(
          WHERE excluded.upto >= outbox.upto",
     )?;
     let Outbox { upto, tries, retry_at } = *outbox;
-    upsert.execute(params![project, channel, int(upto), tries, retry_at.map(time)])?;
+    upsert.execute(params![
+        project,
+        channel,
+        to_sql_int(upto),
+        tries,
+        retry_at.map(to_sql_time)
+    ])?;
     Ok(())
 }
 
-fn find(conn: &Connection, project: i64, channel: &str) -> rusqlite::Result<Option<Outbox>> {
+fn find_outbox(conn: &Connection, project: i64, channel: &str) -> rusqlite::Result<Option<Outbox>> {
     let mut find = conn.prepare_cached(
         "SELECT upto, tries, retry_at FROM outbox WHERE project = ?1 AND channel = ?2",
     )?;
-    find.query_row(params![project, channel], read).optional()
+    find.query_row(params![project, channel], read_row).optional()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Outbox> {
-    let retry_at = maybe_uint(row, 2)?.map(Time::from_millis);
-    Ok(Outbox { upto: uint(row, 0)?, tries: row.get(1)?, retry_at })
+fn read_row(row: &Row<'_>) -> rusqlite::Result<Outbox> {
+    let retry_at = read_optional_uint(row, 2)?.map(Time::from_millis);
+    Ok(Outbox { upto: read_uint(row, 0)?, tries: row.get(1)?, retry_at })
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::chain::Seal;
 
 /// A claimed project.
-pub(crate) struct Taken {
+pub(crate) struct ProjectEpoch {
     /// The new epoch.
     pub(crate) epoch: i64,
     /// `true` if the last holder closed it cleanly.
@@ -13,19 +13,19 @@ pub(crate) struct Taken {
 }
 
 /// Returns the id of a project, if it is known.
-pub(crate) fn find(conn: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
+pub(crate) fn find_id(conn: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
     let mut find = conn.prepare_cached("SELECT id FROM projects WHERE name = ?1")?;
     find.query_row([name], |row| row.get(0)).optional()
 }
 
 /// Returns the id of a project; an unknown one is created.
-pub(crate) fn make(conn: &Connection, name: &str) -> rusqlite::Result<i64> {
+pub(crate) fn find_or_create(conn: &Connection, name: &str) -> rusqlite::Result<i64> {
     conn.execute("INSERT INTO projects (name) VALUES (?1) ON CONFLICT DO NOTHING", [name])?;
     conn.query_row("SELECT id FROM projects WHERE name = ?1", [name], |row| row.get(0))
 }
 
 /// Returns all projects: their ids and names, and whether there is a mark beside the database.
-pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<(i64, String, bool)>> {
+pub(crate) fn load_all(conn: &Connection) -> rusqlite::Result<Vec<(i64, String, bool)>> {
     let mut find = conn.prepare("SELECT id, name, marked FROM projects ORDER BY id")?;
     let found = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     found.collect()
@@ -37,18 +37,23 @@ pub(crate) fn is_marked(conn: &Connection, project: i64) -> rusqlite::Result<boo
 }
 
 /// Returns the seal of the last deleted event; `None` if none was deleted, or it had none.
-pub(crate) fn dropped(conn: &Connection, project: i64) -> rusqlite::Result<Option<Seal>> {
+pub(crate) fn load_dropped_seal(conn: &Connection, project: i64) -> rusqlite::Result<Option<Seal>> {
     let bytes: Option<Vec<u8>> =
         conn.query_row("SELECT dropped FROM projects WHERE id = ?1", [project], |row| row.get(0))?;
     Ok(bytes.as_deref().and_then(Seal::from_bytes))
 }
 
 /// Claims the project: from now on no other process writes. The new epoch is later than `marked`.
-pub(crate) fn take(conn: &Connection, project: i64, marked: i64) -> rusqlite::Result<Taken> {
-    let found = |row: &rusqlite::Row<'_>| Ok(Taken { epoch: row.get(0)?, clean: row.get(1)? });
+pub(crate) fn start_epoch(
+    conn: &Connection,
+    project: i64,
+    marked: i64,
+) -> rusqlite::Result<ProjectEpoch> {
+    let found =
+        |row: &rusqlite::Row<'_>| Ok(ProjectEpoch { epoch: row.get(0)?, clean: row.get(1)? });
     let last =
         conn.query_row("SELECT epoch, clean FROM projects WHERE id = ?1", [project], found)?;
-    let taken = Taken { epoch: last.epoch.max(marked).saturating_add(1), ..last };
+    let taken = ProjectEpoch { epoch: last.epoch.max(marked).saturating_add(1), ..last };
     conn.execute(
         "UPDATE projects SET epoch = ?2, clean = 0, marked = 1 WHERE id = ?1",
         [project, taken.epoch],
@@ -57,13 +62,13 @@ pub(crate) fn take(conn: &Connection, project: i64, marked: i64) -> rusqlite::Re
 }
 
 /// Returns the epoch of the project.
-pub(crate) fn epoch(conn: &Connection, project: i64) -> rusqlite::Result<i64> {
+pub(crate) fn load_epoch(conn: &Connection, project: i64) -> rusqlite::Result<i64> {
     let mut find = conn.prepare_cached("SELECT epoch FROM projects WHERE id = ?1")?;
     find.query_row([project], |row| row.get(0))
 }
 
 /// Records that the project was closed cleanly.
-pub(crate) fn let_go(conn: &Connection, project: i64) -> rusqlite::Result<()> {
+pub(crate) fn mark_clean(conn: &Connection, project: i64) -> rusqlite::Result<()> {
     conn.execute("UPDATE projects SET clean = 1 WHERE id = ?1", [project])?;
     Ok(())
 }

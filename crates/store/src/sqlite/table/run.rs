@@ -5,15 +5,16 @@ use unstuck_core::engine::{Phase, RunId, Status, TaskId};
 use unstuck_core::time::Time;
 
 use crate::sqlite::value::{
-    int, json, maybe_uint, read_amount, read_json, read_time, read_word, time, uint, word,
+    read_amount, read_json, read_optional_uint, read_time, read_uint, read_word, to_json,
+    to_sql_int, to_sql_time, to_word,
 };
 use crate::tables::{RunChange, RunRow, RunStatus};
 
 /// A change of a run, ready to be written.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct RunUpsert {
     id: i64,
-    began: Option<Began>,
+    began: Option<RunInsert>,
     phase: Option<String>,
     status: Option<String>,
     fault: Option<String>,
@@ -26,36 +27,36 @@ pub(crate) struct Written {
 }
 
 #[derive(Debug)]
-struct Began {
+struct RunInsert {
     task: u32,
     retry_of: Option<i64>,
     at: i64,
 }
 
-impl Written {
-    pub(crate) fn of(change: &RunChange) -> serde_json::Result<Self> {
-        let began = change.began.map(|(task, retry_of, at)| Began {
+impl RunUpsert {
+    pub(crate) fn from_change(change: &RunChange) -> serde_json::Result<Self> {
+        let began = change.began.map(|(task, retry_of, at)| RunInsert {
             task: task.0,
-            retry_of: retry_of.map(|run| int(run.0)),
-            at: time(at),
+            retry_of: retry_of.map(|run| to_sql_int(run.0)),
+            at: to_sql_time(at),
         });
         Ok(Self {
-            id: int(change.id.0),
+            id: to_sql_int(change.id.0),
             began,
-            phase: change.phase.as_ref().map(word).transpose()?,
-            status: change.status.as_ref().map(word).transpose()?,
-            fault: change.fault.as_ref().map(json).transpose()?,
+            phase: change.phase.as_ref().map(to_word).transpose()?,
+            status: change.status.as_ref().map(to_word).transpose()?,
+            fault: change.fault.as_ref().map(to_json).transpose()?,
             iterations: change.iterations,
             tool_calls: change.tool_calls,
-            money_micros: int(change.spent.money_micros),
-            tokens: int(change.spent.tokens),
-            time_ms: int(change.spent.time_ms),
-            ended_at: change.ended_at.map(time),
+            money_micros: to_sql_int(change.spent.money_micros),
+            tokens: to_sql_int(change.spent.tokens),
+            time_ms: to_sql_int(change.spent.time_ms),
+            ended_at: change.ended_at.map(to_sql_time),
         })
     }
 
     /// Inserts the row of a run that begins; then updates the fields that are set, and adds the increments.
-    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+    pub(crate) fn upsert_row(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         if let Some(began) = &self.began {
             let (phase, status) = began_words();
             let mut insert = conn.prepare_cached(
@@ -95,41 +96,45 @@ impl Written {
 
 /// Returns the phase and status of a run that begins.
 fn began_words() -> (String, String) {
-    let phase = word(&Phase::default()).unwrap_or_default();
-    (phase, word(&RunStatus::Standing(Status::Active)).unwrap_or_default())
+    let phase = to_word(&Phase::default()).unwrap_or_default();
+    (phase, to_word(&RunStatus::Standing(Status::Active)).unwrap_or_default())
 }
 
 const COLUMNS: &str = "id, task, retry_of, phase, status, fault, iterations, tool_calls,
     money_micros, tokens, time_ms, started_at, ended_at";
 
 /// Returns the runs of a task, oldest first.
-pub(crate) fn of_task(
+pub(crate) fn load_for_task(
     conn: &Connection,
     project: i64,
     task: TaskId,
 ) -> rusqlite::Result<Vec<RunRow>> {
     let sql = format!("SELECT {COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 ORDER BY id");
     let mut find = conn.prepare_cached(&sql)?;
-    let found = find.query_map(params![project, task.0], read)?;
+    let found = find.query_map(params![project, task.0], read_row)?;
     found.collect()
 }
 
 /// Returns a run.
-pub(crate) fn one(conn: &Connection, project: i64, run: RunId) -> rusqlite::Result<Option<RunRow>> {
+pub(crate) fn load_one(
+    conn: &Connection,
+    project: i64,
+    run: RunId,
+) -> rusqlite::Result<Option<RunRow>> {
     let sql = format!("SELECT {COLUMNS} FROM runs WHERE project = ?1 AND id = ?2");
     let mut find = conn.prepare_cached(&sql)?;
-    find.query_row(params![project, int(run.0)], read).optional()
+    find.query_row(params![project, to_sql_int(run.0)], read_row).optional()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+fn read_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let fault = match row.get_ref(5)? {
         rusqlite::types::ValueRef::Null => None,
         _ => Some(read_json(row, 5)?),
     };
     Ok(RunRow {
-        id: RunId(uint(row, 0)?),
+        id: RunId(read_uint(row, 0)?),
         task: TaskId(row.get(1)?),
-        retry_of: maybe_uint(row, 2)?.map(RunId),
+        retry_of: read_optional_uint(row, 2)?.map(RunId),
         phase: read_word(row, 3)?,
         status: read_word(row, 4)?,
         fault,
@@ -137,6 +142,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         tool_calls: row.get(7)?,
         spent: read_amount(row, 8)?,
         started_at: read_time(row, 11)?,
-        ended_at: maybe_uint(row, 12)?.map(Time::from_millis),
+        ended_at: read_optional_uint(row, 12)?.map(Time::from_millis),
     })
 }

@@ -3,12 +3,12 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use unstuck_core::engine::{BuildId, TaskId};
 
-use crate::sqlite::value::{json, read_json};
+use crate::sqlite::value::{read_json, to_json};
 use crate::tables::{TaskChange, TaskRow};
 
 /// A new task ready to be written.
 #[derive(Debug)]
-pub(crate) struct New {
+pub(crate) struct TaskUpsert {
     id: u32,
     build: u32,
     spec: String,
@@ -17,19 +17,19 @@ pub(crate) struct New {
 
 /// A changed task, ready to be written.
 #[derive(Debug)]
-pub(crate) struct Moved {
+pub(crate) struct TaskRowUpdate {
     id: u32,
     moved: String,
 }
 
-impl New {
-    pub(crate) fn of(row: &TaskRow) -> serde_json::Result<Self> {
-        let spec = json(&row.spec)?;
-        let moved = json(&row.moved)?;
+impl TaskUpsert {
+    pub(crate) fn from_row(row: &TaskRow) -> serde_json::Result<Self> {
+        let spec = to_json(&row.spec)?;
+        let moved = to_json(&row.moved)?;
         Ok(Self { id: row.id.0, build: row.build.0, spec, moved })
     }
 
-    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+    pub(crate) fn upsert_row(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         let mut upsert = conn.prepare_cached(
             "INSERT INTO tasks (project, id, build, spec, moved) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (project, id) DO UPDATE SET
@@ -40,12 +40,12 @@ impl New {
     }
 }
 
-impl Moved {
-    pub(crate) fn of(id: TaskId, change: &TaskChange) -> serde_json::Result<Self> {
-        Ok(Self { id: id.0, moved: json(change)? })
+impl TaskRowUpdate {
+    pub(crate) fn from_change(id: TaskId, change: &TaskChange) -> serde_json::Result<Self> {
+        Ok(Self { id: id.0, moved: to_json(change)? })
     }
 
-    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+    pub(crate) fn update_row(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
         let mut update =
             conn.prepare_cached("UPDATE tasks SET moved = ?3 WHERE project = ?1 AND id = ?2")?;
         update.execute(params![project, self.id, self.moved])?;
@@ -54,7 +54,7 @@ impl Moved {
 }
 
 /// Returns the tasks of a build, in the order of their ids.
-pub(crate) fn of_build(
+pub(crate) fn load_for_build(
     conn: &Connection,
     project: i64,
     build: BuildId,
@@ -62,12 +62,12 @@ pub(crate) fn of_build(
     let mut find = conn.prepare_cached(
         "SELECT id, build, spec, moved FROM tasks WHERE project = ?1 AND build = ?2 ORDER BY id",
     )?;
-    let found = find.query_map(params![project, build.0], read)?;
+    let found = find.query_map(params![project, build.0], read_row)?;
     found.collect()
 }
 
 /// Returns a task.
-pub(crate) fn one(
+pub(crate) fn load_one(
     conn: &Connection,
     project: i64,
     task: TaskId,
@@ -75,10 +75,10 @@ pub(crate) fn one(
     let mut find = conn.prepare_cached(
         "SELECT id, build, spec, moved FROM tasks WHERE project = ?1 AND id = ?2",
     )?;
-    find.query_row(params![project, task.0], read).optional()
+    find.query_row(params![project, task.0], read_row).optional()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
+fn read_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
     Ok(TaskRow {
         id: TaskId(row.get(0)?),
         build: BuildId(row.get(1)?),

@@ -14,15 +14,17 @@ use tokio::task::JoinHandle;
 use unstuck_core::engine::{Command, Event, State, TaskState};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
-use unstuck_runner::{Clock, CommandError, Ended, Handle, Runner, Scope, Setup};
-use unstuck_store::{Holder, MemoryStore, Page, Store as _, StoreError};
+use unstuck_runner::{
+    Clock, CommandError, PerformScope, Runner, RunnerHandle, RunnerResult, RunnerSetup,
+};
+use unstuck_store::{EventPage, Holder, MemoryStore, Store as _, StoreError};
 
-use super::measure::Measured;
-use super::plan::plan;
+use super::measure::ScenarioMeasurement;
+use super::plan::make_plan;
 use super::scenario::Scenario;
-use super::site::{RESTART, START, Site};
-use perform::Performer;
-use person::Person;
+use super::site::{RESTART, START, ScenarioSite};
+use perform::ScenarioPerformer;
+use person::SimulatedPerson;
 
 const PROJECT: &str = "healing";
 /// Maximum duration of a build; a longer one never ends.
@@ -31,36 +33,36 @@ const EVENTS_MAX: u32 = 1_000_000;
 
 /// The reason why a scenario could not be played to its end.
 #[derive(Clone, Debug)]
-pub struct Stuck(String);
+pub struct ScenarioPlayError(String);
 
-impl Stuck {
-    pub(super) fn because(error: &impl fmt::Display) -> Self {
+impl ScenarioPlayError {
+    pub(super) fn from_error(error: &impl fmt::Display) -> Self {
         Self(error.to_string())
     }
 }
 
-impl fmt::Display for Stuck {
+impl fmt::Display for ScenarioPlayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Stuck {}
+impl std::error::Error for ScenarioPlayError {}
 
-impl From<CommandError> for Stuck {
+impl From<CommandError> for ScenarioPlayError {
     fn from(error: CommandError) -> Self {
         Self(error.to_string())
     }
 }
 
-impl From<StoreError> for Stuck {
+impl From<StoreError> for ScenarioPlayError {
     fn from(error: StoreError) -> Self {
         Self(error.to_string())
     }
 }
 
 /// The clock of a site, for the loop.
-struct SiteClock(Arc<Site>);
+struct SiteClock(Arc<ScenarioSite>);
 
 #[async_trait]
 impl Clock for SiteClock {
@@ -68,54 +70,56 @@ impl Clock for SiteClock {
         self.0.now()
     }
 
-    async fn until(&self, at: Time) {
+    async fn wait_until(&self, at: Time) {
         tokio::time::sleep(at.since(self.now()).into()).await;
     }
 }
 
 /// Plays a scenario to its end. The runtime's time must be paused and advance automatically.
-pub async fn play(scenario: &Arc<Scenario>) -> Result<Measured, Stuck> {
-    match tokio::time::timeout(DAYS_MAX, played(scenario)).await {
+pub async fn play_scenario(
+    scenario: &Arc<Scenario>,
+) -> Result<ScenarioMeasurement, ScenarioPlayError> {
+    match tokio::time::timeout(DAYS_MAX, play_to_end(scenario)).await {
         Ok(measured) => measured,
-        Err(_) => Err(Stuck("it never came to its end".to_owned())),
+        Err(_) => Err(ScenarioPlayError("it never came to its end".to_owned())),
     }
 }
 
-async fn played(scenario: &Arc<Scenario>) -> Result<Measured, Stuck> {
-    let site = Arc::new(Site::new(Arc::clone(scenario), 0));
+async fn play_to_end(scenario: &Arc<Scenario>) -> Result<ScenarioMeasurement, ScenarioPlayError> {
+    let site = Arc::new(ScenarioSite::new(Arc::clone(scenario), 0));
     let mut store = MemoryStore::new();
-    let mut person = Person::new(Arc::clone(&site));
-    let mut life = Life::begin(&site, &store).await?;
-    let plan = plan(scenario).map_err(|wrong| Stuck(wrong.to_string()))?;
+    let mut person = SimulatedPerson::new(Arc::clone(&site));
+    let mut life = RunnerLife::start(&site, &store).await?;
+    let plan = make_plan(scenario).map_err(|wrong| ScenarioPlayError(wrong.to_string()))?;
     let start =
-        Command::StartBuild { plan: Arc::new(plan), slots: scenario.slots(), in_place: false };
-    life.handle.command(start).await?;
+        Command::StartBuild { plan: Arc::new(plan), slots: scenario.slot_count(), in_place: false };
+    life.handle.submit_command(start).await?;
     loop {
         tokio::select! {
             biased;
-            () = site.killed() => {
-                life.die().await;
-                store = store.crash();
+            () = site.wait_until_killed() => {
+                life.kill().await;
+                store = store.clone_after_crash();
                 tokio::time::sleep(RESTART).await;
-                life = Life::begin(&site, &store).await?;
+                life = RunnerLife::start(&site, &store).await?;
             }
-            ended = life.until_over(&store, &mut person) => {
+            ended = life.answer_until_over(&store, &mut person) => {
                 ended?;
                 break;
             }
         }
     }
-    let seconds = site.passed().as_secs();
-    let done = life.handle.look(done).await?;
+    let seconds = site.elapsed().as_secs();
+    let done = life.handle.read_state(done_tasks).await?;
     life.handle.shut_down(true).await;
-    let mut measured = Measured {
+    let mut measured = ScenarioMeasurement {
         done,
-        calls: site.calls(),
-        effects: site.effects(),
+        calls: site.call_count(),
+        effects: site.effect_counts(),
         seconds,
-        ..Measured::default()
+        ..ScenarioMeasurement::default()
     };
-    for recorded in store.events(PROJECT, Page { after: 0, limit: EVENTS_MAX }).await? {
+    for recorded in store.load_events(PROJECT, EventPage { after: 0, limit: EVENTS_MAX }).await? {
         match recorded.event {
             Event::QuestionAsked { .. } => measured.questions += 1,
             Event::FaultMet { fault, .. } => {
@@ -127,21 +131,24 @@ async fn played(scenario: &Arc<Scenario>) -> Result<Measured, Stuck> {
     Ok(measured)
 }
 
-fn done(state: &State) -> BTreeSet<String> {
+fn done_tasks(state: &State) -> BTreeSet<String> {
     let done = state.tasks().filter(|task| task.state == TaskState::Done);
     done.map(|task| task.spec.name.clone()).collect()
 }
 
 /// The loop from one start to its end or death.
-struct Life {
-    handle: Handle,
-    running: JoinHandle<Ended>,
+struct RunnerLife {
+    handle: RunnerHandle,
+    running: JoinHandle<RunnerResult>,
 }
 
-impl Life {
-    async fn begin(site: &Arc<Site>, store: &MemoryStore) -> Result<Self, Stuck> {
+impl RunnerLife {
+    async fn start(
+        site: &Arc<ScenarioSite>,
+        store: &MemoryStore,
+    ) -> Result<Self, ScenarioPlayError> {
         let clock: Arc<dyn Clock> = Arc::new(SiteClock(Arc::clone(site)));
-        let setup = Setup {
+        let setup = RunnerSetup {
             store: Arc::new(store.clone()),
             project: PROJECT.into(),
             holder: Holder { pid: 1, verb: PROJECT.into(), since: START },
@@ -153,30 +160,34 @@ impl Life {
         let runner = Runner::open(setup).await?;
         let handle = runner.handle();
         let running = tokio::spawn(runner.run());
-        let performer = Performer { site: Arc::clone(site), handle: handle.clone(), clock };
-        handle.attach(Scope::Project, Arc::new(performer)).await?;
+        let performer = ScenarioPerformer { site: Arc::clone(site), handle: handle.clone(), clock };
+        handle.attach_performer(PerformScope::Project, Arc::new(performer)).await?;
         Ok(Self { handle, running })
     }
 
     /// Lets a person answer questions until the build is over.
-    async fn until_over(&self, store: &MemoryStore, person: &mut Person) -> Result<(), Stuck> {
-        let mut notices = self.handle.watch();
+    async fn answer_until_over(
+        &self,
+        store: &MemoryStore,
+        person: &mut SimulatedPerson,
+    ) -> Result<(), ScenarioPlayError> {
+        let mut notices = self.handle.subscribe_notices();
         loop {
             let over = |state: &State| state.builds().all(|build| build.state.has_ended());
-            if self.handle.look(over).await? {
+            if self.handle.read_state(over).await? {
                 return Ok(());
             }
-            person.reads(&self.handle).await?;
+            person.note_open_questions(&self.handle).await?;
             tokio::select! {
                 biased;
                 _ = notices.recv() => {}
-                question = person.next() => person.answers(question, PROJECT, &self.handle, store).await?,
+                question = person.wait_for_due_question() => person.answer_question(question, PROJECT, &self.handle, store).await?,
             }
         }
     }
 
     /// Kills the loop like `kill -9`: everything that is not durable is lost.
-    async fn die(self) {
+    async fn kill(self) {
         self.running.abort();
         let _ = self.running.await;
     }

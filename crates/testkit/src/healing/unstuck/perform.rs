@@ -5,116 +5,127 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, Event, Outcome, Start, TaskId, Work};
+use unstuck_core::engine::{Command, EffectKind, EffectOutcome, Event, Start, TaskId};
 use unstuck_core::fault::Fault;
-use unstuck_runner::{Clock, Handle, Order, Report, World};
+use unstuck_runner::{Clock, EffectRequest, EffectResult, Performer, RunnerHandle};
 
-use crate::healing::scenario::Action;
-use crate::healing::site::{Acted, Failed, How, Site};
+use crate::healing::scenario::ScenarioAction;
+use crate::healing::site::{ScenarioSite, SiteActionReply, SiteAgentCall, SiteAgentFailure};
 
 /// Performs effects at a site.
-pub(super) struct Performer {
-    pub(super) site: Arc<Site>,
-    pub(super) handle: Handle,
+pub(super) struct ScenarioPerformer {
+    pub(super) site: Arc<ScenarioSite>,
+    pub(super) handle: RunnerHandle,
     pub(super) clock: Arc<dyn Clock>,
 }
 
 #[async_trait]
-impl World for Performer {
-    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+impl Performer for ScenarioPerformer {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
         tokio::select! {
             biased;
             () = stop.cancelled() => None,
-            outcome = self.outcome(&order) => outcome.map(Report::from),
+            outcome = self.perform_order(&order) => outcome.map(EffectResult::from),
         }
     }
 
-    async fn clear(&self, _: &[TaskId]) {
+    async fn reap_leftovers(&self, _: &[TaskId]) {
         // All running work died with the supervisor.
     }
 }
 
-impl Performer {
-    async fn outcome(&self, order: &Order) -> Option<Outcome> {
+impl ScenarioPerformer {
+    async fn perform_order(&self, order: &EffectRequest) -> Option<EffectOutcome> {
         let site = &self.site;
         let task = order.task.name.as_str();
         Some(match order.effect.what {
-            Work::Attempt { start } => return self.attempt(order, start).await,
-            Work::Check => plain(site.check(task).await),
-            Work::Commit => plain(site.commit(task).await),
-            Work::TakeBack => plain(site.take_back(task).await),
-            Work::Perform { .. } => performed(site.act(task, self.action(order)?).await),
-            Work::Probe { .. } => looked_up(site.look_up(task, &self.action(order)?.key).await),
-            // Notifications always succeed; a scenario has no scripts.
-            Work::Emit | Work::Repair { .. } | Work::Execute { .. } | Work::Stop { .. } => {
-                Outcome::Done
+            EffectKind::Attempt { start } => return self.perform_attempt(order, start).await,
+            EffectKind::Check => plain_outcome(site.check_work(task).await),
+            EffectKind::Commit => plain_outcome(site.commit_work(task).await),
+            EffectKind::TakeBack => plain_outcome(site.take_back(task).await),
+            EffectKind::Perform { .. } => {
+                action_outcome(site.perform_action(task, self.find_action(order)?).await)
             }
+            EffectKind::Probe { .. } => {
+                probe_outcome(site.probe_action(task, &self.find_action(order)?.key).await)
+            }
+            // Notifications always succeed; a scenario has no scripts.
+            EffectKind::Emit
+            | EffectKind::Repair { .. }
+            | EffectKind::Execute { .. }
+            | EffectKind::Stop { .. } => EffectOutcome::Done,
         })
     }
 
-    fn action(&self, order: &Order) -> Option<&Action> {
+    fn find_action(&self, order: &EffectRequest) -> Option<&ScenarioAction> {
         let key = &order.mutation.as_ref()?.spec.key;
-        self.site.scenario().task(&order.task.name)?.actions.iter().find(|a| a.key == *key)
+        self.site.scenario().find_task(&order.task.name)?.actions.iter().find(|a| a.key == *key)
     }
 
-    async fn attempt(&self, order: &Order, start: Start) -> Option<Outcome> {
+    async fn perform_attempt(&self, order: &EffectRequest, start: Start) -> Option<EffectOutcome> {
         let task = order.task.name.as_str();
-        let how = How {
+        let how = SiteAgentCall {
             told: order.context.is_some(),
             goes_on: matches!(start, Start::Resume | Start::Compacted),
             compacted: start == Start::Compacted,
         };
-        match self.site.call(task, how).await {
-            Err(Failed { fault, approach }) => {
+        match self.site.call_agent(task, how).await {
+            Err(SiteAgentFailure { fault, approach }) => {
                 let fault = Arc::new(fault);
                 let approach = approach.map(Arc::new);
-                Some(Outcome::Failed { fault, approach })
+                Some(EffectOutcome::Failed { fault, approach })
             }
             Ok(approach) => {
-                self.commands(order).await?;
-                Some(Outcome::Attempted { approach: Arc::new(approach) })
+                self.run_commands(order).await?;
+                Some(EffectOutcome::Attempted { approach: Arc::new(approach) })
             }
         }
     }
 
     /// Runs the agent's command until it succeeds. A fault is reported to the engine, which makes the agent
     /// wait, or ends the attempt: then its result is not awaited.
-    async fn commands(&self, order: &Order) -> Option<()> {
+    async fn run_commands(&self, order: &EffectRequest) -> Option<()> {
         if !self.site.runs_commands(&order.task.name) {
             return Some(());
         }
-        while let Err(fault) = self.site.command(&order.task.name).await {
+        while let Err(fault) = self.site.run_command(&order.task.name).await {
             let raised = Command::Raise { effect: order.effect.id, fault: Arc::new(fault) };
-            let decided = self.handle.command(raised).await.ok()?;
+            let decided = self.handle.submit_command(raised).await.ok()?;
             let until = decided.events.iter().find_map(|recorded| match recorded.event {
                 Event::ToolWaiting { until, .. } => Some(until),
                 _ => None,
             });
-            self.clock.until(until?).await;
+            self.clock.wait_until(until?).await;
         }
         Some(())
     }
 }
 
-fn plain(result: Result<(), Fault>) -> Outcome {
+fn plain_outcome(result: Result<(), Fault>) -> EffectOutcome {
     match result {
-        Ok(()) => Outcome::Done,
-        Err(fault) => Outcome::Failed { fault: Arc::new(fault), approach: None },
+        Ok(()) => EffectOutcome::Done,
+        Err(fault) => EffectOutcome::Failed { fault: Arc::new(fault), approach: None },
     }
 }
 
-fn performed(acted: Acted) -> Outcome {
+fn action_outcome(acted: SiteActionReply) -> EffectOutcome {
     match acted {
-        Acted::Applied => Outcome::Applied { result: Arc::from("done") },
-        Acted::Refused(fault) => Outcome::Failed { fault: Arc::new(fault), approach: None },
-        Acted::Lost(fault) => Outcome::Unknown { fault: Arc::new(fault) },
+        SiteActionReply::Applied => EffectOutcome::Applied { result: Arc::from("done") },
+        SiteActionReply::Refused(fault) => {
+            EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
+        }
+        SiteActionReply::Lost(fault) => EffectOutcome::Unknown { fault: Arc::new(fault) },
     }
 }
 
-fn looked_up(result: Result<bool, Fault>) -> Outcome {
+fn probe_outcome(result: Result<bool, Fault>) -> EffectOutcome {
     match result {
-        Ok(true) => Outcome::Applied { result: Arc::from("seen") },
-        Ok(false) => Outcome::NotApplied,
-        Err(fault) => Outcome::Failed { fault: Arc::new(fault), approach: None },
+        Ok(true) => EffectOutcome::Applied { result: Arc::from("seen") },
+        Ok(false) => EffectOutcome::NotApplied,
+        Err(fault) => EffectOutcome::Failed { fault: Arc::new(fault), approach: None },
     }
 }

@@ -5,87 +5,87 @@ use unstuck_core::time::{Span, Time};
 
 /// The responses to the calls of a model, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct FakeScript {
     /// The responses to the first calls.
-    pub first: Vec<Answer>,
+    pub first: Vec<FakeAnswer>,
     /// The response to all later calls.
-    pub then: Answer,
+    pub then: FakeAnswer,
 }
 
-impl Script {
+impl FakeScript {
     /// Creates a script that answers with `first`, and then always with `then`.
-    pub fn new(first: impl IntoIterator<Item = Answer>, then: Answer) -> Self {
+    pub fn new(first: impl IntoIterator<Item = FakeAnswer>, then: FakeAnswer) -> Self {
         Self { first: first.into_iter().collect(), then }
     }
 
     /// Returns the response to call `number`, counted from 0.
-    pub(super) fn answer(&self, number: usize) -> &Answer {
+    pub(super) fn answer_for_call(&self, number: usize) -> &FakeAnswer {
         self.first.get(number).unwrap_or(&self.then)
     }
 }
 
-impl From<Answer> for Script {
-    fn from(always: Answer) -> Self {
+impl From<FakeAnswer> for FakeScript {
+    fn from(always: FakeAnswer) -> Self {
         Self::new([], always)
     }
 }
 
 /// A scripted response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum FakeAnswer {
     /// A turn of the model.
-    Turn(Speech),
+    Turn(FakeTurn),
     /// An HTTP error.
-    Error(HttpError),
+    Error(FakeHttpError),
     /// A failure of the connection or of the stream.
-    Trouble(Trouble),
+    Trouble(FakeFailure),
 }
 
-impl Answer {
+impl FakeAnswer {
     /// Returns a finished turn with this text.
-    pub fn text(text: &str) -> Self {
-        Self::Turn(Speech { text: text.to_owned(), ..Speech::default() })
+    pub fn with_text(text: &str) -> Self {
+        Self::Turn(FakeTurn { text: text.to_owned(), ..FakeTurn::default() })
     }
 
     /// Returns a turn in which the model calls one tool.
-    pub fn call(name: &str, input: &Value) -> Self {
-        Self::calls([Call::new(name, input)])
+    pub fn with_call(name: &str, input: &Value) -> Self {
+        Self::with_calls([FakeToolCall::new(name, input)])
     }
 
     /// Returns a turn in which the model calls these tools.
-    pub fn calls(calls: impl IntoIterator<Item = Call>) -> Self {
-        Self::Turn(Speech { calls: calls.into_iter().collect(), ..Speech::default() })
+    pub fn with_calls(calls: impl IntoIterator<Item = FakeToolCall>) -> Self {
+        Self::Turn(FakeTurn { calls: calls.into_iter().collect(), ..FakeTurn::default() })
     }
 
     /// Returns a turn with some text and this end.
-    pub fn stopped(stop: Stop) -> Self {
-        Self::Turn(Speech { text: "So far so".to_owned(), stop, ..Speech::default() })
+    pub fn with_stop(stop: FakeStopReason) -> Self {
+        Self::Turn(FakeTurn { text: "So far so".to_owned(), stop, ..FakeTurn::default() })
     }
 }
 
 /// The content of a model's turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Speech {
+pub struct FakeTurn {
     /// The text; no text part is sent if it is empty.
     pub text: String,
     /// The calls of tools.
-    pub calls: Vec<Call>,
+    pub calls: Vec<FakeToolCall>,
     /// The reason for which the turn ends.
-    pub stop: Stop,
+    pub stop: FakeStopReason,
     /// `true` if the service leaves out the usage of the turn, as some do.
     pub unmeasured: bool,
 }
 
 /// A call of a tool by the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct FakeToolCall {
     /// The name of the tool.
     pub name: String,
     /// The arguments as they go over the wire; need not be JSON.
     pub arguments: String,
 }
 
-impl Call {
+impl FakeToolCall {
     /// Creates a call of the tool `name` with `input`.
     pub fn new(name: &str, input: &Value) -> Self {
         Self { name: name.to_owned(), arguments: input.to_string() }
@@ -94,7 +94,7 @@ impl Call {
 
 /// The reason for which a turn ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stop {
+pub enum FakeStopReason {
     /// The model is done, or waits for the results of its calls.
     #[default]
     Done,
@@ -111,7 +111,7 @@ pub enum Stop {
 
 /// A response with an error status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HttpError {
+pub enum FakeHttpError {
     /// 401: the key is wrong.
     Unauthorized,
     /// 403: the key lacks a permission.
@@ -123,9 +123,9 @@ pub enum HttpError {
     /// 404: the model does not exist.
     NoSuchModel,
     /// 429: too many requests or tokens.
-    RateLimit(RetryAfter),
+    RateLimit(FakeRetryAfter),
     /// 429: the usage limit of a plan's window is reached.
-    UsageLimit(Option<Reset>),
+    UsageLimit(Option<FakeWindowReset>),
     /// 500: internal error.
     Internal,
     /// 503, without an explanation.
@@ -148,7 +148,7 @@ pub enum HttpError {
 
 /// The form in which a rate limit says when to retry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RetryAfter {
+pub enum FakeRetryAfter {
     /// No statement.
     Unsaid,
     /// Seconds to wait.
@@ -160,7 +160,7 @@ pub enum RetryAfter {
 /// The time at which a plan's window begins anew. Services report it as a time or as a span; the
 /// fake has no clock, so it is given both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reset {
+pub struct FakeWindowReset {
     /// The time of the reset.
     pub at: Time,
     /// The span until the reset.
@@ -169,7 +169,7 @@ pub struct Reset {
 
 /// A failure of the connection or of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum FakeFailure {
     /// The request is read, and no response comes until the server ends.
     HangBeforeHeaders,
     /// The stream begins, and no further event comes until the server ends.

@@ -18,9 +18,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::answer::Script;
-use super::reply::{self, Reply, Steps};
-use super::wire::{Asked, Protocol};
+use super::answer::FakeScript;
+use super::reply::{self, FakeBody, FakeReply};
+use super::wire::{FakeModelCall, FakeProtocol};
 
 /// Maximum number of open connections; further ones wait.
 const CONNECTIONS_MAX: usize = 64;
@@ -36,15 +36,15 @@ const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "proxy-authorizatio
 
 /// A running service; dropping it ends it and every hanging response.
 #[derive(Debug)]
-pub struct Server {
+pub struct FakeServer {
     address: SocketAddr,
-    seen: watch::Receiver<Vec<Seen>>,
+    seen: watch::Receiver<Vec<RecordedRequest>>,
     _end: DropGuard,
 }
 
 /// A recorded request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct RecordedRequest {
     /// The HTTP method.
     pub method: String,
     /// The path with the query.
@@ -55,7 +55,7 @@ pub struct Seen {
     pub body: Bytes,
 }
 
-impl Seen {
+impl RecordedRequest {
     /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -67,17 +67,20 @@ impl Seen {
     }
 }
 
-impl Server {
+impl FakeServer {
     /// Listens on a free local port and answers by `script`. Needs a Tokio runtime with time and
     /// I/O.
-    pub async fn start(script: impl Into<Script>) -> io::Result<Self> {
+    pub async fn start(script: impl Into<FakeScript>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let (notes, seen) = watch::channel(Vec::new());
-        let desk = Arc::new(Desk { script: script.into(), calls: AtomicUsize::new(0), notes });
+        let desk =
+            Arc::new(FakeServerState { script: script.into(), calls: AtomicUsize::new(0), notes });
         let end = CancellationToken::new();
         let until = end.clone();
-        tokio::spawn(async move { until.run_until_cancelled(accept(listener, desk)).await });
+        tokio::spawn(
+            async move { until.run_until_cancelled(accept_connections(listener, desk)).await },
+        );
         Ok(Self { address, seen, _end: end.drop_guard() })
     }
 
@@ -87,35 +90,35 @@ impl Server {
     }
 
     /// Returns all recorded requests, in order.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn recorded_requests(&self) -> Vec<RecordedRequest> {
         self.seen.borrow().clone()
     }
 
     /// Waits until `count` requests have arrived, and returns all recorded ones.
-    pub async fn arrived(&self, count: usize) -> Vec<Seen> {
+    pub async fn wait_for_requests(&self, count: usize) -> Vec<RecordedRequest> {
         let mut seen = self.seen.clone();
         match seen.wait_for(|seen| seen.len() >= count).await {
             Ok(seen) => seen.clone(),
-            Err(_) => self.seen(),
+            Err(_) => self.recorded_requests(),
         }
     }
 
     /// Returns the recorded requests that are calls of a model.
-    pub fn calls(&self) -> Vec<Seen> {
-        let mut seen = self.seen();
-        seen.retain(|request| Protocol::of(&request.method, &request.path).is_some());
+    pub fn model_calls(&self) -> Vec<RecordedRequest> {
+        let mut seen = self.recorded_requests();
+        seen.retain(|request| FakeProtocol::from_request(&request.method, &request.path).is_some());
         seen
     }
 }
 
 /// The state that all connections share.
-struct Desk {
-    script: Script,
+struct FakeServerState {
+    script: FakeScript,
     calls: AtomicUsize,
-    notes: watch::Sender<Vec<Seen>>,
+    notes: watch::Sender<Vec<RecordedRequest>>,
 }
 
-async fn accept(listener: TcpListener, desk: Arc<Desk>) {
+async fn accept_connections(listener: TcpListener, desk: Arc<FakeServerState>) {
     // Dropping this future drops the set, and every connection with it.
     let mut connections = JoinSet::new();
     loop {
@@ -123,30 +126,38 @@ async fn accept(listener: TcpListener, desk: Arc<Desk>) {
             connections.join_next().await;
         }
         if let Ok((stream, _)) = listener.accept().await {
-            connections
-                .spawn(tokio::time::timeout(CONNECTION_MAX, serve(stream, Arc::clone(&desk))));
+            connections.spawn(tokio::time::timeout(
+                CONNECTION_MAX,
+                serve_connection(stream, Arc::clone(&desk)),
+            ));
         }
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn serve(stream: TcpStream, desk: Arc<Desk>) {
-    let answer = service_fn(|request| desk.answer(request));
+async fn serve_connection(stream: TcpStream, desk: Arc<FakeServerState>) {
+    let answer = service_fn(|request| desk.answer_request(request));
     // Broken connections are the point of many scripts.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), answer)
         .await;
 }
 
-impl Desk {
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Steps>, Infallible> {
-        let Some(seen) = read(request).await else {
-            return Ok(response(reply::json(413, &json!({"error": "too large for the fake"}))));
+impl FakeServerState {
+    async fn answer_request(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Response<FakeBody>, Infallible> {
+        let Some(seen) = read_request(request).await else {
+            return Ok(build_response(reply::json_reply(
+                413,
+                &json!({"error": "too large for the fake"}),
+            )));
         };
-        let protocol = Protocol::of(&seen.method, &seen.path);
+        let protocol = FakeProtocol::from_request(&seen.method, &seen.path);
         let asked = protocol.map(|protocol| {
             let number = self.calls.fetch_add(1, Ordering::Relaxed);
-            (number, Asked::read(protocol, &seen.json(), number))
+            (number, FakeModelCall::from_body(protocol, &seen.json(), number))
         });
         self.notes.send_modify(|notes| {
             if notes.len() < REQUESTS_KEPT_MAX {
@@ -154,17 +165,20 @@ impl Desk {
             }
         });
         let Some((number, asked)) = asked else {
-            return Ok(response(reply::json(404, &json!({"error": {"message": "no such path"}}))));
+            return Ok(build_response(reply::json_reply(
+                404,
+                &json!({"error": {"message": "no such path"}}),
+            )));
         };
-        match reply::reply(self.script.answer(number), &asked) {
-            Some(reply) => Ok(response(reply)),
+        match reply::build_reply(self.script.answer_for_call(number), &asked) {
+            Some(reply) => Ok(build_response(reply)),
             None => std::future::pending().await,
         }
     }
 }
 
 /// Reads a request; `None` if it is too large or breaks off.
-pub(in crate::fake) async fn read(request: Request<Incoming>) -> Option<Seen> {
+pub(in crate::fake) async fn read_request(request: Request<Incoming>) -> Option<RecordedRequest> {
     let (head, body) = request.into_parts();
     if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
         return None;
@@ -178,7 +192,7 @@ pub(in crate::fake) async fn read(request: Request<Incoming>) -> Option<Seen> {
         };
         (name.as_str().to_owned(), value.into_owned())
     });
-    Some(Seen {
+    Some(RecordedRequest {
         method: head.method.as_str().to_owned(),
         path: head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
         headers: headers.collect(),
@@ -186,7 +200,7 @@ pub(in crate::fake) async fn read(request: Request<Incoming>) -> Option<Seen> {
     })
 }
 
-fn response(reply: Reply) -> Response<Steps> {
+fn build_response(reply: FakeReply) -> Response<FakeBody> {
     let mut response = Response::new(reply.body);
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or_default();
     for (name, value) in reply.headers {

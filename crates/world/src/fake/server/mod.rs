@@ -13,6 +13,9 @@ mod listen;
 mod reply;
 mod wire;
 
-pub use answer::{Answer, Call, HttpError, Reset, RetryAfter, Script, Speech, Stop, Trouble};
-pub(in crate::fake) use listen::read;
-pub use listen::{Seen, Server};
+pub use answer::{
+    FakeAnswer, FakeFailure, FakeHttpError, FakeRetryAfter, FakeScript, FakeStopReason,
+    FakeToolCall, FakeTurn, FakeWindowReset,
+};
+pub(in crate::fake) use listen::read_request;
+pub use listen::{FakeServer, RecordedRequest};

@@ -8,19 +8,19 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame};
 use serde_json::Value;
 
-use super::answer::{Answer, Speech, Trouble};
-use super::wire::{self, Asked, Event};
+use super::answer::{FakeAnswer, FakeFailure, FakeTurn};
+use super::wire::{self, FakeModelCall, FakeSseEvent};
 
 /// An HTTP response of the service.
-pub(super) struct Reply {
+pub(super) struct FakeReply {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: Steps,
+    pub(super) body: FakeBody,
 }
 
 /// A step of sending a body.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum FakeBodyStep {
     Bytes(Bytes),
     Hang,
     Flush,
@@ -28,123 +28,135 @@ pub(super) enum Step {
 }
 
 /// A body as a list of steps; it ends properly after the last one.
-pub(super) struct Steps(VecDeque<Step>);
+pub(super) struct FakeBody(VecDeque<FakeBodyStep>);
 
 /// The error that breaks the connection.
 #[derive(Debug)]
-pub(super) struct Broken;
+pub(super) struct BrokenConnection;
 
-impl fmt::Display for Broken {
+impl fmt::Display for BrokenConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("broken on purpose")
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BrokenConnection {}
 
-impl Body for Steps {
+impl Body for FakeBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = BrokenConnection;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenConnection>>> {
         let steps = &mut self.get_mut().0;
         match steps.front() {
             // No waker is registered: the connection's task is dropped with the server.
-            Some(Step::Hang) => Poll::Pending,
+            Some(FakeBodyStep::Hang) => Poll::Pending,
             // Pending without more data makes hyper flush the frames that it has already.
-            Some(Step::Flush) => {
+            Some(FakeBodyStep::Flush) => {
                 steps.pop_front();
                 context.waker().wake_by_ref();
                 Poll::Pending
             }
             _ => Poll::Ready(steps.pop_front().map(|step| match step {
-                Step::Bytes(bytes) => Ok(Frame::data(bytes)),
-                Step::Hang | Step::Flush | Step::Cut => Err(Broken),
+                FakeBodyStep::Bytes(bytes) => Ok(Frame::data(bytes)),
+                FakeBodyStep::Hang | FakeBodyStep::Flush | FakeBodyStep::Cut => {
+                    Err(BrokenConnection)
+                }
             })),
         }
     }
 }
 
 /// Returns the response to a call; `None` if there is never to be one.
-pub(super) fn reply(answer: &Answer, asked: &Asked) -> Option<Reply> {
+pub(super) fn build_reply(answer: &FakeAnswer, asked: &FakeModelCall) -> Option<FakeReply> {
     match answer {
-        Answer::Turn(speech) if asked.streaming => {
-            Some(streamed(asked.protocol.stream(speech, asked)))
+        FakeAnswer::Turn(speech) if asked.streaming => {
+            Some(stream_reply(asked.protocol.build_stream(speech, asked)))
         }
-        Answer::Turn(speech) => Some(json(200, &asked.protocol.whole(speech, asked))),
-        Answer::Error(error) => Some(wire::refusal(error, asked.protocol)),
-        Answer::Trouble(trouble) => troubled(*trouble, asked),
+        FakeAnswer::Turn(speech) => {
+            Some(json_reply(200, &asked.protocol.build_body(speech, asked)))
+        }
+        FakeAnswer::Error(error) => Some(wire::build_error_reply(error, asked.protocol)),
+        FakeAnswer::Trouble(trouble) => build_failure_reply(*trouble, asked),
     }
 }
 
-fn troubled(trouble: Trouble, asked: &Asked) -> Option<Reply> {
+fn build_failure_reply(trouble: FakeFailure, asked: &FakeModelCall) -> Option<FakeReply> {
     let protocol = asked.protocol;
-    let speech = Speech { text: "Half of it".to_owned(), ..Speech::default() };
-    let mut events = protocol.stream(&speech, asked);
+    let speech = FakeTurn { text: "Half of it".to_owned(), ..FakeTurn::default() };
+    let mut events = protocol.build_stream(&speech, asked);
     let rest = events.split_off(1);
     match trouble {
-        Trouble::HangBeforeHeaders => return None,
-        Trouble::WrongContentType => return Some(page(200)),
-        Trouble::Empty => events.clear(),
-        Trouble::HangAfterFirstEvent => return Some(stream(events, [Step::Hang])),
-        Trouble::Cut => {
-            events.extend(half(rest));
-            return Some(stream(events, [Step::Flush, Step::Cut]));
+        FakeFailure::HangBeforeHeaders => return None,
+        FakeFailure::WrongContentType => return Some(page_reply(200)),
+        FakeFailure::Empty => events.clear(),
+        FakeFailure::HangAfterFirstEvent => {
+            return Some(stream_reply_then(events, [FakeBodyStep::Hang]));
         }
-        Trouble::EndsEarly => events.extend(half(rest)),
-        Trouble::Malformed => events.push(Event::raw("data: {\"type\":\"content_block_del\n\n")),
-        Trouble::OverloadedMidStream => events.push(protocol.error_event(true)),
-        Trouble::UnheardMidStream => events.push(protocol.error_event(false)),
-        Trouble::HugeEvent(bytes) => {
-            events.push(Event::raw(&format!("data: \"{}\"\n\n", "x".repeat(bytes))));
+        FakeFailure::Cut => {
+            events.extend(first_half(rest));
+            return Some(stream_reply_then(events, [FakeBodyStep::Flush, FakeBodyStep::Cut]));
+        }
+        FakeFailure::EndsEarly => events.extend(first_half(rest)),
+        FakeFailure::Malformed => {
+            events.push(FakeSseEvent::from_raw("data: {\"type\":\"content_block_del\n\n"))
+        }
+        FakeFailure::OverloadedMidStream => events.push(protocol.build_error_event(true)),
+        FakeFailure::UnheardMidStream => events.push(protocol.build_error_event(false)),
+        FakeFailure::HugeEvent(bytes) => {
+            events.push(FakeSseEvent::from_raw(&format!("data: \"{}\"\n\n", "x".repeat(bytes))));
         }
     }
-    Some(streamed(events))
+    Some(stream_reply(events))
 }
 
 /// Returns the first half of the events: some text, and no end.
-fn half(mut events: Vec<Event>) -> Vec<Event> {
+fn first_half(mut events: Vec<FakeSseEvent>) -> Vec<FakeSseEvent> {
     events.truncate(events.len() / 2);
     events
 }
 
-fn streamed(events: Vec<Event>) -> Reply {
-    stream(events, [])
+fn stream_reply(events: Vec<FakeSseEvent>) -> FakeReply {
+    stream_reply_then(events, [])
 }
 
-fn stream(events: Vec<Event>, last: impl IntoIterator<Item = Step>) -> Reply {
-    let steps = events.into_iter().map(|event| Step::Bytes(Bytes::from(event.0))).chain(last);
-    Reply {
+fn stream_reply_then(
+    events: Vec<FakeSseEvent>,
+    last: impl IntoIterator<Item = FakeBodyStep>,
+) -> FakeReply {
+    let steps =
+        events.into_iter().map(|event| FakeBodyStep::Bytes(Bytes::from(event.0))).chain(last);
+    FakeReply {
         status: 200,
         headers: vec![
             ("content-type", "text/event-stream; charset=utf-8".to_owned()),
             ("request-id", wire::REQUEST_ID.to_owned()),
             ("x-request-id", wire::REQUEST_ID.to_owned()),
         ],
-        body: Steps(steps.collect()),
+        body: FakeBody(steps.collect()),
     }
 }
 
-pub(super) fn json(status: u16, body: &Value) -> Reply {
-    Reply {
+pub(super) fn json_reply(status: u16, body: &Value) -> FakeReply {
+    FakeReply {
         status,
         headers: vec![
             ("content-type", "application/json".to_owned()),
             ("request-id", wire::REQUEST_ID.to_owned()),
             ("x-request-id", wire::REQUEST_ID.to_owned()),
         ],
-        body: Steps([Step::Bytes(Bytes::from(body.to_string()))].into()),
+        body: FakeBody([FakeBodyStep::Bytes(Bytes::from(body.to_string()))].into()),
     }
 }
 
-pub(super) fn page(status: u16) -> Reply {
+pub(super) fn page_reply(status: u16) -> FakeReply {
     let html = "<html><body>A gateway that you did not ask.</body></html>";
-    Reply {
+    FakeReply {
         status,
         headers: vec![("content-type", "text/html".to_owned())],
-        body: Steps([Step::Bytes(Bytes::from_static(html.as_bytes()))].into()),
+        body: FakeBody([FakeBodyStep::Bytes(Bytes::from_static(html.as_bytes()))].into()),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn start_in(group: BorrowedFd<'_>, command: &mut Command) -> io::Resu
             let error = command.exec();
             let number = error.raw_os_error().unwrap_or_default();
             let _ = complain.write_all(&number.to_ne_bytes());
-            end()
+            exit_child()
         }
         Err(_) => return Ok(None),
     };
@@ -66,7 +66,7 @@ fn fork_into(group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
 
 /// Ends the child that could not exec, without running exit handlers: those belong to the parent.
 #[expect(unsafe_code, reason = "there is no safe way to leave nothing undone twice")]
-fn end() -> ! {
+fn exit_child() -> ! {
     // SAFETY: the call does not return, and needs no state of this process.
     unsafe { libc::_exit(127) }
 }

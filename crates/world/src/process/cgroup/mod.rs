@@ -20,8 +20,10 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
-use super::lock::Lock;
-use super::wall::{Held, Hold, Layers, Limits, Standing, Wall};
+use super::lock::RunLock;
+use super::wall::{
+    EnforcementLevel, LayerPlacement, ResourceLimits, Wall, WallEnforcement, WallLayers,
+};
 
 /// Number of Unstuck's own processes and threads in the group besides the program's: bubblewrap and
 /// the init process.
@@ -37,7 +39,7 @@ pub(super) struct Cgroup {
 
 impl Cgroup {
     /// Returns the directory of the control group of this process.
-    pub(super) fn home() -> Option<PathBuf> {
+    pub(super) fn find_home() -> Option<PathBuf> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         let within = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -53,19 +55,19 @@ impl Cgroup {
 
     /// Creates the group of `lock` below `home` and starts `command` in it, behind the inner layers
     /// of `wall`. If no group can be created, the program is started without one.
-    pub(super) fn around(
+    pub(super) fn start_program(
         home: Option<&Path>,
-        lock: &mut Lock,
+        lock: &mut RunLock,
         command: &mut Command,
-        (wall, layers): (&Wall, &Layers),
-        limits: Limits,
-    ) -> (Option<Self>, io::Result<(Pid, Held)>) {
-        let group = home.and_then(|home| Self::make(home, lock));
-        let Some(mut group) = group else { return (None, wall.start(layers, command)) };
-        group.limit(limits);
-        match group.start(command, wall, layers) {
+        (wall, layers): (&Wall, &WallLayers),
+        limits: ResourceLimits,
+    ) -> (Option<Self>, io::Result<(Pid, WallEnforcement)>) {
+        let group = home.and_then(|home| Self::create_below(home, lock));
+        let Some(mut group) = group else { return (None, wall.start_command(layers, command)) };
+        group.apply_limits(limits);
+        match group.start_member(command, wall, layers) {
             Ok(Some((main, held))) => {
-                let held = group.adds_to(held);
+                let held = group.add_enforcement(held);
                 (Some(group), Ok((main, held)))
             }
             Err(error) => {
@@ -74,27 +76,28 @@ impl Cgroup {
             }
             Ok(None) => {
                 group.remove();
-                (None, wall.start(layers, command))
+                (None, wall.start_command(layers, command))
             }
         }
     }
 
     /// Starts a program as a member, behind `wall`; returns `None` if no process can be created in
     /// this group.
-    fn start(
+    fn start_member(
         &self,
         command: &mut Command,
         wall: &Wall,
-        layers: &Layers,
-    ) -> io::Result<Option<(Pid, Held)>> {
+        layers: &WallLayers,
+    ) -> io::Result<Option<(Pid, WallEnforcement)>> {
         let Ok(group) = File::open(&self.path) else { return Ok(None) };
-        let (born, held) =
-            wall.around(layers, Standing::Alone, || birth::start_in(group.as_fd(), command))?;
+        let (born, held) = wall.run_behind(layers, LayerPlacement::Alone, || {
+            birth::start_in(group.as_fd(), command)
+        })?;
         Ok(born?.map(|main| (main, held)))
     }
 
-    fn make(home: &Path, lock: &mut Lock) -> Option<Self> {
-        let path = home.join(lock.name().ok()?);
+    fn create_below(home: &Path, lock: &mut RunLock) -> Option<Self> {
+        let path = home.join(lock.cgroup_name().ok()?);
         fs::create_dir(&path).ok()?;
         let group = Self { path, limits: (false, false) };
         // The group is only useful with a kernel that can kill it at once (5.14).
@@ -107,7 +110,7 @@ impl Cgroup {
     }
 
     /// Limits the members, if the system has delegated the controllers to the group.
-    fn limit(&mut self, limits: Limits) {
+    fn apply_limits(&mut self, limits: ResourceLimits) {
         let set = |name: &str, value: Option<u64>| {
             let Some(value) = value else { return false };
             let file = OpenOptions::new().write(true).open(self.path.join(name));
@@ -118,10 +121,10 @@ impl Cgroup {
     }
 
     /// Returns the enforced parts of a wall, with the limits of the group added.
-    pub(super) fn adds_to(&self, held: Held) -> Held {
-        let or_fully = |limited, hold| if limited { Hold::Fully } else { hold };
+    pub(super) fn add_enforcement(&self, held: WallEnforcement) -> WallEnforcement {
+        let or_fully = |limited, hold| if limited { EnforcementLevel::Fully } else { hold };
         let (processes, memory) = self.limits;
-        Held {
+        WallEnforcement {
             limits: or_fully(processes, held.limits),
             memory: or_fully(memory, held.memory),
             ..held
@@ -129,10 +132,11 @@ impl Cgroup {
     }
 
     /// Returns the group left behind by the last guard with this lock, if that guard was killed.
-    pub(super) fn left_behind(lock: &mut Lock) -> Option<Self> {
-        let path = PathBuf::from(std::ffi::OsString::from_vec(lock.note().ok()?));
+    pub(super) fn find_left_behind(lock: &mut RunLock) -> Option<Self> {
+        let path = PathBuf::from(std::ffi::OsString::from_vec(lock.read_note().ok()?));
         // The name has to be that of the lock, so that a wrong note never kills a foreign group.
-        let ours = path.is_absolute() && path.file_name() == Some(OsStr::new(&lock.name().ok()?));
+        let ours =
+            path.is_absolute() && path.file_name() == Some(OsStr::new(&lock.cgroup_name().ok()?));
         (ours && path.join("cgroup.kill").exists()).then_some(Self { path, limits: (false, false) })
     }
 
@@ -175,15 +179,23 @@ mod tests {
     fn a_group_limits_what_the_system_lets_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut group = Cgroup { path: folder.path().to_owned(), limits: (false, false) };
-        let limits = Limits { processes: Some(100), memory_bytes: Some(4_096) };
-        let counted = Held { limits: Hold::Partly, memory: Hold::NotPossible, ..Held::default() };
-        group.limit(limits);
-        assert_eq!(group.adds_to(counted), counted, "no file is made where there is none");
+        let limits = ResourceLimits { processes: Some(100), memory_bytes: Some(4_096) };
+        let counted = WallEnforcement {
+            limits: EnforcementLevel::Partly,
+            memory: EnforcementLevel::NotPossible,
+            ..WallEnforcement::default()
+        };
+        group.apply_limits(limits);
+        assert_eq!(group.add_enforcement(counted), counted, "no file is made where there is none");
         fs::write(folder.path().join("pids.max"), "").unwrap();
         fs::write(folder.path().join("memory.max"), "").unwrap();
-        group.limit(limits);
-        let fully = Held { limits: Hold::Fully, memory: Hold::Fully, ..counted };
-        assert_eq!(group.adds_to(counted), fully);
+        group.apply_limits(limits);
+        let fully = WallEnforcement {
+            limits: EnforcementLevel::Fully,
+            memory: EnforcementLevel::Fully,
+            ..counted
+        };
+        assert_eq!(group.add_enforcement(counted), fully);
         assert_eq!(fs::read_to_string(folder.path().join("pids.max")).unwrap(), "116");
         assert_eq!(fs::read_to_string(folder.path().join("memory.max")).unwrap(), "4096");
     }

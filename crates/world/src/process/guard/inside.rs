@@ -2,17 +2,17 @@
 
 use std::io::{self, PipeReader, Read as _};
 
-use super::report::Said;
+use super::report::StageMessage;
 
 /// The guard's end of the pipe from the init process. Reads do not block.
-pub(super) struct Inside {
+pub(super) struct StagePipe {
     pipe: PipeReader,
     /// The part of the next line that has arrived.
     line: Vec<u8>,
 }
 
-impl Inside {
-    pub(super) const fn listening(pipe: PipeReader) -> Self {
+impl StagePipe {
+    pub(super) const fn from_pipe(pipe: PipeReader) -> Self {
         Self { pipe, line: Vec::new() }
     }
 
@@ -21,7 +21,7 @@ impl Inside {
     }
 
     /// Returns the messages since the last call, and whether more may come.
-    pub(super) fn hear(&mut self) -> (Vec<Said>, bool) {
+    pub(super) fn read_messages(&mut self) -> (Vec<StageMessage>, bool) {
         let mut bytes = [0; 1_024];
         let more = loop {
             match self.pipe.read(&mut bytes) {

@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, setsid, wait};
 
-use super::inside::Inside;
-use super::order::{Order, Session};
-use super::report::{Gone, Program, Refusal, Report, Said};
-use super::signals::{Awaited, Ending};
+use super::inside::StagePipe;
+use super::order::{GuardOrder, TerminalSession};
+use super::report::{GuardRefusal, GuardReport, ProgramExit, StageMessage, TreeEnd};
+use super::signals::{GuardEvents, TreeEnding};
 #[cfg(target_os = "linux")]
 use crate::process::cgroup::Cgroup;
-use crate::process::ended::NotStarted;
-use crate::process::lock::Lock;
+use crate::process::ended::StartFailure;
+use crate::process::lock::RunLock;
 #[cfg(target_os = "linux")]
-use crate::process::wall::Enclosed;
+use crate::process::wall::EnclosedProgram;
 use crate::process::wall::Wall;
 use crate::process::{marker, tree};
 
@@ -31,26 +31,26 @@ const ROUND_FIRST: Duration = Duration::from_millis(5);
 const ROUND_LAST: Duration = Duration::from_secs(1);
 
 /// The output streams of a program whose guard does not share its own with it.
-pub(super) struct Streams {
+pub(super) struct GuardStreams {
     pub(super) stdout: PipeWriter,
     pub(super) stderr: PipeWriter,
 }
 
 /// Waits for an order and runs its program until no process of it is left.
-pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<Streams>) {
+pub(super) fn run_guard(control: &PipeReader, status: &PipeWriter, streams: Option<GuardStreams>) {
     // Before the order: signals that a terminal sends meanwhile are not for the guard.
-    let awaited = match Awaited::install(control) {
+    let awaited = match GuardEvents::install(control) {
         Ok(awaited) => awaited,
         Err(error) => {
-            let refusal = Refusal::Setup(error.raw_os_error().unwrap_or_default());
-            return Report::Refused(refusal).send(status);
+            let refusal = GuardRefusal::Setup(error.raw_os_error().unwrap_or_default());
+            return GuardReport::Refused(refusal).send(status);
         }
     };
     // Before the order as well: the supervisor that sends it waits for the steps that follow.
     #[cfg(target_os = "linux")]
-    let home = Cgroup::home();
-    let Some(order) = Order::read(control) else { return };
-    let begun = Kept::begin(
+    let home = Cgroup::find_home();
+    let Some(order) = GuardOrder::read_from(control) else { return };
+    let begun = ProgramTree::start_program(
         &order,
         (awaited, status),
         streams,
@@ -58,95 +58,100 @@ pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<St
         home.as_deref(),
     );
     let report = match begun {
-        Err(refusal) => Report::Refused(refusal),
-        Ok(Err(reason)) => Report::Gone(Gone {
-            program: Program::NotStarted(reason),
+        Err(refusal) => GuardReport::Refused(refusal),
+        Ok(Err(reason)) => GuardReport::Gone(TreeEnd {
+            program: ProgramExit::NotStarted(reason),
             stopped: false,
             leftovers: 0,
         }),
-        Ok(Ok(kept)) => Report::Gone(kept.until_gone(order.grace)),
+        Ok(Ok(kept)) => GuardReport::Gone(kept.wait_until_gone(order.grace)),
     };
     // The lock is free by now, and the reader of the report may take it.
     report.send(status);
 }
 
 /// A program with all processes that it started.
-struct Kept<'a> {
+struct ProgramTree<'a> {
     /// The program, or the process that keeps the namespaces around it.
     main: Pid,
     /// `true` while that is a child of the guard.
     has_main: bool,
     /// The way in which the program itself ended.
-    ended: Option<Program>,
+    ended: Option<ProgramExit>,
     /// The namespaces of the program, if it has its own.
-    enclosed: Option<Enclosure>,
-    awaited: Awaited<'a>,
+    enclosed: Option<NamespaceEnclosure>,
+    awaited: GuardEvents<'a>,
     status: &'a PipeWriter,
     #[cfg(target_os = "linux")]
     group: Option<Cgroup>,
-    lock: Lock,
+    lock: RunLock,
 }
 
 /// The namespaces around a program.
-struct Enclosure {
+struct NamespaceEnclosure {
     /// The init process inside; `None` after its last message.
-    inside: Option<Inside>,
+    inside: Option<StagePipe>,
     /// `true` once the program was started.
     started: bool,
 }
 
-impl<'a> Kept<'a> {
-    fn begin(
-        order: &Order,
-        (awaited, status): (Awaited<'a>, &'a PipeWriter),
-        streams: Option<Streams>,
+impl<'a> ProgramTree<'a> {
+    fn start_program(
+        order: &GuardOrder,
+        (awaited, status): (GuardEvents<'a>, &'a PipeWriter),
+        streams: Option<GuardStreams>,
         #[cfg(target_os = "linux")] home: Option<&Path>,
-    ) -> Result<Result<Self, NotStarted>, Refusal> {
-        let setup = |error: Errno| Refusal::Setup(error.raw_os_error());
+    ) -> Result<Result<Self, StartFailure>, GuardRefusal> {
+        let setup = |error: Errno| GuardRefusal::Setup(error.raw_os_error());
         tree::adopt_orphans().map_err(setup)?;
-        if order.session == Session::Own {
+        if order.session == TerminalSession::Own {
             setsid().map_err(setup)?;
         }
         #[cfg_attr(not(target_os = "linux"), expect(unused_mut, reason = "no note is written"))]
-        let mut lock = match Lock::try_take(&order.lock) {
-            Ok(lock) => lock.ok_or(Refusal::Held)?,
-            Err(error) => return Err(Refusal::Lock(error.raw_os_error().unwrap_or_default())),
+        let mut lock = match RunLock::try_take(&order.lock) {
+            Ok(lock) => lock.ok_or(GuardRefusal::Held)?,
+            Err(error) => return Err(GuardRefusal::Lock(error.raw_os_error().unwrap_or_default())),
         };
         if !order.directory.is_dir() {
-            return Ok(Err(NotStarted::DirectoryMissing));
+            return Ok(Err(StartFailure::DirectoryMissing));
         }
-        let Ok(enclosed) = enclose(order) else { return Ok(Err(NotStarted::NoWall)) };
+        let Ok(enclosed) = enclose(order) else { return Ok(Err(StartFailure::NoWall)) };
         let (mut command, inside) = match enclosed {
-            Some((command, said)) => (command, Some(Inside::listening(said))),
+            Some((command, said)) => (command, Some(StagePipe::from_pipe(said))),
             None => {
                 let mut command = Command::new(&order.program);
                 command.args(&order.args);
                 (command, None)
             }
         };
-        prepare(&mut command, order, &lock);
-        if let Some(Streams { stdout, stderr }) = streams {
+        prepare_command(&mut command, order, &lock);
+        if let Some(GuardStreams { stdout, stderr }) = streams {
             command.stdout(stdout).stderr(stderr);
         }
         // The init process inside the namespaces sets up the rest.
         let open = Wall::default();
         let wall = if inside.is_some() { &open } else { &order.wall };
         #[cfg(target_os = "linux")]
-        let (group, started) =
-            Cgroup::around(home, &mut lock, &mut command, (wall, &order.layers), order.wall.limits);
+        let (group, started) = Cgroup::start_program(
+            home,
+            &mut lock,
+            &mut command,
+            (wall, &order.layers),
+            order.wall.limits,
+        );
         #[cfg(not(target_os = "linux"))]
         let started = wall.start(&order.layers, &mut command);
         match started {
             Ok((main, held)) => {
                 if inside.is_none() {
-                    Report::Started(held).send(status);
+                    GuardReport::Started(held).send(status);
                 }
                 Ok(Ok(Self {
                     main,
                     has_main: true,
                     ended: None,
                     enclosed: inside
-                        .map(|inside| Enclosure { inside: Some(inside), started: false }),
+                        .map(|inside| NamespaceEnclosure { inside: Some(inside), started: false }),
                     awaited,
                     status,
                     #[cfg(target_os = "linux")]
@@ -154,52 +159,53 @@ impl<'a> Kept<'a> {
                     lock,
                 }))
             }
-            Err(_) if inside.is_some() => Ok(Err(NotStarted::NoWall)),
+            Err(_) if inside.is_some() => Ok(Err(StartFailure::NoWall)),
             Err(error) => {
                 let search = order.search_path().unwrap_or_default();
-                Ok(Err(NotStarted::reason(&error, &order.program, &search)))
+                Ok(Err(StartFailure::from_io_error(&error, &order.program, &search)))
             }
         }
     }
 
     /// Waits for the program's end and kills every process that is left.
-    fn until_gone(mut self, grace: Duration) -> Gone {
-        let mut any_left = self.collect();
+    fn wait_until_gone(mut self, grace: Duration) -> TreeEnd {
+        let mut any_left = self.reap_children();
         let mut told = None;
         while self.ended.is_none() && told.is_none() {
-            told = self.awaited.told_to_end();
+            told = self.awaited.requested_ending();
             if told.is_none() {
-                self.wait(None, true);
+                self.wait_for_event(None, true);
             }
-            any_left = self.collect();
+            any_left = self.reap_children();
         }
         let stopped = self.ended.is_none();
-        let grace = if told == Some(Ending::AtOnce) { Duration::ZERO } else { grace };
-        let ended_by_us = if any_left { self.end(grace) } else { 0 };
+        let grace = if told == Some(TreeEnding::AtOnce) { Duration::ZERO } else { grace };
+        let ended_by_us = if any_left { self.end_tree(grace) } else { 0 };
         #[cfg(target_os = "linux")]
         if let Some(group) = self.group {
             group.remove();
         }
         drop(self.lock);
-        Gone {
+        TreeEnd {
             // Every child was waited for, and the program was one of them.
-            program: self.ended.unwrap_or(Program::Signalled(Signal::KILL.as_raw())),
+            program: self.ended.unwrap_or(ProgramExit::Signalled(Signal::KILL.as_raw())),
             stopped,
             leftovers: if stopped { 0 } else { ended_by_us },
         }
     }
 
     /// Ends the tree and returns the number of its processes.
-    fn end(&mut self, grace: Duration) -> u32 {
+    fn end_tree(&mut self, grace: Duration) -> u32 {
         let asked = if grace.is_zero() { None } else { Some(self.ask_to_end(grace)) };
         let mut killed = None;
         let mut pause = ROUND_FIRST;
         // The children of a killed process become children of the guard, so each generation takes
         // one round.
-        while self.collect() {
+        while self.reap_children() {
             // The group and the namespaces come second: processes that they have killed cannot be
             // counted.
-            let round = tree::signal_descendants(self.main, Signal::KILL, &mut self.keepers());
+            let round =
+                tree::signal_descendants(self.main, Signal::KILL, &mut self.namespace_keepers());
             killed.get_or_insert(round);
             if self.enclosed.is_some() && self.has_main {
                 let _ = kill_process(self.main, Signal::KILL);
@@ -208,7 +214,7 @@ impl<'a> Kept<'a> {
             if let Some(group) = &self.group {
                 let _ = group.kill();
             }
-            self.wait(Some(pause), false);
+            self.wait_for_event(Some(pause), false);
             pause = (pause * 2).min(ROUND_LAST);
         }
         asked.or(killed).unwrap_or_default()
@@ -222,49 +228,50 @@ impl<'a> Kept<'a> {
     )]
     fn ask_to_end(&mut self, grace: Duration) -> u32 {
         let begun = Instant::now();
-        let mut known = self.keepers();
+        let mut known = self.namespace_keepers();
         let mut asked = 0;
-        while self.collect()
+        while self.reap_children()
             && let Some(left) = grace.checked_sub(begun.elapsed())
-            && self.awaited.told_to_end() != Some(Ending::AtOnce)
+            && self.awaited.requested_ending() != Some(TreeEnding::AtOnce)
         {
             // Repeated each time: a process may have started another one just before its end.
             asked += tree::signal_descendants(self.main, Signal::TERM, &mut known);
-            self.wait(Some(left), true);
+            self.wait_for_event(Some(left), true);
         }
         asked
     }
 
     /// Returns the processes that are not the program's: SIGTERM to them would end the namespaces
     /// at once.
-    fn keepers(&self) -> tree::Known {
+    fn namespace_keepers(&self) -> tree::KnownProcesses {
         if self.enclosed.is_some() && self.has_main {
             tree::with_children(self.main)
         } else {
-            tree::Known::default()
+            tree::KnownProcesses::default()
         }
     }
 
-    fn wait(&self, limit: Option<Duration>, also_control: bool) {
+    fn wait_for_event(&self, limit: Option<Duration>, also_control: bool) {
         let inside = self.enclosed.as_ref().and_then(|enclosed| enclosed.inside.as_ref());
-        self.awaited.wait(limit, also_control, inside.map(Inside::pipe));
+        self.awaited.wait_for_event(limit, also_control, inside.map(StagePipe::pipe));
     }
 
     /// Handles the messages of the init process inside the namespaces.
-    fn hear(&mut self) {
+    fn handle_stage_messages(&mut self) {
         let Some(enclosed) = &mut self.enclosed else { return };
         let Some(inside) = &mut enclosed.inside else { return };
-        let (said, more) = inside.hear();
+        let (said, more) = inside.read_messages();
         for said in said {
             match said {
-                Said::Started(held) => {
+                StageMessage::Started(held) => {
                     enclosed.started = true;
                     #[cfg(target_os = "linux")]
-                    let held = self.group.as_ref().map_or(held, |group| group.adds_to(held));
-                    Report::Started(held).send(self.status);
+                    let held =
+                        self.group.as_ref().map_or(held, |group| group.add_enforcement(held));
+                    GuardReport::Started(held).send(self.status);
                 }
                 // Later messages are about processes that the program left behind.
-                Said::Ended(program) => self.ended = self.ended.or(Some(program)),
+                StageMessage::Ended(program) => self.ended = self.ended.or(Some(program)),
             }
         }
         if !more {
@@ -274,26 +281,26 @@ impl<'a> Kept<'a> {
 
     /// Records how the main child ended. Namespaces that end without a message about the program
     /// could not be created, or took the program with them.
-    fn main_ended(&mut self, status: WaitStatus) {
-        self.hear();
+    fn handle_main_end(&mut self, status: WaitStatus) {
+        self.handle_stage_messages();
         self.has_main = false;
         let ended = match &self.enclosed {
-            None => Program::ended(status),
-            Some(Enclosure { started: true, .. }) => {
-                Some(Program::Signalled(Signal::KILL.as_raw()))
+            None => ProgramExit::from_wait_status(status),
+            Some(NamespaceEnclosure { started: true, .. }) => {
+                Some(ProgramExit::Signalled(Signal::KILL.as_raw()))
             }
-            Some(_) => Some(Program::NotStarted(NotStarted::NoWall)),
+            Some(_) => Some(ProgramExit::NotStarted(StartFailure::NoWall)),
         };
         self.ended = self.ended.or(ended);
     }
 
     /// Reaps every child that has ended, and returns whether any child is left. Without a child
     /// there is no descendant either, since orphans become children of the guard.
-    fn collect(&mut self) -> bool {
-        self.hear();
+    fn reap_children(&mut self) -> bool {
+        self.handle_stage_messages();
         loop {
             match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.main => self.main_ended(status),
+                Ok(Some((pid, status))) if pid == self.main => self.handle_main_end(status),
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return true,
                 Err(_) => return false,
@@ -305,19 +312,19 @@ impl<'a> Kept<'a> {
 /// Returns the command that starts the program in namespaces of its own, if it is to have them, and
 /// the pipe from the init process.
 #[cfg(target_os = "linux")]
-fn enclose(order: &Order) -> io::Result<Option<(Command, PipeReader)>> {
-    let Order { wall, layers, directory, program, args, .. } = order;
-    let enclosed = Enclosed::prepare(wall, layers, directory, program, args)?;
-    Ok(enclosed.map(Enclosed::into_command))
+fn enclose(order: &GuardOrder) -> io::Result<Option<(Command, PipeReader)>> {
+    let GuardOrder { wall, layers, directory, program, args, .. } = order;
+    let enclosed = EnclosedProgram::prepare(wall, layers, directory, program, args)?;
+    Ok(enclosed.map(EnclosedProgram::into_command))
 }
 
 /// Returns `None`: systems other than Linux have no namespaces.
 #[cfg(not(target_os = "linux"))]
-const fn enclose(_order: &Order) -> io::Result<Option<(Command, PipeReader)>> {
+const fn enclose(_order: &GuardOrder) -> io::Result<Option<(Command, PipeReader)>> {
     Ok(None)
 }
 
-fn prepare(command: &mut Command, order: &Order, lock: &Lock) {
+fn prepare_command(command: &mut Command, order: &GuardOrder, lock: &RunLock) {
     let outer = std::env::var_os(marker::VARIABLE);
     command.current_dir(&order.directory);
     if !order.inherits_environment {
@@ -329,8 +336,8 @@ fn prepare(command: &mut Command, order: &Order, lock: &Lock) {
             None => command.env_remove(name),
         };
     }
-    command.env(marker::VARIABLE, marker::within(outer.as_deref(), lock.path()));
-    if order.session == Session::Own {
+    command.env(marker::VARIABLE, marker::nest_marker(outer.as_deref(), lock.path()));
+    if order.session == TerminalSession::Own {
         // A process group of its own: a program that signals its group must not hit its guard.
         command.process_group(0);
     }

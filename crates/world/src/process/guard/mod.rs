@@ -24,9 +24,9 @@ mod signals;
 
 use std::process::ExitCode;
 
-pub use fork::{Forked, fork};
-pub(super) use order::Order;
-pub use order::Session;
+pub use fork::{ForkedGuard, fork_guard};
+pub(super) use order::GuardOrder;
+pub use order::TerminalSession;
 
 #[cfg(target_os = "linux")]
 use super::wall::inner;
@@ -52,9 +52,9 @@ pub fn main() -> ExitCode {
     if std::env::args_os().nth(2).is_some_and(|second| second == inner::ARGUMENT) {
         return inner::main(std::env::args_os().skip(3));
     }
-    match inherited::pipes() {
+    match inherited::take_pipes() {
         Ok((control, status)) => {
-            keep::keep(&control, &status, None);
+            keep::run_guard(&control, &status, None);
             ExitCode::SUCCESS
         }
         Err(_) => ExitCode::from(MISUSED),

@@ -9,14 +9,14 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::process::wall::{Layers, Wall};
+use crate::process::wall::{Wall, WallLayers};
 
 /// Maximum size of an order in bytes: more than any system allows for arguments and environment.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The terminal session of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Session {
+pub enum TerminalSession {
     /// A session of its own: terminal input and signals do not reach the program.
     #[default]
     Own,
@@ -27,13 +27,13 @@ pub enum Session {
 
 /// The order to a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::process) struct Order {
-    pub(in crate::process) session: Session,
+pub(in crate::process) struct GuardOrder {
+    pub(in crate::process) session: TerminalSession,
     /// Time between SIGTERM and SIGKILL.
     pub(in crate::process) grace: Duration,
     /// The sandbox of the program, and the layers it is made of.
     pub(in crate::process) wall: Wall,
-    pub(in crate::process) layers: Layers,
+    pub(in crate::process) layers: WallLayers,
     /// `true` if the program inherits the guard's environment.
     pub(in crate::process) inherits_environment: bool,
     /// Changes to that environment; `None` removes a variable.
@@ -44,7 +44,7 @@ pub(in crate::process) struct Order {
     pub(in crate::process) args: Vec<OsString>,
 }
 
-impl Order {
+impl GuardOrder {
     /// Encodes the order: its length, then words that each end with a zero byte, which no path and
     /// no argument can contain.
     pub(in crate::process) fn into_bytes(self) -> Vec<u8> {
@@ -59,7 +59,7 @@ impl Order {
     }
 
     /// Waits for an order; returns `None` if the pipe ends without one.
-    pub(super) fn read(mut from: impl Read) -> Option<Self> {
+    pub(super) fn read_from(mut from: impl Read) -> Option<Self> {
         let mut length = [0; size_of::<u64>()];
         from.read_exact(&mut length).ok()?;
         let length = u64::from_ne_bytes(length);
@@ -80,8 +80,8 @@ impl Order {
 
     fn into_words(self) -> impl Iterator<Item = OsString> {
         let session = match self.session {
-            Session::Own => "own-session",
-            Session::Caller => "caller-session",
+            TerminalSession::Own => "own-session",
+            TerminalSession::Caller => "caller-session",
         };
         let grace_ms = self.grace.as_millis().to_string();
         let inherits = if self.inherits_environment { "inherits" } else { "bare" };
@@ -93,7 +93,7 @@ impl Order {
             .chain(self.wall.into_words())
             .chain(self.layers.into_words())
             .chain([inherits.into(), changes.into()])
-            .chain(self.environment.into_iter().flat_map(change_words))
+            .chain(self.environment.into_iter().flat_map(encode_change))
             .chain([lock, directory, self.program])
             .chain(self.args)
     }
@@ -102,19 +102,19 @@ impl Order {
         let mut words = words.map(|word| OsStr::from_bytes(word).to_owned());
         Some(Self {
             session: match words.next()?.to_str()? {
-                "own-session" => Session::Own,
-                "caller-session" => Session::Caller,
+                "own-session" => TerminalSession::Own,
+                "caller-session" => TerminalSession::Caller,
                 _ => return None,
             },
             grace: Duration::from_millis(words.next()?.to_str()?.parse().ok()?),
             wall: Wall::from_words(&mut words)?,
-            layers: Layers::from_words(&mut words)?,
+            layers: WallLayers::from_words(&mut words)?,
             inherits_environment: match words.next()?.to_str()? {
                 "inherits" => true,
                 "bare" => false,
                 _ => return None,
             },
-            environment: environment(&mut words)?,
+            environment: parse_environment(&mut words)?,
             lock: words.next()?.into(),
             directory: words.next()?.into(),
             program: words.next()?,
@@ -124,13 +124,13 @@ impl Order {
 }
 
 /// Encodes a change of the environment as two words; a sign precedes the value.
-fn change_words((name, value): (OsString, Option<OsString>)) -> [OsString; 2] {
+fn encode_change((name, value): (OsString, Option<OsString>)) -> [OsString; 2] {
     let mut change = OsString::from(if value.is_some() { "=" } else { "-" });
     change.push(value.unwrap_or_default());
     [name, change]
 }
 
-fn environment(
+fn parse_environment(
     words: &mut impl Iterator<Item = OsString>,
 ) -> Option<Vec<(OsString, Option<OsString>)>> {
     let count: usize = words.next()?.to_str()?.parse().ok()?;
@@ -152,12 +152,12 @@ fn environment(
 mod tests {
     use super::*;
 
-    fn order() -> Order {
-        Order {
-            session: Session::Caller,
+    fn order() -> GuardOrder {
+        GuardOrder {
+            session: TerminalSession::Caller,
             grace: Duration::from_millis(1_500),
             wall: Wall::default(),
-            layers: Layers::default(),
+            layers: WallLayers::default(),
             inherits_environment: true,
             environment: vec![
                 ("KEY".into(), Some("a=b\nc".into())),
@@ -171,28 +171,28 @@ mod tests {
         }
     }
 
-    fn said(words: &[&str]) -> Option<Order> {
+    fn said(words: &[&str]) -> Option<GuardOrder> {
         let bytes: Vec<u8> =
             words.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
         let length = (bytes.len() as u64).to_ne_bytes();
-        Order::read([length.as_slice(), &bytes].concat().as_slice())
+        GuardOrder::read_from([length.as_slice(), &bytes].concat().as_slice())
     }
 
     #[test]
     fn an_order_survives_its_way() {
         for writable in [None, Some(Vec::new()), Some(vec!["/p q".into(), "bare".into()])] {
             let wall = Wall { writable, ..Wall::default() };
-            let bare = Order { wall, inherits_environment: false, ..order() };
-            assert_eq!(Order::read(bare.clone().into_bytes().as_slice()), Some(bare));
+            let bare = GuardOrder { wall, inherits_environment: false, ..order() };
+            assert_eq!(GuardOrder::read_from(bare.clone().into_bytes().as_slice()), Some(bare));
         }
-        assert_eq!(Order::read(order().into_bytes().as_slice()), Some(order()));
+        assert_eq!(GuardOrder::read_from(order().into_bytes().as_slice()), Some(order()));
     }
 
     #[test]
     fn what_follows_an_order_is_not_read() {
         let bytes = [order().into_bytes(), b"more".to_vec()].concat();
         let mut from = bytes.as_slice();
-        assert_eq!(Order::read(&mut from), Some(order()));
+        assert_eq!(GuardOrder::read_from(&mut from), Some(order()));
         assert_eq!(from, b"more");
     }
 
@@ -200,9 +200,9 @@ mod tests {
     fn an_order_that_was_cut_off_is_none() {
         let whole = order().into_bytes();
         for end in 0..whole.len() {
-            assert_eq!(Order::read(&whole[..end]), None, "{end}");
+            assert_eq!(GuardOrder::read_from(&whole[..end]), None, "{end}");
         }
-        assert_eq!(Order::read(u64::MAX.to_ne_bytes().as_slice()), None);
+        assert_eq!(GuardOrder::read_from(u64::MAX.to_ne_bytes().as_slice()), None);
     }
 
     #[test]

@@ -5,25 +5,25 @@ use std::io::{self, PipeWriter, Write as _};
 use rustix::process::WaitStatus;
 use serde::{Deserialize, Serialize};
 
-use crate::process::ended::NotStarted;
-use crate::process::wall::Held;
+use crate::process::ended::StartFailure;
+use crate::process::wall::WallEnforcement;
 
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::process) enum Report {
+pub(in crate::process) enum GuardReport {
     /// The guard has the lock and the program runs, with this much of its wall enforced.
-    Started(Held),
+    Started(WallEnforcement),
     /// No program was started, and the guard does not have the lock.
-    Refused(Refusal),
+    Refused(GuardRefusal),
     /// No process of the program is left, and the lock is free again. The last report.
-    Gone(Gone),
+    Gone(TreeEnd),
 }
 
 /// The reason for which a guard started no program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::process) enum Refusal {
+pub(in crate::process) enum GuardRefusal {
     /// Another process holds the lock.
     Held,
     /// The lock file cannot be used; the value is the system's error number.
@@ -34,9 +34,9 @@ pub(in crate::process) enum Refusal {
 
 /// The end of a process tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::process) struct Gone {
+pub(in crate::process) struct TreeEnd {
     /// The way in which the program ended.
-    pub(in crate::process) program: Program,
+    pub(in crate::process) program: ProgramExit,
     /// `true` if the guard was told to end the program.
     pub(in crate::process) stopped: bool,
     /// Number of processes that the program left behind when it ended by itself.
@@ -46,10 +46,10 @@ pub(in crate::process) struct Gone {
 /// The way in which a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::process) enum Program {
+pub(in crate::process) enum ProgramExit {
     Exited(i32),
     Signalled(i32),
-    NotStarted(NotStarted),
+    NotStarted(StartFailure),
     /// The program and its descendants were killed, because they were more than this many processes
     /// and threads.
     TooMany(u64),
@@ -58,22 +58,22 @@ pub(in crate::process) enum Program {
 /// A message of the init process inside a wall to the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::process) enum Said {
+pub(in crate::process) enum StageMessage {
     /// The wall is enforced this far, and the program runs.
-    Started(Held),
+    Started(WallEnforcement),
     /// The program has ended, or was not started.
-    Ended(Program),
+    Ended(ProgramExit),
 }
 
-impl Program {
+impl ProgramExit {
     /// Converts a wait status; returns `None` while the program has not ended.
-    pub(in crate::process) fn ended(status: WaitStatus) -> Option<Self> {
+    pub(in crate::process) fn from_wait_status(status: WaitStatus) -> Option<Self> {
         let signal = || status.terminating_signal().map(Self::Signalled);
         status.exit_status().map(Self::Exited).or_else(signal)
     }
 }
 
-impl Report {
+impl GuardReport {
     /// Writes the report. A missing reader is no error.
     pub(super) fn send(self, mut to: &PipeWriter) {
         let line = serde_json::to_vec(&self).map_err(io::Error::from);

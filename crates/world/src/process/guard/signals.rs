@@ -14,13 +14,13 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 /// The events that a guard waits for: signals, and the end of its supervisor.
-pub(super) struct Awaited<'a> {
+pub(super) struct GuardEvents<'a> {
     control: &'a PipeReader,
     signals: PipeReader,
     told_to_end: Arc<AtomicBool>,
 }
 
-impl<'a> Awaited<'a> {
+impl<'a> GuardEvents<'a> {
     /// Installs the handlers. From then on only SIGTERM and the supervisor's end are a reason to
     /// end; signals of a terminal to its foreground process group are for the program.
     pub(super) fn install(control: &'a PipeReader) -> io::Result<Self> {
@@ -37,7 +37,7 @@ impl<'a> Awaited<'a> {
 
     /// Waits for a signal, the timeout `limit`, the control pipe if `also_control`, or a message on
     /// `inside`, the pipe from the init process.
-    pub(super) fn wait(
+    pub(super) fn wait_for_event(
         &self,
         limit: Option<Duration>,
         also_control: bool,
@@ -56,22 +56,22 @@ impl<'a> Awaited<'a> {
     }
 
     /// Returns how the tree has to be ended now, if it has to.
-    pub(super) fn told_to_end(&self) -> Option<Ending> {
+    pub(super) fn requested_ending(&self) -> Option<TreeEnding> {
         let mut control = [PollFd::new(self.control, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         if poll(&mut control, Some(&now)).is_ok_and(|ready| ready > 0) {
             // After the order, the pipe carries at most one byte before its end.
             let mut word = [0];
             let came = (&mut &*self.control).read(&mut word).is_ok_and(|length| length > 0);
-            return Some(if came { Ending::WithGrace } else { Ending::AtOnce });
+            return Some(if came { TreeEnding::WithGrace } else { TreeEnding::AtOnce });
         }
-        self.told_to_end.load(Ordering::Relaxed).then_some(Ending::WithGrace)
+        self.told_to_end.load(Ordering::Relaxed).then_some(TreeEnding::WithGrace)
     }
 }
 
 /// The way in which a tree is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum TreeEnding {
     /// SIGTERM first, and time to react.
     WithGrace,
     /// SIGKILL at once, because the supervisor is gone and its programs must not outlive it.

@@ -16,13 +16,13 @@ pub(crate) fn adopt_orphans() -> Result<()> {
 }
 
 /// Processes, identified by pid and start time.
-pub(crate) type Known = HashSet<(Pid, u64)>;
+pub(crate) type KnownProcesses = HashSet<(Pid, u64)>;
 
 /// Signals every descendant of this process that is not yet in `known`, adds it there, and returns
 /// how many of them were alive. The main child is one of the descendants, so its pid is not needed.
-pub(crate) fn signal_descendants(_main: Pid, signal: Signal, known: &mut Known) -> u32 {
-    let mut children: HashMap<Option<Pid>, Vec<Seen>> = HashMap::new();
-    for process in all().filter_map(Seen::at) {
+pub(crate) fn signal_descendants(_main: Pid, signal: Signal, known: &mut KnownProcesses) -> u32 {
+    let mut children: HashMap<Option<Pid>, Vec<ProcessSnapshot>> = HashMap::new();
+    for process in list_pids().filter_map(ProcessSnapshot::from_pid) {
         children.entry(process.parent).or_default().push(process);
     }
     let mut alive = 0;
@@ -31,7 +31,7 @@ pub(crate) fn signal_descendants(_main: Pid, signal: Signal, known: &mut Known) 
         for process in children.remove(&Some(parent)).unwrap_or_default() {
             parents.push(process.pid);
             if known.insert((process.pid, process.started)) {
-                alive += u32::from(process.signal(signal) && !process.is_zombie);
+                alive += u32::from(process.send_signal(signal) && !process.is_zombie);
             }
         }
     }
@@ -39,26 +39,26 @@ pub(crate) fn signal_descendants(_main: Pid, signal: Signal, known: &mut Known) 
 }
 
 /// Returns a process and its children.
-pub(crate) fn with_children(pid: Pid) -> Known {
-    let seen = all().filter_map(Seen::at);
+pub(crate) fn with_children(pid: Pid) -> KnownProcesses {
+    let seen = list_pids().filter_map(ProcessSnapshot::from_pid);
     let family = seen.filter(|process| process.pid == pid || process.parent == Some(pid));
     family.map(|process| (process.pid, process.started)).collect()
 }
 
 /// Returns the pid of every process of the system.
-pub(crate) fn all() -> impl Iterator<Item = Pid> {
+pub(crate) fn list_pids() -> impl Iterator<Item = Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
 }
 
 /// Opens a handle that refers to this process even after its pid is reused; an error if the process
 /// is gone.
-pub(crate) fn pidfd(pid: Pid) -> Result<OwnedFd> {
+pub(crate) fn open_pidfd(pid: Pid) -> Result<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty())
 }
 
 /// A process at the moment of observation.
-pub(crate) struct Seen {
+pub(crate) struct ProcessSnapshot {
     pid: Pid,
     /// The parent; `None` for the first process.
     pub(crate) parent: Option<Pid>,
@@ -70,9 +70,9 @@ pub(crate) struct Seen {
     pub(crate) started: u64,
 }
 
-impl Seen {
+impl ProcessSnapshot {
     /// Reads the process with this pid; returns `None` if it is gone.
-    pub(crate) fn at(pid: Pid) -> Option<Self> {
+    pub(crate) fn from_pid(pid: Pid) -> Option<Self> {
         let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
         // The name is in parentheses and may contain any character, including these.
         let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
@@ -86,9 +86,9 @@ impl Seen {
     }
 
     /// Signals the process, but not a later one with the same pid, and returns whether that worked.
-    fn signal(&self, signal: Signal) -> bool {
-        let handle = pidfd(self.pid);
-        if Self::at(self.pid).is_none_or(|now| now.started != self.started) {
+    fn send_signal(&self, signal: Signal) -> bool {
+        let handle = open_pidfd(self.pid);
+        if Self::from_pid(self.pid).is_none_or(|now| now.started != self.started) {
             return false;
         }
         match handle {

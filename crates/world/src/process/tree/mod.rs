@@ -6,6 +6,9 @@ mod linux;
 mod other;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Known, Seen, adopt_orphans, all, pidfd, signal_descendants, with_children};
+pub(super) use linux::{
+    KnownProcesses, ProcessSnapshot, adopt_orphans, list_pids, open_pidfd, signal_descendants,
+    with_children,
+};
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{Known, adopt_orphans, signal_descendants, with_children};

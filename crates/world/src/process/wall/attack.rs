@@ -39,15 +39,15 @@ pub struct Attack {
     /// A description of the attempt.
     pub tries: &'static str,
     /// The part of the wall that has to stop it.
-    pub against: Against,
+    pub against: AttackedPart,
     /// The kind of wall that it is tried behind.
-    pub behind: Behind,
-    try_it: fn(&Target) -> bool,
+    pub behind: AttackerWall,
+    try_it: fn(&AttackTarget) -> bool,
 }
 
 /// The part of a wall that an attack targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Against {
+pub enum AttackedPart {
     /// Protection against writing outside.
     Files,
     /// Protection against reading hidden files.
@@ -64,7 +64,7 @@ pub enum Against {
 
 /// The kind of wall that an attack is tried behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind {
+pub enum AttackerWall {
     /// The wall of agents and their commands.
     Command,
     /// The wall of checks and hooks, which have no network except loopback.
@@ -73,7 +73,7 @@ pub enum Behind {
 
 /// The targets of attacks.
 #[derive(Debug)]
-struct Target {
+struct AttackTarget {
     /// A folder that is not writable, with a file in it.
     outside: PathBuf,
     /// A folder that is hidden, with a file and a socket in it.
@@ -102,152 +102,192 @@ const OWN: [&[u8]; 2] = [ARGUMENT.as_bytes(), guard::ARGUMENT.as_bytes()];
 
 /// All attacks.
 pub const ATTACKS: &[Attack] = &[
-    attack("write", "write a new file outside", Against::Files, |to| {
+    define_attack("write", "write a new file outside", AttackedPart::Files, |to| {
         fs::write(to.outside.join(LEFT), "x").is_ok()
     }),
-    attack("change", "change a file outside", Against::Files, |to| {
+    define_attack("change", "change a file outside", AttackedPart::Files, |to| {
         let file = OpenOptions::new().append(true).open(to.outside.join(FILE));
         file.and_then(|mut file| file.write_all(b"x")).is_ok()
     }),
-    attack("remove", "remove a file outside", Against::Files, |to| {
+    define_attack("remove", "remove a file outside", AttackedPart::Files, |to| {
         fs::remove_file(to.outside.join(FILE)).is_ok()
     }),
-    attack("rename", "move a file out of its folder", Against::Files, |to| {
+    define_attack("rename", "move a file out of its folder", AttackedPart::Files, |to| {
         fs::rename(to.outside.join(FILE), "taken").is_ok()
     }),
-    attack("link", "write through a hard link to a file outside", Against::Files, |to| {
-        let linked = fs::hard_link(to.outside.join(FILE), "linked");
-        linked.and_then(|()| fs::write("linked", "x")).is_ok()
-    }),
-    attack("symlink", "write through a symbolic link", Against::Files, |to| {
+    define_attack(
+        "link",
+        "write through a hard link to a file outside",
+        AttackedPart::Files,
+        |to| {
+            let linked = fs::hard_link(to.outside.join(FILE), "linked");
+            linked.and_then(|()| fs::write("linked", "x")).is_ok()
+        },
+    ),
+    define_attack("symlink", "write through a symbolic link", AttackedPart::Files, |to| {
         let linked = std::os::unix::fs::symlink(to.outside.join(FILE), "pointer");
         linked.and_then(|()| fs::write("pointer", "x")).is_ok()
     }),
-    attack("root", "write through /proc/self/root", Against::Files, |to| {
+    define_attack("root", "write through /proc/self/root", AttackedPart::Files, |to| {
         write_below("/proc/self/root", &to.outside.join(LEFT))
     }),
-    attack("host-root", "write through /proc/1/root", Against::Files, |to| {
+    define_attack("host-root", "write through /proc/1/root", AttackedPart::Files, |to| {
         write_below("/proc/1/root", &to.outside.join(LEFT))
     }),
-    attack("mode", "change who may read a file outside", Against::Files, |to| {
+    define_attack("mode", "change who may read a file outside", AttackedPart::Files, |to| {
         fs::set_permissions(to.outside.join(FILE), Permissions::from_mode(0o666)).is_ok()
     }),
-    attack("temporary", "leave a file in the folder /tmp of the machine", Against::Files, |to| {
-        let _ = fs::write(to.temporary(), "x");
-        // The check for the file happens outside: inside, `/tmp` may be another folder.
-        false
-    }),
-    attack("read", "read a hidden file", Against::Reading, |to| reads(&to.hidden.join(FILE))),
-    attack("read-root", "read a hidden file through /proc/self/root", Against::Reading, |to| {
-        below("/proc/self/root", &to.hidden.join(FILE)).is_some_and(|path| reads(&path))
-    }),
-    attack(
-        "read-host",
-        "read a hidden file through the supervisor's root",
-        Against::Reading,
+    define_attack(
+        "temporary",
+        "leave a file in the folder /tmp of the machine",
+        AttackedPart::Files,
         |to| {
-            let root = to.supervisor.map(|pid| format!("/proc/{pid}/root"));
-            root.and_then(|root| below(&root, &to.hidden.join(FILE)))
-                .is_some_and(|path| reads(&path))
+            let _ = fs::write(to.temporary_file(), "x");
+            // The check for the file happens outside: inside, `/tmp` may be another folder.
+            false
         },
     ),
-    attack("list", "see the supervisor among the processes", Against::Processes, |to| {
-        let line = to.supervisor.map(|pid| fs::read(format!("/proc/{pid}/cmdline")));
-        // Inside, the pid may belong to one of Unstuck's own processes.
-        let is_own = |line: &[u8]| line.split(|byte| *byte == 0).any(|word| OWN.contains(&word));
-        line.is_some_and(|line| line.is_ok_and(|line| !line.is_empty() && !is_own(&line)))
+    define_attack("read", "read a hidden file", AttackedPart::Reading, |to| {
+        can_read(&to.hidden.join(FILE))
     }),
-    attack("priority", "change the supervisor's priority", Against::Processes, |to| {
+    define_attack(
+        "read-root",
+        "read a hidden file through /proc/self/root",
+        AttackedPart::Reading,
+        |to| {
+            path_below("/proc/self/root", &to.hidden.join(FILE)).is_some_and(|path| can_read(&path))
+        },
+    ),
+    define_attack(
+        "read-host",
+        "read a hidden file through the supervisor's root",
+        AttackedPart::Reading,
+        |to| {
+            let root = to.supervisor.map(|pid| format!("/proc/{pid}/root"));
+            root.and_then(|root| path_below(&root, &to.hidden.join(FILE)))
+                .is_some_and(|path| can_read(&path))
+        },
+    ),
+    define_attack(
+        "list",
+        "see the supervisor among the processes",
+        AttackedPart::Processes,
+        |to| {
+            let line = to.supervisor.map(|pid| fs::read(format!("/proc/{pid}/cmdline")));
+            // Inside, the pid may belong to one of Unstuck's own processes.
+            let is_own =
+                |line: &[u8]| line.split(|byte| *byte == 0).any(|word| OWN.contains(&word));
+            line.is_some_and(|line| line.is_ok_and(|line| !line.is_empty() && !is_own(&line)))
+        },
+    ),
+    define_attack("priority", "change the supervisor's priority", AttackedPart::Processes, |to| {
         // To its present value: this is allowed or refused like any other.
         to.supervisor.is_some_and(|pid| {
             let priority = getpriority_process(Some(pid));
             priority.is_ok_and(|priority| setpriority_process(Some(pid), priority).is_ok())
         })
     }),
-    attack("limit", "limit what the supervisor may use", Against::Processes, |to| {
+    define_attack("limit", "limit what the supervisor may use", AttackedPart::Processes, |to| {
         // To the present limit of the attacker, which is that of the supervisor as well.
         let own = getrlimit(Resource::Core);
         to.supervisor.is_some_and(|pid| prlimit(Some(pid), Resource::Core, own).is_ok())
     }),
-    attack("signal", "signal the supervisor", Against::Processes, |to| {
+    define_attack("signal", "signal the supervisor", AttackedPart::Processes, |to| {
         to.supervisor.is_some_and(|pid| test_kill_process(pid).is_ok())
     }),
-    attack("environ", "read the supervisor's environment", Against::Processes, |to| {
-        to.supervisor.is_some_and(|pid| reads(Path::new(&format!("/proc/{pid}/environ"))))
+    define_attack("environ", "read the supervisor's environment", AttackedPart::Processes, |to| {
+        to.supervisor.is_some_and(|pid| can_read(Path::new(&format!("/proc/{pid}/environ"))))
     }),
-    attack("memory", "open the supervisor's memory", Against::Processes, |to| {
+    define_attack("memory", "open the supervisor's memory", AttackedPart::Processes, |to| {
         let open = |pid| OpenOptions::new().write(true).open(format!("/proc/{pid}/mem"));
         to.supervisor.is_some_and(|pid| open(pid).is_ok())
     }),
-    attack("trace", "trace the supervisor", Against::Processes, |to| {
+    define_attack("trace", "trace the supervisor", AttackedPart::Processes, |to| {
         to.supervisor.is_some_and(|pid| {
             let pid = usize::try_from(pid.as_raw_nonzero().get()).unwrap_or_default();
-            succeeds(libc::SYS_ptrace, [libc::PTRACE_SEIZE as usize, pid, 0, 0, 0])
+            call_succeeds(libc::SYS_ptrace, [libc::PTRACE_SEIZE as usize, pid, 0, 0, 0])
         })
     }),
-    attack("tcp", "connect to the machine by TCP", Against::Network, connects),
-    attack("udp", "send a datagram to the machine", Against::Network, sends),
-    attack("check-tcp", "connect to the machine by TCP from a check", Against::Network, connects)
-        .by_a_check(),
-    attack("check-udp", "send a datagram to the machine from a check", Against::Network, sends)
-        .by_a_check(),
-    attack(
+    define_attack("tcp", "connect to the machine by TCP", AttackedPart::Network, can_connect),
+    define_attack("udp", "send a datagram to the machine", AttackedPart::Network, send_datagram),
+    define_attack(
+        "check-tcp",
+        "connect to the machine by TCP from a check",
+        AttackedPart::Network,
+        can_connect,
+    )
+    .by_a_check(),
+    define_attack(
+        "check-udp",
+        "send a datagram to the machine from a check",
+        AttackedPart::Network,
+        send_datagram,
+    )
+    .by_a_check(),
+    define_attack(
         "local-socket",
         "connect to a local socket in a hidden folder",
-        Against::Network,
+        AttackedPart::Network,
         |to| {
-            let socket = SocketPath::of(&to.hidden.join(SOCKET));
+            let socket = SocketPath::from_path(&to.hidden.join(SOCKET));
             socket.is_ok_and(|socket| UnixStream::connect(socket.as_path()).is_ok())
         },
     ),
-    attack("abstract-socket", "connect to an abstract local socket", Against::Network, |to| {
-        let address = SocketAddr::from_abstract_name(&to.socket);
-        address.is_ok_and(|address| UnixStream::connect_addr(&address).is_ok())
-    }),
-    attack("mount", "mount a file system", Against::Calls, |_| {
+    define_attack(
+        "abstract-socket",
+        "connect to an abstract local socket",
+        AttackedPart::Network,
+        |to| {
+            let address = SocketAddr::from_abstract_name(&to.socket);
+            address.is_ok_and(|address| UnixStream::connect_addr(&address).is_ok())
+        },
+    ),
+    define_attack("mount", "mount a file system", AttackedPart::Calls, |_| {
         let kind = c"tmpfs".as_ptr() as usize;
         let at = c".".as_ptr() as usize;
-        let mounted = succeeds(libc::SYS_mount, [kind, at, kind, 0, 0]);
-        mounted && succeeds(libc::SYS_umount2, [at, libc::MNT_DETACH as usize, 0, 0, 0])
+        let mounted = call_succeeds(libc::SYS_mount, [kind, at, kind, 0, 0]);
+        mounted && call_succeeds(libc::SYS_umount2, [at, libc::MNT_DETACH as usize, 0, 0, 0])
     }),
-    attack("namespace", "make a user namespace", Against::Calls, |_| {
-        succeeds(libc::SYS_unshare, [libc::CLONE_NEWUSER as usize, 0, 0, 0, 0])
+    define_attack("namespace", "make a user namespace", AttackedPart::Calls, |_| {
+        call_succeeds(libc::SYS_unshare, [libc::CLONE_NEWUSER as usize, 0, 0, 0, 0])
     }),
-    attack("raw-socket", "open a raw socket", Against::Calls, |_| {
+    define_attack("raw-socket", "open a raw socket", AttackedPart::Calls, |_| {
         let raw =
             [libc::AF_INET as usize, libc::SOCK_RAW as usize, libc::IPPROTO_ICMP as usize, 0, 0];
-        succeeds(libc::SYS_socket, raw)
+        call_succeeds(libc::SYS_socket, raw)
     }),
-    attack("packet-socket", "open a packet socket", Against::Calls, |_| {
+    define_attack("packet-socket", "open a packet socket", AttackedPart::Calls, |_| {
         let packet = [libc::AF_PACKET as usize, libc::SOCK_RAW as usize, 0, 0, 0];
-        succeeds(libc::SYS_socket, packet)
+        call_succeeds(libc::SYS_socket, packet)
     }),
-    attack("keys", "use the kernel's keyring", Against::Calls, |_| {
+    define_attack("keys", "use the kernel's keyring", AttackedPart::Calls, |_| {
         let user = c"user".as_ptr() as usize;
         let word = c"unstuck".as_ptr() as usize;
         // The keyring of this thread, which ends with it.
-        succeeds(libc::SYS_add_key, [user, word, word, 7, usize::MAX])
+        call_succeeds(libc::SYS_add_key, [user, word, word, 7, usize::MAX])
     }),
-    attack("ring", "use io_uring", Against::Calls, |_| {
+    define_attack("ring", "use io_uring", AttackedPart::Calls, |_| {
         is_answered(libc::SYS_io_uring_setup, [1, 0, 0, 0, 0])
     }),
-    attack("threads", "start more threads than are allowed", Against::Limits, |_| start_threads()),
+    define_attack("threads", "start more threads than are allowed", AttackedPart::Limits, |_| {
+        start_threads()
+    }),
 ];
 
-const fn attack(
+const fn define_attack(
     name: &'static str,
     tries: &'static str,
-    against: Against,
-    try_it: fn(&Target) -> bool,
+    against: AttackedPart,
+    try_it: fn(&AttackTarget) -> bool,
 ) -> Attack {
-    Attack { name, tries, against, behind: Behind::Command, try_it }
+    Attack { name, tries, against, behind: AttackerWall::Command, try_it }
 }
 
 /// Runs one attack: its name comes first, the parts of the target follow.
 pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let name = words.next();
     let attack = ATTACKS.iter().find(|attack| name.as_deref() == Some(attack.name.as_ref()));
-    ExitCode::from(match (attack, Target::read(&mut words)) {
+    ExitCode::from(match (attack, AttackTarget::from_words(&mut words)) {
         (Some(attack), Some(target)) if (attack.try_it)(&target) => THROUGH,
         (Some(_), Some(_)) => REFUSED,
         _ => MISUSED,
@@ -256,7 +296,7 @@ pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
 
 impl Attack {
     const fn by_a_check(self) -> Self {
-        Self { behind: Behind::Check, ..self }
+        Self { behind: AttackerWall::Check, ..self }
     }
 
     /// Returns whether the attacker's exit code says that the attack was refused.
@@ -265,12 +305,12 @@ impl Attack {
     }
 }
 
-impl Target {
-    fn temporary(&self) -> PathBuf {
-        temporary(&self.socket)
+impl AttackTarget {
+    fn temporary_file(&self) -> PathBuf {
+        temporary_file(&self.socket)
     }
 
-    fn read(words: &mut impl Iterator<Item = OsString>) -> Option<Self> {
+    fn from_words(words: &mut impl Iterator<Item = OsString>) -> Option<Self> {
         Some(Self {
             outside: words.next()?.into(),
             hidden: words.next()?.into(),
@@ -282,32 +322,32 @@ impl Target {
 }
 
 /// Returns the path of the file that the attack on `/tmp` leaves there, by the name of the socket.
-pub fn temporary(socket: &str) -> PathBuf {
+pub fn temporary_file(socket: &str) -> PathBuf {
     Path::new("/tmp").join(socket)
 }
 
-fn connects(to: &Target) -> bool {
+fn can_connect(to: &AttackTarget) -> bool {
     TcpStream::connect(("127.0.0.1", to.port)).is_ok()
 }
 
 /// Sends a datagram. Its arrival is checked outside, because inside it may reach the program
 /// itself.
-fn sends(to: &Target) -> bool {
+fn send_datagram(to: &AttackTarget) -> bool {
     let socket = UdpSocket::bind("127.0.0.1:0");
     let _ = socket.and_then(|socket| socket.send_to(b"x", ("127.0.0.1", to.port)));
     false
 }
 
-fn reads(path: &Path) -> bool {
+fn can_read(path: &Path) -> bool {
     fs::read(path).is_ok_and(|bytes| !bytes.is_empty())
 }
 
-fn below(root: &str, path: &Path) -> Option<PathBuf> {
+fn path_below(root: &str, path: &Path) -> Option<PathBuf> {
     path.strip_prefix("/").ok().map(|path| Path::new(root).join(path))
 }
 
 fn write_below(root: &str, path: &Path) -> bool {
-    below(root, path).is_some_and(|path| fs::write(path, "x").is_ok())
+    path_below(root, path).is_some_and(|path| fs::write(path, "x").is_ok())
 }
 
 /// Starts [`THREADS`] threads that wait for each other, and keeps them for a moment: if threads are
@@ -329,7 +369,7 @@ fn start_threads() -> bool {
 
 /// Returns whether the kernel executes a raw system call.
 #[expect(unsafe_code, reason = "what is tried here is what no safe function does")]
-fn succeeds(call: libc::c_long, given: [usize; 5]) -> bool {
+fn call_succeeds(call: libc::c_long, given: [usize; 5]) -> bool {
     // SAFETY: pointers among the arguments refer to literals that end with a zero, and the calls
     // that get them only read them; none of the calls changes the memory of this process.
     unsafe { libc::syscall(call, given[0], given[1], given[2], given[3], given[4]) >= 0 }
@@ -339,7 +379,7 @@ fn succeeds(call: libc::c_long, given: [usize; 5]) -> bool {
 /// it.
 fn is_answered(call: libc::c_long, given: [usize; 5]) -> bool {
     let refusals = [Errno::PERM, Errno::NOSYS].map(Errno::raw_os_error);
-    succeeds(call, given)
+    call_succeeds(call, given)
         || std::io::Error::last_os_error()
             .raw_os_error()
             .is_some_and(|error| !refusals.contains(&error))

@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 use command_fds::CommandFdExt as _;
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
-use super::places::{Cover, nearest};
-use super::{Connections, Layers, Wall, inner};
+use super::places::{PathCover, nearest_cover};
+use super::{Connections, Wall, WallLayers, inner};
 use crate::process::guard;
 
 const PROGRAM: &str = "bwrap";
@@ -40,7 +40,7 @@ const TRIES_MAX: u32 = 3;
 const SYSTEM: [&str; 4] = ["--dev", "/dev", "--proc", "/proc"];
 
 /// Returns the path of bubblewrap, if it is installed and works.
-pub(super) fn find() -> Option<PathBuf> {
+pub(super) fn find_working_program() -> Option<PathBuf> {
     let search = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&search).filter(|place| place.is_absolute());
     let program = places.find_map(|place| {
@@ -57,19 +57,19 @@ pub(super) fn find() -> Option<PathBuf> {
 }
 
 /// A program to be started inside namespaces.
-pub(in crate::process) struct Enclosed {
+pub(in crate::process) struct EnclosedProgram {
     program: PathBuf,
     arguments: Vec<OsString>,
     handed_over: Vec<OwnedFd>,
     said: PipeReader,
 }
 
-impl Enclosed {
+impl EnclosedProgram {
     /// Prepares to start `program` in `directory` inside namespaces. Returns `None` if there are no
     /// namespaces, or no wall is wanted.
     pub(in crate::process) fn prepare(
         wall: &Wall,
-        layers: &Layers,
+        layers: &WallLayers,
         directory: &Path,
         program: &OsStr,
         arguments: &[OsString],
@@ -78,7 +78,7 @@ impl Enclosed {
             return Ok(None);
         };
         let stage = OwnedFd::from(File::open("/proc/self/exe")?);
-        let order = memory(&inner::order(layers, wall))?;
+        let order = write_memory_file(&inner::encode_order(layers, wall))?;
         let (said, say) = io::pipe()?;
         fcntl_setfl(&said, OFlags::NONBLOCK)?;
         let handed_over = vec![stage, order, OwnedFd::from(say)];
@@ -86,7 +86,7 @@ impl Enclosed {
         if wall.network != Connections::Open {
             words.push("--unshare-net".into());
         }
-        words.extend(mounts(wall, directory)?);
+        words.extend(mount_options(wall, directory)?);
         words.extend(["--chdir".into(), directory.into(), "--".into()]);
         let [stage, order, say] = [0, 1, 2].map(|n: usize| handed_over[n].as_raw_fd().to_string());
         words.push(format!("/proc/self/fd/{stage}").into());
@@ -107,7 +107,7 @@ impl Enclosed {
 }
 
 /// Returns the mount options, in order.
-fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
+fn mount_options(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
     let mut words: Vec<OsString> = Vec::new();
     let root = if wall.writable.is_some() { "--ro-bind" } else { "--bind" };
     words.extend([root, "/", "/"].map(OsString::from));
@@ -118,7 +118,7 @@ fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
         wall.readable.extend(forwards.iter().map(|forward| forward.socket.clone()));
     }
     let mut closed = Vec::new();
-    let covers = wall.covers();
+    let covers = wall.compute_covers();
     for (path, cover) in covers.clone() {
         // Mounts of bubblewrap itself.
         if path.starts_with("/dev") || path.starts_with("/proc") {
@@ -128,21 +128,21 @@ fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
             words.extend([how.into(), from.into(), path.clone().into_os_string()]);
         };
         match cover {
-            Cover::Hidden if path.is_dir() => {
+            PathCover::Hidden if path.is_dir() => {
                 words.extend(["--tmpfs".into(), path.clone().into_os_string()]);
                 closed.push(path);
             }
             // It is no device there, and opening it is refused.
-            Cover::Hidden => bind("--ro-bind", Path::new("/dev/null")),
-            Cover::Readable => bind("--ro-bind-try", &path),
-            Cover::Writable => bind("--bind-try", &path),
-            Cover::Private(folder) => {
+            PathCover::Hidden => bind("--ro-bind", Path::new("/dev/null")),
+            PathCover::Readable => bind("--ro-bind-try", &path),
+            PathCover::Writable => bind("--bind-try", &path),
+            PathCover::Private(folder) => {
                 fs::create_dir_all(&folder)?;
                 bind("--bind", &folder);
             }
         }
     }
-    for socket in sockets_in_sight(&wall, &covers) {
+    for socket in find_visible_sockets(&wall, &covers) {
         words.extend(["--ro-bind".into(), "/dev/null".into(), socket.into_os_string()]);
     }
     // At the end, because until then bubblewrap creates mount points in them.
@@ -154,7 +154,7 @@ fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
 
 /// Returns the local sockets of other processes at readable paths: a read-only mount does not
 /// prevent connecting to them.
-fn sockets_in_sight(wall: &Wall, covers: &BTreeMap<PathBuf, Cover>) -> Vec<PathBuf> {
+fn find_visible_sockets(wall: &Wall, covers: &BTreeMap<PathBuf, PathCover>) -> Vec<PathBuf> {
     let listed = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let named =
         listed.lines().filter_map(|line| Some(Path::new(line.get(line.find(" /")? + 1..)?)));
@@ -165,14 +165,14 @@ fn sockets_in_sight(wall: &Wall, covers: &BTreeMap<PathBuf, Cover>) -> Vec<PathB
         wall.readable.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let in_sight = |path: &PathBuf| {
         let own = path.starts_with("/dev") || path.starts_with("/proc") || allowed.contains(path);
-        let seen = matches!(nearest(covers, path), None | Some(Cover::Readable));
+        let seen = matches!(nearest_cover(covers, path), None | Some(PathCover::Readable));
         !own && seen && !covers.contains_key(path)
     };
     sockets.into_iter().filter(in_sight).collect()
 }
 
 /// Creates a file in memory with these words.
-fn memory(words: &[OsString]) -> io::Result<OwnedFd> {
+fn write_memory_file(words: &[OsString]) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("unstuck-wall", MemfdFlags::CLOEXEC)?);
     for word in words {
         file.write_all(word.as_bytes())?;

@@ -5,10 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Access, access};
 use unstuck_core::fault::{Fault, Missing};
-use unstuck_core::text::{QUESTION_CHARS_MAX, quoted};
+use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words};
 
 use super::Wall;
-use super::places::Cover;
+use super::places::PathCover;
 
 /// The system's message for a file that cannot be written, in lower case.
 const READ_ONLY: &str = "read-only file system";
@@ -39,7 +39,7 @@ const PROBE_NAME: &str = ".tmp";
 
 /// A path that a wall denied to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Denied {
+pub struct DeniedPath {
     /// The path.
     pub path: PathBuf,
     /// The path that has to be allowed: the path itself, or the folder around it.
@@ -50,7 +50,7 @@ pub struct Denied {
     pub warned: bool,
 }
 
-impl Denied {
+impl DeniedPath {
     /// Returns the line of the settings that allows the access.
     pub fn settings_line(&self) -> String {
         let key = if self.hidden { "readable" } else { "writable" };
@@ -59,16 +59,17 @@ impl Denied {
 
     /// Returns the command that creates the path to allow, if it does not exist yet: behind a wall
     /// only existing paths can be written.
-    pub fn made_by(&self) -> Option<String> {
+    pub fn creation_command(&self) -> Option<String> {
         let makes = if self.place.extension().is_some() { "touch" } else { "mkdir -p" };
         (!self.place.exists()).then(|| format!("{makes} {}", self.place.display()))
     }
 
     /// Returns a sentence for the operator or the agent that reads the output of the program.
-    pub fn sentence(&self) -> String {
+    pub fn render_sentence(&self) -> String {
         let what =
             if self.hidden { "is hidden by the wall" } else { "cannot be written behind the wall" };
-        let made = self.made_by().map_or_else(String::new, |made| format!(" after `{made}`"));
+        let made =
+            self.creation_command().map_or_else(String::new, |made| format!(" after `{made}`"));
         format!(
             "{} {what}: it is not broken, and trying again does not help; `{}` below [wall] in \
              unstuck.toml allows it{made}",
@@ -79,34 +80,36 @@ impl Denied {
 
     /// Builds the fault that asks the operator about the path before more is spent: `who` was
     /// denied access, and `so` is the consequence.
-    pub(crate) fn fault(&self, source: &str, (who, so): (&str, &str), output: &str) -> Fault {
+    pub(crate) fn to_fault(&self, source: &str, (who, so): (&str, &str), output: &str) -> Fault {
         let does = if self.hidden { "reading" } else { "writing to" };
         let path = self.path.display().to_string();
-        let path = quoted(&path, QUESTION_CHARS_MAX).unwrap_or_default();
-        let made = self.made_by().map_or_else(String::new, |made| format!(", after `{made}`"));
+        let path = quote_words(&path, QUESTION_CHARS_MAX).unwrap_or_default();
+        let made =
+            self.creation_command().map_or_else(String::new, |made| format!(", after `{made}`"));
         let what = format!("`{}` below [wall] in unstuck.toml{made}", self.settings_line());
         let cause = format!("The wall kept {who} from {does} {path}, so {so}.");
-        Fault::precondition_missing(source, output, Missing { what }).caused_by(cause)
+        Fault::precondition_missing(source, output, Missing { what }).with_cause(cause)
     }
 }
 
 impl Wall {
     /// Returns the first path in a program's output that this wall denied, preferring one that is
     /// no mere warning. The program ran in `directory`.
-    pub fn find_denied(&self, output: &str, directory: &Path) -> Option<Denied> {
+    pub fn find_denied(&self, output: &str, directory: &Path) -> Option<DeniedPath> {
         self.writable.as_ref()?;
-        let covers = self.covers();
-        let mut found = output.lines().filter_map(|line| self.denied_in(line, directory, &covers));
+        let covers = self.compute_covers();
+        let mut found =
+            output.lines().filter_map(|line| self.find_denied_in_line(line, directory, &covers));
         let first = found.next()?;
         if first.warned { found.find(|denied| !denied.warned).or(Some(first)) } else { Some(first) }
     }
 
-    fn denied_in(
+    fn find_denied_in_line(
         &self,
         line: &str,
         directory: &Path,
-        covers: &BTreeMap<PathBuf, Cover>,
-    ) -> Option<Denied> {
+        covers: &BTreeMap<PathBuf, PathCover>,
+    ) -> Option<DeniedPath> {
         let lower = line.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let refused = says(&REFUSED);
@@ -115,24 +118,24 @@ impl Wall {
         }
         let writes = lower.contains(READ_ONLY) || says(&CREATING);
         let warned = lower.contains(WARNING);
-        let read = |path: PathBuf| Denied { place: path.clone(), path, hidden: true, warned };
+        let read = |path: PathBuf| DeniedPath { place: path.clone(), path, hidden: true, warned };
         let written = |path: PathBuf| {
-            let path = without_letters(line, path);
-            Denied { place: self.place_of(&path), path, hidden: false, warned }
+            let path = strip_random_letters(line, path);
+            DeniedPath { place: self.place_to_allow(&path), path, hidden: false, warned }
         };
-        self.paths(line, directory).find_map(|path| match cover(covers, &path) {
-            Some((_, Cover::Hidden)) if path.exists() && !writes => Some(read(path)),
-            Some((_, Cover::Hidden)) => {
+        self.paths_in_line(line, directory).find_map(|path| match find_cover(covers, &path) {
+            Some((_, PathCover::Hidden)) if path.exists() && !writes => Some(read(path)),
+            Some((_, PathCover::Hidden)) => {
                 // Behind the wall the parent folder does not exist either.
                 let is_kept = refused || writes && path.parent().is_some_and(Path::exists);
-                (is_kept && is_persons(&path)).then(|| written(path))
+                (is_kept && is_writable_by_operator(&path)).then(|| written(path))
             }
-            Some((at, Cover::Private(folder))) => {
+            Some((at, PathCover::Private(folder))) => {
                 is_left_outside(at, folder, &path).then(|| read(path))
             }
-            Some((_, Cover::Writable)) => None,
-            Some((_, Cover::Readable)) | None => {
-                (refused && is_persons(&path)).then(|| written(path))
+            Some((_, PathCover::Writable)) => None,
+            Some((_, PathCover::Readable)) | None => {
+                (refused && is_writable_by_operator(&path)).then(|| written(path))
             }
         })
     }
@@ -140,7 +143,7 @@ impl Wall {
     /// Returns the path to allow so that `path` can be written: the path itself if it exists,
     /// otherwise the first missing folder on the way. A new file is allowed with the folder around
     /// it, unless that contains the project or more.
-    fn place_of(&self, path: &Path) -> PathBuf {
+    fn place_to_allow(&self, path: &Path) -> PathBuf {
         let missing = path.ancestors().take_while(|place| !place.exists()).last();
         let Some(missing) = missing else { return path.to_owned() };
         let Some(folder) = missing.parent().filter(|_| path == missing) else {
@@ -155,7 +158,7 @@ impl Wall {
 
     /// Returns the paths in a line as the operator knows them: absolute ones, those below a home
     /// folder, and those that lead out of the program's working directory.
-    fn paths(&self, line: &str, directory: &Path) -> impl Iterator<Item = PathBuf> {
+    fn paths_in_line(&self, line: &str, directory: &Path) -> impl Iterator<Item = PathBuf> {
         let words = line.split([' ', '\t', '\'', '"', '`', ':', ',', ';', '(', ')', '=', '‘', '’']);
         let own = self.private.iter().filter(|private| !private.folder.as_os_str().is_empty());
         words.filter(|word| word.len() > 1).flat_map(move |word| {
@@ -170,13 +173,13 @@ impl Wall {
             });
             let leads_out = path.starts_with("..").then(|| directory.join(path));
             let absolute = path.is_absolute().then(|| moved.unwrap_or_else(|| path.to_owned()));
-            absolute.or(leads_out).map(|path| without_dots(&path)).into_iter().chain(below_home)
+            absolute.or(leads_out).map(|path| resolve_dots(&path)).into_iter().chain(below_home)
         })
     }
 }
 
 /// Returns a path without `..`, which may lead out of the folder that the path starts with.
-fn without_dots(path: &Path) -> PathBuf {
+fn resolve_dots(path: &Path) -> PathBuf {
     if !path.components().any(|part| part == Component::ParentDir) {
         return path.to_owned();
     }
@@ -193,7 +196,7 @@ fn without_dots(path: &Path) -> PathBuf {
 }
 
 /// Returns the path that a program wanted, if it tried one with random letters appended.
-fn without_letters(line: &str, path: PathBuf) -> PathBuf {
+fn strip_random_letters(line: &str, path: PathBuf) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let Some(name) = name.filter(|_| line.contains(PROBED) && !path.exists()) else { return path };
     let wanted = name.char_indices().nth_back(PROBE_LETTERS - 1).map_or("", |(at, _)| &name[..at]);
@@ -204,7 +207,10 @@ fn without_letters(line: &str, path: PathBuf) -> PathBuf {
 }
 
 /// Returns the cover of a path, and the path at which that cover begins.
-fn cover<'a>(covers: &'a BTreeMap<PathBuf, Cover>, path: &Path) -> Option<(&'a Path, &'a Cover)> {
+fn find_cover<'a>(
+    covers: &'a BTreeMap<PathBuf, PathCover>,
+    path: &Path,
+) -> Option<(&'a Path, &'a PathCover)> {
     path.ancestors().find_map(|at| covers.get_key_value(at)).map(|(at, cover)| (&**at, cover))
 }
 
@@ -216,7 +222,7 @@ fn is_left_outside(at: &Path, folder: &Path, path: &Path) -> bool {
 }
 
 /// Returns whether the operator may write to a path: if not, the wall is not the reason.
-fn is_persons(path: &Path) -> bool {
+fn is_writable_by_operator(path: &Path) -> bool {
     let near = path.ancestors().find(|place| place.exists());
     near.is_some_and(|place| access(place, Access::WRITE_OK).is_ok())
 }
@@ -226,7 +232,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::process::wall::Private;
+    use crate::process::wall::PrivateFolder;
 
     #[test]
     fn a_path_that_is_closed_is_named_with_the_line_that_opens_it() {
@@ -250,8 +256,12 @@ mod tests {
         };
         let outside = find("out/x", "Read-only file system").unwrap();
         let path = root.join("out/x");
-        assert_eq!(outside, Denied { place: path.clone(), path, hidden: false, warned: false });
-        assert!(outside.sentence().contains("writable = [\""), "{}", outside.sentence());
+        assert_eq!(outside, DeniedPath { place: path.clone(), path, hidden: false, warned: false });
+        assert!(
+            outside.render_sentence().contains("writable = [\""),
+            "{}",
+            outside.render_sentence()
+        );
         assert_eq!(find("in/x", "Permission denied"), None);
         assert_eq!(find("out/x", "No such file or directory"), None, "it may really be missing");
         let hidden = find("hidden/key", "No such file or directory").unwrap();
@@ -315,7 +325,7 @@ mod tests {
         let said = format!("warning: {at}/out/a: Permission denied\n{at}/out/b: Permission denied");
         let denied = wall.find_denied(&said, &root).unwrap();
         assert_eq!((denied.path.clone(), denied.warned), (root.join("out/b"), false));
-        assert_eq!(denied.made_by(), Some(format!("mkdir -p {at}/out/b")));
+        assert_eq!(denied.creation_command(), Some(format!("mkdir -p {at}/out/b")));
         assert!(wall.find_denied(&said[..said.find('\n').unwrap()], &root).unwrap().warned);
     }
 
@@ -329,7 +339,8 @@ mod tests {
         for name in ["home/.shoprc", "home/.both", "own/home/.both"] {
             fs::write(root.join(name), "x").unwrap();
         }
-        let private = |at: &str| Private { at: root.join(at), folder: root.join("own").join(at) };
+        let private =
+            |at: &str| PrivateFolder { at: root.join(at), folder: root.join("own").join(at) };
         let wall = Wall {
             writable: Some(vec![root.join("home/project")]),
             private: vec![private("temporary"), private("home")],
@@ -338,7 +349,7 @@ mod tests {
         let settings = format!("{}/home/.shoprc", root.display());
         let path = PathBuf::from(&settings);
         let place = path.clone();
-        let hidden = Some(Denied { path, place, hidden: true, warned: false });
+        let hidden = Some(DeniedPath { path, place, hidden: true, warned: false });
         for said in [
             format!("cat: {settings}: No such file or directory"),
             format!("FileNotFoundError: [Errno 2] No such file or directory: '{settings}'"),

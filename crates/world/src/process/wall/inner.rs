@@ -20,10 +20,12 @@ use rustix::process::{
     setrlimit, wait,
 };
 
-use super::{Connections, Held, Hold, Layers, Standing, Wall, count};
-use crate::egress::Forwarder;
-use crate::process::ended::NotStarted;
-use crate::process::guard::report::{Program, Said};
+use super::{
+    Connections, EnforcementLevel, LayerPlacement, Wall, WallEnforcement, WallLayers, count,
+};
+use crate::egress::PortForwarder;
+use crate::process::ended::StartFailure;
+use crate::process::guard::report::{ProgramExit, StageMessage};
 
 /// The argument after the guard's that makes the executable the stage.
 pub(in crate::process) const ARGUMENT: &str = "__wall";
@@ -32,13 +34,13 @@ pub(in crate::process) const ARGUMENT: &str = "__wall";
 const MISUSED: u8 = 64;
 
 /// Encodes the order to the stage as words.
-pub(super) fn order(layers: &Layers, wall: &Wall) -> Vec<OsString> {
+pub(super) fn encode_order(layers: &WallLayers, wall: &Wall) -> Vec<OsString> {
     layers.clone().into_words().chain(wall.clone().into_words()).collect()
 }
 
 /// Runs the stage, from its order to the end of all processes in its namespace.
 pub(in crate::process) fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some((order, say, program)) = handed_over(&mut arguments) else {
+    let Some((order, say, program)) = take_handed_over(&mut arguments) else {
         return ExitCode::from(MISUSED);
     };
     // A process that is not dumpable cannot be inspected by other processes of its user.
@@ -53,17 +55,17 @@ pub(in crate::process) fn main(mut arguments: impl Iterator<Item = OsString>) ->
     // A process group of its own: a program that signals its group must not hit the stage.
     command.args(arguments).process_group(0);
     let limits = limit_processes(&wall, &say);
-    let started = wall.around(&layers, Standing::InNamespaces, || command.spawn());
+    let started = wall.run_behind(&layers, LayerPlacement::InNamespaces, || command.spawn());
     drop(command);
     match started.and_then(|(child, held)| Ok((Pid::from_child(&child?), held))) {
         Ok((main, held)) => {
-            say_line(&say, Said::Started(Held { limits, ..held }));
+            send_message(&say, StageMessage::Started(WallEnforcement { limits, ..held }));
             wait_for_all(main, &say);
         }
         Err(error) => {
             let search = std::env::var_os("PATH").unwrap_or_default();
-            let reason = NotStarted::reason(&error, &program, &search);
-            say_line(&say, Said::Ended(Program::NotStarted(reason)));
+            let reason = StartFailure::from_io_error(&error, &program, &search);
+            send_message(&say, StageMessage::Ended(ProgramExit::NotStarted(reason)));
         }
     }
     ExitCode::SUCCESS
@@ -76,7 +78,7 @@ fn serve_forwards(wall: &Wall) -> bool {
     if forwards.is_empty() {
         return true;
     }
-    let Ok(forwarder) = Forwarder::bind(forwards) else { return false };
+    let Ok(forwarder) = PortForwarder::bind(forwards) else { return false };
     // It serves until the process ends; errors are noticed by the programs that connect.
     thread::Builder::new().spawn(|| forwarder.serve()).is_ok()
 }
@@ -86,8 +88,8 @@ fn wait_for_all(main: Pid, say: &PipeWriter) {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == main => {
-                if let Some(program) = Program::ended(status) {
-                    say_line(say, Said::Ended(program));
+                if let Some(program) = ProgramExit::from_wait_status(status) {
+                    send_message(say, StageMessage::Ended(program));
                 }
             }
             Ok(_) | Err(Errno::INTR) => {}
@@ -98,14 +100,14 @@ fn wait_for_all(main: Pid, say: &PipeWriter) {
 
 /// Limits the number of processes. The kernel counts them for each user of each user namespace, but
 /// never limits root, whose processes are counted here.
-fn limit_processes(wall: &Wall, say: &PipeWriter) -> Hold {
-    let Some(processes) = wall.limits.processes else { return Hold::NotWanted };
+fn limit_processes(wall: &Wall, say: &PipeWriter) -> EnforcementLevel {
+    let Some(processes) = wall.limits.processes else { return EnforcementLevel::NotWanted };
     let allowed = getrlimit(Resource::Nproc).maximum.map_or(processes, |max| max.min(processes));
     let limit = Rlimit { current: Some(allowed), maximum: Some(allowed) };
     match setrlimit(Resource::Nproc, limit) {
-        Ok(()) if !getuid().is_root() => Hold::Fully,
-        _ if end_beyond(processes, say).is_ok() => Hold::Partly,
-        _ => Hold::NotPossible,
+        Ok(()) if !getuid().is_root() => EnforcementLevel::Fully,
+        _ if end_beyond(processes, say).is_ok() => EnforcementLevel::Partly,
+        _ => EnforcementLevel::NotPossible,
     }
 }
 
@@ -116,7 +118,7 @@ fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
     let say = say.try_clone()?;
     let watch = move || {
         count::wait_for_more_than(allowed);
-        say_line(&say, Said::Ended(Program::TooMany(allowed)));
+        send_message(&say, StageMessage::Ended(ProgramExit::TooMany(allowed)));
         std::process::exit(0)
     };
     thread::Builder::new().spawn(watch).map(drop)
@@ -124,8 +126,10 @@ fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
 
 /// Returns the order, the pipe to the guard and the program; the remaining words are the program's
 /// arguments.
-fn handed_over(words: &mut impl Iterator<Item = OsString>) -> Option<(File, PipeWriter, OsString)> {
-    let mut own = || own(words.next()?.to_str()?.parse().ok()?);
+fn take_handed_over(
+    words: &mut impl Iterator<Item = OsString>,
+) -> Option<(File, PipeWriter, OsString)> {
+    let mut own = || own_descriptor(words.next()?.to_str()?.parse().ok()?);
     // The executable itself was only needed for the start.
     drop(own()?);
     let order = own()?;
@@ -134,7 +138,7 @@ fn handed_over(words: &mut impl Iterator<Item = OsString>) -> Option<(File, Pipe
 }
 
 #[expect(unsafe_code, reason = "a number becomes a descriptor: only we know that it is ours")]
-fn own(number: RawFd) -> Option<OwnedFd> {
+fn own_descriptor(number: RawFd) -> Option<OwnedFd> {
     // SAFETY: this process has opened no file yet, so a descriptor with this number was handed over
     // by the guard for the stage alone. If there is none, the call fails and no descriptor is
     // owned.
@@ -144,16 +148,16 @@ fn own(number: RawFd) -> Option<OwnedFd> {
     }
 }
 
-fn read_order(mut from: File) -> Option<(Layers, Wall)> {
+fn read_order(mut from: File) -> Option<(WallLayers, Wall)> {
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes).ok()?;
     let words = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
     let mut words = words.map(|word| OsStr::from_bytes(word).to_owned());
-    Some((Layers::from_words(&mut words)?, Wall::from_words(&mut words)?))
+    Some((WallLayers::from_words(&mut words)?, Wall::from_words(&mut words)?))
 }
 
 /// Writes a message. A missing reader is no error: the stage ends with its guard.
-fn say_line(mut to: &PipeWriter, said: Said) {
+fn send_message(mut to: &PipeWriter, said: StageMessage) {
     let line = serde_json::to_vec(&said).map_err(io::Error::from);
     let _ = line.and_then(|mut line| {
         line.push(b'\n');

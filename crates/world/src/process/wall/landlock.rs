@@ -12,9 +12,9 @@ use landlock::{
 
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
-use super::places::Cover;
-use super::{Connections, Held, Hold, Standing, Wall};
-use crate::egress::Forward;
+use super::places::PathCover;
+use super::{Connections, EnforcementLevel, LayerPlacement, Wall, WallEnforcement};
+use crate::egress::PortForward;
 
 /// Paths that every program may write to: devices that store nothing, terminals, and shared memory,
 /// which does not survive a reboot.
@@ -23,38 +23,40 @@ const DEVICES: &[&str] =
 const SHARED_MEMORY: &[&str] = &["/dev/shm"];
 
 /// Restricts this thread and its future child processes for good.
-pub(super) fn restrict(wall: &Wall, standing: Standing) -> Held {
-    let mut held = wall.not_possible();
+pub(super) fn restrict(wall: &Wall, standing: LayerPlacement) -> WallEnforcement {
+    let mut held = wall.unenforced_parts();
     if let Some(writable) = &wall.writable {
         let private = match standing {
-            Standing::InNamespaces => &wall.private[..],
+            LayerPlacement::InNamespaces => &wall.private[..],
             // Without namespaces, the private folders are not at these paths.
-            Standing::Alone => &[],
+            LayerPlacement::Alone => &[],
         };
         let private = private.iter().map(|private| private.at.clone());
         let writable: Vec<PathBuf> = writable.iter().cloned().chain(private).collect();
-        held.files = hold(restrict_writing(&writable));
+        held.files = enforcement_level(restrict_writing(&writable));
     }
-    if standing == Standing::Alone && held.files == Hold::Fully {
+    if standing == LayerPlacement::Alone && held.files == EnforcementLevel::Fully {
         // The modes and times of files, and folders for temporary files, are not protected.
-        held.files = Hold::Partly;
+        held.files = EnforcementLevel::Partly;
     }
-    held.processes = match hold(restrict_signals()) {
-        Hold::Fully if standing == Standing::InNamespaces => Hold::Fully,
+    held.processes = match enforcement_level(restrict_signals()) {
+        EnforcementLevel::Fully if standing == LayerPlacement::InNamespaces => {
+            EnforcementLevel::Fully
+        }
         // Other processes are visible, and can be slowed down.
-        Hold::Fully => Hold::Partly,
+        EnforcementLevel::Fully => EnforcementLevel::Partly,
         // A process behind any Landlock layer cannot trace processes outside of it.
-        _ if held.files != Hold::NotPossible => Hold::Partly,
+        _ if held.files != EnforcementLevel::NotPossible => EnforcementLevel::Partly,
         other => other,
     };
-    if standing == Standing::Alone {
+    if standing == LayerPlacement::Alone {
         if !wall.hidden.is_empty() {
             held.reading = restrict_reading(wall);
         }
         if let Connections::Closed(forwards) = &wall.network
-            && hold(restrict_tcp(forwards)) == Hold::Fully
+            && enforcement_level(restrict_tcp(forwards)) == EnforcementLevel::Fully
         {
-            held.network = Hold::Partly;
+            held.network = EnforcementLevel::Partly;
         }
     }
     held
@@ -91,13 +93,13 @@ fn restrict_writing(writable: &[PathBuf]) -> Result<RulesetStatus, RulesetError>
 
 /// Forbids reading hidden files. The names of files stay visible: without the right to list a
 /// folder, the files in it that are not hidden could not be found.
-fn restrict_reading(wall: &Wall) -> Hold {
-    let covers = Wall { private: Vec::new(), ..wall.clone() }.covers();
-    let mut open = Open { covers: &covers, paths: Vec::new(), passed_over: false };
-    open.walk(Path::new("/"));
+fn restrict_reading(wall: &Wall) -> EnforcementLevel {
+    let covers = Wall { private: Vec::new(), ..wall.clone() }.compute_covers();
+    let mut open = ReadablePaths { covers: &covers, paths: Vec::new(), passed_over: false };
+    open.add_readable(Path::new("/"));
     for (path, cover) in &covers {
-        if *cover != Cover::Hidden {
-            open.walk(path);
+        if *cover != PathCover::Hidden {
+            open.add_readable(path);
         }
     }
     let restricted = || {
@@ -105,39 +107,39 @@ fn restrict_reading(wall: &Wall) -> Hold {
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(AccessFs::ReadFile | AccessFs::Refer)?
             .create()?
-            .add_rules(moving_anywhere())?
+            .add_rules(moving_rules())?
             .add_rules(path_beneath_rules(&open.paths, AccessFs::ReadFile))?
             .restrict_self()?;
         Ok(status.ruleset)
     };
-    match hold(restricted()) {
-        Hold::Fully if open.passed_over => Hold::Partly,
+    match enforcement_level(restricted()) {
+        EnforcementLevel::Fully if open.passed_over => EnforcementLevel::Partly,
         hold => hold,
     }
 }
 
 /// The paths below which all files may be read.
-struct Open<'a> {
-    covers: &'a BTreeMap<PathBuf, Cover>,
+struct ReadablePaths<'a> {
+    covers: &'a BTreeMap<PathBuf, PathCover>,
     paths: Vec<PathBuf>,
     /// `true` if a hidden path had to stay readable.
     passed_over: bool,
 }
 
-impl Open<'_> {
+impl ReadablePaths<'_> {
     /// Allows the files below a path, except for everything hidden there.
-    fn walk(&mut self, path: &Path) {
-        let is_hidden = |(below, cover): (&PathBuf, &Cover)| {
-            *cover == Cover::Hidden && below != path && below.starts_with(path)
+    fn add_readable(&mut self, path: &Path) {
+        let is_hidden = |(below, cover): (&PathBuf, &PathCover)| {
+            *cover == PathCover::Hidden && below != path && below.starts_with(path)
         };
         let holds_hidden = self.covers.iter().any(is_hidden);
-        let is_writable = self.covers.get(path) == Some(&Cover::Writable);
+        let is_writable = self.covers.get(path) == Some(&PathCover::Writable);
         if holds_hidden && !is_writable {
             for entry in fs::read_dir(path).into_iter().flatten().flatten() {
                 // The target of a link is allowed at its own path, or not at all.
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
                 if !is_link && !self.covers.contains_key(&entry.path()) {
-                    self.walk(&entry.path());
+                    self.add_readable(&entry.path());
                 }
             }
             return;
@@ -154,12 +156,12 @@ fn restrict_signals() -> Result<RulesetStatus, RulesetError> {
         .scope(Scope::from_all(ABI::V6))?
         .handle_access(AccessFs::Refer)?
         .create()?
-        .add_rules(moving_anywhere())?
+        .add_rules(moving_rules())?
         .restrict_self()?;
     Ok(status.ruleset)
 }
 
-fn restrict_tcp(forwards: &[Forward]) -> Result<RulesetStatus, RulesetError> {
+fn restrict_tcp(forwards: &[PortForward]) -> Result<RulesetStatus, RulesetError> {
     let ports = forwards
         .iter()
         .map(|forward| Ok::<_, RulesetError>(NetPort::new(forward.port, AccessNet::ConnectTcp)));
@@ -168,7 +170,7 @@ fn restrict_tcp(forwards: &[Forward]) -> Result<RulesetStatus, RulesetError> {
         .handle_access(AccessNet::from_all(ABI::V4))?
         .handle_access(AccessFs::Refer)?
         .create()?
-        .add_rules(moving_anywhere())?
+        .add_rules(moving_rules())?
         .add_rules(ports)?
         .restrict_self()?;
     Ok(status.ruleset)
@@ -177,16 +179,16 @@ fn restrict_tcp(forwards: &[Forward]) -> Result<RulesetStatus, RulesetError> {
 /// Returns rules that allow moving files between folders, which the kernel refuses in every layer
 /// that does not allow it, whatever the layer is about. The layer for writing limits the
 /// destinations.
-fn moving_anywhere() -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> {
+fn moving_rules() -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> {
     path_beneath_rules(["/"], AccessFs::Refer)
 }
 
 /// Converts the status. An error means that the kernel lacks the feature, whatever error it
 /// reports.
-fn hold(status: Result<RulesetStatus, RulesetError>) -> Hold {
+fn enforcement_level(status: Result<RulesetStatus, RulesetError>) -> EnforcementLevel {
     match status.unwrap_or(RulesetStatus::NotEnforced) {
-        RulesetStatus::FullyEnforced => Hold::Fully,
-        RulesetStatus::PartiallyEnforced => Hold::Partly,
-        RulesetStatus::NotEnforced => Hold::NotPossible,
+        RulesetStatus::FullyEnforced => EnforcementLevel::Fully,
+        RulesetStatus::PartiallyEnforced => EnforcementLevel::Partly,
+        RulesetStatus::NotEnforced => EnforcementLevel::NotPossible,
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use super::Standing;
+use super::LayerPlacement;
 
 /// Environment variable with the names of layers to leave out, separated by commas, for testing
 /// what each of them enforces.
@@ -11,7 +11,7 @@ const WITHOUT: &str = "UNSTUCK_WALL_WITHOUT";
 
 /// The layers that walls are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layers {
+pub struct WallLayers {
     /// The path of bubblewrap, which creates namespaces, if it works.
     pub bubblewrap: Option<PathBuf>,
     /// `true` to use Landlock, as far as the kernel has it.
@@ -21,16 +21,16 @@ pub struct Layers {
 }
 
 /// The layers that every Linux may have, without namespaces.
-impl Default for Layers {
+impl Default for WallLayers {
     fn default() -> Self {
         Self { bubblewrap: None, landlock: true, seccomp: true }
     }
 }
 
-impl Layers {
+impl WallLayers {
     /// Returns the layers of this machine. Namespaces are probed once in each process.
-    pub fn here() -> &'static Self {
-        static HERE: OnceLock<Layers> = OnceLock::new();
+    pub fn detect() -> &'static Self {
+        static HERE: OnceLock<WallLayers> = OnceLock::new();
         HERE.get_or_init(|| {
             let without = std::env::var_os(WITHOUT).unwrap_or_default();
             let without = without.to_string_lossy();
@@ -43,17 +43,17 @@ impl Layers {
         })
     }
 
-    pub(super) const fn standing(&self) -> Standing {
+    pub(super) const fn layer_placement(&self) -> LayerPlacement {
         match self.bubblewrap {
-            Some(_) => Standing::InNamespaces,
-            None => Standing::Alone,
+            Some(_) => LayerPlacement::InNamespaces,
+            None => LayerPlacement::Alone,
         }
     }
 }
 
 #[cfg(target_os = "linux")]
 fn find_bubblewrap() -> Option<PathBuf> {
-    super::bubblewrap::find()
+    super::bubblewrap::find_working_program()
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -36,18 +36,18 @@ use std::thread;
 
 use rustix::process::Pid;
 
-use crate::egress::Forward;
+use crate::egress::PortForward;
 
 #[cfg(target_os = "linux")]
 use self::landlock as system;
-pub use denied::Denied;
-pub use held::{Held, Hold};
-pub use layers::Layers;
+pub use denied::DeniedPath;
+pub use held::{EnforcementLevel, WallEnforcement};
+pub use layers::WallLayers;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
 #[cfg(target_os = "linux")]
-pub(super) use bubblewrap::Enclosed;
+pub(super) use bubblewrap::EnclosedProgram;
 
 /// The restrictions on a program; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,16 +60,16 @@ pub struct Wall {
     /// Paths that the program can read although they lie below a hidden one.
     pub readable: Vec<PathBuf>,
     /// Folders that replace others, if the program has a mount namespace.
-    pub private: Vec<Private>,
+    pub private: Vec<PrivateFolder>,
     /// The network access.
     pub network: Connections,
     /// The limits on resources.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
 }
 
 /// A folder that replaces another one inside a wall.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Private {
+pub struct PrivateFolder {
     /// The path that the program uses.
     pub at: PathBuf,
     /// The folder that it finds there; if empty, the corresponding path below the private folder
@@ -77,9 +77,9 @@ pub struct Private {
     pub folder: PathBuf,
 }
 
-impl Private {
+impl PrivateFolder {
     /// Creates an empty folder in place of the one at this path, kept in the private home.
-    pub const fn of_own(at: PathBuf) -> Self {
+    pub const fn in_private_home(at: PathBuf) -> Self {
         Self { at, folder: PathBuf::new() }
     }
 }
@@ -92,12 +92,12 @@ pub enum Connections {
     Open,
     /// No access except for these forwards, which lead from a loopback port to a socket outside. In
     /// a network namespace of its own, the program can still use loopback.
-    Closed(Vec<Forward>),
+    Closed(Vec<PortForward>),
 }
 
 /// The limits on resources of a program and all its descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Maximum number of processes and threads at a time.
     pub processes: Option<u64>,
     /// Maximum memory in bytes.
@@ -106,7 +106,7 @@ pub struct Limits {
 
 /// The place at which the inner layers are set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum LayerPlacement {
     /// Inside namespaces, which already enforce most of the wall.
     InNamespaces,
     /// Directly on the machine: there are no other layers.
@@ -116,16 +116,17 @@ pub(super) enum Standing {
 impl Wall {
     /// Returns how much of the wall the machine would enforce. The inner layers are tried on a
     /// thread of their own; namespaces were probed by the first call of [`Layers::here`].
-    pub fn try_out(&self) -> Held {
-        let layers = Layers::here();
-        let standing = layers.standing();
-        self.around(layers, standing, || ()).map_or_else(|_| self.not_possible(), |((), held)| held)
+    pub fn try_out(&self) -> WallEnforcement {
+        let layers = WallLayers::detect();
+        let standing = layers.layer_placement();
+        self.run_behind(layers, standing, || ())
+            .map_or_else(|_| self.unenforced_parts(), |((), held)| held)
     }
 
     /// Returns the wall extended by the rules of the settings: their paths are added, and their
     /// network access and limits replace those of the wall.
     #[must_use]
-    pub fn with(mut self, rules: &Self) -> Self {
+    pub fn with_rules(mut self, rules: &Self) -> Self {
         let Self { writable, hidden, readable, private, network, limits } = rules;
         if let Some(known) = &mut self.writable {
             known.extend(writable.iter().flatten().cloned());
@@ -142,26 +143,30 @@ impl Wall {
     }
 
     /// Starts a program behind the inner layers.
-    pub(super) fn start(&self, layers: &Layers, command: &mut Command) -> io::Result<(Pid, Held)> {
-        let (child, held) = self.around(layers, Standing::Alone, || command.spawn())?;
+    pub(super) fn start_command(
+        &self,
+        layers: &WallLayers,
+        command: &mut Command,
+    ) -> io::Result<(Pid, WallEnforcement)> {
+        let (child, held) = self.run_behind(layers, LayerPlacement::Alone, || command.spawn())?;
         Ok((Pid::from_child(&child?), held))
     }
 
     /// Calls `act` behind the inner layers: processes that it starts stay behind them for good.
-    pub(super) fn around<T: Send>(
+    pub(super) fn run_behind<T: Send>(
         &self,
-        layers: &Layers,
-        standing: Standing,
+        layers: &WallLayers,
+        standing: LayerPlacement,
         act: impl FnOnce() -> T + Send,
-    ) -> io::Result<(T, Held)> {
+    ) -> io::Result<(T, WallEnforcement)> {
         if self.is_open() {
-            return Ok((act(), Held::default()));
+            return Ok((act(), WallEnforcement::default()));
         }
         // Both layers apply to a thread and its children, so the rest of this process stays
         // outside.
         thread::scope(|scope| {
             let inside = || {
-                let held = self.put_up(layers, standing);
+                let held = self.apply_layers(layers, standing);
                 (act(), held)
             };
             let inside = thread::Builder::new().spawn_scoped(scope, inside)?;
@@ -170,36 +175,41 @@ impl Wall {
     }
 
     /// Applies the inner layers to this thread.
-    fn put_up(&self, layers: &Layers, standing: Standing) -> Held {
-        let held =
-            if layers.landlock { system::restrict(self, standing) } else { self.not_possible() };
+    fn apply_layers(&self, layers: &WallLayers, standing: LayerPlacement) -> WallEnforcement {
+        let held = if layers.landlock {
+            system::restrict(self, standing)
+        } else {
+            self.unenforced_parts()
+        };
         #[cfg(target_os = "linux")]
         landlock::drop_capabilities();
         #[cfg(target_os = "linux")]
         let held = held.with_calls(layers.seccomp && seccomp::restrict(self, standing));
         match standing {
-            Standing::InNamespaces => self.held_by_namespaces(held),
-            Standing::Alone => held,
+            LayerPlacement::InNamespaces => self.enforcement_in_namespaces(held),
+            LayerPlacement::Alone => held,
         }
     }
 
     /// Returns the enforced parts if there are namespaces around the inner layers.
-    fn held_by_namespaces(&self, inner: Held) -> Held {
-        let wanted = |hold, wanted| if wanted { Hold::Fully } else { hold };
-        Held {
+    fn enforcement_in_namespaces(&self, inner: WallEnforcement) -> WallEnforcement {
+        let wanted = |hold, wanted| if wanted { EnforcementLevel::Fully } else { hold };
+        WallEnforcement {
             files: wanted(inner.files, self.writable.is_some()),
             reading: wanted(inner.reading, !self.hidden.is_empty()),
             network: wanted(inner.network, self.network != Connections::Open),
-            processes: Hold::Fully,
+            processes: EnforcementLevel::Fully,
             namespaces: true,
             ..inner
         }
     }
 
-    fn not_possible(&self) -> Held {
-        let wanted = |wanted| if wanted { Hold::NotPossible } else { Hold::NotWanted };
+    fn unenforced_parts(&self) -> WallEnforcement {
+        let wanted = |wanted| {
+            if wanted { EnforcementLevel::NotPossible } else { EnforcementLevel::NotWanted }
+        };
         let any = wanted(!self.is_open());
-        Held {
+        WallEnforcement {
             files: wanted(self.writable.is_some()),
             reading: wanted(!self.hidden.is_empty()),
             network: wanted(self.network != Connections::Open),
@@ -220,14 +230,17 @@ mod tests {
 
     #[test]
     fn what_is_not_wanted_is_not_held() {
-        assert_eq!(Wall::default().try_out(), Held::default());
+        assert_eq!(Wall::default().try_out(), WallEnforcement::default());
         let files = Wall { writable: Some(Vec::new()), ..Wall::default() }.try_out();
-        assert_ne!(files.files, Hold::NotWanted);
-        assert_eq!((files.network, files.reading), (Hold::NotWanted, Hold::NotWanted));
+        assert_ne!(files.files, EnforcementLevel::NotWanted);
+        assert_eq!(
+            (files.network, files.reading),
+            (EnforcementLevel::NotWanted, EnforcementLevel::NotWanted)
+        );
         let network =
             Wall { network: Connections::Closed(Vec::new()), ..Wall::default() }.try_out();
-        assert_eq!(network.files, Hold::NotWanted);
-        assert_ne!(network.network, Hold::NotWanted);
+        assert_eq!(network.files, EnforcementLevel::NotWanted);
+        assert_ne!(network.network, EnforcementLevel::NotWanted);
     }
 
     #[test]
@@ -245,9 +258,9 @@ mod tests {
         };
         let try_both = || (fs::write(&inside, "x").is_ok(), fs::read(&secret).is_ok());
         let ((written, read), held) =
-            wall.around(&Layers::default(), Standing::Alone, try_both).unwrap();
-        assert_eq!(written, held.files == Hold::NotPossible);
-        assert_eq!(read, held.reading == Hold::NotPossible);
+            wall.run_behind(&WallLayers::default(), LayerPlacement::Alone, try_both).unwrap();
+        assert_eq!(written, held.files == EnforcementLevel::NotPossible);
+        assert_eq!(read, held.reading == EnforcementLevel::NotPossible);
         fs::write(&outside, "x").unwrap();
         fs::read(&secret).unwrap();
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Private, Wall};
+use super::{PrivateFolder, Wall};
 
 /// The access to a path and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Cover {
+pub(super) enum PathCover {
     /// The path is invisible.
     Hidden,
     /// The path can be read.
@@ -21,8 +21,8 @@ pub(super) enum Cover {
 impl Wall {
     /// Returns the paths at which the access changes, parents before children. If two lists name
     /// the same path, the one that allows more takes precedence.
-    pub(super) fn covers(&self) -> BTreeMap<PathBuf, Cover> {
-        let mut named: BTreeMap<PathBuf, Cover> = BTreeMap::new();
+    pub(super) fn compute_covers(&self) -> BTreeMap<PathBuf, PathCover> {
+        let mut named: BTreeMap<PathBuf, PathCover> = BTreeMap::new();
         let mut name = |path: &Path, cover| {
             // A path that does not exist needs no cover, and cannot have one.
             if let Ok(path) = path.canonicalize() {
@@ -30,22 +30,22 @@ impl Wall {
             }
         };
         for path in &self.hidden {
-            name(path, Cover::Hidden);
+            name(path, PathCover::Hidden);
         }
         for path in &self.readable {
-            name(path, Cover::Readable);
+            name(path, PathCover::Readable);
         }
         for path in self.writable.iter().flatten() {
-            name(path, Cover::Writable);
+            name(path, PathCover::Writable);
         }
         for private in &self.private {
             if let Some(folder) = self.folder_for(private) {
-                name(&private.at, Cover::Private(folder));
+                name(&private.at, PathCover::Private(folder));
             }
         }
-        let mut covers: BTreeMap<PathBuf, Cover> = BTreeMap::new();
+        let mut covers: BTreeMap<PathBuf, PathCover> = BTreeMap::new();
         for (path, cover) in named {
-            if self.changes(nearest(&covers, &path), &cover) {
+            if self.changes_access(nearest_cover(&covers, &path), &cover) {
                 covers.insert(path, cover);
             }
         }
@@ -55,12 +55,12 @@ impl Wall {
     /// Returns the folder that replaces a private path. A path without a folder of its own is found
     /// at its place in the private folder around it; `None` if there is no such folder, and the
     /// path is then not replaced.
-    fn folder_for(&self, private: &Private) -> Option<PathBuf> {
+    fn folder_for(&self, private: &PrivateFolder) -> Option<PathBuf> {
         if !private.folder.as_os_str().is_empty() {
             return Some(private.folder.clone());
         }
         let at = private.at.canonicalize().ok()?;
-        let around = |other: &&Private| {
+        let around = |other: &&PrivateFolder| {
             !other.folder.as_os_str().is_empty() && at != other.at && at.starts_with(&other.at)
         };
         let around =
@@ -69,22 +69,28 @@ impl Wall {
     }
 
     /// Returns whether a cover changes the access below another one.
-    fn changes(&self, around: Option<&Cover>, cover: &Cover) -> bool {
+    fn changes_access(&self, around: Option<&PathCover>, cover: &PathCover) -> bool {
         match (around, cover) {
-            (_, Cover::Private(_))
-            | (Some(Cover::Hidden | Cover::Readable | Cover::Private(_)), Cover::Writable) => true,
-            (around, Cover::Hidden) => around != Some(&Cover::Hidden),
-            (around, Cover::Readable) => {
-                matches!(around, Some(Cover::Hidden | Cover::Private(_)))
+            (_, PathCover::Private(_))
+            | (
+                Some(PathCover::Hidden | PathCover::Readable | PathCover::Private(_)),
+                PathCover::Writable,
+            ) => true,
+            (around, PathCover::Hidden) => around != Some(&PathCover::Hidden),
+            (around, PathCover::Readable) => {
+                matches!(around, Some(PathCover::Hidden | PathCover::Private(_)))
             }
-            (Some(Cover::Writable), Cover::Writable) => false,
-            (None, Cover::Writable) => self.writable.is_some(),
+            (Some(PathCover::Writable), PathCover::Writable) => false,
+            (None, PathCover::Writable) => self.writable.is_some(),
         }
     }
 }
 
 /// Returns the cover that applies to a path from above.
-pub(super) fn nearest<'a>(covers: &'a BTreeMap<PathBuf, Cover>, path: &Path) -> Option<&'a Cover> {
+pub(super) fn nearest_cover<'a>(
+    covers: &'a BTreeMap<PathBuf, PathCover>,
+    path: &Path,
+) -> Option<&'a PathCover> {
     path.ancestors().skip(1).find_map(|above| covers.get(above))
 }
 
@@ -114,25 +120,25 @@ mod tests {
             ],
             readable: vec![at("home/project"), at("home/tools"), at("home/project/.own/task/deep")],
             private: vec![
-                Private { at: at("temp"), folder: at("mine") },
-                Private { at: at("home"), folder: at("own") },
-                Private::of_own(at("home/tools/cache")),
-                Private::of_own(at("mine")),
+                PrivateFolder { at: at("temp"), folder: at("mine") },
+                PrivateFolder { at: at("home"), folder: at("own") },
+                PrivateFolder::in_private_home(at("home/tools/cache")),
+                PrivateFolder::in_private_home(at("mine")),
             ],
             ..Wall::default()
         };
-        let covers: Vec<(PathBuf, Cover)> = wall.covers().into_iter().collect();
+        let covers: Vec<(PathBuf, PathCover)> = wall.compute_covers().into_iter().collect();
         assert_eq!(
             covers,
             [
-                (at("home"), Cover::Private(at("own"))),
-                (at("home/project"), Cover::Readable),
-                (at("home/project/.own"), Cover::Hidden),
-                (at("home/project/.own/task"), Cover::Writable),
-                (at("home/tools"), Cover::Readable),
-                (at("home/tools/cache"), Cover::Private(at("own/tools/cache"))),
-                (at("home/tools/token"), Cover::Hidden),
-                (at("temp"), Cover::Private(at("mine"))),
+                (at("home"), PathCover::Private(at("own"))),
+                (at("home/project"), PathCover::Readable),
+                (at("home/project/.own"), PathCover::Hidden),
+                (at("home/project/.own/task"), PathCover::Writable),
+                (at("home/tools"), PathCover::Readable),
+                (at("home/tools/cache"), PathCover::Private(at("own/tools/cache"))),
+                (at("home/tools/token"), PathCover::Hidden),
+                (at("temp"), PathCover::Private(at("mine"))),
             ]
         );
     }

@@ -3,13 +3,13 @@
 //!
 //! The filter is written out here: it is a list of numbers and a few calls whose arguments matter.
 
-use super::{Connections, Standing, Wall};
+use super::{Connections, LayerPlacement, Wall};
 
 /// Restricts this thread and its future child processes for good, and returns whether that worked.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(super) fn restrict(wall: &Wall, standing: Standing) -> bool {
-    let alone = standing == Standing::Alone;
-    filter::install(&filter::Refused {
+pub(super) fn restrict(wall: &Wall, standing: LayerPlacement) -> bool {
+    let alone = standing == LayerPlacement::Alone;
+    filter::install_filter(&filter::RefusedCalls {
         // In a PID namespace of its own, a program can only trace and limit its own processes.
         others: alone,
         // Landlock covers TCP. In a network namespace of its own, a program can only reach itself.
@@ -19,7 +19,7 @@ pub(super) fn restrict(wall: &Wall, standing: Standing) -> bool {
 
 /// Returns `false`: there is no filter for this processor yet.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) fn restrict(_wall: &Wall, _standing: Standing) -> bool {
+pub(super) fn restrict(_wall: &Wall, _standing: LayerPlacement) -> bool {
     false
 }
 
@@ -45,7 +45,7 @@ mod filter {
     /// arguments.
     const NUMBER: u32 = 0;
     const KIND: u32 = 4;
-    const fn argument(n: u32) -> u32 {
+    const fn argument_offset(n: u32) -> u32 {
         16 + 8 * n
     }
 
@@ -127,27 +127,27 @@ mod filter {
     const ONE_PROCESS: u32 = 0;
 
     const ALLOW: u32 = SECCOMP_RET_ALLOW;
-    const fn error(number: i32) -> u32 {
+    const fn return_error(number: i32) -> u32 {
         SECCOMP_RET_ERRNO | number.cast_unsigned()
     }
 
     /// The groups of calls that are refused in addition to [`REFUSED`].
-    pub(super) struct Refused {
+    pub(super) struct RefusedCalls {
         /// Calls that inspect other processes or slow them down.
         pub(super) others: bool,
         pub(super) datagrams: bool,
     }
 
     /// Installs the filter for this thread, and returns whether that worked.
-    pub(super) fn install(refused: &Refused) -> bool {
-        let mut program = program(refused);
+    pub(super) fn install_filter(refused: &RefusedCalls) -> bool {
+        let mut program = build_program(refused);
         let Ok(len) = u16::try_from(program.len()) else { return false };
         let program = sock_fprog { len, filter: program.as_mut_ptr() };
-        set_no_new_privs(true).is_ok() && enter(&program)
+        set_no_new_privs(true).is_ok() && enter_filter(&program)
     }
 
     #[expect(unsafe_code, reason = "no crate that is here has a safe call for it")]
-    fn enter(program: &sock_fprog) -> bool {
+    fn enter_filter(program: &sock_fprog) -> bool {
         // SAFETY: the program and its instructions outlive the call, which copies them.
         let entered = unsafe {
             libc::prctl(
@@ -161,111 +161,127 @@ mod filter {
         entered == 0
     }
 
-    fn program(refused: &Refused) -> Vec<sock_filter> {
+    fn build_program(refused: &RefusedCalls) -> Vec<sock_filter> {
         let mut program = vec![
-            load(KIND),
-            jump(BPF_JEQ, ARCHITECTURE, 1, 0),
-            give(SECCOMP_RET_KILL_PROCESS),
-            load(NUMBER),
+            load_word(KIND),
+            build_jump(BPF_JEQ, ARCHITECTURE, 1, 0),
+            return_action(SECCOMP_RET_KILL_PROCESS),
+            load_word(NUMBER),
         ];
         if cfg!(target_arch = "x86_64") {
-            program.extend([jump(BPF_JGE, SECOND_NAMES, 0, 1), give(error(libc::ENOSYS))]);
+            program.extend([
+                build_jump(BPF_JGE, SECOND_NAMES, 0, 1),
+                return_action(return_error(libc::ENOSYS)),
+            ]);
         }
         let tracing = if refused.others { TRACING } else { &[] };
         for &call in REFUSED.iter().chain(tracing) {
-            program.extend(when_number(call, vec![give(error(libc::EPERM))]));
+            program.extend(when_number(call, vec![return_action(return_error(libc::EPERM))]));
         }
         // Its arguments lie in memory that a filter cannot read; every caller falls back to the
         // older call.
-        program.extend(when_number(libc::SYS_clone3, vec![give(error(libc::ENOSYS))]));
+        program
+            .extend(when_number(libc::SYS_clone3, vec![return_action(return_error(libc::ENOSYS))]));
         let clone = vec![
-            load(argument(0)),
-            jump(BPF_JSET, NAMESPACES.cast_unsigned(), 0, 1),
-            give(error(libc::EPERM)),
-            give(ALLOW),
+            load_word(argument_offset(0)),
+            build_jump(BPF_JSET, NAMESPACES.cast_unsigned(), 0, 1),
+            return_action(return_error(libc::EPERM)),
+            return_action(ALLOW),
         ];
         program.extend(when_number(libc::SYS_clone, clone));
-        program.extend(when_number(libc::SYS_socket, sockets(refused.datagrams)));
+        program.extend(when_number(libc::SYS_socket, filter_sockets(refused.datagrams)));
         if refused.others {
             program.extend(when_number(libc::SYS_prlimit64, own_limits()));
             program.extend(when_number(libc::SYS_setpriority, own_priority()));
         }
-        let mut typing = vec![load(argument(1))];
+        let mut typing = vec![load_word(argument_offset(1))];
         for request in TYPING {
-            typing.extend(when(request, vec![give(error(libc::EPERM))]));
+            typing.extend(when_equal(request, vec![return_action(return_error(libc::EPERM))]));
         }
-        typing.push(give(ALLOW));
+        typing.push(return_action(ALLOW));
         program.extend(when_number(libc::SYS_ioctl, typing));
-        program.push(give(ALLOW));
+        program.push(return_action(ALLOW));
         program
     }
 
     /// Allows local sockets, netlink sockets, and internet sockets except raw ones.
-    fn sockets(no_datagrams: bool) -> Vec<sock_filter> {
+    fn filter_sockets(no_datagrams: bool) -> Vec<sock_filter> {
         let kinds = [libc::SOCK_RAW, SOCK_PACKET].into_iter();
         let kinds = kinds.chain(no_datagrams.then_some(libc::SOCK_DGRAM));
-        let mut internet = vec![load(argument(1)), statement(BPF_ALU | BPF_AND | BPF_K, TYPE)];
+        let mut internet =
+            vec![load_word(argument_offset(1)), build_statement(BPF_ALU | BPF_AND | BPF_K, TYPE)];
         for kind in kinds {
-            internet.extend(when(kind.cast_unsigned(), vec![give(error(libc::EPERM))]));
+            internet.extend(when_equal(
+                kind.cast_unsigned(),
+                vec![return_action(return_error(libc::EPERM))],
+            ));
         }
-        internet.push(give(ALLOW));
-        let mut sockets = vec![load(argument(0))];
+        internet.push(return_action(ALLOW));
+        let mut sockets = vec![load_word(argument_offset(0))];
         for family in [libc::AF_UNIX, libc::AF_NETLINK] {
-            sockets.extend(when(family.cast_unsigned(), vec![give(ALLOW)]));
+            sockets.extend(when_equal(family.cast_unsigned(), vec![return_action(ALLOW)]));
         }
         for family in [libc::AF_INET, libc::AF_INET6] {
-            sockets.extend(when(family.cast_unsigned(), internet.clone()));
+            sockets.extend(when_equal(family.cast_unsigned(), internet.clone()));
         }
-        sockets.push(give(error(libc::EAFNOSUPPORT)));
+        sockets.push(return_action(return_error(libc::EAFNOSUPPORT)));
         sockets
     }
 
     /// Allows setting the limits of the process itself; those of others can only be read.
     fn own_limits() -> Vec<sock_filter> {
-        let mut limits = vec![load(argument(0))];
-        limits.extend(when(0, vec![give(ALLOW)]));
+        let mut limits = vec![load_word(argument_offset(0))];
+        limits.extend(when_equal(0, vec![return_action(ALLOW)]));
         // An address has two halves.
-        limits.extend([load(argument(2)), jump(BPF_JEQ, 0, 1, 0), give(error(libc::EPERM))]);
-        limits.extend([load(argument(2) + 4), jump(BPF_JEQ, 0, 1, 0), give(error(libc::EPERM))]);
-        limits.push(give(ALLOW));
+        limits.extend([
+            load_word(argument_offset(2)),
+            build_jump(BPF_JEQ, 0, 1, 0),
+            return_action(return_error(libc::EPERM)),
+        ]);
+        limits.extend([
+            load_word(argument_offset(2) + 4),
+            build_jump(BPF_JEQ, 0, 1, 0),
+            return_action(return_error(libc::EPERM)),
+        ]);
+        limits.push(return_action(ALLOW));
         limits
     }
 
     /// Allows setting the priority of the process itself.
     fn own_priority() -> Vec<sock_filter> {
-        let mut itself = vec![load(argument(1))];
-        itself.extend(when(0, vec![give(ALLOW)]));
-        itself.push(give(error(libc::EPERM)));
-        let mut priority = vec![load(argument(0))];
-        priority.extend(when(ONE_PROCESS, itself));
-        priority.push(give(error(libc::EPERM)));
+        let mut itself = vec![load_word(argument_offset(1))];
+        itself.extend(when_equal(0, vec![return_action(ALLOW)]));
+        itself.push(return_action(return_error(libc::EPERM)));
+        let mut priority = vec![load_word(argument_offset(0))];
+        priority.extend(when_equal(ONE_PROCESS, itself));
+        priority.push(return_action(return_error(libc::EPERM)));
         priority
     }
 
     fn when_number(call: c_long, then: Vec<sock_filter>) -> Vec<sock_filter> {
         // The numbers of calls are small.
-        when(u32::try_from(call).unwrap_or(u32::MAX), then)
+        when_equal(u32::try_from(call).unwrap_or(u32::MAX), then)
     }
 
     /// Executes `then` if the value loaded last equals `value`; `then` has to end with a return.
-    fn when(value: u32, then: Vec<sock_filter>) -> Vec<sock_filter> {
+    fn when_equal(value: u32, then: Vec<sock_filter>) -> Vec<sock_filter> {
         let past = u8::try_from(then.len()).unwrap_or(u8::MAX);
-        std::iter::once(jump(BPF_JEQ, value, 0, past)).chain(then).collect()
+        std::iter::once(build_jump(BPF_JEQ, value, 0, past)).chain(then).collect()
     }
 
-    fn load(at: u32) -> sock_filter {
-        statement(BPF_LD | BPF_W | BPF_ABS, at)
+    fn load_word(at: u32) -> sock_filter {
+        build_statement(BPF_LD | BPF_W | BPF_ABS, at)
     }
 
-    fn give(answer: u32) -> sock_filter {
-        statement(BPF_RET | BPF_K, answer)
+    fn return_action(answer: u32) -> sock_filter {
+        build_statement(BPF_RET | BPF_K, answer)
     }
 
-    fn jump(test: u32, value: u32, yes: u8, no: u8) -> sock_filter {
-        sock_filter { jt: yes, jf: no, ..statement(BPF_JMP | test | BPF_K, value) }
+    fn build_jump(test: u32, value: u32, yes: u8, no: u8) -> sock_filter {
+        sock_filter { jt: yes, jf: no, ..build_statement(BPF_JMP | test | BPF_K, value) }
     }
 
-    fn statement(code: u32, k: u32) -> sock_filter {
+    fn build_statement(code: u32, k: u32) -> sock_filter {
         // The codes of instructions have 16 bits.
         sock_filter { code: u16::try_from(code).unwrap_or_default(), jt: 0, jf: 0, k }
     }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Private, Wall};
+use super::{PrivateFolder, Wall};
 
 /// Secrets of the system, the sockets of its services, and shared temporary files.
 const HIDDEN: [&str; 12] = [
@@ -182,18 +182,19 @@ const SECRETS: [&str; 66] = [
 impl Wall {
     /// Creates a wall that lets a program read the system and toolchains, and write to no path. The
     /// folders in `search_path`, where the program looks for others, can be read.
-    pub fn usual(search_path: Option<&OsStr>) -> Self {
+    pub fn with_usual_paths(search_path: Option<&OsStr>) -> Self {
         let home = std::env::home_dir().filter(|home| home.parent().is_some());
         let below_home = |names: &[&str]| -> Vec<PathBuf> {
             home.iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
         };
-        let hidden = HIDDEN.iter().map(PathBuf::from).chain(home.clone()).chain(not_of_system());
+        let hidden =
+            HIDDEN.iter().map(PathBuf::from).chain(home.clone()).chain(non_system_folders());
         let hidden = hidden.chain(below_home(&SECRETS)).collect();
         let searched = search_path.into_iter().flat_map(std::env::split_paths);
         let searched = searched.filter(|place| place.is_absolute());
         let searched = searched.flat_map(|place| with_interpreters(&place, home.as_deref()));
         let readable = SYSTEM.iter().map(PathBuf::from).chain(below_home(&TOOLCHAINS));
-        let downloads = below_home(&DOWNLOADS).into_iter().map(Private::of_own);
+        let downloads = below_home(&DOWNLOADS).into_iter().map(PrivateFolder::in_private_home);
         Self {
             writable: Some(Vec::new()),
             hidden,
@@ -213,14 +214,14 @@ impl Wall {
 }
 
 /// Returns the folders of the root directory that do not belong to the system.
-fn not_of_system() -> impl Iterator<Item = PathBuf> {
+fn non_system_folders() -> impl Iterator<Item = PathBuf> {
     let found = fs::read_dir("/").into_iter().flatten().flatten();
     let folders = found.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).filter(|path| !is_of_system(path))
+    folders.map(|entry| entry.path()).filter(|path| !is_system_path(path))
 }
 
 /// Returns whether a path lies in a folder of the system.
-fn is_of_system(path: &Path) -> bool {
+fn is_system_path(path: &Path) -> bool {
     let first = path.iter().nth(1).and_then(OsStr::to_str);
     first.is_some_and(|first| OF_SYSTEM.contains(&first))
 }
@@ -253,7 +254,7 @@ fn toolchain_around(place: &Path, home: Option<&Path>) -> PathBuf {
     let is_own = |around: &&Path| {
         let shared = around.file_name() == Some(OsStr::new(".local"));
         let in_home = home.is_some_and(|home| around.starts_with(home) && *around != home);
-        !shared && (in_home || is_strange(around) && is_toolchain(around))
+        !shared && (in_home || is_outside_system(around) && is_toolchain(around))
     };
     let named = matches!(place.file_name().and_then(OsStr::to_str), Some("bin" | "shims" | ".bin"));
     let around = place.parent().filter(|_| named).filter(is_own);
@@ -262,9 +263,9 @@ fn toolchain_around(place: &Path, home: Option<&Path>) -> PathBuf {
 
 /// Returns whether a folder lies below one of the root directory that does not belong to the
 /// system.
-fn is_strange(path: &Path) -> bool {
+fn is_outside_system(path: &Path) -> bool {
     let shared = HIDDEN.iter().any(|hidden| path.starts_with(hidden));
-    path.iter().count() > 2 && !is_of_system(path) && !shared
+    path.iter().count() > 2 && !is_system_path(path) && !shared
 }
 
 /// Returns whether a folder holds libraries besides programs, rather than a person's work.

@@ -4,16 +4,16 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use super::{Connections, Layers, Limits, Private, Wall};
-use crate::egress::Forward;
+use super::{Connections, PrivateFolder, ResourceLimits, Wall, WallLayers};
+use crate::egress::PortForward;
 
 /// The word for a missing list, path or number.
 const NONE: &str = "-";
 
-impl Layers {
+impl WallLayers {
     pub(in crate::process) fn into_words(self) -> impl Iterator<Item = OsString> {
         let bubblewrap = self.bubblewrap.map_or_else(|| NONE.into(), PathBuf::into_os_string);
-        [bubblewrap, yes_or_no(self.landlock), yes_or_no(self.seccomp)].into_iter()
+        [bubblewrap, encode_bool(self.landlock), encode_bool(self.seccomp)].into_iter()
     }
 
     pub(in crate::process) fn from_words(
@@ -22,8 +22,8 @@ impl Layers {
         let bubblewrap = words.next()?;
         Some(Self {
             bubblewrap: (bubblewrap != NONE).then(|| bubblewrap.into()),
-            landlock: read_bool(&words.next()?)?,
-            seccomp: read_bool(&words.next()?)?,
+            landlock: parse_bool(&words.next()?)?,
+            seccomp: parse_bool(&words.next()?)?,
         })
     }
 }
@@ -37,48 +37,50 @@ impl Wall {
             Connections::Closed(forwards) => Some(forwards),
         };
         let forwards = forwards.map(|forwards| {
-            let words = |forward: Forward| [forward.port.to_string().into(), forward.socket];
+            let words = |forward: PortForward| [forward.port.to_string().into(), forward.socket];
             forwards.into_iter().flat_map(words).collect()
         });
-        list_words(writable)
-            .chain(list_words(Some(hidden)))
-            .chain(list_words(Some(readable)))
-            .chain(list_words(Some(private.collect())))
-            .chain(list_words(forwards))
-            .chain([limits.processes, limits.memory_bytes].map(number_word))
+        encode_list(writable)
+            .chain(encode_list(Some(hidden)))
+            .chain(encode_list(Some(readable)))
+            .chain(encode_list(Some(private.collect())))
+            .chain(encode_list(forwards))
+            .chain([limits.processes, limits.memory_bytes].map(encode_number))
     }
 
     pub(in crate::process) fn from_words(
         words: &mut impl Iterator<Item = OsString>,
     ) -> Option<Self> {
         Some(Self {
-            writable: read_list(words)?,
-            hidden: read_list(words)??,
-            readable: read_list(words)??,
-            private: pairs(read_list(words)??, |at, folder| Some(Private { at, folder }))?,
-            network: match read_list(words)? {
+            writable: parse_list(words)?,
+            hidden: parse_list(words)??,
+            readable: parse_list(words)??,
+            private: parse_pairs(parse_list(words)??, |at, folder| {
+                Some(PrivateFolder { at, folder })
+            })?,
+            network: match parse_list(words)? {
                 None => Connections::Open,
-                Some(forwards) => Connections::Closed(pairs(forwards, |port, socket| {
-                    Some(Forward { port: port.to_str()?.parse().ok()?, socket })
+                Some(forwards) => Connections::Closed(parse_pairs(forwards, |port, socket| {
+                    Some(PortForward { port: port.to_str()?.parse().ok()?, socket })
                 })?),
             },
-            limits: Limits {
-                processes: read_number(&words.next()?)?,
-                memory_bytes: read_number(&words.next()?)?,
+            limits: ResourceLimits {
+                processes: parse_number(&words.next()?)?,
+                memory_bytes: parse_number(&words.next()?)?,
             },
         })
     }
 }
 
 /// Encodes a list: the number of paths, then the paths.
-fn list_words(paths: Option<Vec<PathBuf>>) -> impl Iterator<Item = OsString> {
+fn encode_list(paths: Option<Vec<PathBuf>>) -> impl Iterator<Item = OsString> {
     let count = paths.as_ref().map_or_else(|| NONE.to_owned(), |paths| paths.len().to_string());
     let paths = paths.into_iter().flatten().map(PathBuf::into_os_string);
     std::iter::once(OsString::from(count)).chain(paths)
 }
 
 #[expect(clippy::option_option, reason = "no list is another thing than words that are none")]
-fn read_list(words: &mut impl Iterator<Item = OsString>) -> Option<Option<Vec<PathBuf>>> {
+fn parse_list(words: &mut impl Iterator<Item = OsString>) -> Option<Option<Vec<PathBuf>>> {
     let count = words.next()?;
     if count == NONE {
         return Some(None);
@@ -89,7 +91,10 @@ fn read_list(words: &mut impl Iterator<Item = OsString>) -> Option<Option<Vec<Pa
     (paths.len() == count).then_some(Some(paths))
 }
 
-fn pairs<T>(paths: Vec<PathBuf>, make: impl Fn(PathBuf, PathBuf) -> Option<T>) -> Option<Vec<T>> {
+fn parse_pairs<T>(
+    paths: Vec<PathBuf>,
+    make: impl Fn(PathBuf, PathBuf) -> Option<T>,
+) -> Option<Vec<T>> {
     let mut paths = paths.into_iter();
     let mut all = Vec::new();
     while let Some(first) = paths.next() {
@@ -98,11 +103,11 @@ fn pairs<T>(paths: Vec<PathBuf>, make: impl Fn(PathBuf, PathBuf) -> Option<T>) -
     Some(all)
 }
 
-fn yes_or_no(yes: bool) -> OsString {
+fn encode_bool(yes: bool) -> OsString {
     if yes { "yes" } else { "no" }.into()
 }
 
-fn read_bool(word: &OsStr) -> Option<bool> {
+fn parse_bool(word: &OsStr) -> Option<bool> {
     match word.as_bytes() {
         b"yes" => Some(true),
         b"no" => Some(false),
@@ -110,12 +115,12 @@ fn read_bool(word: &OsStr) -> Option<bool> {
     }
 }
 
-fn number_word(number: Option<u64>) -> OsString {
+fn encode_number(number: Option<u64>) -> OsString {
     number.map_or_else(|| NONE.into(), |number| number.to_string().into())
 }
 
 #[expect(clippy::option_option, reason = "no number is another thing than a word that is none")]
-fn read_number(word: &OsStr) -> Option<Option<u64>> {
+fn parse_number(word: &OsStr) -> Option<Option<u64>> {
     if word == NONE { Some(None) } else { word.to_str()?.parse().ok().map(Some) }
 }
 
@@ -128,9 +133,9 @@ mod tests {
             writable: Some(vec!["/p q".into(), "-".into()]),
             hidden: vec!["/h".into()],
             readable: Vec::new(),
-            private: vec![Private { at: "/tmp".into(), folder: "/p/tmp".into() }],
-            network: Connections::Closed(vec![Forward { port: 8080, socket: "/s".into() }]),
-            limits: Limits { processes: Some(7), memory_bytes: None },
+            private: vec![PrivateFolder { at: "/tmp".into(), folder: "/p/tmp".into() }],
+            network: Connections::Closed(vec![PortForward { port: 8080, socket: "/s".into() }]),
+            limits: ResourceLimits { processes: Some(7), memory_bytes: None },
         }
     }
 
@@ -143,8 +148,10 @@ mod tests {
             assert_eq!(words.next(), None);
         }
         let bubblewrap = Some("/usr/bin/bwrap".into());
-        for layers in [Layers::default(), Layers { bubblewrap, landlock: false, seccomp: false }] {
-            assert_eq!(Layers::from_words(&mut layers.clone().into_words()), Some(layers));
+        for layers in
+            [WallLayers::default(), WallLayers { bubblewrap, landlock: false, seccomp: false }]
+        {
+            assert_eq!(WallLayers::from_words(&mut layers.clone().into_words()), Some(layers));
         }
     }
 

@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::GateKey;
 
-use super::http::{self, Service, Vendor};
-use super::{Settings, gate};
-use crate::model::{Failure, Model, Request, Turn};
+use super::http::{self, ModelService, Vendor};
+use super::{ModelSettings, derive_gate_key};
+use crate::model::{Model, ModelFailure, ModelRequest, ModelTurn};
 
 /// The name of this provider.
 pub const NAME: &str = "anthropic-api";
@@ -31,44 +31,44 @@ const TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 pub struct AnthropicApi {
     model: String,
     gate: GateKey,
-    service: Service,
+    service: ModelService,
 }
 
 impl AnthropicApi {
     /// Creates a client. [`Model::check`] tells whether it can be called.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: ModelSettings) -> Self {
         let base_url = settings.base_url.as_deref().unwrap_or(VENDOR.base_url);
-        let gate = gate(NAME, base_url, settings.credential.as_ref());
+        let gate = derive_gate_key(NAME, base_url, settings.credential.as_ref());
         let is_token = settings.variable.as_deref() == Some(TOKEN);
         let key = if is_token { ("authorization", "Bearer ") } else { VENDOR.key };
         let model = settings.model.clone();
         let vendor = Vendor { key, ..VENDOR };
-        Self { model, gate, service: Service::new(settings, &vendor) }
+        Self { model, gate, service: ModelService::new(settings, &vendor) }
     }
 
     /// Returns the key of the gate for its account.
-    pub const fn gate(&self) -> GateKey {
+    pub const fn gate_key(&self) -> GateKey {
         self.gate
     }
 }
 
 #[async_trait]
 impl Model for AnthropicApi {
-    fn check(&self) -> Result<(), Fault> {
-        self.service.check()
+    fn check_ready(&self) -> Result<(), Fault> {
+        self.service.check_ready()
     }
 
-    async fn turn(
+    async fn request_turn(
         &self,
-        request: Request<'_>,
+        request: ModelRequest<'_>,
         stop: &CancellationToken,
-    ) -> Option<Result<Turn, Failure>> {
-        let body = http::body(&wire::Ask::new(&self.model, request));
-        self.service.turn(body, parse::Reader::default(), stop).await
+    ) -> Option<Result<ModelTurn, ModelFailure>> {
+        let body = http::serialize_body(&wire::AnthropicRequest::new(&self.model, request));
+        self.service.request_turn(body, parse::AnthropicParser::default(), stop).await
     }
 }
 
 /// Parses a recorded stream, without a service.
-pub fn read_stream(bytes: &[u8]) -> Result<Turn, Failure> {
-    http::replay(NAME, bytes, parse::Reader::default())
+pub fn parse_stream(bytes: &[u8]) -> Result<ModelTurn, ModelFailure> {
+    http::replay_stream(NAME, bytes, parse::AnthropicParser::default())
 }

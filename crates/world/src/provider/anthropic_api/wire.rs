@@ -5,34 +5,34 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::{Message, Part, Request, Role, ToolSpec};
+use crate::model::{MessagePart, MessageRole, ModelMessage, ModelRequest, ToolSpec};
 
 /// The body of a request.
 #[derive(Serialize)]
-pub(super) struct Ask<'a> {
+pub(super) struct AnthropicRequest<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Block<'a>>,
-    messages: Vec<Said<'a>>,
+    system: Vec<AnthropicBlock<'a>>,
+    messages: Vec<AnthropicMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<AnthropicTool<'a>>,
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
-    role: Role,
-    content: Vec<Block<'a>>,
+struct AnthropicMessage<'a> {
+    role: MessageRole,
+    content: Vec<AnthropicBlock<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
+enum AnthropicBlock<'a> {
     Text {
         text: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Cache>,
+        cache_control: Option<CacheControl>,
     },
     ToolUse {
         id: &'a str,
@@ -44,7 +44,7 @@ enum Block<'a> {
         content: &'a str,
         is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Cache>,
+        cache_control: Option<CacheControl>,
     },
     #[serde(untagged)]
     Opaque(&'a Value),
@@ -53,43 +53,44 @@ enum Block<'a> {
 /// The marker of a cache breakpoint: everything up to its block is cached for some minutes and
 /// costs less to read again.
 #[derive(Clone, Copy, Serialize)]
-struct Cache {
+struct CacheControl {
     r#type: &'static str,
 }
 
-const CACHE: Cache = Cache { r#type: "ephemeral" };
+const CACHE: CacheControl = CacheControl { r#type: "ephemeral" };
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct AnthropicTool<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a Value,
 }
 
-impl<'a> Ask<'a> {
-    pub(super) fn new(model: &'a str, request: Request<'a>) -> Self {
+impl<'a> AnthropicRequest<'a> {
+    pub(super) fn new(model: &'a str, request: ModelRequest<'a>) -> Self {
         let system = Some(request.system).filter(|text| !text.is_empty());
-        let mut messages: Vec<Said<'a>> = request.messages.iter().filter_map(said).collect();
+        let mut messages: Vec<AnthropicMessage<'a>> =
+            request.messages.iter().filter_map(build_message).collect();
         // A conversation only grows: all of it is the prefix of the next request.
         if let Some(block) = messages.last_mut().and_then(|message| message.content.last_mut()) {
-            block.keep();
+            block.mark_cached();
         }
         Self {
             model,
             max_tokens: request.output_tokens_max,
             stream: true,
             system: system
-                .map(|text| Block::Text { text, cache_control: Some(CACHE) })
+                .map(|text| AnthropicBlock::Text { text, cache_control: Some(CACHE) })
                 .into_iter()
                 .collect(),
             messages,
-            tools: request.tools.iter().map(tool).collect(),
+            tools: request.tools.iter().map(build_tool).collect(),
         }
     }
 }
 
-impl Block<'_> {
-    fn keep(&mut self) {
+impl AnthropicBlock<'_> {
+    fn mark_cached(&mut self) {
         match self {
             Self::Text { cache_control, .. } | Self::ToolResult { cache_control, .. } => {
                 *cache_control = Some(CACHE);
@@ -100,17 +101,17 @@ impl Block<'_> {
 }
 
 /// Converts a message; returns `None` for an empty one, which the service rejects.
-fn said(message: &Message) -> Option<Said<'_>> {
-    let content: Vec<Block<'_>> = message.parts.iter().filter_map(block).collect();
-    (!content.is_empty()).then_some(Said { role: message.role, content })
+fn build_message(message: &ModelMessage) -> Option<AnthropicMessage<'_>> {
+    let content: Vec<AnthropicBlock<'_>> = message.parts.iter().filter_map(build_block).collect();
+    (!content.is_empty()).then_some(AnthropicMessage { role: message.role, content })
 }
 
-fn block(part: &Part) -> Option<Block<'_>> {
+fn build_block(part: &MessagePart) -> Option<AnthropicBlock<'_>> {
     match part {
-        Part::Text { text } if text.is_empty() => None,
-        Part::Text { text } => Some(Block::Text { text, cache_control: None }),
-        Part::Call { id, name, input } => Some(Block::ToolUse { id, name, input }),
-        Part::Result { id, output, failed } => Some(Block::ToolResult {
+        MessagePart::Text { text } if text.is_empty() => None,
+        MessagePart::Text { text } => Some(AnthropicBlock::Text { text, cache_control: None }),
+        MessagePart::Call { id, name, input } => Some(AnthropicBlock::ToolUse { id, name, input }),
+        MessagePart::Result { id, output, failed } => Some(AnthropicBlock::ToolResult {
             tool_use_id: id,
             content: output,
             is_error: *failed,
@@ -118,54 +119,54 @@ fn block(part: &Part) -> Option<Block<'_>> {
         }),
         note if note.is_paused() => None,
         // A part of another provider's own format.
-        Part::Opaque { value } if value["type"] == "reasoning" => None,
-        Part::Opaque { value } => Some(Block::Opaque(value)),
+        MessagePart::Opaque { value } if value["type"] == "reasoning" => None,
+        MessagePart::Opaque { value } => Some(AnthropicBlock::Opaque(value)),
     }
 }
 
-fn tool(spec: &ToolSpec) -> Tool<'_> {
-    Tool { name: spec.name, description: spec.description, input_schema: &spec.input }
+fn build_tool(spec: &ToolSpec) -> AnthropicTool<'_> {
+    AnthropicTool { name: spec.name, description: spec.description, input_schema: &spec.input }
 }
 
 /// An event. All kinds share one type, because a tagged enum would have every event parsed twice.
 #[derive(Deserialize)]
-pub(super) struct Event<'a> {
+pub(super) struct AnthropicEvent<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
     pub(super) index: Option<usize>,
     #[serde(borrow)]
-    pub(super) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<AnthropicDelta<'a>>,
     pub(super) content_block: Option<Value>,
-    pub(super) message: Option<Begun>,
-    pub(super) usage: Option<Used>,
-    pub(super) error: Option<Error>,
+    pub(super) message: Option<AnthropicMessageStart>,
+    pub(super) usage: Option<AnthropicUsage>,
+    pub(super) error: Option<AnthropicError>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Delta<'a> {
+pub(super) struct AnthropicDelta<'a> {
     #[serde(borrow)]
-    pub(super) text: Option<Words<'a>>,
+    pub(super) text: Option<AnthropicText<'a>>,
     #[serde(borrow)]
-    pub(super) partial_json: Option<Words<'a>>,
+    pub(super) partial_json: Option<AnthropicText<'a>>,
     #[serde(borrow)]
-    pub(super) thinking: Option<Words<'a>>,
+    pub(super) thinking: Option<AnthropicText<'a>>,
     #[serde(borrow)]
-    pub(super) signature: Option<Words<'a>>,
+    pub(super) signature: Option<AnthropicText<'a>>,
     pub(super) stop_reason: Option<String>,
 }
 
 /// Text that borrows from the input where possible.
 #[derive(Deserialize)]
-pub(super) struct Words<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+pub(super) struct AnthropicText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 #[derive(Deserialize)]
-pub(super) struct Begun {
-    pub(super) usage: Option<Used>,
+pub(super) struct AnthropicMessageStart {
+    pub(super) usage: Option<AnthropicUsage>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "they are the service's names")]
-pub(super) struct Used {
+pub(super) struct AnthropicUsage {
     pub(super) input_tokens: Option<u64>,
     pub(super) output_tokens: Option<u64>,
     pub(super) cache_read_input_tokens: Option<u64>,
@@ -173,13 +174,13 @@ pub(super) struct Used {
 }
 
 #[derive(Deserialize)]
-pub(super) struct ErrorBody {
-    pub(super) error: Error,
+pub(super) struct AnthropicErrorBody {
+    pub(super) error: AnthropicError,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Error {
+pub(super) struct AnthropicError {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) message: String,

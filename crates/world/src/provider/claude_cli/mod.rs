@@ -14,12 +14,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Fault, Permission};
 
-pub use parse::Stream;
+pub use parse::ClaudeStream;
 
-use super::account::Account;
-use super::program::{Closed, Run, usable};
-use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
-use crate::process::{Guard, Wall};
+use super::account::AccountAuth;
+use super::program::{ProgramRun, ProgramRunEnd, check_program};
+use crate::agent::{Activity, Agent, AgentAssignment, AgentEnd, AgentResult, Usage};
+use crate::process::{GuardCommand, Wall};
 
 /// The name of this provider.
 pub const NAME: &str = "claude-cli";
@@ -28,13 +28,13 @@ const LOGIN: &str = ".credentials.json";
 
 /// The settings for running Claude Code.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ClaudeSettings {
     /// The path of the program.
     pub program: PathBuf,
     /// The guard of its processes.
-    pub guard: Guard,
+    pub guard: GuardCommand,
     /// The credentials of the account.
-    pub account: Account,
+    pub account: AccountAuth,
     /// The directory in which it keeps its state if it works with a key.
     pub home: PathBuf,
     /// The URL of its service, if it is not the default one.
@@ -42,7 +42,7 @@ pub struct Settings {
     /// Variables of the operator's environment for it, in addition to those of the assignment.
     pub environment: Vec<(OsString, OsString)>,
     /// The actions that it may perform without asking.
-    pub permissions: Permissions,
+    pub permissions: ClaudePermissions,
     /// `true` if a sandbox is around it, so that it may skip its prompts as root.
     pub sandboxed: bool,
     /// A file that lists the MCP servers it may use.
@@ -56,7 +56,7 @@ pub struct Settings {
 /// The actions that Claude Code may perform without asking. An action that it would have to ask for
 /// is denied, because no person is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Permissions {
+pub enum ClaudePermissions {
     /// Editing files, and running commands by these rules.
     Listed(ShellRules),
     /// All actions.
@@ -78,17 +78,17 @@ pub struct ShellRules {
 /// Claude Code as an agent.
 #[derive(Clone, Debug)]
 pub struct ClaudeCli {
-    settings: Settings,
+    settings: ClaudeSettings,
 }
 
 impl ClaudeCli {
     /// Creates an agent with these settings.
-    pub const fn new(settings: Settings) -> Self {
+    pub const fn new(settings: ClaudeSettings) -> Self {
         Self { settings }
     }
 
     fn check_permissions(&self) -> Result<(), Fault> {
-        let skips = self.settings.permissions == Permissions::Skipped;
+        let skips = self.settings.permissions == ClaudePermissions::Skipped;
         if skips && rustix::process::geteuid().is_root() && !self.settings.sandboxed {
             let message = "it does not skip its permission prompts as root without a sandbox";
             let what = "skip the permission prompts as root".to_owned();
@@ -103,72 +103,82 @@ impl ClaudeCli {
 
     /// Starts the program once; returns `None` if the conversation to resume is unknown and no work
     /// was done.
-    async fn attempt(
+    async fn run_once(
         &self,
-        assignment: &Assignment,
+        assignment: &AgentAssignment,
         thread: Option<&str>,
         tell: &mpsc::Sender<Activity>,
         stop: &CancellationToken,
-    ) -> Option<Ended> {
-        let limits =
-            failure::Limits { turns_max: assignment.limits.turns_max, resumes: thread.is_some() };
-        let mut stream = Stream::telling(&assignment.prompt, limits);
-        let run = Run {
-            launch: self.settings.launch(assignment, thread),
+    ) -> Option<AgentResult> {
+        let limits = failure::ClaudeLimits {
+            turns_max: assignment.limits.turns_max,
+            resumes: thread.is_some(),
+        };
+        let mut stream = ClaudeStream::with_prompt(&assignment.prompt, limits);
+        let run = ProgramRun {
+            launch: self.settings.build_launch(assignment, thread),
             limits: assignment.limits,
             tell: tell.clone(),
             stop: stop.clone(),
             first: None,
         };
-        let closed = run.with(&mut stream).await;
+        let closed = run.run_dialog(&mut stream).await;
         // An invalid id of a conversation is rejected before any output.
-        let refused = matches!(&closed, Closed::Ended(gone) if gone.refused());
-        if stream.unknown_thread() || (refused && thread.is_some()) {
+        let refused = matches!(&closed, ProgramRunEnd::Ended(gone) if gone.has_refused_start());
+        if stream.is_thread_unknown() || (refused && thread.is_some()) {
             return None;
         }
-        let end = closed.end(stream.end(), NAME);
-        let thread = stream.thread().or(thread).map(str::to_owned);
-        Some(Ended { end: self.settings.account.redacted(end), thread, usage: stream.usage() })
+        let end = closed.into_agent_end(stream.reported_end(), NAME);
+        let thread = stream.thread_id().or(thread).map(str::to_owned);
+        Some(AgentResult {
+            end: self.settings.account.redact_end(end),
+            thread,
+            usage: stream.convert_tokens(),
+        })
     }
 }
 
 #[async_trait]
 impl Agent for ClaudeCli {
-    fn name(&self) -> Option<&'static str> {
+    fn provider_name(&self) -> Option<&'static str> {
         Some(NAME)
     }
 
-    async fn check(&self) -> Result<(), Fault> {
-        usable(&self.settings.program, NAME)?;
+    async fn check_ready(&self) -> Result<(), Fault> {
+        check_program(&self.settings.program, NAME)?;
         self.check_permissions()?;
-        self.settings.account.check(NAME, LOGIN)
+        self.settings.account.check_credential(NAME, LOGIN)
     }
 
-    fn transcripts(&self) -> Option<&Path> {
+    fn transcript_folder(&self) -> Option<&Path> {
         // With a login it works in the operator's own folder, which Unstuck does not change.
-        matches!(self.settings.account, Account::Key(_)).then_some(&*self.settings.home)
+        matches!(self.settings.account, AccountAuth::Key(_)).then_some(&*self.settings.home)
     }
 
-    fn wall(&self, assignment: &Assignment) -> Wall {
-        self.settings.wall(assignment)
+    fn wall_for(&self, assignment: &AgentAssignment) -> Wall {
+        self.settings.build_wall(assignment)
     }
 
-    async fn work(
+    async fn work_on(
         &self,
-        assignment: Assignment,
+        assignment: AgentAssignment,
         tell: mpsc::Sender<Activity>,
         stop: CancellationToken,
-    ) -> Ended {
-        if let Err(fault) = self.settings.prepare() {
-            let end = End::Failed(Box::new(fault));
-            return Ended { end, thread: assignment.thread, usage: Usage::default() };
+    ) -> AgentResult {
+        if let Err(fault) = self.settings.prepare_home() {
+            let end = AgentEnd::Failed(Box::new(fault));
+            return AgentResult { end, thread: assignment.thread, usage: Usage::default() };
         }
         let thread = assignment.thread.as_deref();
-        if let Some(ended) = self.attempt(&assignment, thread, &tell, &stop).await {
+        if let Some(ended) = self.run_once(&assignment, thread, &tell, &stop).await {
             return ended;
         }
         // A new conversation has another id, by which the worker notices the change.
-        let ended = self.attempt(&assignment, None, &tell, &stop).await;
-        ended.unwrap_or(Ended { end: End::Stopped, thread: None, usage: Usage::default() })
+        let ended = self.run_once(&assignment, None, &tell, &stop).await;
+        ended.unwrap_or(AgentResult {
+            end: AgentEnd::Stopped,
+            thread: None,
+            usage: Usage::default(),
+        })
     }
 }

@@ -6,14 +6,19 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use unstuck_core::attempt::{Action, Observation, Outcome};
+use unstuck_core::attempt::{ActionOutcome, AgentAction, Observation};
 use unstuck_core::time::{Span, Time};
 
-use super::failure::{self, Facts, Limits};
+use super::failure::{self, ClaudeFacts, ClaudeLimits};
 use super::tools;
-use super::wire::{Block, Content, Line, Message, PermissionDenial, Tokens};
-use crate::agent::{Activity, Denial, End, Usage};
-use crate::provider::program::{Calls, Conversation, Heard, INPUT_BYTES_MAX, clip, less, shown};
+use super::wire::{
+    ClaudeBlock, ClaudeContent, ClaudeLine, ClaudeMessage, ClaudeTokens, PermissionDenial,
+};
+use crate::agent::{Activity, AgentEnd, Denial, Usage};
+use crate::provider::program::{
+    INPUT_BYTES_MAX, LineEffects, ProgramDialog, RunningCalls, clip_text, shorten_middle,
+    subtract_usage,
+};
 
 /// Maximum number of reported denials: further ones repeat the same actions.
 const DENIALS_MAX: usize = 100;
@@ -27,68 +32,68 @@ const WHAT_BYTES_MAX: usize = 1_024;
 
 /// The state of Claude Code's output so far.
 #[derive(Debug, Default)]
-pub struct Stream {
+pub struct ClaudeStream {
     prompt: Vec<u8>,
-    limits: Limits,
+    limits: ClaudeLimits,
     thread: Option<String>,
-    calls: Calls,
+    calls: RunningCalls,
     /// The id of the last message whose usage was counted.
     message: Option<String>,
     /// The usage reported so far.
     used: Usage,
-    facts: Facts,
-    end: Option<End>,
+    facts: ClaudeFacts,
+    end: Option<AgentEnd>,
     /// The status for which the program would retry by itself, and its delay; set once the run is
     /// cut short.
     cut: Option<(Option<u16>, Option<Span>)>,
     unknown_thread: bool,
 }
 
-impl Stream {
+impl ClaudeStream {
     /// Creates a stream for a run that gets `prompt` as its input and runs under these limits.
-    pub(super) fn telling(prompt: &str, limits: Limits) -> Self {
+    pub(super) fn with_prompt(prompt: &str, limits: ClaudeLimits) -> Self {
         Self { prompt: prompt.as_bytes().to_vec(), limits, ..Self::default() }
     }
 
     /// Returns the id of the conversation, once it is known.
-    pub fn thread(&self) -> Option<&str> {
+    pub fn thread_id(&self) -> Option<&str> {
         self.thread.as_deref()
     }
 
     /// Returns the end of the run, once it is reported.
-    pub const fn end(&self) -> Option<&End> {
+    pub const fn reported_end(&self) -> Option<&AgentEnd> {
         self.end.as_ref()
     }
 
     /// Returns whether the conversation to resume is unknown, so that no work was done.
-    pub const fn unknown_thread(&self) -> bool {
+    pub const fn is_thread_unknown(&self) -> bool {
         self.unknown_thread
     }
 
     /// Returns the usage, as far as it is known.
-    pub const fn usage(&self) -> Usage {
+    pub const fn convert_tokens(&self) -> Usage {
         self.used
     }
 
     /// Handles a line and adds its activities to `activities`. A line that cannot be parsed is
     /// ignored.
-    pub fn line(&mut self, line: &[u8], activities: &mut impl Extend<Activity>) {
-        let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else { return };
+    pub fn handle_line(&mut self, line: &[u8], activities: &mut impl Extend<Activity>) {
+        let Ok(line) = serde_json::from_slice::<ClaudeLine<'_>>(line) else { return };
         if self.cut.is_some() {
             // The window of the account that is used up may be reported after the announcement.
             if line.kind == "rate_limit_event" {
-                self.rate_limit(&line);
+                self.handle_rate_limit(&line);
                 self.cut_short();
             }
             return;
         }
         match (&*line.kind, line.subtype.as_deref()) {
-            ("system", Some("init")) => activities.extend(self.init(line.session_id)),
-            ("system", Some("api_retry")) => self.would_retry(line),
-            ("assistant", _) => self.assistant(line, activities),
-            ("user", _) => activities.extend(self.returns(line.message)),
-            ("rate_limit_event", _) => self.rate_limit(&line),
-            ("result", _) => activities.extend(self.result(&line)),
+            ("system", Some("init")) => activities.extend(self.handle_init(line.session_id)),
+            ("system", Some("api_retry")) => self.handle_retry(line),
+            ("assistant", _) => self.handle_assistant(line, activities),
+            ("user", _) => activities.extend(self.handle_tool_results(line.message)),
+            ("rate_limit_event", _) => self.handle_rate_limit(&line),
+            ("result", _) => activities.extend(self.handle_result(&line)),
             _ => {}
         }
     }
@@ -96,25 +101,25 @@ impl Stream {
     /// Handles the announcement of a retry. The time of a retry is decided for the whole account,
     /// so the run ends here, with the service's response and the time at which it may be called
     /// again.
-    fn would_retry(&mut self, line: Line<'_>) {
-        let delay = line.retry_delay_ms.and_then(whole).map(Span::from_millis);
+    fn handle_retry(&mut self, line: ClaudeLine<'_>) {
+        let delay = line.retry_delay_ms.and_then(round_to_integer).map(Span::from_millis);
         self.facts.error = line.error.map(Cow::into_owned);
         self.cut = Some((line.error_status, delay));
         self.cut_short();
     }
 
     fn cut_short(&mut self) {
-        let fault = self.cut.map(|(status, delay)| self.facts.retried(status, delay));
-        self.end = fault.map(|fault| End::Failed(Box::new(fault)));
+        let fault = self.cut.map(|(status, delay)| self.facts.retry_fault(status, delay));
+        self.end = fault.map(|fault| AgentEnd::Failed(Box::new(fault)));
     }
 
-    fn init(&mut self, thread: Option<Cow<'_, str>>) -> Option<Activity> {
+    fn handle_init(&mut self, thread: Option<Cow<'_, str>>) -> Option<Activity> {
         let thread = thread?.into_owned();
         self.thread = Some(thread.clone());
         Some(Activity::Began { thread })
     }
 
-    fn assistant(&mut self, line: Line<'_>, activities: &mut impl Extend<Activity>) {
+    fn handle_assistant(&mut self, line: ClaudeLine<'_>, activities: &mut impl Extend<Activity>) {
         if line.error.is_some() {
             // The message comes from the program and not from the model: it describes a failure.
             self.facts.error = line.error.map(Cow::into_owned);
@@ -124,15 +129,19 @@ impl Stream {
         self.facts.error = None;
         let Some(message) = line.message else { return };
         let own = line.parent_tool_use_id.is_none();
-        activities.extend(self.paid(&message, own));
-        if let Some(Content::Blocks(blocks)) = message.content {
-            activities.extend(blocks.into_iter().filter_map(|block| self.block(block, own)));
+        activities.extend(self.count_usage(&message, own));
+        if let Some(ClaudeContent::Blocks(blocks)) = message.content {
+            activities.extend(blocks.into_iter().filter_map(|block| self.handle_block(block, own)));
         }
     }
 
     /// Counts the usage of a message once: it arrives in several lines, one for each block. The
     /// number of output tokens is only known at the end, and the difference is reported there.
-    fn paid(&mut self, message: &Message<'_>, own: bool) -> impl Iterator<Item = Activity> + use<> {
+    fn count_usage(
+        &mut self,
+        message: &ClaudeMessage<'_>,
+        own: bool,
+    ) -> impl Iterator<Item = Activity> + use<> {
         let new = message.id.is_some() && message.id.as_deref() != self.message.as_deref();
         let usage = message.usage.filter(|_| new).map(usage);
         if new {
@@ -143,114 +152,124 @@ impl Stream {
         thinking.into_iter().chain(usage.map(|usage| Activity::Used { usage }))
     }
 
-    fn block(&mut self, block: Block<'_>, own: bool) -> Option<Activity> {
+    fn handle_block(&mut self, block: ClaudeBlock<'_>, own: bool) -> Option<Activity> {
         match &*block.kind {
-            "text" if own => Some(Activity::Said { text: shown(&block.text?) }),
+            "text" if own => Some(Activity::Said { text: shorten_middle(&block.text?) }),
             "tool_use" => {
                 let call = block.id?.into_owned();
                 let name = block.name?.into_owned();
-                self.calls.began(&call);
-                let input = clip(block.input.map_or("{}", |input| input.get()), INPUT_BYTES_MAX);
-                Some(Activity::Called { call, tool: tools::kind(&name), name, input })
+                self.calls.mark_started(&call);
+                let input =
+                    clip_text(block.input.map_or("{}", |input| input.get()), INPUT_BYTES_MAX);
+                Some(Activity::Called { call, tool: tools::tool_kind(&name), name, input })
             }
             _ => None,
         }
     }
 
-    fn returns(&mut self, message: Option<Message<'_>>) -> Vec<Activity> {
-        let Some(Content::Blocks(blocks)) = message.and_then(|message| message.content) else {
+    fn handle_tool_results(&mut self, message: Option<ClaudeMessage<'_>>) -> Vec<Activity> {
+        let Some(ClaudeContent::Blocks(blocks)) = message.and_then(|message| message.content)
+        else {
             return Vec::new();
         };
-        blocks.into_iter().filter_map(|block| self.returned(block)).collect()
+        blocks.into_iter().filter_map(|block| self.handle_tool_result(block)).collect()
     }
 
-    fn returned(&mut self, block: Block<'_>) -> Option<Activity> {
+    fn handle_tool_result(&mut self, block: ClaudeBlock<'_>) -> Option<Activity> {
         if block.kind != "tool_result" {
             return None;
         }
         let call = block.tool_use_id?.into_owned();
-        self.calls.returned(&call);
+        self.calls.mark_returned(&call);
         let failed = block.is_error.unwrap_or(false);
-        let outcome = if failed { Outcome::Failed } else { Outcome::Succeeded };
-        let output = block.content.map(|content| shown(&content.text())).unwrap_or_default();
+        let outcome = if failed { ActionOutcome::Failed } else { ActionOutcome::Succeeded };
+        let output =
+            block.content.map(|content| shorten_middle(&content.to_text())).unwrap_or_default();
         Some(Activity::Returned { call, outcome, output })
     }
 
-    fn rate_limit(&mut self, line: &Line<'_>) {
+    fn handle_rate_limit(&mut self, line: &ClaudeLine<'_>) {
         let Some(info) = &line.rate_limit_info else { return };
         self.facts.window = (info.status.as_deref() == Some("rejected")).then(|| {
             let name = info.rate_limit_type.as_deref().map(str::to_owned);
-            (name, info.resets_at.and_then(from_seconds))
+            (name, info.resets_at.and_then(time_from_seconds))
         });
     }
 
-    fn result(&mut self, line: &Line<'_>) -> Option<Activity> {
-        self.unknown_thread = self.limits.resumes && failure::began_nothing(line);
+    fn handle_result(&mut self, line: &ClaudeLine<'_>) -> Option<Activity> {
+        self.unknown_thread = self.limits.resumes && failure::has_begun_nothing(line);
         if self.thread.is_none() && !self.unknown_thread {
             self.thread = line.session_id.as_deref().map(str::to_owned);
         }
-        self.end = Some(match self.facts.failure(line, self.limits) {
-            Some(fault) => End::Failed(Box::new(fault)),
-            None => End::Finished {
-                said: shown(line.result.as_deref().unwrap_or_default()),
-                denials: line.permission_denials.iter().take(DENIALS_MAX).map(denial).collect(),
+        self.end = Some(match self.facts.result_fault(line, self.limits) {
+            Some(fault) => AgentEnd::Failed(Box::new(fault)),
+            None => AgentEnd::Finished {
+                said: shorten_middle(line.result.as_deref().unwrap_or_default()),
+                denials: line
+                    .permission_denials
+                    .iter()
+                    .take(DENIALS_MAX)
+                    .map(build_denial)
+                    .collect(),
             },
         });
-        self.total(line)
+        self.count_total_usage(line)
     }
 
     /// Reads the total usage from the result, and returns the part that was not reported yet.
-    fn total(&mut self, line: &Line<'_>) -> Option<Activity> {
+    fn count_total_usage(&mut self, line: &ClaudeLine<'_>) -> Option<Activity> {
         let by_model = line.model_usage.iter().flat_map(|models| models.values());
         let by_model = by_model.copied().map(usage).reduce(Usage::plus);
         let total = by_model.or(line.usage.map(usage))?;
-        let rest =
-            Usage { money_micros: line.total_cost_usd.and_then(micros), ..less(total, self.used) };
+        let rest = Usage {
+            money_micros: line.total_cost_usd.and_then(convert_to_micros),
+            ..subtract_usage(total, self.used)
+        };
         self.used = Usage { money_micros: rest.money_micros, ..self.used.plus(rest) };
-        let anything = rest.tokens() > 0 || rest.money_micros.is_some_and(|money| money > 0);
+        let anything = rest.total_tokens() > 0 || rest.money_micros.is_some_and(|money| money > 0);
         anything.then_some(Activity::Used { usage: rest })
     }
 }
 
-impl Conversation for Stream {
-    fn open(&mut self) -> Vec<u8> {
+impl ProgramDialog for ClaudeStream {
+    fn first_input(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.prompt)
     }
 
-    fn hear(&mut self, line: &[u8], heard: &mut Heard) {
-        self.line(line, &mut heard.activities);
+    fn on_line(&mut self, line: &[u8], heard: &mut LineEffects) {
+        self.handle_line(line, &mut heard.activities);
     }
 
-    fn tells_more(&self) -> bool {
+    fn has_more_input(&self) -> bool {
         false
     }
 
-    fn tool_runs(&self) -> bool {
-        self.calls.any()
+    fn is_tool_running(&self) -> bool {
+        self.calls.has_running()
     }
 
-    fn over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.end.is_some()
     }
 
-    fn linger(&self) -> Duration {
+    fn linger_time(&self) -> Duration {
         if self.cut.is_some() { LINGER_CUT } else { LINGER }
     }
 }
 
-fn denial(denial: &PermissionDenial<'_>) -> Denial {
-    let tool = tools::kind(&denial.tool_name);
-    let input = clip(denial.tool_input.map_or("{}", |input| input.get()), INPUT_BYTES_MAX);
-    let observation = Observation::of(Outcome::Failed, "", "");
-    let action = Action { tool, input, observation };
-    let what = action.command().or_else(|| action.path(""));
+fn build_denial(denial: &PermissionDenial<'_>) -> Denial {
+    let tool = tools::tool_kind(&denial.tool_name);
+    let input = clip_text(denial.tool_input.map_or("{}", |input| input.get()), INPUT_BYTES_MAX);
+    let observation = Observation::from_output(ActionOutcome::Failed, "", "");
+    let action = AgentAction { tool, input, observation };
+    let what = action.command_line().or_else(|| action.file_path(""));
     Denial {
         tool,
-        what: clip(&what.unwrap_or_else(|| denial.tool_name.to_string()), WHAT_BYTES_MAX),
+        what: clip_text(&what.unwrap_or_else(|| denial.tool_name.to_string()), WHAT_BYTES_MAX),
     }
 }
 
-const fn usage(tokens: Tokens) -> Usage {
+const fn usage(tokens: ClaudeTokens) -> Usage {
     Usage {
         input_tokens: tokens.input,
         output_tokens: tokens.output,
@@ -262,12 +281,12 @@ const fn usage(tokens: Tokens) -> Usage {
 }
 
 /// Converts a finite amount that is not negative to millionths.
-fn micros(amount: f64) -> Option<u64> {
-    whole(amount * 1e6)
+fn convert_to_micros(amount: f64) -> Option<u64> {
+    round_to_integer(amount * 1e6)
 }
 
-fn from_seconds(seconds: f64) -> Option<Time> {
-    whole(seconds * 1e3).map(Time::from_millis)
+fn time_from_seconds(seconds: f64) -> Option<Time> {
+    round_to_integer(seconds * 1e3).map(Time::from_millis)
 }
 
 #[expect(
@@ -275,6 +294,6 @@ fn from_seconds(seconds: f64) -> Option<Time> {
     clippy::cast_sign_loss,
     reason = "the range was looked at, and a cast of a float saturates"
 )]
-fn whole(number: f64) -> Option<u64> {
+fn round_to_integer(number: f64) -> Option<u64> {
     (number.is_finite() && number >= 0.0).then(|| number.round() as u64)
 }

@@ -7,11 +7,11 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use unstuck_core::fault::Fault;
 
-use super::{NAME, Permissions, Settings};
-use crate::agent::Assignment;
+use super::{ClaudePermissions, ClaudeSettings, NAME};
+use crate::agent::AgentAssignment;
 use crate::mcp;
 use crate::process::{Launch, Wall};
-use crate::provider::account::{Account, Key};
+use crate::provider::account::{AccountAuth, AccountKey};
 use crate::provider::program;
 
 /// Variables that leave backoff and retries to the engine, and disable all traffic except for the
@@ -42,50 +42,60 @@ const CREDENTIALS: &[&str] =
 const TAKEN_AWAY: &[&str] =
     &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "IS_SANDBOX"];
 
-impl Settings {
+impl ClaudeSettings {
     /// Creates the directory in which the program keeps its state.
-    pub(super) fn prepare(&self) -> Result<(), Fault> {
-        program::make_home(self.directory(), NAME)
+    pub(super) fn prepare_home(&self) -> Result<(), Fault> {
+        program::create_home(self.state_directory(), NAME)
     }
 
-    pub(super) fn launch(&self, assignment: &Assignment, thread: Option<&str>) -> Launch {
-        let mut launch = program::launch(&self.guard, &self.program, assignment);
-        launch.arguments = self.arguments(assignment, thread);
-        launch.environment.extend(program::without(&self.environment, assignment, CREDENTIALS));
-        launch.environment.extend(self.environment());
-        launch.wall = self.wall(assignment);
+    pub(super) fn build_launch(
+        &self,
+        assignment: &AgentAssignment,
+        thread: Option<&str>,
+    ) -> Launch {
+        let mut launch = program::build_launch(&self.guard, &self.program, assignment);
+        launch.arguments = self.build_arguments(assignment, thread);
+        launch.environment.extend(program::filter_environment(
+            &self.environment,
+            assignment,
+            CREDENTIALS,
+        ));
+        launch.environment.extend(self.build_environment());
+        launch.wall = self.build_wall(assignment);
         launch
     }
 
-    pub(super) fn wall(&self, assignment: &Assignment) -> Wall {
-        program::wall(assignment, &self.program, [self.directory().to_owned()])
+    pub(super) fn build_wall(&self, assignment: &AgentAssignment) -> Wall {
+        program::build_wall(assignment, &self.program, [self.state_directory().to_owned()])
     }
 
     /// Returns the directory of the program's state. With a login it is the directory of the login,
     /// because renewing a login replaces the whole file, which would break a link to it.
-    fn directory(&self) -> &Path {
+    fn state_directory(&self) -> &Path {
         match &self.account {
-            Account::Key(_) => &self.home,
-            Account::Login(directory) => directory,
+            AccountAuth::Key(_) => &self.home,
+            AccountAuth::Login(directory) => directory,
         }
     }
 
-    fn arguments(&self, assignment: &Assignment, thread: Option<&str>) -> Vec<OsString> {
+    fn build_arguments(&self, assignment: &AgentAssignment, thread: Option<&str>) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
         add(&["-p", "--output-format", "stream-json", "--verbose"]);
         // The operator's own settings and hooks are for the operator's own sessions.
         add(&["--setting-sources", "project,local"]);
         match &self.permissions {
-            Permissions::Skipped => add(&["--dangerously-skip-permissions"]),
-            Permissions::Listed(rules) => {
+            ClaudePermissions::Skipped => add(&["--dangerously-skip-permissions"]),
+            ClaudePermissions::Listed(rules) => {
                 add(&["--permission-mode", "acceptEdits"]);
-                let own = self.own_tools(assignment).into_iter().flat_map(|_| mcp::tools());
+                let own =
+                    self.reachable_own_tools(assignment).into_iter().flat_map(|_| mcp::mcp_tools());
                 let own = own.map(|tool| mcp::claude_name(tool.name));
-                let shell = self.own_tools(assignment).map(|_| DECLARING.to_owned());
+                let shell = self.reachable_own_tools(assignment).map(|_| DECLARING.to_owned());
                 // A program inside a fully enforced wall needs no permission, as with the built-in
                 // loop and Codex.
-                let is_kept_in = !rules.only_allowed && self.wall(assignment).try_out().is_whole();
+                let is_kept_in =
+                    !rules.only_allowed && self.build_wall(assignment).try_out().is_whole();
                 let shell = shell.into_iter().chain(is_kept_in.then(|| SHELL.to_owned()));
                 let tools: Vec<String> =
                     rules.allowed.iter().cloned().chain(own).chain(shell).collect();
@@ -95,14 +105,14 @@ impl Settings {
                 if !rules.blocked.is_empty() {
                     add(&["--disallowedTools", &rules.blocked.join(",")]);
                 }
-                if let Some(settings) = allowing(&assignment.allowed_commands) {
+                if let Some(settings) = build_allow_settings(&assignment.allowed_commands) {
                     add(&["--settings", &settings]);
                 }
             }
         }
         let limits = assignment.limits;
         let turns = limits.turns_max.map(|turns| turns.to_string());
-        let money = limits.money_micros_max.map(dollars);
+        let money = limits.money_micros_max.map(format_dollars);
         let options = [
             ("--resume", thread),
             ("--model", assignment.model.as_deref()),
@@ -117,40 +127,43 @@ impl Settings {
         for argument in &self.arguments {
             add(&[argument]);
         }
-        arguments.extend(self.servers(assignment));
+        arguments.extend(self.build_server_arguments(assignment));
         arguments
     }
 
     /// Returns the arguments for MCP servers: those of the configuration file exclusively, if there
     /// is one, plus Unstuck's own.
-    fn servers(&self, assignment: &Assignment) -> Vec<OsString> {
+    fn build_server_arguments(&self, assignment: &AgentAssignment) -> Vec<OsString> {
         let mut servers: Vec<OsString> = Vec::new();
         servers.extend(self.mcp_config.iter().map(OsString::from));
-        servers.extend(self.own_tools(assignment).map(|program| OsString::from(own(program))));
+        servers.extend(
+            self.reachable_own_tools(assignment)
+                .map(|program| OsString::from(own_server_config(program))),
+        );
         let strictly = self.mcp_config.as_ref().map(|_| "--strict-mcp-config".into());
         let named = (!servers.is_empty()).then(|| "--mcp-config".into());
         strictly.into_iter().chain(named).chain(servers).collect()
     }
 
-    fn own_tools(&self, assignment: &Assignment) -> Option<&Path> {
-        self.own_tools.as_deref().filter(|_| mcp::reaches_us(&assignment.environment))
+    fn reachable_own_tools(&self, assignment: &AgentAssignment) -> Option<&Path> {
+        self.own_tools.as_deref().filter(|_| mcp::can_reach_holder(&assignment.environment))
     }
 
-    fn environment(&self) -> Vec<(OsString, Option<OsString>)> {
+    fn build_environment(&self) -> Vec<(OsString, Option<OsString>)> {
         let taken_away = TAKEN_AWAY.iter().map(|name| (OsString::from(name), None));
         let mut environment: Vec<(OsString, Option<OsString>)> = taken_away.collect();
         let mut set = |name: &str, value: OsString| environment.push((name.into(), Some(value)));
         for (name, value) in ENVIRONMENT {
             set(name, value.into());
         }
-        set("CLAUDE_CONFIG_DIR", self.directory().into());
+        set("CLAUDE_CONFIG_DIR", self.state_directory().into());
         if self.sandboxed {
             set("IS_SANDBOX", "1".into());
         }
         if let Some(url) = &self.base_url {
             set("ANTHROPIC_BASE_URL", url.into());
         }
-        if let Account::Key(Key { variable, credential: Some(key) }) = &self.account {
+        if let AccountAuth::Key(AccountKey { variable, credential: Some(key) }) = &self.account {
             set(variable, key.expose().into());
         }
         environment
@@ -159,7 +172,7 @@ impl Settings {
 
 /// Returns the configuration of Unstuck's MCP server. It finds its run by the agent's own
 /// variables, so no secret is in it.
-fn own(program: &Path) -> String {
+fn own_server_config(program: &Path) -> String {
     let variable = |name: &str| (name.to_owned(), json!(format!("${{{name}:-}}")));
     let variables: Map<String, Value> = mcp::VARIABLES.into_iter().map(variable).collect();
     let server = json!({
@@ -173,14 +186,14 @@ fn own(program: &Path) -> String {
 
 /// Returns settings that allow exactly these commands. A command with a star is left out, because
 /// the rule would allow other commands as well.
-fn allowing(commands: &BTreeSet<String>) -> Option<String> {
+fn build_allow_settings(commands: &BTreeSet<String>) -> Option<String> {
     let plain = commands.iter().filter(|command| !command.contains('*'));
     let rules: Vec<String> = plain.map(|command| format!("Bash({command})")).collect();
     (!rules.is_empty()).then(|| json!({ "permissions": { "allow": rules } }).to_string())
 }
 
 /// Formats an amount for the program.
-fn dollars(micros: u64) -> String {
+fn format_dollars(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
@@ -191,7 +204,7 @@ mod tests {
     #[test]
     fn what_a_person_allowed_is_allowed_by_that_very_rule() {
         let allows = |commands: &[&str]| {
-            allowing(&commands.iter().map(|&command| command.to_owned()).collect())
+            build_allow_settings(&commands.iter().map(|&command| command.to_owned()).collect())
         };
         assert_eq!(allows(&[]), None);
         assert_eq!(allows(&["rm *.o"]), None, "it would allow more than was asked");
@@ -203,12 +216,12 @@ mod tests {
 
     #[test]
     fn our_own_tools_are_named_without_a_secret() {
-        insta::assert_snapshot!(own(Path::new("/usr/bin/unstuck")));
+        insta::assert_snapshot!(own_server_config(Path::new("/usr/bin/unstuck")));
     }
 
     #[test]
     fn an_amount_is_written_out() {
-        assert_eq!(dollars(2_000), "0.002000");
-        assert_eq!(dollars(12_345_678), "12.345678");
+        assert_eq!(format_dollars(2_000), "0.002000");
+        assert_eq!(format_dollars(12_345_678), "12.345678");
     }
 }

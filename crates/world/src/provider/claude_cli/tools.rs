@@ -5,7 +5,7 @@ use unstuck_core::attempt::ToolKind;
 use crate::mcp;
 
 /// Returns the kind of a tool by its name. An unknown tool may do anything.
-pub(super) fn kind(name: &str) -> ToolKind {
+pub(super) fn tool_kind(name: &str) -> ToolKind {
     if mcp::claude_name("narrate") == name {
         return ToolKind::Narrate;
     }

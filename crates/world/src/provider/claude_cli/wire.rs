@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 /// A line of output.
 #[derive(Debug, Deserialize)]
-pub(super) struct Line<'a> {
+pub(super) struct ClaudeLine<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -25,14 +25,14 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) parent_tool_use_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) message: Option<Message<'a>>,
+    pub(super) message: Option<ClaudeMessage<'a>>,
     /// The type of an API error, in a message that the program generated itself, or in a retry.
     #[serde(borrow)]
     pub(super) error: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) request_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) rate_limit_info: Option<RateLimitInfo<'a>>,
+    pub(super) rate_limit_info: Option<ClaudeRateLimitInfo<'a>>,
 
     /// In the announcement of a retry: the status of the response, and the delay.
     pub(super) error_status: Option<u16>,
@@ -48,9 +48,9 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) terminal_reason: Option<Cow<'a, str>>,
     pub(super) total_cost_usd: Option<f64>,
-    pub(super) usage: Option<Tokens>,
+    pub(super) usage: Option<ClaudeTokens>,
     #[serde(rename = "modelUsage")]
-    pub(super) model_usage: Option<HashMap<String, Tokens>>,
+    pub(super) model_usage: Option<HashMap<String, ClaudeTokens>>,
     #[serde(borrow, default)]
     pub(super) permission_denials: Vec<PermissionDenial<'a>>,
     #[serde(borrow, default)]
@@ -58,24 +58,24 @@ pub(super) struct Line<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Message<'a> {
+pub(super) struct ClaudeMessage<'a> {
     #[serde(borrow)]
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) content: Option<Content<'a>>,
-    pub(super) usage: Option<Tokens>,
+    pub(super) content: Option<ClaudeContent<'a>>,
+    pub(super) usage: Option<ClaudeTokens>,
 }
 
 /// A text or a list of blocks: the program writes both.
 #[derive(Debug)]
-pub(super) enum Content<'a> {
+pub(super) enum ClaudeContent<'a> {
     Text(Cow<'a, str>),
-    Blocks(Vec<Block<'a>>),
+    Blocks(Vec<ClaudeBlock<'a>>),
 }
 
 /// A block of a message, of any kind.
 #[derive(Debug, Deserialize)]
-pub(super) struct Block<'a> {
+pub(super) struct ClaudeBlock<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -89,14 +89,14 @@ pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) tool_use_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) content: Option<Content<'a>>,
+    pub(super) content: Option<ClaudeContent<'a>>,
     pub(super) is_error: Option<bool>,
 }
 
 /// Token counts, under the API's names or, per model, under the program's.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Tokens {
+pub(super) struct ClaudeTokens {
     #[serde(rename = "input_tokens", alias = "inputTokens")]
     pub(super) input: u64,
     #[serde(rename = "output_tokens", alias = "outputTokens")]
@@ -110,7 +110,7 @@ pub(super) struct Tokens {
 /// The state of a plan's window.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct RateLimitInfo<'a> {
+pub(super) struct ClaudeRateLimitInfo<'a> {
     #[serde(borrow)]
     pub(super) status: Option<Cow<'a, str>>,
     /// Reset time in seconds since the Unix epoch.
@@ -127,9 +127,9 @@ pub(super) struct PermissionDenial<'a> {
     pub(super) tool_input: Option<&'a RawValue>,
 }
 
-impl Content<'_> {
+impl ClaudeContent<'_> {
     /// Returns the text, with blocks joined by newlines.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
             Self::Blocks(blocks) => {
@@ -141,28 +141,28 @@ impl Content<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ClaudeContent<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
+        deserializer.deserialize_any(ClaudeContentVisitor)
     }
 }
 
 /// Visitor for [`Content`]; an untagged enum would first copy its input.
-struct ContentVisitor;
+struct ClaudeContentVisitor;
 
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content<'de>;
+impl<'de> Visitor<'de> for ClaudeContentVisitor {
+    type Value = ClaudeContent<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text or a list of blocks")
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Borrowed(text)))
+        Ok(ClaudeContent::Text(Cow::Borrowed(text)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Owned(text.to_owned())))
+        Ok(ClaudeContent::Text(Cow::Owned(text.to_owned())))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut blocks: A) -> Result<Self::Value, A::Error> {
@@ -170,6 +170,6 @@ impl<'de> Visitor<'de> for ContentVisitor {
         while let Some(block) = blocks.next_element()? {
             found.push(block);
         }
-        Ok(Content::Blocks(found))
+        Ok(ClaudeContent::Blocks(found))
     }
 }

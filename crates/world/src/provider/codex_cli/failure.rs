@@ -8,9 +8,9 @@ use unstuck_core::fault::{
 use unstuck_core::time::{Span, Time};
 
 use super::NAME;
-use super::wire::{RateLimits, TurnError, Window};
-use crate::provider::http::Trouble;
-use crate::provider::program::message;
+use super::wire::{CodexLimitWindow, CodexRateLimits, CodexTurnError};
+use crate::provider::http::ProblemClass;
+use crate::provider::program::clip_message;
 
 /// Maximum delay that Codex chooses by itself before its first retry.
 const OWN_DELAY_MAX: Span = Span::from_millis(700);
@@ -20,53 +20,58 @@ const OUTPUT_LIMIT: &str = "reason: max_output_tokens";
 const USED_UP_PERCENT: i64 = 100;
 
 /// Returns the fault of a turn's error, with the known state of the account.
-pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
-    let (name, http_status) = info(&error.codex_error_info);
+pub(super) fn turn_error_fault(error: &CodexTurnError, limits: &CodexRateLimits) -> Fault {
+    let (name, http_status) = parse_error_info(&error.codex_error_info);
     let http = Http { status: http_status, error_type: Some(name.to_owned()), request_id: None };
     let rate = RateLimit { status: http_status, limited: None };
-    let kind = match name {
-        // The error's name is that of any broken stream; the reason is the service's own text.
-        _ if error.says(OUTPUT_LIMIT) => Kind::ProviderOutputLimit(http),
-        "contextWindowExceeded" => Kind::ProviderContextTooLong(http),
-        "usageLimitExceeded" => return usage_limit(error, limits),
-        "sessionBudgetExceeded" => Kind::ProviderQuota(http),
-        "rateLimitExceeded" => Kind::ProviderRateLimit(rate),
-        "serverOverloaded" | "flexUnavailable" | "policyCapacityUnavailable" => {
-            Kind::ProviderOverloaded(rate)
-        }
-        "modelNotFound" => Kind::ProviderNotAvailable(provider()),
-        "cyberPolicy" | "misalignmentPolicyViolation" | "invalidPrompt" => {
-            Kind::ProviderRefused(http)
-        }
-        "tooManyDenials" => Kind::PermissionCommandBlocked(Permission {
-            what: "too many commands".to_owned(),
-            ..Permission::default()
-        }),
-        "unauthorized" => Kind::AuthInvalid(Auth { account: NAME.to_owned(), ..Auth::default() }),
-        "badRequest" => Kind::ProviderRejected(http),
-        "internalServerError" => Kind::ProviderApiError(http),
-        "httpConnectionFailed"
-        | "responseStreamConnectionFailed"
-        | "responseStreamDisconnected"
-        | "responseTooManyFailedAttempts" => {
-            Trouble::of_status(http_status).kind(http, None, &provider(), None)
-        }
-        "other" => other(&error.message, http),
-        // A name that this version does not know, or none.
-        _ => Kind::ProviderCrash(Crash::default()),
+    let kind =
+        match name {
+            // The error's name is that of any broken stream; the reason is the service's own text.
+            _ if error.contains_text(OUTPUT_LIMIT) => Kind::ProviderOutputLimit(http),
+            "contextWindowExceeded" => Kind::ProviderContextTooLong(http),
+            "usageLimitExceeded" => return usage_limit_fault(error, limits),
+            "sessionBudgetExceeded" => Kind::ProviderQuota(http),
+            "rateLimitExceeded" => Kind::ProviderRateLimit(rate),
+            "serverOverloaded" | "flexUnavailable" | "policyCapacityUnavailable" => {
+                Kind::ProviderOverloaded(rate)
+            }
+            "modelNotFound" => Kind::ProviderNotAvailable(codex_provider()),
+            "cyberPolicy" | "misalignmentPolicyViolation" | "invalidPrompt" => {
+                Kind::ProviderRefused(http)
+            }
+            "tooManyDenials" => Kind::PermissionCommandBlocked(Permission {
+                what: "too many commands".to_owned(),
+                ..Permission::default()
+            }),
+            "unauthorized" => {
+                Kind::AuthInvalid(Auth { account: NAME.to_owned(), ..Auth::default() })
+            }
+            "badRequest" => Kind::ProviderRejected(http),
+            "internalServerError" => Kind::ProviderApiError(http),
+            "httpConnectionFailed"
+            | "responseStreamConnectionFailed"
+            | "responseStreamDisconnected"
+            | "responseTooManyFailedAttempts" => ProblemClass::from_status(http_status)
+                .to_fault_kind(http, None, &codex_provider(), None),
+            "other" => classify_unnamed(&error.message, http),
+            // A name that this version does not know, or none.
+            _ => Kind::ProviderCrash(Crash::default()),
+        };
+    let asked = if matches!(kind, Kind::ProviderRateLimit(_)) {
+        parse_requested_wait(&error.message)
+    } else {
+        None
     };
-    let asked =
-        if matches!(kind, Kind::ProviderRateLimit(_)) { asked(&error.message) } else { None };
-    let fault = Fault::new(kind, NAME, said(error));
+    let fault = Fault::new(kind, NAME, error_message(error));
     match asked {
-        Some(wait) => fault.retry_after(wait),
+        Some(wait) => fault.with_retry_after(wait),
         None => fault,
     }
 }
 
 /// Returns whether an error that Codex would retry is a limit of the service.
-pub(super) fn is_limit(error: &TurnError) -> bool {
-    let (name, status) = info(&error.codex_error_info);
+pub(super) fn is_rate_limit(error: &CodexTurnError) -> bool {
+    let (name, status) = parse_error_info(&error.codex_error_info);
     let details = error.additional_details.as_deref().unwrap_or_default();
     // In the middle of a stream there is no status, and the text begins with the name of the error.
     name == "rateLimitExceeded" || status == Some(429) || details.starts_with("rate limit exceeded")
@@ -74,23 +79,23 @@ pub(super) fn is_limit(error: &TurnError) -> bool {
 
 /// Returns the fault of a limit that Codex has waited for. A wait longer than its own maximum is
 /// the one that the service asked for.
-pub(super) fn after_waiting(fault: Fault, waited: Option<Span>) -> Fault {
+pub(super) fn add_requested_wait(fault: Fault, waited: Option<Span>) -> Fault {
     let is_limit = matches!(fault.kind, Kind::ProviderRateLimit(_));
-    match waited.filter(|waited| is_asked(*waited)) {
-        Some(waited) if is_limit && fault.retry_after.is_none() => fault.retry_after(waited),
+    match waited.filter(|waited| is_requested_wait(*waited)) {
+        Some(waited) if is_limit && fault.retry_after.is_none() => fault.with_retry_after(waited),
         _ => fault,
     }
 }
 
 /// Returns whether a wait is longer than any that Codex chooses by itself.
-pub(super) fn is_asked(wait: Span) -> bool {
+pub(super) fn is_requested_wait(wait: Span) -> bool {
     wait > OWN_DELAY_MAX
 }
 
 /// Parses the delay before a retry from a line of the log: "retrying sampling request (1/1 in
 /// 7.99s)...". A requested delay is in whole seconds, and the line shows the rest of it, so it is
 /// rounded up.
-pub(super) fn delay_in(line: &str) -> Option<Span> {
+pub(super) fn parse_retry_delay(line: &str) -> Option<Span> {
     let (_, rest) = line.split_once("retrying sampling request (")?;
     let (said, _) = rest.split_once(')')?;
     let (_, delay) = said.split_once(" in ")?;
@@ -103,7 +108,7 @@ pub(super) fn delay_in(line: &str) -> Option<Span> {
         return None;
     }
     let whole = Span::from_millis(whole.parse::<u64>().ok()?.checked_mul(factor)?);
-    if !is_asked(whole) {
+    if !is_requested_wait(whole) {
         return Some(whole);
     }
     let is_more = part.bytes().any(|digit| digit != b'0');
@@ -112,7 +117,7 @@ pub(super) fn delay_in(line: &str) -> Option<Span> {
 }
 
 /// Parses the wait from the message of a limit: "Please try again in 1m20.5s."
-fn asked(message: &str) -> Option<Span> {
+fn parse_requested_wait(message: &str) -> Option<Span> {
     const BEFORE: &str = "try again in ";
     let (_, mut rest) = message.split_once(BEFORE)?;
     let mut wait = Span::ZERO;
@@ -131,7 +136,7 @@ fn asked(message: &str) -> Option<Span> {
         let thousandths: u64 = format!("{part:0<3}")[..3].parse().ok()?;
         let whole: u64 = whole.parse().ok()?;
         let ms = whole.saturating_mul(factor).saturating_add(thousandths * factor / 1_000);
-        wait = wait.plus(Span::from_millis(ms));
+        wait = wait.saturating_add(Span::from_millis(ms));
         rest = &rest[unit..];
     }
     (wait > Span::ZERO).then_some(wait)
@@ -139,28 +144,28 @@ fn asked(message: &str) -> Option<Span> {
 
 /// Returns the fault of a completed turn without text: the model declined, and Codex drops its
 /// refusal.
-pub(super) fn refused() -> Fault {
+pub(super) fn refusal_fault() -> Fault {
     Fault::provider_refused(NAME, "it ended its turn without an answer", Http::default())
 }
 
 /// Returns the fault of a turn that ended in an invalid state.
-pub(super) fn broken_off() -> Fault {
+pub(super) fn broken_turn_fault() -> Fault {
     Fault::provider_crash(NAME, "it broke its turn off", Crash::default())
 }
 
 /// Returns the fault of a request that Codex did not accept.
-pub(super) fn not_accepted(said: &str) -> Fault {
-    Fault::provider_not_available(NAME, message(said), provider())
+pub(super) fn rejected_request_fault(said: &str) -> Fault {
+    Fault::provider_not_available(NAME, clip_message(said), codex_provider())
 }
 
 /// Returns the fault of exceeding the maximum number of turns.
-pub(super) fn too_many_turns(limit: u32) -> Fault {
+pub(super) fn turn_limit_fault(limit: u32) -> Fault {
     let message = format!("it was not done after {limit} turns");
     Fault::logic_limit(NAME, message, Limit { kind: LimitKind::Turns, limit })
 }
 
 /// Returns the name of an error, and the status that it carries.
-fn info(info: &Value) -> (&str, Option<u16>) {
+fn parse_error_info(info: &Value) -> (&str, Option<u16>) {
     match info {
         Value::String(name) => (name, None),
         Value::Object(fields) => fields.iter().next().map_or(("", None), |(name, facts)| {
@@ -173,16 +178,16 @@ fn info(info: &Value) -> (&str, Option<u16>) {
 
 /// Classifies an error without a name in Codex. A response of the service is passed on unchanged,
 /// as a JSON body; all other messages are about the connection.
-fn other(message: &str, http: Http) -> Kind {
+fn classify_unnamed(message: &str, http: Http) -> Kind {
     #[derive(Deserialize)]
-    struct Body {
-        error: Inner,
+    struct CodexErrorBody {
+        error: CodexErrorCode,
     }
     #[derive(Deserialize)]
-    struct Inner {
+    struct CodexErrorCode {
         code: Option<String>,
     }
-    let code = serde_json::from_str::<Body>(message).map(|body| body.error.code);
+    let code = serde_json::from_str::<CodexErrorBody>(message).map(|body| body.error.code);
     match code {
         Err(_) => Kind::ProviderApiError(http),
         Ok(Some(code)) if code == "context_length_exceeded" => Kind::ProviderContextTooLong(http),
@@ -192,30 +197,30 @@ fn other(message: &str, http: Http) -> Kind {
 
 /// Returns the fault of a usage limit. A plan's window, an account's credit and a spending cap
 /// share one name; the rate limits of the account distinguish them.
-fn usage_limit(error: &TurnError, limits: &RateLimits) -> Fault {
+fn usage_limit_fault(error: &CodexTurnError, limits: &CodexRateLimits) -> Fault {
     let reached = limits.rate_limit_reached_type.as_deref();
     let depleted = matches!(
         reached,
         Some("workspace_owner_credits_depleted" | "workspace_member_credits_depleted")
     );
-    let resets = if depleted { None } else { resets_at(limits) };
+    let resets = if depleted { None } else { find_reset_time(limits) };
     let no_credit =
         limits.credits.is_some_and(|credits| !credits.has_credits && !credits.unlimited);
     let capped = limits.spend_control_reached == Some(true);
     if depleted || (resets.is_none() && (no_credit || capped || is_about_money(error))) {
-        return Fault::provider_quota(NAME, said(error), Http::default());
+        return Fault::provider_quota(NAME, error_message(error), Http::default());
     }
     let rate = RateLimit { status: None, limited: reached.map(str::to_owned) };
-    let fault = Fault::provider_usage_limit(NAME, said(error), rate);
+    let fault = Fault::provider_usage_limit(NAME, error_message(error), rate);
     match resets {
-        Some(time) => fault.resets_at(time),
+        Some(time) => fault.with_resets_at(time),
         None => fault,
     }
 }
 
 /// Returns whether Codex's own message for a usage limit says that there is no credit or no plan:
 /// it uses one name for those and for a window, and an account with a key reports no rate limits.
-fn is_about_money(error: &TurnError) -> bool {
+fn is_about_money(error: &CodexTurnError) -> bool {
     const WORDS: [&str; 3] = [
         "Quota exceeded",
         "To use Codex with your ChatGPT plan",
@@ -226,9 +231,9 @@ fn is_about_money(error: &TurnError) -> bool {
 
 /// Returns the time at which there is room again: the last reset of the windows that are used up;
 /// if none is reported as used up, that of the fullest one.
-fn resets_at(limits: &RateLimits) -> Option<Time> {
+fn find_reset_time(limits: &CodexRateLimits) -> Option<Time> {
     let windows = [limits.primary, limits.secondary].into_iter().flatten();
-    let known = |window: Window| Some((window.used_percent, window.resets_at?));
+    let known = |window: CodexLimitWindow| Some((window.used_percent, window.resets_at?));
     let known: Vec<(i64, u64)> = windows.filter_map(known).collect();
     let used_up = known.iter().filter(|(percent, _)| *percent >= USED_UP_PERCENT);
     let seconds = used_up
@@ -239,15 +244,15 @@ fn resets_at(limits: &RateLimits) -> Option<Time> {
     Some(Time::from_millis(seconds.saturating_mul(1_000)))
 }
 
-fn provider() -> Provider {
+fn codex_provider() -> Provider {
     Provider { name: NAME.to_owned(), model: None }
 }
 
 /// Returns Codex's message, for operators.
-fn said(error: &TurnError) -> String {
+fn error_message(error: &CodexTurnError) -> String {
     match &error.additional_details {
-        Some(details) => message(&format!("{} ({details})", error.message)),
-        None => message(&error.message),
+        Some(details) => clip_message(&format!("{} ({details})", error.message)),
+        None => clip_message(&error.message),
     }
 }
 
@@ -258,15 +263,15 @@ mod tests {
 
     use super::*;
 
-    fn turn_error(info: Value) -> TurnError {
-        TurnError { codex_error_info: info, ..TurnError::default() }
+    fn turn_error(info: Value) -> CodexTurnError {
+        CodexTurnError { codex_error_info: info, ..CodexTurnError::default() }
     }
 
     #[test]
     fn the_wait_is_read_from_its_log() {
         let line = |delay: &str| {
             let said = format!("retrying sampling request (1/1 in {delay})... turn_id=7");
-            delay_in(&format!("WARN codex_core: stream disconnected - {said}"))
+            parse_retry_delay(&format!("WARN codex_core: stream disconnected - {said}"))
         };
         for (delay, millis) in [
             ("86399.993879957s", Some(86_400_000)),
@@ -280,7 +285,7 @@ mod tests {
         ] {
             assert_eq!(line(delay).map(Span::as_millis), millis, "{delay}");
         }
-        assert_eq!(delay_in("ERROR codex_core: stream disconnected in 8s"), None);
+        assert_eq!(parse_retry_delay("ERROR codex_core: stream disconnected in 8s"), None);
     }
 
     // T4.20, T4.33: an unknown name is a crash.
@@ -315,7 +320,8 @@ mod tests {
             (json!([1]), Code::ProviderCrash),
         ];
         for (info, code) in cases {
-            let found = fault(&turn_error(info.clone()), &RateLimits::default()).code();
+            let found =
+                turn_error_fault(&turn_error(info.clone()), &CodexRateLimits::default()).code();
             assert_eq!(found, code, "{info}");
         }
     }
@@ -330,8 +336,12 @@ mod tests {
             ("stream disconnected: context_length_exceeded".to_owned(), Code::ProviderApiError),
         ];
         for (message, code) in cases {
-            let error = TurnError { message: message.clone(), ..turn_error(json!("other")) };
-            assert_eq!(fault(&error, &RateLimits::default()).code(), code, "{message}");
+            let error = CodexTurnError { message: message.clone(), ..turn_error(json!("other")) };
+            assert_eq!(
+                turn_error_fault(&error, &CodexRateLimits::default()).code(),
+                code,
+                "{message}"
+            );
         }
     }
 
@@ -376,8 +386,8 @@ mod tests {
             ),
         ];
         for (limits, code, resets_secs) in cases {
-            let read: RateLimits = serde_json::from_value(limits.clone()).unwrap();
-            let fault = fault(&turn_error(json!("usageLimitExceeded")), &read);
+            let read: CodexRateLimits = serde_json::from_value(limits.clone()).unwrap();
+            let fault = turn_error_fault(&turn_error(json!("usageLimitExceeded")), &read);
             let resets = fault.resets_at.map(|time| time.as_millis() / 1_000);
             assert_eq!((fault.code(), resets), (code, resets_secs), "{limits}");
         }
@@ -398,8 +408,10 @@ mod tests {
         ];
         for (message, expected) in cases {
             let of = |info| {
-                let error = TurnError { message: message.to_owned(), ..turn_error(info) };
-                fault(&error, &RateLimits::default()).retry_after.map(Span::as_millis)
+                let error = CodexTurnError { message: message.to_owned(), ..turn_error(info) };
+                turn_error_fault(&error, &CodexRateLimits::default())
+                    .retry_after
+                    .map(Span::as_millis)
             };
             assert_eq!(of(json!("rateLimitExceeded")), expected, "{message}");
             assert_eq!(of(json!("internalServerError")), None, "{message}");
@@ -415,11 +427,15 @@ mod tests {
             ("You\u{2019}ve hit your usage limit. Try again at 1:35 AM.", Code::ProviderUsageLimit),
         ];
         for (message, code) in cases {
-            let error = TurnError {
+            let error = CodexTurnError {
                 message: message.to_owned(),
                 ..turn_error(json!("usageLimitExceeded"))
             };
-            assert_eq!(fault(&error, &RateLimits::default()).code(), code, "{message}");
+            assert_eq!(
+                turn_error_fault(&error, &CodexRateLimits::default()).code(),
+                code,
+                "{message}"
+            );
         }
     }
 }

@@ -19,12 +19,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
 
-pub use session::{Order, Session};
+pub use session::{CodexSession, CodexSessionParams};
 
-use super::account::Account;
-use super::program::{self, FirstInHome, Run, usable};
-use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
-use crate::process::{Guard, Wall};
+use super::account::AccountAuth;
+use super::program::{self, HomeInitLock, ProgramRun, check_program};
+use crate::agent::{Activity, Agent, AgentAssignment, AgentEnd, AgentResult, Usage};
+use crate::process::{GuardCommand, Wall};
 
 /// The name of this provider.
 pub const NAME: &str = "codex-cli";
@@ -33,13 +33,13 @@ const LOGIN: &str = "auth.json";
 
 /// The settings for running Codex.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct CodexSettings {
     /// The path of the program itself: see [`native`].
     pub program: PathBuf,
     /// The guard of its processes.
-    pub guard: Guard,
+    pub guard: GuardCommand,
     /// The credentials of the account.
-    pub account: Account,
+    pub account: AccountAuth,
     /// The directory in which it keeps its state. Below a temporary directory Codex disables some
     /// of its tools.
     pub home: PathBuf,
@@ -48,7 +48,7 @@ pub struct Settings {
     /// Variables of the operator's environment for it, in addition to those of the assignment.
     pub environment: Vec<(OsString, OsString)>,
     /// The permissions of Codex.
-    pub access: Access,
+    pub access: CodexAccess,
     /// The path of Unstuck, which serves it the tools to ask, to report and to declare.
     pub own_tools: Option<PathBuf>,
     /// Further settings, each as `key=value` in TOML; MCP servers are configured here.
@@ -57,16 +57,16 @@ pub struct Settings {
 
 /// The permissions of Codex. A request for approval is declined, because no person is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum CodexAccess {
     /// Writing below its working directory, in its own sandbox and without a network.
     Workspace,
     /// All actions: the sandbox is provided from outside.
     Full,
 }
 
-impl Access {
+impl CodexAccess {
     /// Returns the approval policy and the sandbox mode.
-    const fn words(self) -> (&'static str, &'static str) {
+    const fn approval_and_sandbox(self) -> (&'static str, &'static str) {
         match self {
             Self::Workspace => ("on-request", "workspace-write"),
             Self::Full => ("never", "danger-full-access"),
@@ -77,54 +77,54 @@ impl Access {
 /// Codex as an agent.
 #[derive(Clone, Debug)]
 pub struct CodexCli {
-    settings: Settings,
+    settings: CodexSettings,
 }
 
 impl CodexCli {
     /// Creates an agent with these settings.
-    pub const fn new(settings: Settings) -> Self {
+    pub const fn new(settings: CodexSettings) -> Self {
         Self { settings }
     }
 }
 
 /// Returns the program itself if `found` is the script with which npm starts it: killing the script
 /// would leave the program running.
-pub fn native(found: &Path) -> PathBuf {
-    program::native(found, "@openai", "codex")
+pub fn find_native_program(found: &Path) -> PathBuf {
+    program::find_native_program(found, "@openai", "codex")
 }
 
 #[async_trait]
 impl Agent for CodexCli {
-    fn name(&self) -> Option<&'static str> {
+    fn provider_name(&self) -> Option<&'static str> {
         Some(NAME)
     }
 
-    async fn check(&self) -> Result<(), Fault> {
-        usable(&self.settings.program, NAME)?;
-        self.settings.account.check(NAME, LOGIN)
+    async fn check_ready(&self) -> Result<(), Fault> {
+        check_program(&self.settings.program, NAME)?;
+        self.settings.account.check_credential(NAME, LOGIN)
     }
 
-    fn transcripts(&self) -> Option<&Path> {
+    fn transcript_folder(&self) -> Option<&Path> {
         Some(&self.settings.home)
     }
 
-    fn wall(&self, assignment: &Assignment) -> Wall {
-        self.settings.wall(assignment)
+    fn wall_for(&self, assignment: &AgentAssignment) -> Wall {
+        self.settings.build_wall(assignment)
     }
 
-    async fn work(
+    async fn work_on(
         &self,
-        assignment: Assignment,
+        assignment: AgentAssignment,
         tell: mpsc::Sender<Activity>,
         stop: CancellationToken,
-    ) -> Ended {
-        if let Err(fault) = self.settings.prepare() {
-            let end = End::Failed(Box::new(fault));
-            return Ended { end, thread: assignment.thread, usage: Usage::default() };
+    ) -> AgentResult {
+        if let Err(fault) = self.settings.prepare_home() {
+            let end = AgentEnd::Failed(Box::new(fault));
+            return AgentResult { end, thread: assignment.thread, usage: Usage::default() };
         }
-        let launch = self.settings.launch(&assignment);
-        let access = self.settings.access(&assignment);
-        let mut session = Session::new(Order {
+        let launch = self.settings.build_launch(&assignment);
+        let access = self.settings.effective_access(&assignment);
+        let mut session = CodexSession::new(CodexSessionParams {
             directory: assignment.directory,
             prompt: assignment.prompt,
             thread: assignment.thread.clone(),
@@ -134,12 +134,15 @@ impl Agent for CodexCli {
             allowed_commands: assignment.allowed_commands,
             zone: TimeZone::system(),
         });
-        let first = FirstInHome::of(&self.settings.home).await;
-        let run = Run { launch, limits: assignment.limits, tell, stop, first };
-        let closed = run.with(&mut session).await;
-        Ended {
-            end: self.settings.account.redacted(closed.end(session.end(), NAME)),
-            thread: session.thread().map(str::to_owned).or(assignment.thread),
+        let first = HomeInitLock::acquire(&self.settings.home).await;
+        let run = ProgramRun { launch, limits: assignment.limits, tell, stop, first };
+        let closed = run.run_dialog(&mut session).await;
+        AgentResult {
+            end: self
+                .settings
+                .account
+                .redact_end(closed.into_agent_end(session.reported_end(), NAME)),
+            thread: session.thread_id().map(str::to_owned).or(assignment.thread),
             usage: session.usage(),
         }
     }

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use super::session::Order;
-use super::wire::{ClientInfo, Initialize, Notice, OpenThread, Request, StartTurn, TextInput};
+use super::session::CodexSessionParams;
+use super::wire::{
+    ClientInfo, CodexInitialize, CodexNotification, CodexRequest, OpenThread, StartTurn, TextInput,
+};
 
 /// The ids of the requests, each of which is sent at most once.
 pub(super) mod number {
@@ -15,21 +17,21 @@ pub(super) mod number {
 }
 
 /// Builds the request that identifies the client.
-pub(super) fn initialize() -> Vec<u8> {
+pub(super) fn build_initialize() -> Vec<u8> {
     let client_info = ClientInfo { name: "unstuck", version: env!("CARGO_PKG_VERSION") };
-    let params = Initialize { client_info };
-    written(&Request { id: number::INITIALIZE, method: "initialize", params })
+    let params = CodexInitialize { client_info };
+    serialize_line(&CodexRequest { id: number::INITIALIZE, method: "initialize", params })
 }
 
 /// Builds the notification that acknowledges the response to `initialize`.
-pub(super) fn initialized() -> Vec<u8> {
-    written(&Notice { method: "initialized" })
+pub(super) fn build_initialized() -> Vec<u8> {
+    serialize_line(&CodexNotification { method: "initialized" })
 }
 
-impl Order {
+impl CodexSessionParams {
     /// Builds the request for a new conversation, or for resuming `thread`.
-    pub(super) fn open_thread(&self, id: u64, thread: Option<&str>) -> Vec<u8> {
-        let (approval_policy, sandbox) = self.access.words();
+    pub(super) fn build_open_thread(&self, id: u64, thread: Option<&str>) -> Vec<u8> {
+        let (approval_policy, sandbox) = self.access.approval_and_sandbox();
         let params = OpenThread {
             thread_id: thread,
             exclude_turns: thread.map(|_| true),
@@ -39,19 +41,19 @@ impl Order {
             model: self.model.as_deref(),
         };
         let method = if thread.is_some() { "thread/resume" } else { "thread/start" };
-        written(&Request { id, method, params })
+        serialize_line(&CodexRequest { id, method, params })
     }
 
     /// Builds the request that starts the turn with the prompt.
-    pub(super) fn start_turn(&self, thread: &str) -> Vec<u8> {
+    pub(super) fn build_start_turn(&self, thread: &str) -> Vec<u8> {
         let input = [TextInput { kind: "text", text: &self.prompt }];
         let params = StartTurn { thread_id: thread, input };
-        written(&Request { id: number::TURN, method: "turn/start", params })
+        serialize_line(&CodexRequest { id: number::TURN, method: "turn/start", params })
     }
 }
 
 /// Serializes a message as one line.
-pub(super) fn written(message: &impl Serialize) -> Vec<u8> {
+pub(super) fn serialize_line(message: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
     line

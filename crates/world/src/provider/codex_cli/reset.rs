@@ -13,28 +13,28 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Parses the time in `message`, written at `now` in the operator's time zone.
-pub(super) fn said_in(message: &str, now: Time, zone: &TimeZone) -> Option<Time> {
+pub(super) fn parse_reset_time(message: &str, now: Time, zone: &TimeZone) -> Option<Time> {
     let (_, words) = message.rsplit_once("ry again at ")?;
     let words: Vec<&str> = words.trim_end_matches('.').split_whitespace().collect();
     let (day, clock) = words.split_last_chunk::<2>()?;
     let now = Timestamp::from_millisecond(i64::try_from(now.as_millis()).ok()?).ok()?;
     let date = match day {
         [] => now.to_zoned(zone.clone()).date(),
-        [month, day, year] => date(month, day, year)?,
+        [month, day, year] => parse_date(month, day, year)?,
         _ => return None,
     };
-    let at = date.to_datetime(time(*clock)?).to_zoned(zone.clone()).ok()?;
+    let at = date.to_datetime(parse_clock(*clock)?).to_zoned(zone.clone()).ok()?;
     let millis = at.timestamp().as_millisecond();
     u64::try_from(millis).ok().map(Time::from_millis)
 }
 
-fn date(month: &str, day: &str, year: &str) -> Option<Date> {
+fn parse_date(month: &str, day: &str, year: &str) -> Option<Date> {
     let month = MONTHS.iter().position(|name| *name == month)?;
     let day = day.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()?;
     Date::new(year.parse().ok()?, i8::try_from(month).ok()? + 1, day).ok()
 }
 
-fn time([clock, half]: [&str; 2]) -> Option<Clock> {
+fn parse_clock([clock, half]: [&str; 2]) -> Option<Clock> {
     let (hour, minute) = clock.split_once(':')?;
     let hour: i8 = hour.parse().ok().filter(|hour| (1..=12).contains(hour))?;
     let after_noon = match half {
@@ -65,7 +65,7 @@ mod tests {
             ("Try again later.", None),
         ];
         for (message, expected) in cases {
-            let said = said_in(message, now, &TimeZone::UTC).map(|time| {
+            let said = parse_reset_time(message, now, &TimeZone::UTC).map(|time| {
                 let millis = i64::try_from(time.as_millis()).unwrap();
                 Timestamp::from_millisecond(millis).unwrap().to_string()
             });

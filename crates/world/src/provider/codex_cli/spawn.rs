@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::json;
 use unstuck_core::fault::Fault;
 
-use super::{Access, LOGIN, NAME, Settings};
-use crate::agent::Assignment;
+use super::{CodexAccess, CodexSettings, LOGIN, NAME};
+use crate::agent::AgentAssignment;
 use crate::mcp;
-use crate::process::{Launch, Layers, Wall};
-use crate::provider::account::{Account, Key};
+use crate::process::{Launch, Wall, WallLayers};
+use crate::provider::account::{AccountAuth, AccountKey};
 use crate::provider::program;
 
 /// Variables of credentials; Codex gets only the one of its account.
@@ -28,29 +28,33 @@ const LOG: (&str, &str) = ("RUST_LOG", "error,codex_core::responses_retry=warn")
 /// retry by themselves.
 const PROVIDER: &str = "model_providers.unstuck";
 
-impl Settings {
+impl CodexSettings {
     /// Creates the home, with a link to the operator's login in it.
-    pub(super) fn prepare(&self) -> Result<(), Fault> {
-        program::make_home(&self.home, NAME)?;
-        let Account::Login(directory) = &self.account else { return Ok(()) };
-        link(&directory.join(LOGIN), &self.home.join(LOGIN))
-            .map_err(|error| program::no_home(&self.home, NAME).caused_by(error))
+    pub(super) fn prepare_home(&self) -> Result<(), Fault> {
+        program::create_home(&self.home, NAME)?;
+        let AccountAuth::Login(directory) = &self.account else { return Ok(()) };
+        link_login(&directory.join(LOGIN), &self.home.join(LOGIN))
+            .map_err(|error| program::home_fault(&self.home, NAME).with_cause(error))
     }
 
-    pub(super) fn launch(&self, assignment: &Assignment) -> Launch {
-        let mut launch = program::launch(&self.guard, &self.program, assignment);
-        launch.wall = self.wall(assignment);
+    pub(super) fn build_launch(&self, assignment: &AgentAssignment) -> Launch {
+        let mut launch = program::build_launch(&self.guard, &self.program, assignment);
+        launch.wall = self.build_wall(assignment);
         launch.grace = GRACE;
         launch.arguments = vec!["app-server".into()];
-        for setting in self.configuration(assignment) {
+        for setting in self.build_configuration(assignment) {
             launch.arguments.extend(["-c".into(), OsString::from(setting)]);
         }
-        launch.environment.extend(program::without(&self.environment, assignment, CREDENTIALS));
+        launch.environment.extend(program::filter_environment(
+            &self.environment,
+            assignment,
+            CREDENTIALS,
+        ));
         let mut set =
             |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
         set("CODEX_HOME", self.home.clone().into());
         set(LOG.0, LOG.1.into());
-        if let Account::Key(Key { variable, credential: Some(key) }) = &self.account {
+        if let AccountAuth::Key(AccountKey { variable, credential: Some(key) }) = &self.account {
             set(variable, key.expose().into());
         }
         launch
@@ -58,21 +62,22 @@ impl Settings {
 
     /// Returns the permissions on this machine. Inside Unstuck's namespaces Codex needs no sandbox
     /// of its own, which would deny what the wall allows.
-    pub(super) fn access(&self, assignment: &Assignment) -> Access {
-        let enclosed = assignment.wall.writable.is_some() && Layers::here().bubblewrap.is_some();
-        if enclosed { Access::Full } else { self.access }
+    pub(super) fn effective_access(&self, assignment: &AgentAssignment) -> CodexAccess {
+        let enclosed =
+            assignment.wall.writable.is_some() && WallLayers::detect().bubblewrap.is_some();
+        if enclosed { CodexAccess::Full } else { self.access }
     }
 
     /// Returns the wall. Codex's own sandbox cannot be set up behind Unstuck's wall, so only one of
     /// them is used.
-    pub(super) fn wall(&self, assignment: &Assignment) -> Wall {
+    pub(super) fn build_wall(&self, assignment: &AgentAssignment) -> Wall {
         let login = match &self.account {
-            Account::Login(directory) => Some(directory.join(LOGIN)),
-            Account::Key(_) => None,
+            AccountAuth::Login(directory) => Some(directory.join(LOGIN)),
+            AccountAuth::Key(_) => None,
         };
-        match self.access(assignment) {
-            Access::Workspace => Wall::default(),
-            Access::Full => program::wall(
+        match self.effective_access(assignment) {
+            CodexAccess::Workspace => Wall::default(),
+            CodexAccess::Full => program::build_wall(
                 assignment,
                 &self.program,
                 login.into_iter().chain([self.home.clone()]),
@@ -81,23 +86,23 @@ impl Settings {
     }
 
     /// Returns the operator's own log level.
-    fn persons_log<'a>(&'a self, assignment: &'a Assignment) -> Option<&'a OsString> {
+    fn operator_log_level<'a>(&'a self, assignment: &'a AgentAssignment) -> Option<&'a OsString> {
         let mut all = assignment.environment.iter().chain(&self.environment);
         all.find(|(name, _)| name == LOG.0).map(|(_, value)| value)
     }
 
     /// Returns the variables of credentials and of the log level: the commands that Codex runs need
     /// none of them.
-    fn kept_from_commands(&self) -> Vec<&str> {
+    fn hidden_variables(&self) -> Vec<&str> {
         let own = match &self.account {
-            Account::Key(key) => Some(&*key.variable),
-            Account::Login(_) => None,
+            AccountAuth::Key(key) => Some(&*key.variable),
+            AccountAuth::Login(_) => None,
         };
         CREDENTIALS.iter().copied().chain([LOG.0]).chain(own).collect()
     }
 
     /// Returns the settings; a JSON string is valid TOML as well.
-    fn configuration(&self, assignment: &Assignment) -> Vec<String> {
+    fn build_configuration(&self, assignment: &AgentAssignment) -> Vec<String> {
         let mut settings = vec![
             "model_provider=\"unstuck\"".to_owned(),
             format!("{PROVIDER}.name=\"OpenAI\""),
@@ -113,21 +118,21 @@ impl Settings {
             // Codex would write its whole environment to a file, which stays behind when Codex is
             // killed.
             "features.shell_snapshot=false".to_owned(),
-            format!("shell_environment_policy.exclude={}", json!(self.kept_from_commands())),
+            format!("shell_environment_policy.exclude={}", json!(self.hidden_variables())),
         ];
-        settings.extend(self.persons_log(assignment).map(|value| {
+        settings.extend(self.operator_log_level(assignment).map(|value| {
             format!("shell_environment_policy.set.{}={}", LOG.0, json!(value.to_string_lossy()))
         }));
         settings.extend(
             self.base_url.as_ref().map(|url| format!("{PROVIDER}.base_url={}", json!(url))),
         );
         settings.push(match &self.account {
-            Account::Key(key) => format!("{PROVIDER}.env_key={}", json!(key.variable)),
-            Account::Login(_) => format!("{PROVIDER}.requires_openai_auth=true"),
+            AccountAuth::Key(key) => format!("{PROVIDER}.env_key={}", json!(key.variable)),
+            AccountAuth::Login(_) => format!("{PROVIDER}.requires_openai_auth=true"),
         });
         let own_tools = self.own_tools.as_deref();
-        let own_tools = own_tools.filter(|_| mcp::reaches_us(&assignment.environment));
-        settings.extend(own_tools.into_iter().flat_map(own));
+        let own_tools = own_tools.filter(|_| mcp::can_reach_holder(&assignment.environment));
+        settings.extend(own_tools.into_iter().flat_map(own_server_settings));
         settings.extend(self.overrides.iter().cloned());
         settings
     }
@@ -136,7 +141,7 @@ impl Settings {
 /// Returns the settings of Unstuck's MCP server. Codex passes on only named variables; their values
 /// stay out of its arguments, which every user of the machine can read. The timeout is long,
 /// because the server may start slowly on a busy machine.
-fn own(program: &Path) -> [String; 5] {
+fn own_server_settings(program: &Path) -> [String; 5] {
     let server = format!("mcp_servers.{}", mcp::NAME);
     [
         format!("{server}.command={}", json!(program.to_string_lossy())),
@@ -149,7 +154,7 @@ fn own(program: &Path) -> [String; 5] {
 
 /// Links the login into the home. Codex renews a login in the same file, so the link stays valid
 /// and both homes have the newest one.
-fn link(login: &Path, at: &Path) -> io::Result<()> {
+fn link_login(login: &Path, at: &Path) -> io::Result<()> {
     if std::fs::read_link(at).is_ok_and(|target| target == login) {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 /// A message: a response (`id` and `result` or `error`), a request (`id` and `method`), or a
 /// notification (`method`).
 #[derive(Debug, Deserialize)]
-pub(super) struct Message<'a> {
+pub(super) struct CodexMessage<'a> {
     #[serde(borrow)]
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -22,48 +22,48 @@ pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) result: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) error: Option<RpcError<'a>>,
+    pub(super) error: Option<CodexRpcError<'a>>,
     /// The time of writing, by Codex's own clock.
     #[serde(rename = "emittedAtMs")]
     pub(super) emitted_at_ms: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct RpcError<'a> {
+pub(super) struct CodexRpcError<'a> {
     #[serde(borrow, default)]
     pub(super) message: Cow<'a, str>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ThreadResult {
-    pub(super) thread: Named,
+pub(super) struct CodexThreadResult {
+    pub(super) thread: CodexId,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct TurnResult {
-    pub(super) turn: Named,
+pub(super) struct CodexTurnResult {
+    pub(super) turn: CodexId,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Named {
+pub(super) struct CodexId {
     pub(super) id: String,
 }
 
 /// The parameters of all notifications and requests that are read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Params<'a> {
+pub(super) struct CodexParams<'a> {
     #[serde(borrow)]
     pub(super) thread_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) turn_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) turn: Option<Turn<'a>>,
+    pub(super) turn: Option<CodexTurn<'a>>,
     #[serde(borrow)]
-    pub(super) item: Option<Item<'a>>,
-    pub(super) token_usage: Option<TokenUsage>,
-    pub(super) rate_limits: Option<RateLimits>,
-    pub(super) error: Option<TurnError>,
+    pub(super) item: Option<CodexItem<'a>>,
+    pub(super) token_usage: Option<CodexTokenUsage>,
+    pub(super) rate_limits: Option<CodexRateLimits>,
+    pub(super) error: Option<CodexTurnError>,
     pub(super) will_retry: Option<bool>,
     #[serde(borrow)]
     pub(super) item_id: Option<Cow<'a, str>>,
@@ -74,26 +74,26 @@ pub(super) struct Params<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Turn<'a> {
+pub(super) struct CodexTurn<'a> {
     #[serde(borrow)]
     pub(super) id: Cow<'a, str>,
     #[serde(borrow)]
     pub(super) status: Option<Cow<'a, str>>,
-    pub(super) error: Option<TurnError>,
+    pub(super) error: Option<CodexTurnError>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct TurnError {
+pub(super) struct CodexTurnError {
     pub(super) message: String,
     /// The name of the error, or an object whose only key is the name.
     pub(super) codex_error_info: Value,
     pub(super) additional_details: Option<String>,
 }
 
-impl TurnError {
+impl CodexTurnError {
     /// Returns whether the message or the details contain these words.
-    pub(super) fn says(&self, words: &str) -> bool {
+    pub(super) fn contains_text(&self, words: &str) -> bool {
         let details = self.additional_details.as_deref().unwrap_or_default();
         self.message.contains(words) || details.contains(words)
     }
@@ -102,7 +102,7 @@ impl TurnError {
 /// An item of a conversation, of any kind.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Item<'a> {
+pub(super) struct CodexItem<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -117,7 +117,7 @@ pub(super) struct Item<'a> {
     #[serde(borrow)]
     pub(super) status: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
-    pub(super) changes: Vec<Change<'a>>,
+    pub(super) changes: Vec<CodexFileChange<'a>>,
     #[serde(borrow)]
     pub(super) server: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -135,7 +135,7 @@ pub(super) struct Item<'a> {
 }
 
 #[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Change<'a> {
+pub(super) struct CodexFileChange<'a> {
     #[serde(borrow)]
     pub(super) path: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -143,14 +143,14 @@ pub(super) struct Change<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct TokenUsage {
-    pub(super) total: Tokens,
-    pub(super) last: Tokens,
+pub(super) struct CodexTokenUsage {
+    pub(super) total: CodexTokens,
+    pub(super) last: CodexTokens,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Tokens {
+pub(super) struct CodexTokens {
     /// Input tokens, including those read from and written to a cache.
     #[serde(rename = "inputTokens")]
     pub(super) input: u64,
@@ -165,18 +165,18 @@ pub(super) struct Tokens {
 /// The rate limits of the account.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct RateLimits {
-    pub(super) primary: Option<Window>,
-    pub(super) secondary: Option<Window>,
-    pub(super) individual_limit: Option<SpendLimit>,
-    pub(super) credits: Option<Credits>,
+pub(super) struct CodexRateLimits {
+    pub(super) primary: Option<CodexLimitWindow>,
+    pub(super) secondary: Option<CodexLimitWindow>,
+    pub(super) individual_limit: Option<CodexSpendLimit>,
+    pub(super) credits: Option<CodexCredits>,
     pub(super) rate_limit_reached_type: Option<String>,
     pub(super) spend_control_reached: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Window {
+pub(super) struct CodexLimitWindow {
     pub(super) used_percent: i64,
     /// Reset time in seconds since the Unix epoch.
     pub(super) resets_at: Option<u64>,
@@ -184,20 +184,20 @@ pub(super) struct Window {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct SpendLimit {
+pub(super) struct CodexSpendLimit {
     pub(super) resets_at: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Credits {
+pub(super) struct CodexCredits {
     pub(super) has_credits: bool,
     pub(super) unlimited: bool,
 }
 
 /// A request to Codex.
 #[derive(Debug, Serialize)]
-pub(super) struct Request<P> {
+pub(super) struct CodexRequest<P> {
     pub(super) id: u64,
     pub(super) method: &'static str,
     pub(super) params: P,
@@ -205,28 +205,28 @@ pub(super) struct Request<P> {
 
 /// A notification to Codex.
 #[derive(Debug, Serialize)]
-pub(super) struct Notice {
+pub(super) struct CodexNotification {
     pub(super) method: &'static str,
 }
 
 /// A response to a request of Codex.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer<'a> {
+pub(super) struct CodexResponse<'a> {
     pub(super) id: &'a RawValue,
     #[serde(flatten)]
-    pub(super) outcome: Outcome,
+    pub(super) outcome: CodexOutcome,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Outcome {
+pub(super) enum CodexOutcome {
     Result(Value),
     Error { code: i32, message: &'static str },
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Initialize {
+pub(super) struct CodexInitialize {
     pub(super) client_info: ClientInfo,
 }
 

@@ -5,14 +5,14 @@ use unstuck_core::time::{Span, Time};
 
 /// The part of a response before its body.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Head {
+pub(crate) struct ResponseHead {
     pub(crate) status: u16,
     /// The service's id of the request.
     pub(crate) request_id: Option<String>,
     headers: HeaderMap,
 }
 
-impl Head {
+impl ResponseHead {
     pub(crate) fn new(status: u16, headers: HeaderMap) -> Self {
         let mut head = Self { status, request_id: None, headers };
         let id = head.get("request-id").or_else(|| head.get("x-request-id"));
@@ -35,8 +35,9 @@ impl Head {
 
     /// Returns the span to wait before a retry, if the service states one.
     pub(crate) fn retry_after(&self) -> Option<Span> {
-        let millis = self.get("retry-after-ms").and_then(|value| span(value, 1.0));
-        let seconds = || self.get(RETRY_AFTER.as_str()).and_then(|value| span(value, 1_000.0));
+        let millis = self.get("retry-after-ms").and_then(|value| parse_span(value, 1.0));
+        let seconds =
+            || self.get(RETRY_AFTER.as_str()).and_then(|value| parse_span(value, 1_000.0));
         millis.or_else(seconds)
     }
 
@@ -49,7 +50,7 @@ impl Head {
     }
 
     /// Parses a header with seconds since 1970.
-    pub(in crate::provider) fn epoch_seconds(&self, name: &str) -> Option<Time> {
+    pub(in crate::provider) fn parse_epoch_seconds(&self, name: &str) -> Option<Time> {
         let seconds: u64 = self.get(name)?.parse().ok()?;
         Some(Time::from_millis(seconds.saturating_mul(1_000)))
     }
@@ -57,7 +58,7 @@ impl Head {
 
 /// Parses a number with or without a fraction, as services write both; negative and excessive
 /// values are rejected.
-fn span(value: &str, unit_ms: f64) -> Option<Span> {
+fn parse_span(value: &str, unit_ms: f64) -> Option<Span> {
     let number = value.parse::<f64>().ok().filter(|number| (0.0..1e12).contains(number))?;
     #[expect(
         clippy::cast_possible_truncation,
@@ -71,11 +72,11 @@ fn span(value: &str, unit_ms: f64) -> Option<Span> {
 mod tests {
     use super::*;
 
-    fn head(headers: &[(&'static str, &str)]) -> Head {
+    fn head(headers: &[(&'static str, &str)]) -> ResponseHead {
         let map = headers.iter().map(|(name, value)| {
             (reqwest::header::HeaderName::from_static(name), value.parse().unwrap())
         });
-        Head::new(429, map.collect())
+        ResponseHead::new(429, map.collect())
     }
 
     // T4.9: the wait that the service asks for is read in each format.

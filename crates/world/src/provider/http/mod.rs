@@ -12,18 +12,18 @@ use std::time::Duration;
 use super::Credential;
 use super::prices::Prices;
 use crate::agent::Usage;
-use crate::model::Part;
+use crate::model::MessagePart;
 
-pub(super) use exchange::{body, replay};
-pub(crate) use head::Head;
-pub(super) use problem::{Problem, Trouble};
+pub(super) use exchange::{replay_stream, serialize_body};
+pub(crate) use head::ResponseHead;
+pub(super) use problem::{ProblemClass, ProviderProblem};
 pub use proxies::Proxies;
-pub(crate) use service::client;
-pub(super) use service::{Service, Vendor};
+pub(crate) use service::build_client;
+pub(super) use service::{ModelService, Vendor};
 
 /// The settings for calling a model.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ModelSettings {
     /// The name of the model.
     pub model: String,
     /// The base URL, if it is not the vendor's own.
@@ -35,14 +35,14 @@ pub struct Settings {
     /// The variable of the key, for the message to the operator if the key is missing or wrong.
     pub variable: Option<String>,
     /// The time limits of a turn.
-    pub deadlines: Deadlines,
+    pub deadlines: TurnDeadlines,
     /// The prices of models.
     pub prices: Prices,
 }
 
 /// The time limits of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
+pub struct TurnDeadlines {
     /// Time until the connection is established.
     pub connect: Duration,
     /// Time from the request to the beginning of the response.
@@ -53,7 +53,7 @@ pub struct Deadlines {
     pub total: Duration,
 }
 
-impl Default for Deadlines {
+impl Default for TurnDeadlines {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(20),
@@ -66,16 +66,16 @@ impl Default for Deadlines {
 }
 
 /// The parser of a protocol's responses. Does no I/O.
-pub(super) trait Reading {
+pub(super) trait StreamParser {
     /// Classifies an error response.
-    fn refused(head: &Head, body: &[u8]) -> Problem;
+    fn classify_refusal(head: &ResponseHead, body: &[u8]) -> ProviderProblem;
 
     /// Handles the data of an event, and returns whether it was the last.
-    fn event(&mut self, data: &[u8]) -> Result<bool, Problem>;
+    fn handle_event(&mut self, data: &[u8]) -> Result<bool, ProviderProblem>;
 
     /// Returns the parts of the turn, once the stream has ended.
-    fn finish(&mut self) -> Result<Vec<Part>, Problem>;
+    fn finish_turn(&mut self) -> Result<Vec<MessagePart>, ProviderProblem>;
 
     /// Returns the usage so far, if the service reported it.
-    fn usage(&self) -> Option<Usage>;
+    fn reported_usage(&self) -> Option<Usage>;
 }

@@ -6,12 +6,12 @@
 use unstuck_core::fault::{Auth, Crash, Fault, Http, Kind, Provider, RateLimit};
 use unstuck_core::time::{Span, Time};
 
-use super::super::sse::TooLarge;
-use super::head::Head;
+use super::super::sse::EventTooLarge;
+use super::head::ResponseHead;
 
 /// The class of a problem, on which all decisions are based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::provider) enum Trouble {
+pub(in crate::provider) enum ProblemClass {
     /// The key is rejected.
     Credentials,
     /// No credit is left.
@@ -39,11 +39,11 @@ pub(in crate::provider) enum Trouble {
 }
 
 /// The class of a problem without a status, that is, without any response.
-const NO_ANSWER: Trouble = Trouble::Service;
+const NO_ANSWER: ProblemClass = ProblemClass::Service;
 
-impl Trouble {
+impl ProblemClass {
     /// Classifies a status, for errors without a more specific type.
-    pub(in crate::provider) const fn of_status(status: Option<u16>) -> Self {
+    pub(in crate::provider) const fn from_status(status: Option<u16>) -> Self {
         let Some(status) = status else { return NO_ANSWER };
         match status {
             401 | 403 => Self::Credentials,
@@ -61,7 +61,7 @@ impl Trouble {
     }
 
     /// Returns the kind of fault, for the provider `of` whose key is expected in `variable`.
-    pub(in crate::provider) fn kind(
+    pub(in crate::provider) fn to_fault_kind(
         self,
         http: Http,
         limited: Option<String>,
@@ -90,8 +90,8 @@ impl Trouble {
 
 /// A problem as the service reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::provider) struct Problem {
-    pub(in crate::provider) trouble: Trouble,
+pub(in crate::provider) struct ProviderProblem {
+    pub(in crate::provider) trouble: ProblemClass,
     /// The error type that the service reported.
     pub(in crate::provider) error_type: Option<String>,
     pub(in crate::provider) message: String,
@@ -101,9 +101,9 @@ pub(in crate::provider) struct Problem {
     pub(in crate::provider) limited: Option<String>,
 }
 
-impl Problem {
+impl ProviderProblem {
     /// Appends the text of the model to the message.
-    pub(in crate::provider) fn saying(mut self, words: &str) -> Self {
+    pub(in crate::provider) fn with_model_text(mut self, words: &str) -> Self {
         let words = words.trim();
         if !words.is_empty() {
             self.message = format!("{}\n{words}", self.message);
@@ -111,7 +111,7 @@ impl Problem {
         self
     }
 
-    pub(in crate::provider) fn new(trouble: Trouble, message: impl Into<String>) -> Self {
+    pub(in crate::provider) fn new(trouble: ProblemClass, message: impl Into<String>) -> Self {
         Self {
             trouble,
             error_type: None,
@@ -124,27 +124,32 @@ impl Problem {
 
     /// Creates the problem of a stream that ended before the model did.
     pub(in crate::provider) fn ended_early() -> Self {
-        Self::new(Trouble::Service, "the answer ended before it was complete")
+        Self::new(ProblemClass::Service, "the answer ended before it was complete")
     }
 
     /// Creates the problem of an invalid part in a stream.
     pub(in crate::provider) fn not_understood(what: &str) -> Self {
-        Self::new(Trouble::Unknown, format!("the answer cannot be understood: {what}"))
+        Self::new(ProblemClass::Unknown, format!("the answer cannot be understood: {what}"))
     }
 
     /// Creates the problem of tool arguments that are no JSON object.
     pub(in crate::provider) fn bad_arguments() -> Self {
-        Self::new(Trouble::Unknown, "Invalid tool call arguments")
+        Self::new(ProblemClass::Unknown, "Invalid tool call arguments")
     }
 
     /// Converts the problem to a fault; its message has to be redacted already.
-    pub(super) fn fault(self, of: &Provider, variable: Option<&str>, head: Option<&Head>) -> Fault {
+    pub(super) fn into_fault(
+        self,
+        of: &Provider,
+        variable: Option<&str>,
+        head: Option<&ResponseHead>,
+    ) -> Fault {
         let http = Http {
             status: head.map(|head| head.status),
             error_type: self.error_type,
             request_id: head.and_then(|head| head.request_id.clone()),
         };
-        let kind = self.trouble.kind(http, self.limited, of, variable);
+        let kind = self.trouble.to_fault_kind(http, self.limited, of, variable);
         let mut fault = Fault::new(kind, of.name.clone(), self.message);
         fault.retry_after = self.retry_after;
         fault.resets_at = self.resets_at;
@@ -152,8 +157,8 @@ impl Problem {
     }
 }
 
-impl From<TooLarge> for Problem {
-    fn from(_: TooLarge) -> Self {
+impl From<EventTooLarge> for ProviderProblem {
+    fn from(_: EventTooLarge) -> Self {
         Self::not_understood("one event is larger than any should be")
     }
 }
@@ -185,8 +190,12 @@ mod tests {
             (Some(600), Code::ProviderCrash),
         ];
         for (status, code) in cases {
-            let problem = Problem::new(Trouble::of_status(status), "words");
-            assert_eq!(problem.fault(&Provider::default(), None, None).code(), code, "{status:?}");
+            let problem = ProviderProblem::new(ProblemClass::from_status(status), "words");
+            assert_eq!(
+                problem.into_fault(&Provider::default(), None, None).code(),
+                code,
+                "{status:?}"
+            );
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Proxies {
 
 impl Proxies {
     /// Configures the client with these proxies and no others.
-    pub(super) fn put_into(
+    pub(super) fn apply_to(
         &self,
         client: ClientBuilder,
         source: &str,
@@ -28,17 +28,18 @@ impl Proxies {
         let not_for = self.not_for.as_deref().unwrap_or_default();
         let not_for = NoProxy::from_string(&format!("{THIS_MACHINE},{not_for}"));
         if let Some(address) = &self.http {
-            client = client.proxy(read(Proxy::http(address), source)?.no_proxy(not_for.clone()));
+            client =
+                client.proxy(check_proxy(Proxy::http(address), source)?.no_proxy(not_for.clone()));
         }
         if let Some(address) = &self.https {
-            client = client.proxy(read(Proxy::https(address), source)?.no_proxy(not_for));
+            client = client.proxy(check_proxy(Proxy::https(address), source)?.no_proxy(not_for));
         }
         Ok(client)
     }
 }
 
 /// Maps an invalid proxy to a fault. The address may contain a password, so it is not repeated.
-fn read(proxy: reqwest::Result<Proxy>, source: &str) -> Result<Proxy, Fault> {
+fn check_proxy(proxy: reqwest::Result<Proxy>, source: &str) -> Result<Proxy, Fault> {
     proxy.map_err(|_| {
         let field = Some("HTTPS_PROXY".to_owned());
         let message = "the address of the proxy cannot be read";

@@ -7,7 +7,7 @@ use reqwest::{Client, Url};
 use unstuck_core::fault::{Auth, Config, Fault, Internal, Provider};
 
 use super::super::prices::Prices;
-use super::{Deadlines, Proxies, Settings};
+use super::{ModelSettings, Proxies, TurnDeadlines};
 use crate::agent::Usage;
 use crate::redact::Redactor;
 
@@ -27,27 +27,27 @@ pub(in crate::provider) struct Vendor {
 
 /// A service at its address.
 #[derive(Debug)]
-pub(in crate::provider) struct Service {
+pub(in crate::provider) struct ModelService {
     pub(in crate::provider) provider: Provider,
     pub(super) variable: Option<String>,
-    pub(super) deadlines: Deadlines,
+    pub(super) deadlines: TurnDeadlines,
     pub(super) redactor: Redactor,
     prices: Prices,
-    ready: Result<Ready, Fault>,
+    ready: Result<ServiceClient, Fault>,
 }
 
 /// The parts that a call needs.
 #[derive(Debug)]
-pub(super) struct Ready {
+pub(super) struct ServiceClient {
     pub(super) client: Client,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
 }
 
-impl Service {
-    pub(in crate::provider) fn new(settings: Settings, vendor: &Vendor) -> Self {
+impl ModelService {
+    pub(in crate::provider) fn new(settings: ModelSettings, vendor: &Vendor) -> Self {
         let name = vendor.name.to_owned();
-        let ready = Ready::new(&settings, vendor);
+        let ready = ServiceClient::new(&settings, vendor);
         let secret = settings.credential.as_ref().map(super::Credential::expose);
         Self {
             redactor: Redactor::new(secret),
@@ -60,38 +60,42 @@ impl Service {
     }
 
     /// Checks that the service can be called.
-    pub(in crate::provider) fn check(&self) -> Result<(), Fault> {
-        self.ready().map(|_| ())
+    pub(in crate::provider) fn check_ready(&self) -> Result<(), Fault> {
+        self.require_client().map(|_| ())
     }
 
-    pub(super) fn ready(&self) -> Result<&Ready, Fault> {
+    pub(super) fn require_client(&self) -> Result<&ServiceClient, Fault> {
         self.ready.as_ref().map_err(Clone::clone)
     }
 
     /// Returns the usage with its cost, if the price is known.
-    pub(super) fn priced(&self, usage: Usage) -> Usage {
+    pub(super) fn price_usage(&self, usage: Usage) -> Usage {
         let model = self.provider.model.as_deref().unwrap_or_default();
-        Usage { money_micros: self.prices.cost(model, &usage), ..usage }
+        Usage { money_micros: self.prices.find_cost(model, &usage), ..usage }
     }
 }
 
-impl Ready {
-    fn new(settings: &Settings, vendor: &Vendor) -> Result<Self, Fault> {
+impl ServiceClient {
+    fn new(settings: &ModelSettings, vendor: &Vendor) -> Result<Self, Fault> {
         let own = settings.base_url.is_none();
         if own && settings.credential.is_none() {
-            return Err(no_key(settings, vendor));
+            return Err(missing_key_fault(settings, vendor));
         }
         let base_url = settings.base_url.as_deref().unwrap_or(vendor.base_url);
-        let url = address(base_url, vendor)?;
+        let url = build_url(base_url, vendor)?;
         Ok(Self {
-            client: client_through(&settings.proxies, settings.deadlines.connect, vendor.name)?,
+            client: build_client_through(
+                &settings.proxies,
+                settings.deadlines.connect,
+                vendor.name,
+            )?,
             url,
-            headers: headers(settings, vendor)?,
+            headers: build_headers(settings, vendor)?,
         })
     }
 }
 
-fn no_key(settings: &Settings, vendor: &Vendor) -> Fault {
+fn missing_key_fault(settings: &ModelSettings, vendor: &Vendor) -> Fault {
     let variable = settings.variable.clone();
     let message = match &variable {
         Some(variable) => format!("no key: {variable} is not set"),
@@ -101,7 +105,7 @@ fn no_key(settings: &Settings, vendor: &Vendor) -> Fault {
     Fault::auth_missing(vendor.name, message, auth)
 }
 
-fn address(base_url: &str, vendor: &Vendor) -> Result<Url, Fault> {
+fn build_url(base_url: &str, vendor: &Vendor) -> Result<Url, Fault> {
     let wrong = |why: &str| {
         let message = format!("the address of the model's service {why}");
         let field = Some("base_url".to_owned());
@@ -119,7 +123,7 @@ fn address(base_url: &str, vendor: &Vendor) -> Result<Url, Fault> {
     Ok(url)
 }
 
-fn headers(settings: &Settings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
+fn build_headers(settings: &ModelSettings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(
@@ -144,11 +148,15 @@ fn headers(settings: &Settings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
 }
 
 /// Creates a client that neither retries nor follows redirects, and uses no proxy.
-pub(crate) fn client(connect: Duration, source: &str) -> Result<Client, Fault> {
-    client_through(&Proxies::default(), connect, source)
+pub(crate) fn build_client(connect: Duration, source: &str) -> Result<Client, Fault> {
+    build_client_through(&Proxies::default(), connect, source)
 }
 
-fn client_through(proxies: &Proxies, connect: Duration, source: &str) -> Result<Client, Fault> {
+fn build_client_through(
+    proxies: &Proxies,
+    connect: Duration,
+    source: &str,
+) -> Result<Client, Fault> {
     // An error means that the program has already chosen a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder()
@@ -157,9 +165,9 @@ fn client_through(proxies: &Proxies, connect: Duration, source: &str) -> Result<
         .retry(reqwest::retry::never())
         .redirect(reqwest::redirect::Policy::none());
     // The environment is not read here.
-    proxies.put_into(client, source)?.build().map_err(|error| {
+    proxies.apply_to(client, source)?.build().map_err(|error| {
         let component = "http".to_owned();
         Fault::internal_error(source, "no HTTP client can be made", Internal { component })
-            .caused_by(error)
+            .with_cause(error)
     })
 }

@@ -3,14 +3,14 @@
 use serde_json::Value;
 use unstuck_core::time::{Span, Time};
 
-use super::super::http::{Head, Problem, Trouble};
+use super::super::http::{ProblemClass, ProviderProblem, ResponseHead};
 
 /// Classifies an error response.
-pub(super) fn refused(head: &Head, body: &[u8]) -> Problem {
+pub(super) fn classify_refusal(head: &ResponseHead, body: &[u8]) -> ProviderProblem {
     let body: Value = serde_json::from_slice(body)
         .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()));
     let error = body.get("error").unwrap_or(&body);
-    let mut problem = named(error, Trouble::of_status(Some(head.status)));
+    let mut problem = classify_error(error, ProblemClass::from_status(Some(head.status)));
     if problem.error_type.is_none() {
         problem.message = format!("status {}: {}", head.status, problem.message);
     }
@@ -20,41 +20,43 @@ pub(super) fn refused(head: &Head, body: &[u8]) -> Problem {
 }
 
 /// Classifies an error inside a stream, where there is no status any more.
-pub(super) fn mid_stream(error: &Value) -> Problem {
-    let trouble = match kind(error) {
-        Some("server_error" | "internal_server_error" | "api_error") => Trouble::Service,
-        Some("invalid_request_error") => Trouble::Rejected,
-        Some("authentication_error" | "permission_error") => Trouble::Credentials,
-        _ => Trouble::Unknown,
+pub(super) fn classify_stream_error(error: &Value) -> ProviderProblem {
+    let trouble = match error_kind(error) {
+        Some("server_error" | "internal_server_error" | "api_error") => ProblemClass::Service,
+        Some("invalid_request_error") => ProblemClass::Rejected,
+        Some("authentication_error" | "permission_error") => ProblemClass::Credentials,
+        _ => ProblemClass::Unknown,
     };
-    let trouble = match code(error) {
-        Some("server_error") => Trouble::Service,
+    let trouble = match error_code(error) {
+        Some("server_error") => ProblemClass::Service,
         _ => trouble,
     };
-    named(error, trouble)
+    classify_error(error, trouble)
 }
 
 /// Classifies an error by its type and code, and otherwise as `otherwise`.
-fn named(error: &Value, otherwise: Trouble) -> Problem {
+fn classify_error(error: &Value, otherwise: ProblemClass) -> ProviderProblem {
     // vLLM has no code for a conversation that is too long; it names the parameter.
-    let too_long = (error["param"] == "input_tokens").then_some(Trouble::ContextTooLong);
-    let named = || kind(error).and_then(specific);
-    let trouble = code(error).and_then(specific).or_else(named).or(too_long);
+    let too_long = (error["param"] == "input_tokens").then_some(ProblemClass::ContextTooLong);
+    let named = || error_kind(error).and_then(classify_name);
+    let trouble = error_code(error).and_then(classify_name).or_else(named).or(too_long);
     let message = error["message"]
         .as_str()
         .or(error.as_str())
         .map_or_else(|| error.to_string(), ToOwned::to_owned);
-    let name = code(error).or(kind(error));
+    let name = error_code(error).or(error_kind(error));
     let mut problem = match name {
-        Some(name) => Problem::new(trouble.unwrap_or(otherwise), format!("{name}: {message}")),
-        None => Problem::new(trouble.unwrap_or(otherwise), message),
+        Some(name) => {
+            ProviderProblem::new(trouble.unwrap_or(otherwise), format!("{name}: {message}"))
+        }
+        None => ProviderProblem::new(trouble.unwrap_or(otherwise), message),
     };
     problem.error_type = name.map(ToOwned::to_owned);
-    if problem.trouble == Trouble::RateLimit {
-        let limited = kind(error).filter(|kind| matches!(*kind, "requests" | "tokens"));
+    if problem.trouble == ProblemClass::RateLimit {
+        let limited = error_kind(error).filter(|kind| matches!(*kind, "requests" | "tokens"));
         problem.limited = limited.map(ToOwned::to_owned);
     }
-    if problem.trouble == Trouble::UsageLimit {
+    if problem.trouble == ProblemClass::UsageLimit {
         problem.limited = error["plan_type"].as_str().map(ToOwned::to_owned);
         problem.retry_after = error["resets_in_seconds"].as_u64().map(Span::from_secs);
         let at = error["resets_at"].as_u64();
@@ -63,52 +65,52 @@ fn named(error: &Value, otherwise: Trouble) -> Problem {
     problem
 }
 
-fn code(error: &Value) -> Option<&str> {
+fn error_code(error: &Value) -> Option<&str> {
     error["code"].as_str()
 }
 
-fn kind(error: &Value) -> Option<&str> {
+fn error_kind(error: &Value) -> Option<&str> {
     error["type"].as_str()
 }
 
 /// Returns the trouble of a code or type that says more than the status does.
-fn specific(name: &str) -> Option<Trouble> {
+fn classify_name(name: &str) -> Option<ProblemClass> {
     Some(match name {
-        "invalid_api_key" => Trouble::Credentials,
+        "invalid_api_key" => ProblemClass::Credentials,
         "insufficient_quota"
         | "billing_hard_limit_reached"
         | "billing_not_active"
-        | "usage_not_included" => Trouble::Quota,
-        "usage_limit_reached" => Trouble::UsageLimit,
-        "model_not_found" => Trouble::NotThere,
-        "rate_limit_exceeded" | "slow_down" => Trouble::RateLimit,
-        "server_is_overloaded" | "overloaded_error" | "engine_overloaded" => Trouble::Overloaded,
+        | "usage_not_included" => ProblemClass::Quota,
+        "usage_limit_reached" => ProblemClass::UsageLimit,
+        "model_not_found" => ProblemClass::NotThere,
+        "rate_limit_exceeded" | "slow_down" => ProblemClass::RateLimit,
+        "server_is_overloaded" | "overloaded_error" | "engine_overloaded" => ProblemClass::Overloaded,
         "context_length_exceeded"
         | "string_above_max_length"
         // llama.cpp
-        | "exceed_context_size_error" => Trouble::ContextTooLong,
+        | "exceed_context_size_error" => ProblemClass::ContextTooLong,
         "content_filter" | "content_policy_violation" | "cyber_policy" | "invalid_prompt" => {
-            Trouble::Refused
+            ProblemClass::Refused
         }
         _ => return None,
     })
 }
 
 /// Creates the problem of a turn that ended without being done.
-pub(super) fn stopped(trouble: Trouble, reason: &str) -> Problem {
-    let mut problem = Problem::new(trouble, format!("the model stopped: {reason}"));
+pub(super) fn stopped_problem(trouble: ProblemClass, reason: &str) -> ProviderProblem {
+    let mut problem = ProviderProblem::new(trouble, format!("the model stopped: {reason}"));
     problem.error_type = Some(reason.to_owned());
     problem
 }
 
 /// Parses the arguments of a call; an empty text is an empty object.
-pub(super) fn arguments(text: &str) -> Result<Value, Problem> {
+pub(super) fn parse_arguments(text: &str) -> Result<Value, ProviderProblem> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
     match serde_json::from_str(text) {
         Ok(input @ Value::Object(_)) => Ok(input),
-        _ => Err(Problem::bad_arguments()),
+        _ => Err(ProviderProblem::bad_arguments()),
     }
 }
 
@@ -127,38 +129,38 @@ mod tests {
             (
                 400,
                 error("invalid_request_error", json!("context_length_exceeded")),
-                Trouble::ContextTooLong,
+                ProblemClass::ContextTooLong,
             ),
-            (400, error("exceed_context_size_error", json!(400)), Trouble::ContextTooLong),
-            (400, error("BadRequestError", json!(400)), Trouble::Rejected),
+            (400, error("exceed_context_size_error", json!(400)), ProblemClass::ContextTooLong),
+            (400, error("BadRequestError", json!(400)), ProblemClass::Rejected),
             (
                 400,
                 json!({"error": {"type": "BadRequestError", "param": "input_tokens"}}),
-                Trouble::ContextTooLong,
+                ProblemClass::ContextTooLong,
             ),
-            (400, error("invalid_request_error", json!("invalid_prompt")), Trouble::Refused),
-            (429, error("insufficient_quota", Value::Null), Trouble::Quota),
-            (429, error("tokens", json!("rate_limit_exceeded")), Trouble::RateLimit),
-            (429, error("usage_not_included", Value::Null), Trouble::Quota),
-            (503, error("server_error", json!("slow_down")), Trouble::RateLimit),
-            (503, error("server_error", Value::Null), Trouble::Service),
-            (404, json!({"detail": "Not Found"}), Trouble::NotThere),
-            (500, json!({"error": "rate limit"}), Trouble::Service),
-            (401, json!(null), Trouble::Credentials),
+            (400, error("invalid_request_error", json!("invalid_prompt")), ProblemClass::Refused),
+            (429, error("insufficient_quota", Value::Null), ProblemClass::Quota),
+            (429, error("tokens", json!("rate_limit_exceeded")), ProblemClass::RateLimit),
+            (429, error("usage_not_included", Value::Null), ProblemClass::Quota),
+            (503, error("server_error", json!("slow_down")), ProblemClass::RateLimit),
+            (503, error("server_error", Value::Null), ProblemClass::Service),
+            (404, json!({"detail": "Not Found"}), ProblemClass::NotThere),
+            (500, json!({"error": "rate limit"}), ProblemClass::Service),
+            (401, json!(null), ProblemClass::Credentials),
         ];
         for (status, body, trouble) in cases {
-            let head = Head::new(status, HeaderMap::new());
-            let problem = refused(&head, body.to_string().as_bytes());
+            let head = ResponseHead::new(status, HeaderMap::new());
+            let problem = classify_refusal(&head, body.to_string().as_bytes());
             assert_eq!(problem.trouble, trouble, "{status} {body}");
         }
-        let head = Head::new(502, HeaderMap::new());
-        assert_eq!(refused(&head, b"<html>").message, "status 502: <html>");
+        let head = ResponseHead::new(502, HeaderMap::new());
+        assert_eq!(classify_refusal(&head, b"<html>").message, "status 502: <html>");
     }
 
     #[test]
     fn no_arguments_are_an_empty_object() {
-        assert_eq!(arguments(" "), Ok(json!({})));
-        assert_eq!(arguments("{\"a\": 1}"), Ok(json!({"a": 1})));
-        assert_eq!(arguments("null"), Err(Problem::bad_arguments()));
+        assert_eq!(parse_arguments(" "), Ok(json!({})));
+        assert_eq!(parse_arguments("{\"a\": 1}"), Ok(json!({"a": 1})));
+        assert_eq!(parse_arguments("null"), Err(ProviderProblem::bad_arguments()));
     }
 }

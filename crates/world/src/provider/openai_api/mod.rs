@@ -10,16 +10,16 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::GateKey;
 
-use super::http::{self, Service, Vendor};
-use super::{Settings, gate};
-use crate::model::{Failure, Model, Request, Turn};
+use super::http::{self, ModelService, Vendor};
+use super::{ModelSettings, derive_gate_key};
+use crate::model::{Model, ModelFailure, ModelRequest, ModelTurn};
 
 /// The name of this provider.
 pub const NAME: &str = "openai-api";
 
 /// The protocol to speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dialect {
+pub enum OpenAiDialect {
     /// The protocol Responses.
     #[default]
     Responses,
@@ -27,7 +27,7 @@ pub enum Dialect {
     Chat,
 }
 
-impl Dialect {
+impl OpenAiDialect {
     const fn vendor(self) -> Vendor {
         Vendor {
             name: NAME,
@@ -46,17 +46,17 @@ impl Dialect {
 #[derive(Debug)]
 pub struct OpenAiApi {
     model: String,
-    dialect: Dialect,
+    dialect: OpenAiDialect,
     effort: Option<String>,
     vendors_own: bool,
     gate: GateKey,
-    service: Service,
+    service: ModelService,
 }
 
 impl OpenAiApi {
     /// Creates a client. [`Model::check`] tells whether it can be called. `effort` is the reasoning
     /// effort, in the vendor's own words, for models that reason.
-    pub fn new(settings: Settings, dialect: Dialect, effort: Option<String>) -> Self {
+    pub fn new(settings: ModelSettings, dialect: OpenAiDialect, effort: Option<String>) -> Self {
         let vendor = dialect.vendor();
         let base_url = settings.base_url.as_deref().unwrap_or(vendor.base_url);
         Self {
@@ -64,47 +64,59 @@ impl OpenAiApi {
             dialect,
             effort,
             vendors_own: settings.base_url.is_none(),
-            gate: gate(NAME, base_url, settings.credential.as_ref()),
-            service: Service::new(settings, &vendor),
+            gate: derive_gate_key(NAME, base_url, settings.credential.as_ref()),
+            service: ModelService::new(settings, &vendor),
         }
     }
 
     /// Returns the key of the gate for its account.
-    pub const fn gate(&self) -> GateKey {
+    pub const fn gate_key(&self) -> GateKey {
         self.gate
     }
 }
 
 #[async_trait]
 impl Model for OpenAiApi {
-    fn check(&self) -> Result<(), Fault> {
-        self.service.check()
+    fn check_ready(&self) -> Result<(), Fault> {
+        self.service.check_ready()
     }
 
-    async fn turn(
+    async fn request_turn(
         &self,
-        request: Request<'_>,
+        request: ModelRequest<'_>,
         stop: &CancellationToken,
-    ) -> Option<Result<Turn, Failure>> {
+    ) -> Option<Result<ModelTurn, ModelFailure>> {
         let model = &self.model;
         let effort = self.effort.as_deref();
         match self.dialect {
-            Dialect::Responses => {
-                let body = http::body(&responses::wire::Ask::new(model, request, effort));
-                self.service.turn(body, responses::parse::Reader::default(), stop).await
+            OpenAiDialect::Responses => {
+                let body = http::serialize_body(&responses::wire::ResponsesRequest::new(
+                    model, request, effort,
+                ));
+                self.service
+                    .request_turn(body, responses::parse::ResponsesParser::default(), stop)
+                    .await
             }
-            Dialect::Chat => {
-                let ask = chat::wire::Ask::new(model, request, effort, self.vendors_own);
-                self.service.turn(http::body(&ask), chat::parse::Reader::default(), stop).await
+            OpenAiDialect::Chat => {
+                let ask = chat::wire::ChatRequest::new(model, request, effort, self.vendors_own);
+                self.service
+                    .request_turn(
+                        http::serialize_body(&ask),
+                        chat::parse::ChatParser::default(),
+                        stop,
+                    )
+                    .await
             }
         }
     }
 }
 
 /// Parses a recorded stream, without a service.
-pub fn read_stream(dialect: Dialect, bytes: &[u8]) -> Result<Turn, Failure> {
+pub fn parse_stream(dialect: OpenAiDialect, bytes: &[u8]) -> Result<ModelTurn, ModelFailure> {
     match dialect {
-        Dialect::Responses => http::replay(NAME, bytes, responses::parse::Reader::default()),
-        Dialect::Chat => http::replay(NAME, bytes, chat::parse::Reader::default()),
+        OpenAiDialect::Responses => {
+            http::replay_stream(NAME, bytes, responses::parse::ResponsesParser::default())
+        }
+        OpenAiDialect::Chat => http::replay_stream(NAME, bytes, chat::parse::ChatParser::default()),
     }
 }

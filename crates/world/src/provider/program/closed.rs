@@ -5,9 +5,9 @@ use std::time::Duration;
 use unstuck_core::fault::{Crash, Fault, Internal, Missing, Provider, Timeout, Tool};
 use unstuck_core::time::Span;
 
-use super::text::clip;
-use crate::agent::End;
-use crate::process::{Deadline, How, NotStarted, last_lines};
+use super::text::clip_text;
+use crate::agent::AgentEnd;
+use crate::process::{Deadline, ProcessEnd, StartFailure, last_lines};
 
 /// Maximum number of bytes of a program's own explanation in a fault.
 const MESSAGE_BYTES_MAX: usize = 2 * 1_024;
@@ -16,7 +16,7 @@ const SIGNAL_STATUS_MIN: i32 = 128;
 
 /// The end of a run.
 #[derive(Debug)]
-pub(in crate::provider) enum Closed {
+pub(in crate::provider) enum ProgramRunEnd {
     /// The conversation ended, successfully or not.
     Over,
     /// The caller asked for it.
@@ -24,84 +24,90 @@ pub(in crate::provider) enum Closed {
     /// A deadline passed.
     TimedOut { which: Deadline, limit: Duration },
     /// The program ended first.
-    Ended(Gone),
+    Ended(EarlyExit),
     /// No program was started.
     NotStarted(Box<Fault>),
 }
 
-impl Closed {
+impl ProgramRunEnd {
     /// Returns how the agent ended: as its program reported, unless Unstuck ended the run or the
     /// program ended first.
-    pub(in crate::provider) fn end(self, said: Option<&End>, name: &str) -> End {
+    pub(in crate::provider) fn into_agent_end(
+        self,
+        said: Option<&AgentEnd>,
+        name: &str,
+    ) -> AgentEnd {
         let fault = match self {
             Self::Over => match said {
                 Some(said) => return said.clone(),
                 None => Fault::provider_crash(name, "it ended without a word", Crash::default()),
             },
-            Self::Stopped => return End::Stopped,
-            Self::TimedOut { which, limit } => timed_out(which, limit, name),
-            Self::Ended(gone) => gone.fault(name),
+            Self::Stopped => return AgentEnd::Stopped,
+            Self::TimedOut { which, limit } => timeout_fault(which, limit, name),
+            Self::Ended(gone) => gone.to_fault(name),
             Self::NotStarted(fault) => *fault,
         };
-        End::Failed(Box::new(fault))
+        AgentEnd::Failed(Box::new(fault))
     }
 }
 
 /// A program that ended before the conversation did.
 #[derive(Debug)]
-pub(in crate::provider) struct Gone {
-    pub(super) how: How,
+pub(in crate::provider) struct EarlyExit {
+    pub(super) how: ProcessEnd,
     /// `true` if it had written a line.
     pub(super) heard: bool,
     /// The end of its standard error.
     pub(super) complaint: String,
 }
 
-impl Gone {
+impl EarlyExit {
     /// Returns whether the program refused to start: it exited by itself, with an error, and
     /// without a line of output.
-    pub(in crate::provider) const fn refused(&self) -> bool {
-        matches!(self.how, How::Exited(1..SIGNAL_STATUS_MIN)) && !self.heard
+    pub(in crate::provider) const fn has_refused_start(&self) -> bool {
+        matches!(self.how, ProcessEnd::Exited(1..SIGNAL_STATUS_MIN)) && !self.heard
     }
 
     /// Returns the fault of program `name`.
-    fn fault(&self, name: &str) -> Fault {
+    fn to_fault(&self, name: &str) -> Fault {
         match self.how {
-            How::NotStarted(reason) => not_started(reason, name),
-            How::Exited(status) if self.refused() => {
+            ProcessEnd::NotStarted(reason) => not_started_fault(reason, name),
+            ProcessEnd::Exited(status) if self.has_refused_start() => {
                 let provider = Provider { name: name.to_owned(), model: None };
-                let message = self.message(&format!("it did not begin (status {status})"));
+                let message = self.describe_failure(&format!("it did not begin (status {status})"));
                 Fault::provider_not_available(name, message, provider)
             }
-            How::Exited(status) => {
+            ProcessEnd::Exited(status) => {
                 let crash = Crash { exit: Some(status), signal: None };
                 let what = format!("it ended with status {status} in the middle of its work");
-                Fault::provider_crash(name, self.message(&what), crash)
+                Fault::provider_crash(name, self.describe_failure(&what), crash)
             }
-            How::Signalled(signal) => {
+            ProcessEnd::Signalled(signal) => {
                 let crash = Crash { exit: None, signal: Some(signal) };
-                let message = self.message(&format!("it was ended by signal {signal}"));
+                let message = self.describe_failure(&format!("it was ended by signal {signal}"));
                 Fault::provider_crash(name, message, crash)
             }
-            How::TooMany { allowed } => {
+            ProcessEnd::TooMany { allowed } => {
                 let message = format!(
                     "it had more than {allowed} processes and threads at a time and was ended; \
                      `wall.processes` sets how many there may be"
                 );
                 Fault::provider_crash(name, message, Crash::default())
             }
-            How::Lost { tree_gone: false } => {
+            ProcessEnd::Lost { tree_gone: false } => {
                 let message = format!("the guard of {name} was killed, and {name} goes on");
                 Fault::internal_error(name, message, Internal { component: "process".to_owned() })
             }
-            How::Lost { tree_gone: true } | How::Stopped | How::TimedOut { .. } => {
-                let message = self.message("it was ended together with its guard");
+            ProcessEnd::Lost { tree_gone: true }
+            | ProcessEnd::Stopped
+            | ProcessEnd::TimedOut { .. } => {
+                let message = self.describe_failure("it was ended together with its guard");
                 Fault::provider_crash(name, message, Crash::default())
             }
         }
     }
 
-    fn message(&self, what: &str) -> String {
+    fn describe_failure(&self, what: &str) -> String {
         match last_lines(self.complaint.trim(), MESSAGE_BYTES_MAX) {
             "" => what.to_owned(),
             said => format!("{what}: {said}"),
@@ -109,26 +115,26 @@ impl Gone {
     }
 }
 
-fn not_started(reason: NotStarted, name: &str) -> Fault {
+fn not_started_fault(reason: StartFailure, name: &str) -> Fault {
     let provider = Provider { name: name.to_owned(), model: None };
     let missing = |what: &str| Fault::provider_not_available(name, what, provider);
     match reason {
-        NotStarted::NotFound => missing("there is no such program"),
-        NotStarted::AccessDenied => missing("the program may not be executed"),
-        NotStarted::Other(number) => {
+        StartFailure::NotFound => missing("there is no such program"),
+        StartFailure::AccessDenied => missing("the program may not be executed"),
+        StartFailure::Other(number) => {
             missing(&format!("the program cannot be started (error {number})"))
         }
-        NotStarted::NoWall => {
+        StartFailure::NoWall => {
             let what = "the wall around the agent".to_owned();
             let message =
                 "the wall around it could not be put up; `unstuck doctor --wall` says why";
             Fault::precondition_missing(name, message, Missing { what })
         }
-        NotStarted::DirectoryMissing => {
+        StartFailure::DirectoryMissing => {
             let what = "the directory to work in".to_owned();
             Fault::precondition_missing(name, "there is no directory to work in", Missing { what })
         }
-        NotStarted::NoRoom => {
+        StartFailure::NoRoom => {
             let tool = Tool { command: Some(name.to_owned()), ..Tool::default() };
             Fault::env_unavailable(name, "there is no room for another process", tool)
         }
@@ -136,7 +142,7 @@ fn not_started(reason: NotStarted, name: &str) -> Fault {
 }
 
 /// Returns the fault of a deadline that passed.
-fn timed_out(which: Deadline, limit: Duration, name: &str) -> Fault {
+fn timeout_fault(which: Deadline, limit: Duration, name: &str) -> Fault {
     let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
     let span = Span::from_millis(limit_ms);
     let message = match which {
@@ -148,6 +154,6 @@ fn timed_out(which: Deadline, limit: Duration, name: &str) -> Fault {
 }
 
 /// Returns a program's message about its failure, limited in length.
-pub(in crate::provider) fn message(said: &str) -> String {
-    clip(said, MESSAGE_BYTES_MAX)
+pub(in crate::provider) fn clip_message(said: &str) -> String {
+    clip_text(said, MESSAGE_BYTES_MAX)
 }

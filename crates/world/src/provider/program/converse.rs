@@ -11,11 +11,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::closed::{Closed, Gone};
-use super::home::FirstInHome;
-use super::lines::Lines;
-use crate::agent::{Activity, Limits};
-use crate::process::{Deadline, Ended, Kept, Launch, Stop};
+use super::closed::{EarlyExit, ProgramRunEnd};
+use super::home::HomeInitLock;
+use super::lines::LineSplitter;
+use crate::agent::{Activity, AttemptLimits};
+use crate::process::{Deadline, Launch, OutputExcerpt, ProcessResult, ProcessStopper};
 
 /// Size of a read from the standard output: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1_024;
@@ -26,32 +26,32 @@ const ASIDE_BYTES: usize = 4 * 1_024;
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
 /// The dialog with one program, in its own wire format. Does no I/O.
-pub(in crate::provider) trait Conversation: Send {
+pub(in crate::provider) trait ProgramDialog: Send {
     /// Returns the first input of the program.
-    fn open(&mut self) -> Vec<u8>;
+    fn first_input(&mut self) -> Vec<u8>;
     /// Handles a line of its standard output.
-    fn hear(&mut self, line: &[u8], heard: &mut Heard);
+    fn on_line(&mut self, line: &[u8], heard: &mut LineEffects);
     /// Handles a line of its standard error.
-    fn hear_aside(&mut self, _line: &[u8]) {}
+    fn on_stderr_line(&mut self, _line: &[u8]) {}
     /// Returns whether more input may follow; otherwise the input is closed.
-    fn tells_more(&self) -> bool;
+    fn has_more_input(&self) -> bool;
     /// Returns whether a tool of the program is running, which suspends the idle deadline.
-    fn tool_runs(&self) -> bool;
+    fn is_tool_running(&self) -> bool;
     /// Returns whether the conversation has ended.
-    fn over(&self) -> bool;
+    fn is_over(&self) -> bool;
     /// Returns the time that the program has to end by itself after the conversation.
-    fn linger(&self) -> Duration;
+    fn linger_time(&self) -> Duration;
     /// Returns the maximum wait of the program for its service, if it is waiting.
-    fn waits(&self) -> Option<Duration> {
+    fn service_wait_max(&self) -> Option<Duration> {
         None
     }
     /// Ends the conversation after that wait.
-    fn waited(&mut self) {}
+    fn give_up_waiting(&mut self) {}
 }
 
 /// The result of handling a line.
 #[derive(Debug, Default)]
-pub(in crate::provider) struct Heard {
+pub(in crate::provider) struct LineEffects {
     /// The activities to pass on.
     pub(in crate::provider) activities: VecDeque<Activity>,
     /// The input to send to the program.
@@ -60,39 +60,42 @@ pub(in crate::provider) struct Heard {
 
 /// The parameters of a run.
 #[derive(Debug)]
-pub(in crate::provider) struct Run {
+pub(in crate::provider) struct ProgramRun {
     pub(in crate::provider) launch: Launch,
-    pub(in crate::provider) limits: Limits,
+    pub(in crate::provider) limits: AttemptLimits,
     pub(in crate::provider) tell: mpsc::Sender<Activity>,
     pub(in crate::provider) stop: CancellationToken,
     /// The lock on a home that this program has to initialize, which no other may do at the same
     /// time.
-    pub(in crate::provider) first: Option<FirstInHome>,
+    pub(in crate::provider) first: Option<HomeInitLock>,
 }
 
-impl Run {
+impl ProgramRun {
     /// Runs the program until no process of it is left.
-    pub(in crate::provider) async fn with(self, conversation: &mut dyn Conversation) -> Closed {
+    pub(in crate::provider) async fn run_dialog(
+        self,
+        conversation: &mut dyn ProgramDialog,
+    ) -> ProgramRunEnd {
         if self.stop.is_cancelled() {
-            return Closed::Stopped;
+            return ProgramRunEnd::Stopped;
         }
         let complaint_bytes_max = self.launch.output_bytes_max;
         let mut process = match self.launch.start().await {
             Ok(process) => process,
-            Err(fault) => return Closed::NotStarted(Box::new(fault)),
+            Err(fault) => return ProgramRunEnd::NotStarted(Box::new(fault)),
         };
         let now = Instant::now();
-        let complaint = Kept::within(complaint_bytes_max);
-        let talk = Talk {
-            heard: Heard { reply: conversation.open(), ..Heard::default() },
+        let complaint = OutputExcerpt::with_limit(complaint_bytes_max);
+        let talk = DialogLoop {
+            heard: LineEffects { reply: conversation.first_input(), ..LineEffects::default() },
             conversation,
             limits: self.limits,
             stopper: process.stopper(),
             stdin: process.take_stdin(),
             stdout: process.take_stdout(),
             stderr: process.take_stderr(),
-            lines: Lines::default(),
-            asides: Lines::default(),
+            lines: LineSplitter::default(),
+            asides: LineSplitter::default(),
             complaint,
             started: now,
             last_sign: now,
@@ -109,26 +112,26 @@ impl Run {
 }
 
 /// The state of a run.
-struct Talk<'a> {
-    conversation: &'a mut dyn Conversation,
-    limits: Limits,
-    stopper: Stop,
+struct DialogLoop<'a> {
+    conversation: &'a mut dyn ProgramDialog,
+    limits: AttemptLimits,
+    stopper: ProcessStopper,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    lines: Lines,
-    asides: Lines,
+    lines: LineSplitter,
+    asides: LineSplitter,
     /// The kept part of its standard error.
-    complaint: Kept,
-    heard: Heard,
+    complaint: OutputExcerpt,
+    heard: LineEffects,
     started: Instant,
     last_sign: Instant,
     any_line: bool,
-    first: Option<FirstInHome>,
+    first: Option<HomeInitLock>,
     /// The reason for which the run ends, once that is decided.
-    cause: Option<Closed>,
+    cause: Option<ProgramRunEnd>,
     over_since: Option<Instant>,
-    gone: Option<(Ended, Instant)>,
+    gone: Option<(ProcessResult, Instant)>,
     /// `true` if activities are no longer wanted.
     discards: bool,
     /// `true` if the program was told to end.
@@ -137,7 +140,7 @@ struct Talk<'a> {
 
 /// An event at a point in time, unless another one comes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Due {
+enum DialogTimer {
     /// A deadline passes.
     Passed(Deadline, Duration),
     /// The maximum wait for its service is over.
@@ -148,63 +151,63 @@ enum Due {
     StreamEnd,
 }
 
-impl Talk<'_> {
+impl DialogLoop<'_> {
     async fn run(
         mut self,
-        waiting: impl Future<Output = Ended>,
+        waiting: impl Future<Output = ProcessResult>,
         tell: mpsc::Sender<Activity>,
         stop: CancellationToken,
-    ) -> Closed {
+    ) -> ProgramRunEnd {
         tokio::pin!(waiting);
         let mut chunk = vec![0; CHUNK_BYTES];
         let mut aside = vec![0; ASIDE_BYTES];
-        while self.goes_on() {
+        while self.is_running() {
             self.close_stdin();
-            let due = self.due();
+            let due = self.next_timer();
             tokio::select! {
                 biased;
-                () = stop.cancelled(), if !self.ending => self.end(Closed::Stopped),
-                due = at(due) => self.on_due(due),
+                () = stop.cancelled(), if !self.ending => self.end_program(ProgramRunEnd::Stopped),
+                due = wait_for_timer(due) => self.on_timer(due),
                 permit = tell.reserve(), if !self.heard.activities.is_empty() => {
                     let activity = self.heard.activities.pop_front();
                     self.last_sign = Instant::now();
                     match (permit, activity) {
                         (Ok(permit), Some(activity)) => permit.send(activity),
-                        _ => self.discard(),
+                        _ => self.discard_activities(),
                     }
                 }
-                written = write(&mut self.stdin, &self.heard.reply), if self.has_to_write() => {
+                written = write_input(&mut self.stdin, &self.heard.reply), if self.has_to_write() => {
                     self.on_written(written.unwrap_or_default());
                 }
-                read = read(&mut self.stdout, &mut chunk), if self.may_read() => {
+                read = read_chunk(&mut self.stdout, &mut chunk), if self.can_read() => {
                     self.on_read(&chunk[..read.unwrap_or_default()]);
                 }
-                read = read(&mut self.stderr, &mut aside), if self.stderr.is_some() => {
-                    self.on_aside(&aside[..read.unwrap_or_default()]);
+                read = read_chunk(&mut self.stderr, &mut aside), if self.stderr.is_some() => {
+                    self.on_stderr(&aside[..read.unwrap_or_default()]);
                 }
                 ended = &mut waiting, if self.gone.is_none() => {
                     self.gone = Some((ended, Instant::now()));
                 }
             }
         }
-        self.closed()
+        self.into_run_end()
     }
 
-    fn goes_on(&self) -> bool {
+    fn is_running(&self) -> bool {
         let reading = self.stdout.is_some() || self.stderr.is_some();
         self.gone.is_none() || reading || !self.heard.activities.is_empty()
     }
 
-    fn closed(self) -> Closed {
+    fn into_run_end(self) -> ProgramRunEnd {
         match (self.cause, self.gone) {
             (Some(cause), _) => cause,
-            (None, Some((ended, _))) => Closed::Ended(Gone {
+            (None, Some((ended, _))) => ProgramRunEnd::Ended(EarlyExit {
                 how: ended.how,
                 heard: self.any_line,
                 complaint: String::from_utf8_lossy(&self.complaint.to_bytes()).into_owned(),
             }),
             // The loop ends only when the program is gone.
-            (None, None) => Closed::Stopped,
+            (None, None) => ProgramRunEnd::Stopped,
         }
     }
 
@@ -214,12 +217,12 @@ impl Talk<'_> {
 
     /// Returns whether more output may be read. Activities are passed on first: a slow receiver
     /// slows the program down instead of filling the memory.
-    fn may_read(&self) -> bool {
+    fn can_read(&self) -> bool {
         self.stdout.is_some() && self.heard.activities.is_empty()
     }
 
     fn close_stdin(&mut self) {
-        let done = self.heard.reply.is_empty() && !self.conversation.tells_more();
+        let done = self.heard.reply.is_empty() && !self.conversation.has_more_input();
         if done || self.over_since.is_some() || self.cause.is_some() {
             self.stdin = None;
         }
@@ -244,13 +247,13 @@ impl Talk<'_> {
             if !line.trim_ascii().is_empty() {
                 *any_line = true;
                 if let Some(first) = first.take() {
-                    first.has_begun();
+                    first.mark_initialized();
                 }
-                conversation.hear(line, heard);
+                conversation.on_line(line, heard);
             }
         };
         if bytes.is_empty() {
-            self.lines.end(each);
+            self.lines.finish(each);
             self.stdout = None;
         } else {
             self.lines.push(bytes, each);
@@ -258,75 +261,77 @@ impl Talk<'_> {
         if self.discards {
             self.heard.activities.clear();
         }
-        self.look_whether_over();
+        self.check_over();
     }
 
     /// Handles a read from the standard error; no bytes mean its end. It does not count as a sign
     /// of life.
-    fn on_aside(&mut self, bytes: &[u8]) {
+    fn on_stderr(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             self.stderr = None;
             return;
         }
         self.complaint.push(bytes);
         let conversation = &mut *self.conversation;
-        self.asides.push(bytes, |line| conversation.hear_aside(line));
-        self.look_whether_over();
+        self.asides.push(bytes, |line| conversation.on_stderr_line(line));
+        self.check_over();
     }
 
-    fn look_whether_over(&mut self) {
-        if self.conversation.over() && self.cause.is_none() {
-            self.cause = Some(Closed::Over);
+    fn check_over(&mut self) {
+        if self.conversation.is_over() && self.cause.is_none() {
+            self.cause = Some(ProgramRunEnd::Over);
             self.over_since = Some(Instant::now());
         }
     }
 
-    fn on_due(&mut self, due: Due) {
+    fn on_timer(&mut self, due: DialogTimer) {
         match due {
-            Due::Passed(which, limit) => self.end(Closed::TimedOut { which, limit }),
-            Due::Waited => {
-                self.conversation.waited();
-                self.look_whether_over();
+            DialogTimer::Passed(which, limit) => {
+                self.end_program(ProgramRunEnd::TimedOut { which, limit })
             }
-            Due::Lingered => {
+            DialogTimer::Waited => {
+                self.conversation.give_up_waiting();
+                self.check_over();
+            }
+            DialogTimer::Lingered => {
                 self.over_since = None;
                 self.stopper.stop();
             }
-            Due::StreamEnd => (self.stdout, self.stderr) = (None, None),
+            DialogTimer::StreamEnd => (self.stdout, self.stderr) = (None, None),
         }
     }
 
     /// Ends the program for a reason of Unstuck's; later output does not count.
-    fn end(&mut self, cause: Closed) {
+    fn end_program(&mut self, cause: ProgramRunEnd) {
         self.cause.get_or_insert(cause);
         self.ending = true;
-        self.discard();
+        self.discard_activities();
         self.stopper.stop();
     }
 
-    fn discard(&mut self) {
+    fn discard_activities(&mut self) {
         self.discards = true;
         self.heard.activities.clear();
     }
 
-    fn due(&self) -> Option<(Instant, Due)> {
+    fn next_timer(&self) -> Option<(Instant, DialogTimer)> {
         if let Some((_, since)) = &self.gone {
             let reading = self.heard.activities.is_empty();
-            return reading.then_some((*since + STREAM_END_MAX, Due::StreamEnd));
+            return reading.then_some((*since + STREAM_END_MAX, DialogTimer::StreamEnd));
         }
         if let Some(since) = self.over_since {
-            return Some((since + self.conversation.linger(), Due::Lingered));
+            return Some((since + self.conversation.linger_time(), DialogTimer::Lingered));
         }
         if self.cause.is_some() {
             return None;
         }
-        if let Some(most) = self.conversation.waits() {
-            return Some((self.last_sign + most, Due::Waited));
+        if let Some(most) = self.conversation.service_wait_max() {
+            return Some((self.last_sign + most, DialogTimer::Waited));
         }
         let due = |which, from: Instant, limit| {
-            Some((from.checked_add(limit)?, Due::Passed(which, limit)))
+            Some((from.checked_add(limit)?, DialogTimer::Passed(which, limit)))
         };
-        let quiet = if self.conversation.tool_runs() || !self.heard.activities.is_empty() {
+        let quiet = if self.conversation.is_tool_running() || !self.heard.activities.is_empty() {
             None
         } else if self.any_line {
             due(Deadline::Idle, self.last_sign, self.limits.idle)
@@ -338,7 +343,7 @@ impl Talk<'_> {
     }
 }
 
-async fn at(due: Option<(Instant, Due)>) -> Due {
+async fn wait_for_timer(due: Option<(Instant, DialogTimer)>) -> DialogTimer {
     match due {
         Some((at, due)) => {
             sleep_until(at).await;
@@ -348,14 +353,17 @@ async fn at(due: Option<(Instant, Due)>) -> Due {
     }
 }
 
-async fn read(stream: &mut Option<impl AsyncRead + Unpin>, chunk: &mut [u8]) -> io::Result<usize> {
+async fn read_chunk(
+    stream: &mut Option<impl AsyncRead + Unpin>,
+    chunk: &mut [u8],
+) -> io::Result<usize> {
     match stream {
         Some(stream) => stream.read(chunk).await,
         None => std::future::pending().await,
     }
 }
 
-async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
+async fn write_input(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
     match stdin {
         Some(stdin) => stdin.write(bytes).await,
         None => std::future::pending().await,

@@ -9,17 +9,17 @@ use unstuck_core::fault::{Fault, Provider};
 
 /// Returns the program `name`, as a shell would find it along `path`. A name with a slash is a path
 /// itself.
-pub fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
+pub fn find_program(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     if Path::new(name).components().count() > 1 {
-        return Some(PathBuf::from(name)).filter(|file| executable(file));
+        return Some(PathBuf::from(name)).filter(|file| is_executable(file));
     }
     let directories = path.map(std::env::split_paths)?;
-    directories.map(|directory| directory.join(name)).find(|file| executable(file))
+    directories.map(|directory| directory.join(name)).find(|file| is_executable(file))
 }
 
 /// Checks that the program exists and may be executed.
-pub(in crate::provider) fn usable(program: &Path, source: &str) -> Result<(), Fault> {
-    let found = match (program.is_absolute(), program.exists(), executable(program)) {
+pub(in crate::provider) fn check_program(program: &Path, source: &str) -> Result<(), Fault> {
+    let found = match (program.is_absolute(), program.exists(), is_executable(program)) {
         (true, true, true) => return Ok(()),
         (false, ..) => "is no absolute path",
         (_, false, _) => "is not there",
@@ -34,21 +34,21 @@ pub(in crate::provider) fn usable(program: &Path, source: &str) -> Result<(), Fa
 ///
 /// The script stays in between as a process of its own, and if it is killed the program below it
 /// goes on. The package of the platform lies beside the script's package or inside it.
-pub(in crate::provider) fn native(found: &Path, scope: &str, name: &str) -> PathBuf {
+pub(in crate::provider) fn find_native_program(found: &Path, scope: &str, name: &str) -> PathBuf {
     let script = found.canonicalize().unwrap_or_else(|_| found.to_owned());
     let is_script = script.extension().is_some_and(|ending| ending == "js");
     let packages = script.ancestors().skip(1).filter(|_| is_script).flat_map(|above| {
         [above.join("node_modules").join(scope), above.parent().unwrap_or(above).to_owned()]
     });
-    let platform = platform(name);
+    let platform = platform_folder(name);
     packages
         .map(|packages| packages.join(&platform).join("bin").join(name))
-        .find(|program| executable(program))
+        .find(|program| is_executable(program))
         .unwrap_or_else(|| found.to_owned())
 }
 
 /// Returns the folder of the programs in a platform's package, as npm and Rust name platforms.
-fn platform(name: &str) -> PathBuf {
+fn platform_folder(name: &str) -> PathBuf {
     let architecture = match ARCH {
         "x86_64" => "x64",
         "aarch64" => "arm64",
@@ -61,7 +61,7 @@ fn platform(name: &str) -> PathBuf {
     Path::new(&format!("{name}-{system}-{architecture}")).join("vendor").join(triple)
 }
 
-fn executable(file: &Path) -> bool {
+fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
@@ -85,15 +85,15 @@ mod tests {
     fn what_is_not_there_or_not_executable_is_not_available() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("agent");
-        let code = |file: &Path| usable(file, "x").err().map(|fault| fault.code());
+        let code = |file: &Path| check_program(file, "x").err().map(|fault| fault.code());
         assert_eq!(code(&file), Some(Code::ProviderNotAvailable));
         fs::write(&file, "").unwrap();
         assert_eq!(code(&file), Some(Code::ProviderNotAvailable));
-        assert_eq!(find(OsStr::new("agent"), Some(place.path().as_os_str())), None);
+        assert_eq!(find_program(OsStr::new("agent"), Some(place.path().as_os_str())), None);
         program(&file);
         assert_eq!(code(&file), None);
-        assert_eq!(find(OsStr::new("agent"), Some(place.path().as_os_str())), Some(file));
-        assert_eq!(find(OsStr::new("agent"), None), None);
+        assert_eq!(find_program(OsStr::new("agent"), Some(place.path().as_os_str())), Some(file));
+        assert_eq!(find_program(OsStr::new("agent"), None), None);
     }
 
     #[test]
@@ -107,11 +107,11 @@ mod tests {
             program(&script);
             let link = root.join("codex");
             symlink(&script, &link).unwrap();
-            assert_eq!(native(&link, "@openai", "codex"), link);
-            let below = root.join(inside).join(platform("codex")).join("bin/codex");
+            assert_eq!(find_native_program(&link, "@openai", "codex"), link);
+            let below = root.join(inside).join(platform_folder("codex")).join("bin/codex");
             program(&below);
-            assert_eq!(native(&link, "@openai", "codex"), below);
-            assert_eq!(native(&below, "@openai", "codex"), below);
+            assert_eq!(find_native_program(&link, "@openai", "codex"), below);
+            assert_eq!(find_native_program(&below, "@openai", "codex"), below);
         }
     }
 }

@@ -13,11 +13,11 @@ static MADE: LazyLock<Mutex<BTreeMap<PathBuf, Arc<Turn<bool>>>>> = LazyLock::new
 /// The lock of the first program in a home. The others wait until that program has begun, or is
 /// gone.
 #[derive(Debug)]
-pub(in crate::provider) struct FirstInHome(OwnedMutexGuard<bool>);
+pub(in crate::provider) struct HomeInitLock(OwnedMutexGuard<bool>);
 
-impl FirstInHome {
+impl HomeInitLock {
     /// Waits while another program initializes the home; returns `None` if it is initialized.
-    pub(in crate::provider) async fn of(home: &Path) -> Option<Self> {
+    pub(in crate::provider) async fn acquire(home: &Path) -> Option<Self> {
         let turn = {
             let mut homes = MADE.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(homes.entry(home.to_owned()).or_default())
@@ -27,7 +27,7 @@ impl FirstInHome {
     }
 
     /// Marks the home as initialized, because the program has written its first line.
-    pub(super) fn has_begun(mut self) {
+    pub(super) fn mark_initialized(mut self) {
         *self.0 = true;
     }
 }
@@ -43,19 +43,22 @@ mod tests {
     #[tokio::test]
     async fn the_second_program_waits_until_the_first_has_begun() {
         let home = Path::new("/shop/agents/one");
-        let first = FirstInHome::of(home).await.unwrap();
-        let mut second = pin!(FirstInHome::of(home));
+        let first = HomeInitLock::acquire(home).await.unwrap();
+        let mut second = pin!(HomeInitLock::acquire(home));
         assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        assert!(FirstInHome::of(Path::new("/shop/agents/two")).await.is_some(), "its own home");
-        first.has_begun();
+        assert!(
+            HomeInitLock::acquire(Path::new("/shop/agents/two")).await.is_some(),
+            "its own home"
+        );
+        first.mark_initialized();
         assert!(second.await.is_none());
     }
 
     #[tokio::test]
     async fn one_that_never_began_leaves_it_to_the_next() {
         let home = Path::new("/shop/agents/three");
-        drop(FirstInHome::of(home).await);
-        let mut second = pin!(FirstInHome::of(home));
+        drop(HomeInitLock::acquire(home).await);
+        let mut second = pin!(HomeInitLock::acquire(home));
         let polled = second.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(matches!(polled, Poll::Ready(Some(_))));
     }

@@ -8,14 +8,14 @@ pub const LINE_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// Splits a stream that arrives in chunks of any size into lines, buffering at most one line.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineSplitter {
     /// The received part of an incomplete line.
     begun: Vec<u8>,
     /// `true` if that line is being skipped.
     skipping: bool,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Takes the next chunk and calls `each` with every line that it completes.
     pub fn push(&mut self, mut chunk: &[u8], mut each: impl FnMut(&[u8])) {
         while let Some(end) = memchr(b'\n', chunk) {
@@ -26,20 +26,20 @@ impl Lines {
                 each(line);
                 continue;
             }
-            self.keep(line);
-            self.hand_over(&mut each);
+            self.buffer_bytes(line);
+            self.emit_line(&mut each);
         }
-        self.keep(chunk);
+        self.buffer_bytes(chunk);
     }
 
     /// Ends the stream: the remainder is its last line.
-    pub fn end(&mut self, mut each: impl FnMut(&[u8])) {
+    pub fn finish(&mut self, mut each: impl FnMut(&[u8])) {
         if !self.begun.is_empty() {
-            self.hand_over(&mut each);
+            self.emit_line(&mut each);
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    fn buffer_bytes(&mut self, bytes: &[u8]) {
         if self.begun.len() + bytes.len() > LINE_BYTES_MAX {
             self.skipping = true;
             self.begun = Vec::new();
@@ -49,7 +49,7 @@ impl Lines {
         }
     }
 
-    fn hand_over(&mut self, each: &mut impl FnMut(&[u8])) {
+    fn emit_line(&mut self, each: &mut impl FnMut(&[u8])) {
         let line = std::mem::take(&mut self.begun);
         if !std::mem::take(&mut self.skipping) {
             each(&line);
@@ -62,12 +62,12 @@ mod tests {
     use super::*;
 
     fn lines(chunks: impl IntoIterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
-        let mut reader = Lines::default();
+        let mut reader = LineSplitter::default();
         let mut found = Vec::new();
         for chunk in chunks {
             reader.push(&chunk, |line| found.push(line.to_vec()));
         }
-        reader.end(|line| found.push(line.to_vec()));
+        reader.finish(|line| found.push(line.to_vec()));
         found
     }
 
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_line_without_an_end_takes_no_memory_and_the_next_one_is_read() {
         const MEGABYTE: usize = 1 << 20;
-        let mut reader = Lines::default();
+        let mut reader = LineSplitter::default();
         let mut found = Vec::new();
         for _ in 0..100 {
             reader.push(&vec![b'x'; MEGABYTE], |_| panic!("a line"));

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Fault, Missing};
 
-use crate::agent::Assignment;
-use crate::process::{Guard, Input, Launch, Wall};
+use crate::agent::AgentAssignment;
+use crate::process::{GuardCommand, Launch, ProcessInput, Wall};
 
 /// Number of bytes kept of the standard error: more than a fault quotes.
 const COMPLAINT_BYTES_MAX: usize = 16 * 1_024;
@@ -16,13 +16,13 @@ const COMPLAINT_BYTES_MAX: usize = 16 * 1_024;
 const PRIVATE: u32 = 0o700;
 
 /// Creates the directory in which a program keeps its state.
-pub(in crate::provider) fn make_home(home: &Path, source: &str) -> Result<(), Fault> {
+pub(in crate::provider) fn create_home(home: &Path, source: &str) -> Result<(), Fault> {
     let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(home);
-    made.map_err(|error| no_home(home, source).caused_by(error))
+    made.map_err(|error| home_fault(home, source).with_cause(error))
 }
 
 /// Builds the fault of a home that cannot be created.
-pub(in crate::provider) fn no_home(home: &Path, source: &str) -> Fault {
+pub(in crate::provider) fn home_fault(home: &Path, source: &str) -> Fault {
     let message = format!("{} cannot be prepared", home.display());
     let what = "the directory for the agent's state".to_owned();
     Fault::precondition_missing(source, message, Missing { what })
@@ -30,8 +30,8 @@ pub(in crate::provider) fn no_home(home: &Path, source: &str) -> Fault {
 
 /// Returns the wall around an agent that is `program`, which may also write to `own` paths. The
 /// assignment decides about its network access.
-pub(in crate::provider) fn wall(
-    assignment: &Assignment,
+pub(in crate::provider) fn build_wall(
+    assignment: &AgentAssignment,
     program: &Path,
     own: impl IntoIterator<Item = PathBuf>,
 ) -> Wall {
@@ -45,25 +45,25 @@ pub(in crate::provider) fn wall(
 
 /// Creates the launch of `program` for an assignment, with only the assignment's environment and a
 /// piped standard input.
-pub(in crate::provider) fn launch(
-    guard: &Guard,
+pub(in crate::provider) fn build_launch(
+    guard: &GuardCommand,
     program: &Path,
-    assignment: &Assignment,
+    assignment: &AgentAssignment,
 ) -> Launch {
     let mut launch = Launch::new(guard.clone(), &assignment.lock, &assignment.directory, program);
     let environment = assignment.environment.iter().cloned();
     launch.inherits_environment = false;
     launch.environment = environment.map(|(name, value)| (name, Some(value))).collect();
-    launch.input = Input::Taken;
+    launch.input = ProcessInput::Taken;
     launch.output_bytes_max = COMPLAINT_BYTES_MAX;
     launch
 }
 
 /// Returns the variables of `environment` that the assignment does not set, without those in
 /// `taken`.
-pub(in crate::provider) fn without(
+pub(in crate::provider) fn filter_environment(
     environment: &[(OsString, OsString)],
-    assignment: &Assignment,
+    assignment: &AgentAssignment,
     taken: &[&str],
 ) -> impl Iterator<Item = (OsString, Option<OsString>)> {
     let passes = |name: &OsString| {

@@ -3,7 +3,7 @@
 use crate::agent::Usage;
 
 /// Returns the tokens of `total` minus those of `before`, without a cost.
-pub(in crate::provider) const fn less(total: Usage, before: Usage) -> Usage {
+pub(in crate::provider) const fn subtract_usage(total: Usage, before: Usage) -> Usage {
     Usage {
         input_tokens: total.input_tokens.saturating_sub(before.input_tokens),
         output_tokens: total.output_tokens.saturating_sub(before.output_tokens),

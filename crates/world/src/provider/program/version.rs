@@ -15,11 +15,11 @@ const SAID_BYTES_MAX: u64 = 4 * 1_024;
 
 /// Returns the first line of the output of `--version`, which makes no call to a model; `None` if
 /// the program fails or does not answer in time.
-pub async fn version(program: &Path) -> Option<String> {
-    timeout(PATIENCE, ask(program)).await.ok()?
+pub async fn query_version(program: &Path) -> Option<String> {
+    timeout(PATIENCE, run_version_command(program)).await.ok()?
 }
 
-async fn ask(program: &Path) -> Option<String> {
+async fn run_version_command(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
     command.arg("--version").kill_on_drop(true);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -51,8 +51,8 @@ mod tests {
             let program = place.path().join(n.to_string());
             fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-            assert_eq!(version(&program).await.as_deref(), says, "{script}");
+            assert_eq!(query_version(&program).await.as_deref(), says, "{script}");
         }
-        assert_eq!(version(&place.path().join("nowhere")).await, None);
+        assert_eq!(query_version(&place.path().join("nowhere")).await, None);
     }
 }

@@ -17,13 +17,13 @@ use unstuck_core::fault::{Code, Config, Fault};
 
 /// The steps of a scripted agent, by attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
-    attempts: Vec<Vec<Step>>,
+pub struct AgentScript {
+    attempts: Vec<Vec<ScriptStep>>,
 }
 
 /// A step of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     /// Writes a message.
     Say(String),
     /// Writes a file.
@@ -44,9 +44,9 @@ pub(super) enum Step {
     Blocked(String),
 }
 
-impl Step {
+impl ScriptStep {
     /// Returns the message, if the step writes one.
-    pub(super) fn said(&self) -> Option<&str> {
+    pub(super) fn message_text(&self) -> Option<&str> {
         match self {
             Self::Say(text) => Some(text),
             _ => None,
@@ -84,12 +84,12 @@ struct RawStep {
     blocked: Option<String>,
 }
 
-impl Script {
+impl AgentScript {
     /// Parses a script; `path` is its origin, for the messages to the person who has to correct it.
-    pub fn read(text: &str, path: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str, path: &str) -> Result<Self, Fault> {
         let config = Config { path: Some(path.to_owned()), ..Config::default() };
         let raw: RawScript = toml::from_str(text).map_err(|error| {
-            let at = error.span().map(|span| place(text, span.start));
+            let at = error.span().map(|span| find_line_and_column(text, span.start));
             let (line, column) = at.unzip();
             let message = format!("{path}: {}", error.message());
             Fault::config_parse_error("script", message, Config { line, column, ..config.clone() })
@@ -100,7 +100,7 @@ impl Script {
             let mut steps = Vec::with_capacity(raw.steps.len());
             for (number, step) in (1..).zip(raw.steps) {
                 let place = format!("{path}: step {number} of attempt {attempt}");
-                steps.push(step.read().ok_or_else(|| {
+                steps.push(step.into_step().ok_or_else(|| {
                     invalid(format!("{place} has to do exactly one thing: {THINGS}"))
                 })?);
             }
@@ -113,7 +113,7 @@ impl Script {
     }
 
     /// Returns the steps of the attempt with this number, counted from 1.
-    pub(super) fn steps(&self, attempt: u32) -> &[Step] {
+    pub(super) fn steps_for_attempt(&self, attempt: u32) -> &[ScriptStep] {
         let at = (attempt.max(1) - 1) as usize;
         let last = self.attempts.len() - 1;
         &self.attempts[at.min(last)]
@@ -125,7 +125,7 @@ const THINGS: &str =
 
 impl RawStep {
     /// Converts the step; returns `None` unless it does exactly one thing.
-    fn read(self) -> Option<Step> {
+    fn into_step(self) -> Option<ScriptStep> {
         let mut found = Vec::new();
         let Self { say, write, text, delete, run, wait_ms, spend_cents, fail, message, .. } = self;
         let plain = write.is_some() || text.is_none();
@@ -134,27 +134,27 @@ impl RawStep {
         if !(plain && described && counted) {
             return None;
         }
-        found.extend(say.map(Step::Say));
-        found.extend(write.map(|path| Step::Write { path, text: text.unwrap_or_default() }));
-        found.extend(delete.map(Step::Delete));
-        found.extend(run.map(Step::Run));
-        found.extend(wait_ms.map(Step::Wait));
+        found.extend(say.map(ScriptStep::Say));
+        found.extend(write.map(|path| ScriptStep::Write { path, text: text.unwrap_or_default() }));
+        found.extend(delete.map(ScriptStep::Delete));
+        found.extend(run.map(ScriptStep::Run));
+        found.extend(wait_ms.map(ScriptStep::Wait));
         let tokens = self.tokens.unwrap_or_default();
-        found.extend(spend_cents.map(|cents| Step::Spend { cents, tokens }));
-        found.extend(fail.map(|code| Step::Fail {
+        found.extend(spend_cents.map(|cents| ScriptStep::Spend { cents, tokens }));
+        found.extend(fail.map(|code| ScriptStep::Fail {
             code,
             message: message.unwrap_or_default(),
             retry_after_s: self.retry_after_s,
         }));
-        found.extend(self.hang.filter(|hang| *hang).map(|_| Step::Hang));
-        found.extend(self.blocked.map(Step::Blocked));
+        found.extend(self.hang.filter(|hang| *hang).map(|_| ScriptStep::Hang));
+        found.extend(self.blocked.map(ScriptStep::Blocked));
         let step = found.pop()?;
         found.is_empty().then_some(step)
     }
 }
 
 /// Returns the line and column of a byte offset, counted from 1.
-fn place(text: &str, at: usize) -> (u32, u32) {
+fn find_line_and_column(text: &str, at: usize) -> (u32, u32) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
@@ -175,18 +175,18 @@ mod tests {
             [[attempt]]
             steps = [{ fail = "PROVIDER_OVERLOADED", message = "busy", retry_after_s = 3 }]
         "#;
-        let script = Script::read(text, "s.toml").unwrap();
+        let script = AgentScript::parse(text, "s.toml").unwrap();
         let first = [
-            Step::Say("hello".to_owned()),
-            Step::Write { path: "a".to_owned(), text: "b".to_owned() },
-            Step::Wait(5),
+            ScriptStep::Say("hello".to_owned()),
+            ScriptStep::Write { path: "a".to_owned(), text: "b".to_owned() },
+            ScriptStep::Wait(5),
         ];
-        assert_eq!(script.steps(1), first);
-        assert_eq!(script.steps(0), first);
+        assert_eq!(script.steps_for_attempt(1), first);
+        assert_eq!(script.steps_for_attempt(0), first);
         let code = Code::ProviderOverloaded;
-        let fails = Step::Fail { code, message: "busy".to_owned(), retry_after_s: Some(3) };
-        assert_eq!(script.steps(2), std::slice::from_ref(&fails));
-        assert_eq!(script.steps(99), [fails]);
+        let fails = ScriptStep::Fail { code, message: "busy".to_owned(), retry_after_s: Some(3) };
+        assert_eq!(script.steps_for_attempt(2), std::slice::from_ref(&fails));
+        assert_eq!(script.steps_for_attempt(99), [fails]);
     }
 
     // T4.23
@@ -206,12 +206,13 @@ mod tests {
             ("[[attempt]]\nsteps = [{ hang = false }]", Code::ConfigInvalid, "step 1"),
         ];
         for (text, code, names) in cases {
-            let fault = Script::read(text, "s.toml").unwrap_err();
+            let fault = AgentScript::parse(text, "s.toml").unwrap_err();
             assert_eq!(fault.code(), code, "{text}: {}", fault.message);
             assert!(fault.message.contains("s.toml"), "{}", fault.message);
             assert!(fault.message.contains(names), "{text}: {}", fault.message);
         }
-        let fault = Script::read("[[attempt]]\nsteps = [{ sing = 1 }]", "s.toml").unwrap_err();
+        let fault =
+            AgentScript::parse("[[attempt]]\nsteps = [{ sing = 1 }]", "s.toml").unwrap_err();
         let Kind::ConfigParseError(config) = &fault.kind else { panic!("{fault}") };
         assert_eq!((config.line, config.column), (Some(2), Some(12)));
     }

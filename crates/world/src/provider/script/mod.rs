@@ -4,5 +4,5 @@
 mod file;
 mod work;
 
-pub use file::Script;
+pub use file::AgentScript;
 pub use work::ScriptedAgent;

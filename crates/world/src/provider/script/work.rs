@@ -7,13 +7,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::attempt::{Outcome, ToolKind};
+use unstuck_core::attempt::{ActionOutcome, ToolKind};
 use unstuck_core::fault::{Fault, Input, Kind, Logic, Timeout};
 use unstuck_core::time::Span;
 
-use super::file::{Script, Step};
-use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
-use crate::process::{Deadlines, Guard, How, Launch};
+use super::file::{AgentScript, ScriptStep};
+use crate::agent::{Activity, Agent, AgentAssignment, AgentEnd, AgentResult, Usage};
+use crate::process::{GuardCommand, Launch, ProcessDeadlines, ProcessEnd};
 
 const SOURCE: &str = "script";
 const MICROS_PER_CENT: u64 = 10_000;
@@ -21,65 +21,66 @@ const MICROS_PER_CENT: u64 = 10_000;
 /// An agent that follows a script.
 #[derive(Clone, Debug)]
 pub struct ScriptedAgent {
-    script: Script,
-    guard: Guard,
+    script: AgentScript,
+    guard: GuardCommand,
 }
 
 impl ScriptedAgent {
     /// Creates an agent that follows `script`; its commands run under `guard`.
-    pub fn new(script: Script, guard: Guard) -> Self {
+    pub fn new(script: AgentScript, guard: GuardCommand) -> Self {
         Self { script, guard }
     }
 }
 
 #[async_trait]
 impl Agent for ScriptedAgent {
-    async fn check(&self) -> Result<(), Fault> {
+    async fn check_ready(&self) -> Result<(), Fault> {
         Ok(())
     }
 
-    async fn work(
+    async fn work_on(
         &self,
-        assignment: Assignment,
+        assignment: AgentAssignment,
         tell: mpsc::Sender<Activity>,
         stop: CancellationToken,
-    ) -> Ended {
-        let mut place = Place::read(assignment.thread.as_deref(), assignment.attempt);
-        let steps = self.script.steps(place.attempt);
+    ) -> AgentResult {
+        let mut place =
+            ScriptPosition::from_thread(assignment.thread.as_deref(), assignment.attempt);
+        let steps = self.script.steps_for_attempt(place.attempt);
         // A resumed attempt has already written its earlier messages.
         let mut before = steps.iter().take(place.next as usize).rev();
-        let said = before.find_map(Step::said).unwrap_or_default().to_owned();
+        let said = before.find_map(ScriptStep::message_text).unwrap_or_default().to_owned();
         let usage = Usage::default();
         let mut acting =
-            Acting { guard: &self.guard, assignment: &assignment, tell, stop, said, usage };
+            ScriptRun { guard: &self.guard, assignment: &assignment, tell, stop, said, usage };
         let mut end = None;
         for step in steps.iter().skip(place.next as usize) {
             // A failed step counts as done: a resumed attempt continues after it.
             place.next += 1;
-            if matches!(step, Step::Fail { .. } | Step::Blocked(_) | Step::Hang) {
-                acting.tell(Activity::Began { thread: place.to_string() }).await;
+            if matches!(step, ScriptStep::Fail { .. } | ScriptStep::Blocked(_) | ScriptStep::Hang) {
+                acting.send_activity(Activity::Began { thread: place.to_string() }).await;
             }
-            end = acting.act(step, place.next).await;
+            end = acting.perform_step(step, place.next).await;
             if end.is_some() {
                 break;
             }
-            acting.tell(Activity::Began { thread: place.to_string() }).await;
+            acting.send_activity(Activity::Began { thread: place.to_string() }).await;
         }
         let denials = Vec::new();
-        let end = end.unwrap_or(End::Finished { said: acting.said, denials });
-        Ended { end, thread: Some(place.to_string()), usage: acting.usage }
+        let end = end.unwrap_or(AgentEnd::Finished { said: acting.said, denials });
+        AgentResult { end, thread: Some(place.to_string()), usage: acting.usage }
     }
 }
 
 /// The position in an attempt, stored as the id of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct ScriptPosition {
     attempt: u32,
     next: u32,
 }
 
-impl Place {
-    fn read(thread: Option<&str>, attempt: u32) -> Self {
+impl ScriptPosition {
+    fn from_thread(thread: Option<&str>, attempt: u32) -> Self {
         let parts = thread.and_then(|thread| thread.split_once(':'));
         let kept = parts.and_then(|(attempt, next)| {
             Some(Self { attempt: attempt.parse().ok()?, next: next.parse().ok()? })
@@ -88,46 +89,46 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for ScriptPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.attempt, self.next)
     }
 }
 
 /// The state of an attempt.
-struct Acting<'a> {
-    guard: &'a Guard,
-    assignment: &'a Assignment,
+struct ScriptRun<'a> {
+    guard: &'a GuardCommand,
+    assignment: &'a AgentAssignment,
     tell: mpsc::Sender<Activity>,
     stop: CancellationToken,
     said: String,
     usage: Usage,
 }
 
-impl Acting<'_> {
+impl ScriptRun<'_> {
     /// Stays silent until the idle limit has passed.
-    async fn hang(&self) -> End {
+    async fn hang_until_idle(&self) -> AgentEnd {
         let idle = self.assignment.limits.idle;
         let heard = self.stop.run_until_cancelled(tokio::time::sleep(idle)).await;
-        let Some(()) = heard else { return End::Stopped };
+        let Some(()) = heard else { return AgentEnd::Stopped };
         let limit_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
         let message = format!("nothing more was heard of it for {}", Span::from_millis(limit_ms));
         let timeout = Timeout { operation: SOURCE.to_owned(), limit_ms };
-        End::Failed(Box::new(Fault::iteration_timeout(SOURCE, message, timeout)))
+        AgentEnd::Failed(Box::new(Fault::iteration_timeout(SOURCE, message, timeout)))
     }
 
     /// Executes one step; returns how the attempt ended, if it did.
-    async fn act(&mut self, step: &Step, number: u32) -> Option<End> {
+    async fn perform_step(&mut self, step: &ScriptStep, number: u32) -> Option<AgentEnd> {
         match step {
-            Step::Say(text) => {
+            ScriptStep::Say(text) => {
                 self.said.clone_from(text);
-                self.tell(Activity::Said { text: text.clone() }).await;
+                self.send_activity(Activity::Said { text: text.clone() }).await;
             }
-            Step::Write { path, text } => {
+            ScriptStep::Write { path, text } => {
                 let input = serde_json::json!({ "path": path, "content": text });
-                self.called(number, ToolKind::Write, "write", &input.to_string()).await;
+                self.report_call(number, ToolKind::Write, "write", &input.to_string()).await;
                 return self
-                    .file(number, path, |path| {
+                    .change_file(number, path, |path| {
                         if let Some(folder) = path.parent() {
                             fs::create_dir_all(folder)?;
                         }
@@ -135,47 +136,47 @@ impl Acting<'_> {
                     })
                     .await;
             }
-            Step::Delete(path) => {
+            ScriptStep::Delete(path) => {
                 let input = serde_json::json!({ "path": path });
-                self.called(number, ToolKind::Edit, "delete", &input.to_string()).await;
-                return self.file(number, path, |path| fs::remove_file(path)).await;
+                self.report_call(number, ToolKind::Edit, "delete", &input.to_string()).await;
+                return self.change_file(number, path, |path| fs::remove_file(path)).await;
             }
-            Step::Run(line) => return self.run(number, line).await,
-            Step::Wait(ms) => return self.wait(Duration::from_millis(*ms)).await,
-            Step::Spend { cents, tokens } => {
+            ScriptStep::Run(line) => return self.run_command(number, line).await,
+            ScriptStep::Wait(ms) => return self.wait_or_stop(Duration::from_millis(*ms)).await,
+            ScriptStep::Spend { cents, tokens } => {
                 let money_micros = Some(cents.saturating_mul(MICROS_PER_CENT));
                 let usage = Usage { money_micros, output_tokens: *tokens, ..Usage::default() };
                 self.usage = self.usage.plus(usage);
-                self.tell(Activity::Used { usage }).await;
+                self.send_activity(Activity::Used { usage }).await;
             }
-            Step::Hang => return Some(self.hang().await),
-            Step::Fail { code, message, retry_after_s } => {
+            ScriptStep::Hang => return Some(self.hang_until_idle().await),
+            ScriptStep::Fail { code, message, retry_after_s } => {
                 let mut fault = Fault::new(Kind::bare(*code), SOURCE, message.clone());
                 fault.retry_after = retry_after_s.map(Span::from_secs);
-                return Some(End::Failed(Box::new(fault)));
+                return Some(AgentEnd::Failed(Box::new(fault)));
             }
-            Step::Blocked(asked) => {
+            ScriptStep::Blocked(asked) => {
                 let context = Input { asked: asked.clone(), ..Input::default() };
                 let fault = Fault::precondition_input(SOURCE, asked.clone(), context);
-                return Some(End::Failed(Box::new(fault)));
+                return Some(AgentEnd::Failed(Box::new(fault)));
             }
         }
         None
     }
 
-    async fn wait(&self, time: Duration) -> Option<End> {
+    async fn wait_or_stop(&self, time: Duration) -> Option<AgentEnd> {
         tokio::select! {
             () = tokio::time::sleep(time) => None,
-            () = self.stop.cancelled() => Some(End::Stopped),
+            () = self.stop.cancelled() => Some(AgentEnd::Stopped),
         }
     }
 
-    async fn file(
+    async fn change_file(
         &self,
         number: u32,
         path: &str,
         act: impl FnOnce(&Path) -> std::io::Result<()>,
-    ) -> Option<End> {
+    ) -> Option<AgentEnd> {
         let done = if is_inside(&self.assignment.directory, Path::new(path)) {
             act(&self.assignment.directory.join(path)).map_err(|error| error.to_string())
         } else {
@@ -183,56 +184,57 @@ impl Acting<'_> {
         };
         match done {
             Ok(()) => {
-                self.returned(number, Outcome::Succeeded, String::new()).await;
+                self.report_return(number, ActionOutcome::Succeeded, String::new()).await;
                 None
             }
             Err(error) => {
-                self.returned(number, Outcome::Failed, error.clone()).await;
+                self.report_return(number, ActionOutcome::Failed, error.clone()).await;
                 let message = format!("{path}: {error}");
                 let context = Logic { step: Some(path.to_owned()), exit: None };
-                Some(End::Failed(Box::new(Fault::logic_error(SOURCE, message, context))))
+                Some(AgentEnd::Failed(Box::new(Fault::logic_error(SOURCE, message, context))))
             }
         }
     }
 
     /// Runs a command. Its failure is only reported, and the attempt goes on.
-    async fn run(&self, number: u32, line: &str) -> Option<End> {
-        self.called(number, ToolKind::Command, "run", line).await;
-        let Assignment { lock, directory, environment, wall, limits, .. } = self.assignment;
+    async fn run_command(&self, number: u32, line: &str) -> Option<AgentEnd> {
+        self.report_call(number, ToolKind::Command, "run", line).await;
+        let AgentAssignment { lock, directory, environment, wall, limits, .. } = self.assignment;
         let mut launch = Launch::new(self.guard.clone(), lock, directory, "sh");
         launch.arguments = vec!["-c".into(), line.into()];
         launch.inherits_environment = false;
         launch.environment =
             environment.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
         launch.wall = wall.clone();
-        launch.deadlines = Deadlines { total: Some(limits.total), ..Deadlines::default() };
+        launch.deadlines =
+            ProcessDeadlines { total: Some(limits.total), ..ProcessDeadlines::default() };
         let process = match launch.start().await {
             Ok(process) => process,
-            Err(fault) => return Some(End::Failed(Box::new(fault))),
+            Err(fault) => return Some(AgentEnd::Failed(Box::new(fault))),
         };
-        let ended = process.wait_unless(&self.stop).await;
+        let ended = process.wait_or_stop(&self.stop).await;
         if self.stop.is_cancelled() {
-            return Some(End::Stopped);
+            return Some(AgentEnd::Stopped);
         }
-        let well = ended.how == How::Exited(0);
-        let outcome = if well { Outcome::Succeeded } else { Outcome::Failed };
+        let well = ended.how == ProcessEnd::Exited(0);
+        let outcome = if well { ActionOutcome::Succeeded } else { ActionOutcome::Failed };
         let shown = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
-        self.returned(number, outcome, shown).await;
+        self.report_return(number, outcome, shown).await;
         None
     }
 
-    async fn called(&self, number: u32, tool: ToolKind, name: &str, input: &str) {
+    async fn report_call(&self, number: u32, tool: ToolKind, name: &str, input: &str) {
         let name = name.to_owned();
         let input = input.to_owned();
-        self.tell(Activity::Called { call: number.to_string(), tool, name, input }).await;
+        self.send_activity(Activity::Called { call: number.to_string(), tool, name, input }).await;
     }
 
-    async fn returned(&self, number: u32, outcome: Outcome, output: String) {
-        self.tell(Activity::Returned { call: number.to_string(), outcome, output }).await;
+    async fn report_return(&self, number: u32, outcome: ActionOutcome, output: String) {
+        self.send_activity(Activity::Returned { call: number.to_string(), outcome, output }).await;
     }
 
     /// Sends an activity. The receiver may be gone, and the work goes on without it.
-    async fn tell(&self, activity: Activity) {
+    async fn send_activity(&self, activity: Activity) {
         let _ = self.tell.send(activity).await;
     }
 }

@@ -41,24 +41,24 @@ const SETTINGS: [&str; 6] = [
 ];
 
 /// Returns whether a file of this name holds settings of a runner.
-pub(super) fn is_settings(name: &str) -> bool {
+pub(super) fn is_runner_settings(name: &str) -> bool {
     SETTINGS.iter().any(|begins| name.starts_with(begins))
 }
 
 /// Returns the project's files that a command tells a runner to load first.
-pub(super) fn by_command(command: &str) -> Vec<PathBuf> {
+pub(super) fn find_in_command(command: &str) -> Vec<PathBuf> {
     let mut words = command.split(|c: char| c.is_whitespace() || "\"'=`".contains(c));
     let mut found = Vec::new();
     while let Some(word) = words.next() {
         if OPTIONS.contains(&word) {
-            found.extend(words.next().into_iter().flat_map(candidates));
+            found.extend(words.next().into_iter().flat_map(candidate_files));
         }
     }
     found
 }
 
 /// Returns the project's files that the settings of a runner name to be loaded first.
-pub(super) fn by_settings(text: &str) -> Vec<PathBuf> {
+pub(super) fn find_in_settings(text: &str) -> Vec<PathBuf> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let mut found = Vec::new();
     for key in KEYS {
@@ -69,8 +69,8 @@ pub(super) fn by_settings(text: &str) -> Vec<PathBuf> {
             let value = after.strip_prefix([':', '=']).unwrap_or_default().trim_start_matches(' ');
             if !before.ends_with(is_part) && !value.is_empty() {
                 let words =
-                    value_of(value).split(|c: char| c.is_whitespace() || "\"'`,[]".contains(c));
-                found.extend(words.flat_map(candidates));
+                    cut_value(value).split(|c: char| c.is_whitespace() || "\"'`,[]".contains(c));
+                found.extend(words.flat_map(candidate_files));
             }
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn by_settings(text: &str) -> Vec<PathBuf> {
 }
 
 /// Returns the text of one value: a list up to its end, a line, or the items below it.
-fn value_of(text: &str) -> &str {
+fn cut_value(text: &str) -> &str {
     if text.starts_with('[') {
         return text.split(']').next().unwrap_or_default();
     }
@@ -93,7 +93,7 @@ fn value_of(text: &str) -> &str {
 }
 
 /// Returns the paths under which a word may be a program of the project.
-fn candidates(word: &str) -> Vec<PathBuf> {
+fn candidate_files(word: &str) -> Vec<PathBuf> {
     let plain = word.trim_start_matches("<rootDir>/");
     let is_relative = plain != word || word.starts_with("./");
     let plain = plain.trim_start_matches("./");
@@ -130,9 +130,9 @@ mod tests {
             ("node --require /etc/x.js --test", &[]),
         ];
         for (command, expected) in table {
-            assert_eq!(by_command(command), paths(expected), "{command}");
+            assert_eq!(find_in_command(command), paths(expected), "{command}");
         }
-        assert!(by_command("mocha --require ./setup").contains(&PathBuf::from("setup.ts")));
+        assert!(find_in_command("mocha --require ./setup").contains(&PathBuf::from("setup.ts")));
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
             ("const path = require('path');\n", &[]),
         ];
         for (text, expected) in table {
-            assert_eq!(by_settings(text), paths(expected), "{text}");
+            assert_eq!(find_in_settings(text), paths(expected), "{text}");
         }
     }
 }

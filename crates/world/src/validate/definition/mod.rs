@@ -16,19 +16,19 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::makefile::Makefile;
-use crate::commands::programs_of;
+use crate::commands::list_programs;
 use tables::{
     CHECKING, CHECKING_WHOLE, FILES, FOLLOWED_BYTES_MAX, FOLLOWED_MAX, GO_FOLDERS_MAX,
     INTERPRETERS, MANAGERS, RECIPES, RUNNERS, STANDARD_MODULES, TOOL_FOLDERS,
 };
 
 /// Returns the files of the project at `root` that these commands run or are configured by.
-pub fn defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
-    follow(root, commands).0.into_iter().collect()
+pub fn find_defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
+    follow_commands(root, commands).0.into_iter().collect()
 }
 
 /// A line of shell, and its location.
-struct Line {
+struct ShellLine {
     text: String,
     /// The folder of the file that contains it.
     folder: PathBuf,
@@ -36,12 +36,12 @@ struct Line {
     is_inside: bool,
 }
 
-impl Line {
-    fn of_the_settings(text: &str) -> Self {
+impl ShellLine {
+    fn from_settings(text: &str) -> Self {
         Self { text: text.to_owned(), folder: PathBuf::new(), is_inside: false }
     }
 
-    fn in_file(text: String, file: &Path) -> Self {
+    fn from_file(text: String, file: &Path) -> Self {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         Self { text, folder, is_inside: true }
     }
@@ -49,50 +49,55 @@ impl Line {
 
 /// Returns the files that a script runs in its own folder: `"$(dirname "$0")/lint.py"`,
 /// `"${0%/*}/lint.py"`.
-fn beside(folder: &Path, line: &str) -> Vec<PathBuf> {
+fn find_files_beside(folder: &Path, line: &str) -> Vec<PathBuf> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let ends = [")/", ")\"/", "%/*}/", "%/*}\"/"];
     let parts = ends.iter().flat_map(|end| line.split(end).skip(1));
     let names = parts.map(|rest| rest.split(|c| !is_part(c)).next().unwrap_or_default());
     let files =
         names.filter(|name| !name.is_empty() && !name.contains("..")).map(|name| folder.join(name));
-    files.filter(|file| checks_something(file) || is_a_tool(file)).collect()
+    files.filter(|file| checks_something(file) || is_project_tool(file)).collect()
 }
 
 /// Returns whether a file is a tool of the project, by its folder.
-fn is_a_tool(file: &Path) -> bool {
+fn is_project_tool(file: &Path) -> bool {
     let first = file.iter().next().filter(|_| file.iter().count() > 1);
     first.is_some_and(|folder| TOOL_FOLDERS.iter().any(|known| folder == *known))
 }
 
 /// Returns the files that commands run or are configured by, and all command lines on the way: the
 /// commands themselves, and those of the scripts and recipes that they run.
-fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) {
+fn follow_commands(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) {
     let mut found = BTreeSet::new();
     let mut lines = Vec::new();
-    let mut commands: Vec<Line> = commands.iter().map(|line| Line::of_the_settings(line)).collect();
+    let mut commands: Vec<ShellLine> =
+        commands.iter().map(|line| ShellLine::from_settings(line)).collect();
     let mut followed = 0;
-    while let Some(Line { text: command, folder, is_inside }) = commands.pop() {
-        for (manifest, script) in scripts_run(std::slice::from_ref(&command)) {
+    while let Some(ShellLine { text: command, folder, is_inside }) = commands.pop() {
+        for (manifest, script) in find_scripts_run(std::slice::from_ref(&command)) {
             // A script may run itself.
             followed += 1;
             if followed < FOLLOWED_MAX {
                 let path = root.join(manifest);
-                let loaded = loaded_by_manifest(&path).into_iter();
+                let loaded = find_files_loaded_by_manifest(&path).into_iter();
                 found.extend(loaded.filter(|file| root.join(file).is_file()));
-                let line = script_line(&path, &script);
-                commands.extend(line.map(|line| Line::in_file(line, Path::new(manifest))));
+                let line = read_script(&path, &script);
+                commands.extend(line.map(|line| ShellLine::from_file(line, Path::new(manifest))));
             }
         }
-        let run = files_run(&command, is_inside).into_iter().chain(read_by_itself(&command));
-        let run = run.chain(beside(&folder, &command)).chain(loaded::by_command(&command));
-        for file in run.chain(swept_up(root, &command)).chain(included_by_make(root, &command)) {
+        let run = find_files_run(&command, is_inside).into_iter().chain(list_files_read(&command));
+        let run = run
+            .chain(find_files_beside(&folder, &command))
+            .chain(loaded::find_in_command(&command));
+        for file in
+            run.chain(expand_patterns(root, &command)).chain(find_make_includes(root, &command))
+        {
             let path = root.join(&file);
             if path.is_file() && found.insert(file.clone()) && followed < FOLLOWED_MAX {
                 followed += 1;
-                found.extend(loaded_by(root, &file));
-                let inside = commands_in(&path).into_iter();
-                commands.extend(inside.map(|line| Line::in_file(line, &file)));
+                found.extend(find_loaded_files(root, &file));
+                let inside = read_commands(&path).into_iter();
+                commands.extend(inside.map(|line| ShellLine::from_file(line, &file)));
             }
         }
         lines.push(command);
@@ -102,33 +107,33 @@ fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) 
 
 /// Returns the files that a runner loads before the tests because its settings, in this file, say
 /// so.
-fn loaded_by(root: &Path, settings: &Path) -> Vec<PathBuf> {
+fn find_loaded_files(root: &Path, settings: &Path) -> Vec<PathBuf> {
     let name = settings.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if !loaded::is_settings(name) {
+    if !loaded::is_runner_settings(name) {
         return Vec::new();
     }
     let text = fs::read_to_string(root.join(settings)).unwrap_or_default();
-    loaded::by_settings(&text).into_iter().filter(|file| root.join(file).is_file()).collect()
+    loaded::find_in_settings(&text).into_iter().filter(|file| root.join(file).is_file()).collect()
 }
 
 /// Returns the files that the runners' settings in a manifest name to be loaded before the tests.
-fn loaded_by_manifest(manifest: &Path) -> Vec<PathBuf> {
+fn find_files_loaded_by_manifest(manifest: &Path) -> Vec<PathBuf> {
     let manifest = fs::read(manifest).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let manifest: Value = manifest.unwrap_or_default();
     let settings = RUNNERS.iter().map(|runner| manifest[runner].to_string());
-    settings.flat_map(|text| loaded::by_settings(&text)).collect()
+    settings.flat_map(|text| loaded::find_in_settings(&text)).collect()
 }
 
 /// Returns the files that a Makefile includes, if a command runs `make`.
-fn included_by_make(root: &Path, command: &str) -> Vec<PathBuf> {
-    let runs_make = kinds_read(command).iter().any(|kind| kind.contains(&"Makefile"));
-    let makefile = if runs_make { Makefile::of(root) } else { None };
+fn find_make_includes(root: &Path, command: &str) -> Vec<PathBuf> {
+    let runs_make = find_file_kinds(command).iter().any(|kind| kind.contains(&"Makefile"));
+    let makefile = if runs_make { Makefile::read_from(root) } else { None };
     makefile.map(|makefile| makefile.includes).unwrap_or_default()
 }
 
 /// Returns the files that match a pattern in a command (`for check in checks/*.sh`), if their names
 /// say that they check something.
-fn swept_up(root: &Path, command: &str) -> Vec<PathBuf> {
+fn expand_patterns(root: &Path, command: &str) -> Vec<PathBuf> {
     let words = command.split(|c: char| c.is_whitespace() || ";\"'`()".contains(c));
     let patterns = words.map(|word| word.trim_start_matches("./")).filter(|word| {
         word.contains('/') && word.contains('*') && !word.starts_with('/') && !word.contains('$')
@@ -170,8 +175,8 @@ impl MissingDefinitions {
     /// that those run in turn.
     pub fn find(root: &Path, commands: &[String]) -> Self {
         let mut found = Self::default();
-        let (_, lines) = follow(root, commands);
-        let kinds: BTreeSet<_> = lines.iter().flat_map(|line| kinds_read(line)).collect();
+        let (_, lines) = follow_commands(root, commands);
+        let kinds: BTreeSet<_> = lines.iter().flat_map(|line| find_file_kinds(line)).collect();
         for kind in kinds {
             let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) =
                 kind.iter().map(PathBuf::from).partition(|file| root.join(file).is_file());
@@ -182,16 +187,16 @@ impl MissingDefinitions {
             }
         }
         let runs_go = |line: &String| {
-            programs_of(line).iter().any(|words| words.first().is_some_and(|word| word == "go"))
+            list_programs(line).iter().any(|words| words.first().is_some_and(|word| word == "go"))
         };
         if lines.iter().any(runs_go) {
-            found.additional.extend(missing_go_modules(root));
+            found.additional.extend(find_missing_go_modules(root));
         }
-        if let Some(makefile) = Makefile::of(root) {
+        if let Some(makefile) = Makefile::read_from(root) {
             let is_missing = |file: &PathBuf| !root.join(file).exists();
-            let standing = makefile.standing_for(&lines);
+            let standing = makefile.find_shadowing_files(&lines);
             found.replacing.extend(standing.into_iter().filter(is_missing));
-            let runs_make = lines.iter().any(|line| !included_by_make(root, line).is_empty());
+            let runs_make = lines.iter().any(|line| !find_make_includes(root, line).is_empty());
             let included = if runs_make { makefile.includes } else { Vec::new() };
             found.additional.extend(included.into_iter().filter(is_missing));
         }
@@ -200,7 +205,7 @@ impl MissingDefinitions {
 }
 
 /// Returns `go.mod` files that would exclude folders with Go code from `./...`.
-fn missing_go_modules(root: &Path) -> Vec<PathBuf> {
+fn find_missing_go_modules(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(folder) = open.pop() {
@@ -227,19 +232,19 @@ fn missing_go_modules(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the files that the programs of a command read by themselves.
-fn read_by_itself(command: &str) -> impl Iterator<Item = PathBuf> {
+fn list_files_read(command: &str) -> impl Iterator<Item = PathBuf> {
     // An existing module is work, even under the name of a standard module.
-    let kinds = kinds_read(command).into_iter().filter(|kind| *kind != STANDARD_MODULES);
+    let kinds = find_file_kinds(command).into_iter().filter(|kind| *kind != STANDARD_MODULES);
     kinds.flatten().map(PathBuf::from)
 }
 
 /// Returns the rows of [`FILES`] that the programs of a command read.
-fn kinds_read(command: &str) -> Vec<&'static [&'static str]> {
+fn find_file_kinds(command: &str) -> Vec<&'static [&'static str]> {
     let mut found = Vec::new();
-    for words in programs_of(command) {
+    for words in list_programs(command) {
         let Some((program, arguments)) = words.split_first() else { continue };
         let name = base_name(program);
-        let module = module_of(name, arguments);
+        let module = find_module(name, arguments);
         let reads = |programs: &[&str]| {
             programs.contains(&name) || module.is_some_and(|module| programs.contains(&module))
         };
@@ -250,9 +255,9 @@ fn kinds_read(command: &str) -> Vec<&'static [&'static str]> {
 
 /// Returns the files that a command runs and whose names say that they check something; in a file
 /// that a check runs, the project's tools as well.
-fn files_run(command: &str, is_inside: bool) -> Vec<PathBuf> {
+fn find_files_run(command: &str, is_inside: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for words in programs_of(command) {
+    for words in list_programs(command) {
         let Some((program, arguments)) = words.split_first() else { continue };
         // A variable usually stands for an interpreter.
         let interprets = INTERPRETERS.contains(&base_name(program)) || program.starts_with('$');
@@ -262,7 +267,7 @@ fn files_run(command: &str, is_inside: bool) -> Vec<PathBuf> {
             Some(program).filter(|program| program.contains('/'))
         };
         let file = run.map(|file| PathBuf::from(file.trim_start_matches("./")));
-        let counts = |file: &PathBuf| checks_something(file) || is_inside && is_a_tool(file);
+        let counts = |file: &PathBuf| checks_something(file) || is_inside && is_project_tool(file);
         found.extend(file.filter(|file| file.is_relative() && counts(file)));
     }
     found
@@ -270,7 +275,7 @@ fn files_run(command: &str, is_inside: bool) -> Vec<PathBuf> {
 
 /// Returns the lines of a file that are commands: all of a shell script, the indented ones of a
 /// recipe file.
-fn commands_in(path: &Path) -> Vec<String> {
+fn read_commands(path: &Path) -> Vec<String> {
     if fs::metadata(path).is_ok_and(|file| file.len() > FOLLOWED_BYTES_MAX) {
         return Vec::new();
     }
@@ -290,14 +295,14 @@ fn commands_in(path: &Path) -> Vec<String> {
 }
 
 /// Returns the command of a script in a manifest.
-fn script_line(manifest: &Path, script: &str) -> Option<String> {
+fn read_script(manifest: &Path, script: &str) -> Option<String> {
     let manifest: Value = serde_json::from_slice(&fs::read(manifest).ok()?).ok()?;
     Some(manifest["scripts"][script].as_str()?.to_owned())
 }
 
 /// Returns the module that `python -m` runs, the program that `bundle exec` and the like run, or
 /// the subcommand of cargo.
-fn module_of<'w>(name: &str, arguments: &'w [String]) -> Option<&'w str> {
+fn find_module<'w>(name: &str, arguments: &'w [String]) -> Option<&'w str> {
     let first = arguments.first()?.as_str();
     let rest = arguments.get(1..).unwrap_or_default();
     match (name, first) {
@@ -306,7 +311,7 @@ fn module_of<'w>(name: &str, arguments: &'w [String]) -> Option<&'w str> {
         | ("uv" | "poetry" | "pdm" | "pipenv" | "hatch", "run") => {
             let module = rest.iter().find(|word| !word.starts_with('-'))?;
             if base_name(module).starts_with("python") {
-                return module_of("python", rest.get(1..).unwrap_or_default());
+                return find_module("python", rest.get(1..).unwrap_or_default());
             }
             Some(module)
         }
@@ -328,9 +333,9 @@ fn checks_something(file: &Path) -> bool {
 }
 
 /// Returns the manifests whose scripts these commands run, with the names of the scripts.
-pub(super) fn scripts_run(commands: &[String]) -> Vec<(&'static str, String)> {
+pub(super) fn find_scripts_run(commands: &[String]) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
-    for words in commands.iter().flat_map(|command| programs_of(command)) {
+    for words in commands.iter().flat_map(|command| list_programs(command)) {
         let Some((program, arguments)) = words.split_first() else { continue };
         let manager = MANAGERS.iter().find(|(name, _)| *name == base_name(program));
         let Some((_, manifest)) = manager else { continue };
@@ -367,7 +372,9 @@ pub(super) fn scripts_differ(script: &str, base: &[u8], now: &[u8]) -> bool {
                 return true;
             }
             if let Value::String(line) = was {
-                wanted.extend(scripts_run(std::slice::from_ref(line)).into_iter().map(|(_, s)| s));
+                wanted.extend(
+                    find_scripts_run(std::slice::from_ref(line)).into_iter().map(|(_, s)| s),
+                );
             }
         }
     }
@@ -405,7 +412,7 @@ mod tests {
             ("just test", &[]),
         ];
         for (command, expected) in cases {
-            let found = defining_files(folder.path(), &[command.to_owned()]);
+            let found = find_defining_files(folder.path(), &[command.to_owned()]);
             assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{command}");
         }
     }
@@ -427,7 +434,7 @@ mod tests {
         for file in ["check_it.py", "shop.sh", "lint.sh", "run-spec.js"] {
             write(file, "");
         }
-        let found = |command: &str| defining_files(folder.path(), &[command.to_owned()]);
+        let found = |command: &str| find_defining_files(folder.path(), &[command.to_owned()]);
         let paths = |files: &[&str]| files.iter().map(PathBuf::from).collect::<Vec<_>>();
         let all = paths(&["Makefile", "check_it.py", "ci/test.sh", "ci/verify"]);
         assert_eq!(found("make test"), all);
@@ -446,7 +453,7 @@ mod tests {
         for file in ["setup.js", "env.js", "global.ts", "sums.js"] {
             write(file, "");
         }
-        let found = defining_files(folder.path(), &["npm test".to_owned()]);
+        let found = find_defining_files(folder.path(), &["npm test".to_owned()]);
         let expected = ["env.js", "global.ts", "setup.js", "vitest.config.ts"];
         assert_eq!(found, expected.map(PathBuf::from));
     }
@@ -468,7 +475,7 @@ mod tests {
         write("scripts/lint.py", "");
         write("tools/run.js", "");
         write("package.json", r#"{"scripts": {"test": "node tools/run.js"}}"#);
-        let found = |command: &str| defining_files(folder.path(), &[command.to_owned()]);
+        let found = |command: &str| find_defining_files(folder.path(), &[command.to_owned()]);
         assert_eq!(found("npm test"), [Path::new("tools/run.js")]);
         assert_eq!(found("node tools/run.js"), [] as [&Path; 0], "it may be the work");
         let both = [Path::new("scripts/lint.py"), Path::new("scripts/lint.sh")];
@@ -476,7 +483,7 @@ mod tests {
         let commands = ["make test".to_owned()];
         let paths = |files: &[&str]| files.iter().map(PathBuf::from).collect::<Vec<_>>();
         let all = ["Makefile", "checks/a.sh", "checks/b.sh", "rules.mk", "test.sh"];
-        assert_eq!(defining_files(folder.path(), &commands), paths(&all));
+        assert_eq!(find_defining_files(folder.path(), &commands), paths(&all));
         let missing = MissingDefinitions::find(folder.path(), &commands);
         assert_eq!(missing.additional, paths(&["local.mk"]));
         assert_eq!(missing.replacing, paths(&["GNUmakefile", "makefile", "test", "unit"]));
@@ -518,7 +525,7 @@ mod tests {
         for (now, differ) in table {
             assert_eq!(scripts_differ("test", base, now), differ, "{}", now.escape_ascii());
         }
-        let run = |line: &str| scripts_run(&[line.to_owned()]);
+        let run = |line: &str| find_scripts_run(&[line.to_owned()]);
         let test = vec![("package.json", "test".to_owned())];
         for line in ["npm test", "npm run test", "CI=1 pnpm -s test", "yarn test --ci", "npm t"] {
             assert_eq!(run(line), test, "{line}");

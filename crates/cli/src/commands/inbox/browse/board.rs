@@ -3,12 +3,12 @@
 use unstuck_core::engine::QuestionId;
 use unstuck_core::question::Decision;
 
-use super::line::Line;
-use crate::render::screen::Key;
+use super::line::LineEditor;
+use crate::render::screen::KeyPress;
 
 /// A question with its texts for display.
 #[derive(Clone, Debug)]
-pub(super) struct Card {
+pub(super) struct BrowseCard {
     pub(super) id: QuestionId,
     pub(super) kind: &'static str,
     /// The age of the question, and the waiting tasks.
@@ -18,7 +18,7 @@ pub(super) struct Card {
     /// The evidence, line by line.
     pub(super) evidence: Vec<String>,
     /// The choices, the recommended one first.
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<CardChoice>,
     pub(super) advice: String,
     /// Set if the lookup behind the question can be repeated.
     pub(super) can_check: bool,
@@ -26,7 +26,7 @@ pub(super) struct Card {
 
 /// A choice of a question.
 #[derive(Clone, Debug)]
-pub(super) struct Choice {
+pub(super) struct CardChoice {
     pub(super) decision: Decision,
     pub(super) label: String,
     pub(super) leads_to: String,
@@ -35,7 +35,7 @@ pub(super) struct Choice {
     pub(super) recommended: bool,
 }
 
-impl Choice {
+impl CardChoice {
     /// Returns whether the choice needs the person's words.
     fn needs_words(&self) -> bool {
         self.decision == Decision::ProvideGuidance && self.guidance.is_none()
@@ -44,7 +44,7 @@ impl Choice {
 
 /// The current place of the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BrowsePlace {
     /// The list of questions.
     List,
     /// A single question.
@@ -55,12 +55,12 @@ pub(super) enum Place {
         page: usize,
     },
     /// Editing the words for a choice.
-    Words { choice: usize, line: Line },
+    Words { choice: usize, line: LineEditor },
 }
 
 /// The action after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum BrowseAction {
     /// Draw only.
     Stay,
     /// Load the questions again.
@@ -75,11 +75,11 @@ pub(super) enum Act {
 
 /// The questions, and the person's place among them.
 #[derive(Clone, Debug)]
-pub(super) struct Board {
-    pub(super) cards: Vec<Card>,
+pub(super) struct BrowseBoard {
+    pub(super) cards: Vec<BrowseCard>,
     /// The index of the selected or shown question.
     pub(super) at: usize,
-    pub(super) place: Place,
+    pub(super) place: BrowsePlace,
     /// A note for the person.
     pub(super) note: Option<&'static str>,
     /// Set if a process is at work that takes up an answer at once.
@@ -91,111 +91,130 @@ pub(super) struct Board {
 const CHOOSE_FIRST: &str = "Choose an answer first, with the arrow keys or its number.";
 const WRITE_FIRST: &str = "Write what you would try first.";
 
-impl Board {
-    pub(super) const fn new(cards: Vec<Card>, held: bool) -> Self {
-        Self { cards, at: 0, place: Place::List, note: None, held, pages: 1 }
+impl BrowseBoard {
+    pub(super) const fn new(cards: Vec<BrowseCard>, held: bool) -> Self {
+        Self { cards, at: 0, place: BrowsePlace::List, note: None, held, pages: 1 }
     }
 
     /// Returns the selected or shown question.
-    pub(super) fn card(&self) -> Option<&Card> {
+    pub(super) fn current_card(&self) -> Option<&BrowseCard> {
         self.cards.get(self.at)
     }
 
     /// Replaces the questions; the same question stays selected as long as it exists.
-    pub(super) fn reload(&mut self, cards: Vec<Card>, held: bool) {
-        let shown = self.card().map(|card| card.id);
+    pub(super) fn reload(&mut self, cards: Vec<BrowseCard>, held: bool) {
+        let shown = self.current_card().map(|card| card.id);
         let same = cards.iter().position(|card| Some(card.id) == shown);
         self.at = same.unwrap_or(if self.at < cards.len() { self.at } else { 0 });
-        if same.is_none() && self.place != Place::List {
-            self.place = Place::Question { choice: None, page: 0 };
+        if same.is_none() && self.place != BrowsePlace::List {
+            self.place = BrowsePlace::Question { choice: None, page: 0 };
         }
         (self.cards, self.held) = (cards, held);
     }
 
     /// Handles a key.
-    pub(super) fn press(&mut self, key: &Key) -> Act {
+    pub(super) fn handle_key(&mut self, key: &KeyPress) -> BrowseAction {
         self.note = None;
-        if *key == Key::Ctrl('d') || self.cards.is_empty() {
-            return Act::Leave;
+        if *key == KeyPress::Ctrl('d') || self.cards.is_empty() {
+            return BrowseAction::Leave;
         }
         match self.place.clone() {
-            Place::List => self.in_list(key),
-            Place::Question { choice, page } => self.in_question(key, choice, page),
-            Place::Words { choice, line } => self.in_words(key, choice, line),
+            BrowsePlace::List => self.handle_list_key(key),
+            BrowsePlace::Question { choice, page } => self.handle_question_key(key, choice, page),
+            BrowsePlace::Words { choice, line } => self.handle_words_key(key, choice, line),
         }
     }
 
-    fn in_list(&mut self, key: &Key) -> Act {
+    fn handle_list_key(&mut self, key: &KeyPress) -> BrowseAction {
         let last = self.cards.len() - 1;
         match key {
-            Key::Up | Key::Char('k') => self.at = self.at.saturating_sub(1),
-            Key::Down | Key::Char('j') => self.at = (self.at + 1).min(last),
-            Key::Home | Key::PageUp => self.at = 0,
-            Key::End | Key::PageDown => self.at = last,
-            Key::Enter | Key::Right | Key::Char('l') => {
-                self.place = Place::Question { choice: None, page: 0 };
+            KeyPress::Up | KeyPress::Char('k') => self.at = self.at.saturating_sub(1),
+            KeyPress::Down | KeyPress::Char('j') => self.at = (self.at + 1).min(last),
+            KeyPress::Home | KeyPress::PageUp => self.at = 0,
+            KeyPress::End | KeyPress::PageDown => self.at = last,
+            KeyPress::Enter | KeyPress::Right | KeyPress::Char('l') => {
+                self.place = BrowsePlace::Question { choice: None, page: 0 };
             }
-            Key::Char('q') | Key::Esc => return Act::Leave,
+            KeyPress::Char('q') | KeyPress::Esc => return BrowseAction::Leave,
             key => {
-                if let Some(at) = number(key).filter(|at| *at <= last) {
+                if let Some(at) = digit_index(key).filter(|at| *at <= last) {
                     self.at = at;
                 }
             }
         }
-        Act::Stay
+        BrowseAction::Stay
     }
 
-    fn in_question(&mut self, key: &Key, choice: Option<usize>, page: usize) -> Act {
-        let Some(card) = self.cards.get(self.at) else { return Act::Leave };
+    fn handle_question_key(
+        &mut self,
+        key: &KeyPress,
+        choice: Option<usize>,
+        page: usize,
+    ) -> BrowseAction {
+        let Some(card) = self.cards.get(self.at) else { return BrowseAction::Leave };
         let last = card.choices.len().saturating_sub(1);
         let (choice, page) = match key {
-            Key::Up | Key::Char('k') => (choice.and_then(|at| at.checked_sub(1)), 0),
-            Key::Down | Key::Char('j') => (Some(choice.map_or(0, |at| (at + 1).min(last))), 0),
-            Key::PageDown | Key::Char(' ') => (None, (page + 1).min(self.pages.max(1) - 1)),
-            Key::PageUp => (None, page.saturating_sub(1)),
-            Key::Enter => return self.confirm(choice),
-            Key::Esc | Key::Left | Key::Char('h') => {
-                self.place = Place::List;
-                return Act::Reload;
+            KeyPress::Up | KeyPress::Char('k') => (choice.and_then(|at| at.checked_sub(1)), 0),
+            KeyPress::Down | KeyPress::Char('j') => {
+                (Some(choice.map_or(0, |at| (at + 1).min(last))), 0)
             }
-            Key::Char('q') => return Act::Leave,
-            Key::Char('c') if card.can_check => return Act::Check { question: card.id },
-            key => (number(key).filter(|at| *at <= last).or(choice), page),
+            KeyPress::PageDown | KeyPress::Char(' ') => {
+                (None, (page + 1).min(self.pages.max(1) - 1))
+            }
+            KeyPress::PageUp => (None, page.saturating_sub(1)),
+            KeyPress::Enter => return self.confirm_choice(choice),
+            KeyPress::Esc | KeyPress::Left | KeyPress::Char('h') => {
+                self.place = BrowsePlace::List;
+                return BrowseAction::Reload;
+            }
+            KeyPress::Char('q') => return BrowseAction::Leave,
+            KeyPress::Char('c') if card.can_check => {
+                return BrowseAction::Check { question: card.id };
+            }
+            key => (digit_index(key).filter(|at| *at <= last).or(choice), page),
         };
-        self.place = Place::Question { choice, page };
-        Act::Stay
+        self.place = BrowsePlace::Question { choice, page };
+        BrowseAction::Stay
     }
 
-    fn confirm(&mut self, choice: Option<usize>) -> Act {
-        let chosen = choice.and_then(|at| Some((at, self.card()?.choices.get(at)?)));
+    fn confirm_choice(&mut self, choice: Option<usize>) -> BrowseAction {
+        let chosen = choice.and_then(|at| Some((at, self.current_card()?.choices.get(at)?)));
         let Some((at, chosen)) = chosen else {
             self.note = Some(CHOOSE_FIRST);
-            return Act::Stay;
+            return BrowseAction::Stay;
         };
         if chosen.needs_words() {
-            self.place = Place::Words { choice: at, line: Line::default() };
-            return Act::Stay;
+            self.place = BrowsePlace::Words { choice: at, line: LineEditor::default() };
+            return BrowseAction::Stay;
         }
-        self.answer(at, None)
+        self.answer_action(at, None)
     }
 
-    fn in_words(&mut self, key: &Key, choice: usize, mut line: Line) -> Act {
+    fn handle_words_key(
+        &mut self,
+        key: &KeyPress,
+        choice: usize,
+        mut line: LineEditor,
+    ) -> BrowseAction {
         match key {
-            Key::Esc => {
-                self.place = Place::Question { choice: Some(choice), page: 0 };
-                return Act::Stay;
+            KeyPress::Esc => {
+                self.place = BrowsePlace::Question { choice: Some(choice), page: 0 };
+                return BrowseAction::Stay;
             }
-            Key::Enter if line.text().trim().is_empty() => self.note = Some(WRITE_FIRST),
-            Key::Enter => return self.answer(choice, Some(line.text().trim().to_owned())),
-            key => line.press(key),
+            KeyPress::Enter if line.text().trim().is_empty() => self.note = Some(WRITE_FIRST),
+            KeyPress::Enter => {
+                return self.answer_action(choice, Some(line.text().trim().to_owned()));
+            }
+            key => line.handle_key(key),
         }
-        self.place = Place::Words { choice, line };
-        Act::Stay
+        self.place = BrowsePlace::Words { choice, line };
+        BrowseAction::Stay
     }
 
-    fn answer(&self, choice: usize, guidance: Option<String>) -> Act {
-        let chosen = self.card().and_then(|card| Some((card.id, card.choices.get(choice)?)));
-        chosen.map_or(Act::Stay, |(question, chosen)| Act::Answer {
+    fn answer_action(&self, choice: usize, guidance: Option<String>) -> BrowseAction {
+        let chosen =
+            self.current_card().and_then(|card| Some((card.id, card.choices.get(choice)?)));
+        chosen.map_or(BrowseAction::Stay, |(question, chosen)| BrowseAction::Answer {
             question,
             decision: chosen.decision,
             guidance: guidance.or_else(|| chosen.guidance.clone()),
@@ -204,8 +223,8 @@ impl Board {
 }
 
 /// Returns the zero-based index for a digit.
-fn number(key: &Key) -> Option<usize> {
-    let Key::Char(digit) = key else { return None };
+fn digit_index(key: &KeyPress) -> Option<usize> {
+    let KeyPress::Char(digit) = key else { return None };
     let number = usize::try_from(digit.to_digit(10)?).ok()?;
     number.checked_sub(1)
 }

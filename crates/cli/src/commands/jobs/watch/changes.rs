@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use crate::settings::{FILE, JOBS_FOLDER};
 
 /// The watch on the settings files.
-pub(super) struct Changes {
+pub(super) struct SettingsWatch {
     #[cfg(target_os = "linux")]
-    watched: linux::Watched,
+    watched: linux::InotifyWatch,
 }
 
-impl Changes {
+impl SettingsWatch {
     /// Watches the settings files of the project at `root`.
     #[cfg_attr(
         not(target_os = "linux"),
         expect(clippy::unnecessary_wraps, reason = "there is nothing to watch")
     )]
-    pub(super) fn of(root: &Path) -> io::Result<Self> {
+    pub(super) fn open(root: &Path) -> io::Result<Self> {
         #[cfg(not(target_os = "linux"))]
         let _ = root;
         Ok(Self {
             #[cfg(target_os = "linux")]
-            watched: linux::Watched::new(root)?,
+            watched: linux::InotifyWatch::new(root)?,
         })
     }
 
@@ -50,7 +50,7 @@ mod linux {
     /// Size of the buffer for events.
     const BYTES: usize = 4 * 1_024;
 
-    pub(super) struct Watched {
+    pub(super) struct InotifyWatch {
         /// The inotify descriptor, used like a pipe: it only has to become readable.
         told: pipe::Receiver,
         root: PathBuf,
@@ -58,10 +58,10 @@ mod linux {
         at_root: i32,
     }
 
-    impl Watched {
+    impl InotifyWatch {
         pub(super) fn new(root: &Path) -> io::Result<Self> {
             let told = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-            let at_root = inotify::add_watch(&told, root, written() | WatchFlags::CREATE)?;
+            let at_root = inotify::add_watch(&told, root, write_flags() | WatchFlags::CREATE)?;
             let told = pipe::Receiver::from_owned_fd_unchecked(told)?;
             let watched = Self { told, root: root.to_owned(), at_root };
             watched.watch_jobs();
@@ -73,7 +73,7 @@ mod linux {
         fn watch_jobs(&self) {
             let folder = self.root.join(JOBS_FOLDER);
             // If the folder does not exist, the root reports its creation.
-            let _ = inotify::add_watch(&self.told, folder, written() | WatchFlags::ONLYDIR);
+            let _ = inotify::add_watch(&self.told, folder, write_flags() | WatchFlags::ONLYDIR);
         }
 
         pub(super) async fn next(&mut self) {
@@ -81,7 +81,7 @@ mod linux {
                 if self.told.readable().await.is_err() {
                     return std::future::pending().await;
                 }
-                let concerns = read(&self.told, self.at_root);
+                let concerns = read_events(&self.told, self.at_root);
                 // A read that would block clears the readiness; events that came meanwhile count.
                 let more = self.told.try_read(&mut [0; BYTES]).is_ok();
                 if concerns || more {
@@ -93,12 +93,12 @@ mod linux {
     }
 
     /// Returns the flags for complete files: closed after writing, moved or deleted.
-    fn written() -> WatchFlags {
+    fn write_flags() -> WatchFlags {
         WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::MOVED_FROM | WatchFlags::DELETE
     }
 
     /// Reads all events; returns whether one is about the settings.
-    fn read(told: &pipe::Receiver, at_root: i32) -> bool {
+    fn read_events(told: &pipe::Receiver, at_root: i32) -> bool {
         let mut room = [MaybeUninit::uninit(); BYTES];
         let mut reader = Reader::new(told, &mut room);
         let mut concerns = false;

@@ -9,73 +9,73 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
-use unstuck_core::engine::{Command, Event, Recorded, TaskId};
-use unstuck_runner::jobs::{JobsWorld, Scheduler};
-use unstuck_runner::{Notice, Scope, SystemClock};
+use unstuck_core::engine::{Command, Event, RecordedEvent, TaskId};
+use unstuck_runner::jobs::{JobsPerformer, Scheduler};
+use unstuck_runner::{PerformScope, RunnerNotice, SystemClock};
 use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
 
-use self::changes::Changes;
-use self::ready::{Difference, Ready};
-use self::say::Say;
-pub(in crate::commands) use self::say::Voice;
-use super::defined::{find_rows, timetable};
-use super::watcher::Watching;
-use crate::commands::exec::Teller;
-use crate::error::{Error, JobsError};
+use self::changes::SettingsWatch;
+use self::ready::{JobsDifference, PreparedJobs};
+use self::say::WatchOutput;
+pub(in crate::commands) use self::say::WatchOutputMode;
+use super::defined::{find_job_rows, job_timetable};
+use super::watcher::WatcherLock;
+use crate::commands::exec::JobReporter;
+use crate::error::{CliError, JobsError};
 use crate::exit::Exit;
-use crate::project::{self, Heard, Project, Seat, Signal, Signals};
+use crate::project::{self, EndSignal, EndSignals, LocalProject, ProjectMessage, ProjectSession};
 
-pub(super) fn run(project: &Project, json: bool) -> Result<Exit, Error> {
-    project::runtime()?.block_on(async {
+pub(super) fn run(project: &LocalProject, json: bool) -> Result<Exit, CliError> {
+    project::create_runtime()?.block_on(async {
         if project.settings()?.settings.job.is_empty() {
             return Err(JobsError::NoJobs { root: project.root().to_owned() }.into());
         }
-        let store = project.make_store()?;
-        let voice = if json { Voice::Json } else { Voice::Words };
-        let mut watch = Watch::open(project, &store, "jobs --watch", voice).await?;
-        watch.until_interrupted().await.map(Signal::exit)
+        let store = project.open_or_create_store()?;
+        let voice = if json { WatchOutputMode::Json } else { WatchOutputMode::Words };
+        let mut watch = JobWatcher::open(project, &store, "jobs --watch", voice).await?;
+        watch.run_until_interrupted().await.map(EndSignal::to_exit)
     })
 }
 
 /// The watcher, which runs the scheduled jobs of a project.
-pub(in crate::commands) struct Watch<'a> {
-    project: &'a Project,
+pub(in crate::commands) struct JobWatcher<'a> {
+    project: &'a LocalProject,
     store: &'a Arc<dyn Store>,
     /// The jobs, ready to run.
-    ready: Ready,
+    ready: PreparedJobs,
     /// Reports changes of the settings, where the system supports it.
-    changes: Option<Changes>,
+    changes: Option<SettingsWatch>,
     /// The last reported problem with changed settings.
     mistake: Option<String>,
-    world: JobsWorld,
-    say: Say<'a>,
-    _watching: Watching,
+    world: JobsPerformer,
+    say: WatchOutput<'a>,
+    _watching: WatcherLock,
 }
 
 /// The jobs, for as long as one process holds the project.
-struct Round {
+struct WatchRound {
     names: BTreeMap<TaskId, String>,
     scheduler: Scheduler,
     /// Jobs that this watcher fired on schedule: their timetable is already up to date.
     ours: BTreeSet<TaskId>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> JobWatcher<'a> {
     /// Becomes the watcher for a verb, unless another process is.
     pub(in crate::commands) async fn open(
-        project: &'a Project,
+        project: &'a LocalProject,
         store: &'a Arc<dyn Store>,
         verb: &str,
-        voice: Voice,
-    ) -> Result<Self, Error> {
-        let changes = Changes::of(project.root());
-        let watching = Watching::begin(project, verb)?;
-        let ready = Ready::of(project).await?;
-        let world = JobsWorld::new(ready.worlds(|_| true), project.runs());
-        let say = Say { project, voice };
+        voice: WatchOutputMode,
+    ) -> Result<Self, CliError> {
+        let changes = SettingsWatch::open(project.root());
+        let watching = WatcherLock::acquire(project, verb)?;
+        let ready = PreparedJobs::prepare(project).await?;
+        let world = JobsPerformer::new(ready.worlds(|_| true), project.runs_folder());
+        let say = WatchOutput { project, voice };
         if let Err(error) = &changes {
-            say.line(&format!(
+            say.write_line(&format!(
                 "changes of the settings go unnoticed until the next start: {error}"
             ));
         }
@@ -84,25 +84,25 @@ impl<'a> Watch<'a> {
     }
 
     /// Ends the processes it started, once its seat is left.
-    pub(in crate::commands) async fn end(&self) {
-        self.world.end().await;
+    pub(in crate::commands) async fn end_processes(&self) {
+        self.world.stop_effects().await;
     }
 
-    async fn until_interrupted(&mut self) -> Result<Signal, Error> {
-        let mut signals = Signals::new()?;
+    async fn run_until_interrupted(&mut self) -> Result<EndSignal, CliError> {
+        let mut signals = EndSignals::new()?;
         let mut seat = None;
         let signal = tokio::select! {
             biased;
             signal = signals.next() => signal,
-            failed = self.go_on(&mut seat) => return Err(failed),
+            failed = self.run_until_error(&mut seat) => return Err(failed),
         };
-        self.say.line("ending. Once more to end at once.");
+        self.say.write_line("ending. Once more to end at once.");
         let leave = async {
             if let Some(seat) = seat {
                 seat.leave().await?;
             }
-            self.end().await;
-            Ok::<_, Error>(())
+            self.end_processes().await;
+            Ok::<_, CliError>(())
         };
         tokio::select! {
             biased;
@@ -113,20 +113,21 @@ impl<'a> Watch<'a> {
     }
 
     /// Runs the jobs across changes of the holder, until an error.
-    async fn go_on(&mut self, place: &mut Option<Seat>) -> Error {
+    async fn run_until_error(&mut self, place: &mut Option<ProjectSession>) -> CliError {
         let mut has_begun = false;
         loop {
-            let seat = match Seat::take(self.project, self.store, "jobs --watch").await {
+            let seat = match ProjectSession::open(self.project, self.store, "jobs --watch").await {
                 Ok(seat) => place.insert(seat),
                 Err(error) => return error,
             };
             if std::mem::replace(&mut has_begun, true) {
-                self.say.line("the process that held the project has ended; everything goes on.");
+                self.say
+                    .write_line("the process that held the project has ended; everything goes on.");
             }
             match self.watch_from(seat, &|_| {}).await {
                 // The holder is gone, and the jobs go on.
                 Ok(()) => {}
-                Err(error) if seat.is_left_by(&error) => {}
+                Err(error) if seat.is_holder_gone(&error) => {}
                 Err(error) => return error,
             }
         }
@@ -135,38 +136,39 @@ impl<'a> Watch<'a> {
     /// Runs the jobs from a seat; `heard` receives all messages. Returns when the holder is gone.
     pub(in crate::commands) async fn watch_from(
         &mut self,
-        seat: &mut Seat,
-        heard: &impl Fn(&Heard),
-    ) -> Result<(), Error> {
-        let mut round = self.begin(seat).await?;
-        let teller = Teller::new(self.say.saying(), Arc::clone(self.store), self.project);
+        seat: &mut ProjectSession,
+        heard: &impl Fn(&ProjectMessage),
+    ) -> Result<(), CliError> {
+        let mut round = self.begin_round(seat).await?;
+        let teller =
+            JobReporter::new(self.say.message_format(), Arc::clone(self.store), self.project);
         let decider = seat.decider();
         let mut asked = JoinSet::new();
         loop {
             tokio::select! {
                 biased;
-                next = seat.hear() => match next.inspect(heard)? {
-                    Heard::HolderGone => return Ok(()),
-                    Heard::Notice(Notice::Event { recorded, narration }) => {
-                        round.note(&recorded);
+                next = seat.next_message() => match next.inspect(heard)? {
+                    ProjectMessage::HolderGone => return Ok(()),
+                    ProjectMessage::Notice(RunnerNotice::Event { recorded, narration }) => {
+                        round.note_event(&recorded);
                         let narration = narration.as_deref();
-                        self.say.news(&recorded, narration, &round.names, &teller).await?;
+                        self.say.write_event(&recorded, narration, &round.names, &teller).await?;
                     }
-                    Heard::Notice(Notice::StoreWaiting { message, .. }) => {
-                        self.say.line(&format!("{message}. Nothing happens until that is over."));
+                    ProjectMessage::Notice(RunnerNotice::StoreWaiting { message, .. }) => {
+                        self.say.write_line(&format!("{message}. Nothing happens until that is over."));
                     }
-                    Heard::Notice(Notice::StoreBack) => self.say.line("it can be written again."),
-                    Heard::Notice(Notice::Gap) => self.look_again(&mut round.scheduler).await?,
-                    Heard::Notice(Notice::Left) => {}
+                    ProjectMessage::Notice(RunnerNotice::StoreBack) => self.say.write_line("it can be written again."),
+                    ProjectMessage::Notice(RunnerNotice::Gap) => self.reload_held(&mut round.scheduler).await?,
+                    ProjectMessage::Notice(RunnerNotice::Left) => {}
                 },
                 Some(_) = asked.join_next(), if !asked.is_empty() => {}
-                () = changed(self.changes.as_mut()) => self.read_again(seat, &mut round).await?,
-                due = round.scheduler.due() => {
+                () = wait_for_change(self.changes.as_mut()) => self.reload_settings(seat, &mut round).await?,
+                due = round.scheduler.wait_for_due() => {
                     for task in due {
                         let decider = Arc::clone(&decider);
                         round.ours.insert(task);
                         // A job that was held or removed a moment ago is rejected, which is fine.
-                        asked.spawn(async move { decider.command(Command::JobDue { task }).await });
+                        asked.spawn(async move { decider.submit_command(Command::JobDue { task }).await });
                     }
                 }
             }
@@ -174,30 +176,30 @@ impl<'a> Watch<'a> {
     }
 
     /// Defines the jobs and performs them from this seat.
-    async fn begin(&self, seat: &Seat) -> Result<Round, Error> {
-        let rows = define::all(&self.ready, seat, self.store, self.project).await?;
+    async fn begin_round(&self, seat: &ProjectSession) -> Result<WatchRound, CliError> {
+        let rows = define::define_jobs(&self.ready, seat, self.store, self.project).await?;
         self.ready.attach_repairs(seat, self.store);
         let mut scheduler = Scheduler::new(Arc::new(SystemClock));
         for job in self.ready.all() {
             let Some(row) = rows.get(job.name.as_str()) else { continue };
-            if let Some(timetable) = timetable(job, row) {
-                scheduler.put(row.id, timetable);
+            if let Some(timetable) = job_timetable(job, row) {
+                scheduler.set_timetable(row.id, timetable);
             }
         }
-        let next = scheduler.next_time();
-        let mut round = Round { names: BTreeMap::new(), scheduler, ours: BTreeSet::new() };
-        self.perform(seat, &mut round, &rows).await?;
-        self.say.begun(rows.len(), next);
+        let next = scheduler.next_due_time();
+        let mut round = WatchRound { names: BTreeMap::new(), scheduler, ours: BTreeSet::new() };
+        self.attach_jobs(seat, &mut round, &rows).await?;
+        self.say.write_begin(rows.len(), next);
         Ok(round)
     }
 
     /// Performs the jobs that are not performed from here yet.
-    async fn perform(
+    async fn attach_jobs(
         &self,
-        seat: &Seat,
-        round: &mut Round,
+        seat: &ProjectSession,
+        round: &mut WatchRound,
         rows: &BTreeMap<String, TaskRow>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), CliError> {
         let more = rows.values().filter(|row| !round.names.contains_key(&row.id));
         let more: BTreeMap<TaskId, String> =
             more.map(|row| (row.id, row.spec.name.clone())).collect();
@@ -205,29 +207,34 @@ impl<'a> Watch<'a> {
             return Ok(());
         }
         let tasks: BTreeSet<TaskId> = more.keys().copied().collect();
-        seat.attach(Scope::Tasks(Arc::new(tasks)), Arc::new(self.world.clone())).await?;
+        seat.attach_performer(PerformScope::Tasks(Arc::new(tasks)), Arc::new(self.world.clone()))
+            .await?;
         round.names.extend(more);
         Ok(())
     }
 
     /// Applies changed settings, unless they have a problem. Running jobs are not touched.
-    async fn read_again(&mut self, seat: &Seat, round: &mut Round) -> Result<(), Error> {
-        match self.ready.again().await {
+    async fn reload_settings(
+        &mut self,
+        seat: &ProjectSession,
+        round: &mut WatchRound,
+    ) -> Result<(), CliError> {
+        match self.ready.reload().await {
             Ok(Some(ready)) => {
-                let difference = ready.since(&self.ready);
+                let difference = ready.difference_from(&self.ready);
                 self.ready = ready;
                 self.mistake = None;
-                self.take_over(seat, round, &difference).await?;
-                self.say.line(&format!("{difference}."));
+                self.apply_difference(seat, round, &difference).await?;
+                self.say.write_line(&format!("{difference}."));
             }
             Ok(None) if self.mistake.take().is_some() => {
-                self.say.line("the settings are as they were.");
+                self.say.write_line("the settings are as they were.");
             }
             Ok(None) => {}
             Err(error) => {
                 let mistake = error.to_string();
                 if self.mistake.as_ref() != Some(&mistake) {
-                    self.say.mistake(&format!(
+                    self.say.write_mistake(&format!(
                         "the settings cannot be used, so the old ones stay: {mistake}"
                     ));
                     self.mistake = Some(mistake);
@@ -237,56 +244,56 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    async fn take_over(
+    async fn apply_difference(
         &self,
-        seat: &Seat,
-        round: &mut Round,
-        difference: &Difference,
-    ) -> Result<(), Error> {
-        self.world.change(self.ready.worlds(|name| difference.concerns(name)));
-        let rows = define::all(&self.ready, seat, self.store, self.project).await?;
+        seat: &ProjectSession,
+        round: &mut WatchRound,
+        difference: &JobsDifference,
+    ) -> Result<(), CliError> {
+        self.world.replace_jobs(self.ready.worlds(|name| difference.is_new_or_changed(name)));
+        let rows = define::define_jobs(&self.ready, seat, self.store, self.project).await?;
         self.ready.attach_repairs(seat, self.store);
         for job in self.ready.all() {
             let name = job.name.as_str().to_owned();
-            let Some(row) = rows.get(&name).filter(|_| difference.concerns(&name)) else {
+            let Some(row) = rows.get(&name).filter(|_| difference.is_new_or_changed(&name)) else {
                 continue;
             };
-            match timetable(job, row) {
-                Some(timetable) => round.scheduler.put(row.id, timetable),
-                None => round.scheduler.remove(row.id),
+            match job_timetable(job, row) {
+                Some(timetable) => round.scheduler.set_timetable(row.id, timetable),
+                None => round.scheduler.remove_job(row.id),
             }
         }
         let gone = round.names.iter().filter(|(_, name)| difference.gone.contains(name));
         for (task, _) in gone {
-            round.scheduler.remove(*task);
+            round.scheduler.remove_job(*task);
         }
-        self.perform(seat, round, &rows).await
+        self.attach_jobs(seat, round, &rows).await
     }
 
     /// Reads the held jobs again, because notices were missed.
-    async fn look_again(&self, scheduler: &mut Scheduler) -> Result<(), Error> {
-        for row in find_rows(self.store.as_ref(), self.project.name()).await?.values() {
-            scheduler.hold(row.id, row.moved.held);
+    async fn reload_held(&self, scheduler: &mut Scheduler) -> Result<(), CliError> {
+        for row in find_job_rows(self.store.as_ref(), self.project.name()).await?.values() {
+            scheduler.set_held(row.id, row.moved.held);
         }
         Ok(())
     }
 }
 
-impl Round {
+impl WatchRound {
     /// Updates the timetable after an event.
-    fn note(&mut self, recorded: &Recorded) {
+    fn note_event(&mut self, recorded: &RecordedEvent) {
         match &recorded.event {
-            Event::JobHeld { task } => self.scheduler.hold(*task, true),
-            Event::JobReleased { task } => self.scheduler.hold(*task, false),
+            Event::JobHeld { task } => self.scheduler.set_held(*task, true),
+            Event::JobReleased { task } => self.scheduler.set_held(*task, false),
             Event::JobFired { task } if self.ours.remove(task) => {}
-            Event::JobFired { task } => self.scheduler.ran(*task, recorded.at),
+            Event::JobFired { task } => self.scheduler.note_run(*task, recorded.at),
             _ => {}
         }
     }
 }
 
 /// Returns when the settings may have changed.
-async fn changed(changes: Option<&mut Changes>) {
+async fn wait_for_change(changes: Option<&mut SettingsWatch>) {
     match changes {
         Some(changes) => changes.next().await,
         None => std::future::pending().await,

@@ -4,50 +4,53 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use unstuck_core::plan::TaskSpec;
-use unstuck_runner::ScriptWorld;
+use unstuck_runner::ScriptPerformer;
 use unstuck_store::Store;
 
-use super::super::defined::{Defined, Workshop, care, spec};
-use crate::commands::exec::Repair;
-use crate::error::Error;
-use crate::project::{Project, Seat};
-use crate::settings::Job;
+use super::super::defined::{ConfiguredJobs, ScriptFactory, job_care, job_spec};
+use crate::commands::exec::JobRepair;
+use crate::error::CliError;
+use crate::project::{LocalProject, ProjectSession};
+use crate::settings::JobSettings;
 
 /// The jobs of one version of the settings, ready to run.
-pub(super) struct Ready {
+pub(super) struct PreparedJobs {
     /// The project with these settings.
-    project: Project,
-    defined: Defined,
+    project: LocalProject,
+    defined: ConfiguredJobs,
     /// The jobs by name.
-    jobs: BTreeMap<String, ReadyJob>,
+    jobs: BTreeMap<String, PreparedJob>,
 }
 
 /// A job that is ready to run.
-struct ReadyJob {
-    job: Job,
-    world: ScriptWorld,
-    repair: Repair,
+struct PreparedJob {
+    job: JobSettings,
+    world: ScriptPerformer,
+    repair: JobRepair,
 }
 
-impl Ready {
+impl PreparedJobs {
     /// Prepares the jobs of the settings of `project`.
-    pub(super) async fn of(project: &Project) -> Result<Self, Error> {
-        Self::after(project.clone(), &BTreeMap::new()).await
+    pub(super) async fn prepare(project: &LocalProject) -> Result<Self, CliError> {
+        Self::prepare_after(project.clone(), &BTreeMap::new()).await
     }
 
     /// Loads the settings again; returns `None` if they are the same. The world of an unchanged job is
     /// kept.
-    pub(super) async fn again(&self) -> Result<Option<Self>, Error> {
-        let project = self.project.read_again()?;
+    pub(super) async fn reload(&self) -> Result<Option<Self>, CliError> {
+        let project = self.project.reload_settings()?;
         if project.settings()?.settings == self.project.settings()?.settings {
             return Ok(None);
         }
-        Self::after(project, &self.jobs).await.map(Some)
+        Self::prepare_after(project, &self.jobs).await.map(Some)
     }
 
-    async fn after(project: Project, before: &BTreeMap<String, ReadyJob>) -> Result<Self, Error> {
-        let defined = Defined::read(&project)?;
-        let workshop = Workshop::open(&project)?;
+    async fn prepare_after(
+        project: LocalProject,
+        before: &BTreeMap<String, PreparedJob>,
+    ) -> Result<Self, CliError> {
+        let defined = ConfiguredJobs::from_project(&project)?;
+        let workshop = ScriptFactory::open(&project)?;
         let mut jobs = BTreeMap::new();
         for job in defined.all() {
             let name = job.name.as_str();
@@ -55,18 +58,18 @@ impl Ready {
             let world = match same {
                 Some(before) => before.world.clone(),
                 None => {
-                    let script = workshop.script(&project, job)?;
-                    ScriptWorld::caring(script, None, care(&project, job, true))
+                    let script = workshop.create_script(&project, job)?;
+                    ScriptPerformer::with_options(script, None, job_care(&project, job, true))
                 }
             };
-            let spec = spec(job, &workshop.redactor);
-            let repair = Repair::of_job(&project, job, spec, &workshop.guard).await?;
-            jobs.insert(name.to_owned(), ReadyJob { job: job.clone(), world, repair });
+            let spec = job_spec(job, &workshop.redactor);
+            let repair = JobRepair::for_job(&project, job, spec, &workshop.guard).await?;
+            jobs.insert(name.to_owned(), PreparedJob { job: job.clone(), world, repair });
         }
         Ok(Self { project, defined, jobs })
     }
 
-    pub(super) fn all(&self) -> &[Job] {
+    pub(super) fn all(&self) -> &[JobSettings] {
         self.defined.all()
     }
 
@@ -75,25 +78,28 @@ impl Ready {
     }
 
     /// Returns the worlds of the jobs for which `meant` is true.
-    pub(super) fn worlds(&self, meant: impl Fn(&String) -> bool) -> BTreeMap<String, ScriptWorld> {
+    pub(super) fn worlds(
+        &self,
+        meant: impl Fn(&String) -> bool,
+    ) -> BTreeMap<String, ScriptPerformer> {
         let meant = self.jobs.iter().filter(|(name, _)| meant(name));
         meant.map(|(name, ready)| (name.clone(), ready.world.clone())).collect()
     }
 
     /// Repairs the scripts of the jobs from now on, with the decider of this seat.
-    pub(super) fn attach_repairs(&self, seat: &Seat, store: &Arc<dyn Store>) {
-        for ReadyJob { world, repair, .. } in self.jobs.values() {
-            repair.attach(world, seat, store, &self.project);
+    pub(super) fn attach_repairs(&self, seat: &ProjectSession, store: &Arc<dyn Store>) {
+        for PreparedJob { world, repair, .. } in self.jobs.values() {
+            repair.attach_to(world, seat, store, &self.project);
         }
     }
 
     /// Returns the differences from earlier jobs.
-    pub(super) fn since(&self, before: &Self) -> Difference {
+    pub(super) fn difference_from(&self, before: &Self) -> JobsDifference {
         let now = &self.jobs;
         let then = &before.jobs;
         let names = |of: &mut dyn Iterator<Item = &String>| of.cloned().collect();
         let differs = |name: &&String| then.get(*name).is_some_and(|was| was.job != now[*name].job);
-        Difference {
+        JobsDifference {
             added: names(&mut now.keys().filter(|name| !then.contains_key(*name))),
             changed: names(&mut now.keys().filter(differs)),
             gone: names(&mut then.keys().filter(|name| !now.contains_key(*name))),
@@ -102,20 +108,20 @@ impl Ready {
 }
 
 /// Differences between two versions of the jobs.
-pub(super) struct Difference {
+pub(super) struct JobsDifference {
     pub(super) added: Vec<String>,
     pub(super) changed: Vec<String>,
     pub(super) gone: Vec<String>,
 }
 
-impl Difference {
+impl JobsDifference {
     /// Returns whether a job is new or changed.
-    pub(super) fn concerns(&self, name: &String) -> bool {
+    pub(super) fn is_new_or_changed(&self, name: &String) -> bool {
         self.added.contains(name) || self.changed.contains(name)
     }
 }
 
-impl std::fmt::Display for Difference {
+impl std::fmt::Display for JobsDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { added, changed, gone } = self;
         let named = [("new", added), ("changed", changed), ("gone", gone)];

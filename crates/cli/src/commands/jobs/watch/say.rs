@@ -3,24 +3,24 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use unstuck_core::engine::{Event, Recorded, Subject, TaskId};
+use unstuck_core::engine::{Event, RecordedEvent, Subject, TaskId};
 use unstuck_core::time::Time;
 
-use crate::commands::exec::{Saying, Teller};
-use crate::error::Error;
-use crate::project::{self, Project};
-use crate::render::{self, event_json, happened_to_job, when, words};
+use crate::commands::exec::{JobReporter, MessageFormat};
+use crate::error::CliError;
+use crate::project::{self, LocalProject};
+use crate::render::{self, render_job_event, when, words, write_event_json};
 
 /// Writes messages, one line at a time.
 #[derive(Clone, Copy)]
-pub(super) struct Say<'a> {
-    pub(super) project: &'a Project,
-    pub(super) voice: Voice,
+pub(super) struct WatchOutput<'a> {
+    pub(super) project: &'a LocalProject,
+    pub(super) voice: WatchOutputMode,
 }
 
 /// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::commands) enum Voice {
+pub(in crate::commands) enum WatchOutputMode {
     /// Sentences for a person.
     Words,
     /// Only events as JSON, for a program.
@@ -29,73 +29,73 @@ pub(in crate::commands) enum Voice {
     Silent,
 }
 
-impl Say<'_> {
+impl WatchOutput<'_> {
     /// Returns the form of messages about questions.
-    pub(super) const fn saying(&self) -> Saying {
+    pub(super) const fn message_format(&self) -> MessageFormat {
         match self.voice {
-            Voice::Words => Saying::Words,
-            Voice::Json => Saying::Json,
-            Voice::Silent => Saying::Quiet,
+            WatchOutputMode::Words => MessageFormat::Words,
+            WatchOutputMode::Json => MessageFormat::Json,
+            WatchOutputMode::Silent => MessageFormat::Quiet,
         }
     }
 
-    pub(super) fn line(&self, line: &str) {
-        if self.voice == Voice::Words {
-            let at = when::second(project::now());
+    pub(super) fn write_line(&self, line: &str) {
+        if self.voice == WatchOutputMode::Words {
+            let at = when::render_second(project::now());
             let _ = writeln!(io::stdout(), "{at}  {}", words::plain_line(line));
         }
     }
 
     /// Reports a mistake that a person has to fix, also with silent output.
-    pub(super) fn mistake(&self, line: &str) {
+    pub(super) fn write_mistake(&self, line: &str) {
         match self.voice {
-            Voice::Words => self.line(line),
-            Voice::Json | Voice::Silent => {
+            WatchOutputMode::Words => self.write_line(line),
+            WatchOutputMode::Json | WatchOutputMode::Silent => {
                 let name = self.project.name();
-                render::note(&format!("unstuck: {name}: {}", words::plain_line(line)));
+                render::write_note(&format!("unstuck: {name}: {}", words::plain_line(line)));
             }
         }
     }
 
-    pub(super) fn begun(&self, jobs: usize, next: Option<Time>) {
-        let count = words::number(jobs, "job", "jobs");
+    pub(super) fn write_begin(&self, jobs: usize, next: Option<Time>) {
+        let count = words::render_count(jobs, "job", "jobs");
         let now = project::now();
         let next = next.map_or_else(
             || "none has a time; `unstuck jobs run NAME` runs one".to_owned(),
-            |next| format!("the next one runs {}", when::until(next, now)),
+            |next| format!("the next one runs {}", when::render_until(next, now)),
         );
-        self.line(&format!("{count}; {next}. Ctrl-C ends it."));
+        self.write_line(&format!("{count}; {next}. Ctrl-C ends it."));
     }
 
     /// Reports an event; events of jobs that are not in `names` are ignored.
-    pub(super) async fn news(
+    pub(super) async fn write_event(
         &self,
-        recorded: &Recorded,
+        recorded: &RecordedEvent,
         narration: Option<&str>,
         names: &BTreeMap<TaskId, String>,
-        teller: &Teller,
-    ) -> Result<(), Error> {
-        let Some(name) = recorded.event.about().task.and_then(|task| names.get(&task)) else {
+        teller: &JobReporter,
+    ) -> Result<(), CliError> {
+        let Some(name) = recorded.event.subject_ids().task.and_then(|task| names.get(&task)) else {
             return Ok(());
         };
-        if self.voice == Voice::Silent {
+        if self.voice == WatchOutputMode::Silent {
             return Ok(());
         }
-        if self.voice == Voice::Json {
+        if self.voice == WatchOutputMode::Json {
             // The reader of the output may be gone; the jobs go on.
-            let _ = event_json(&mut io::stdout(), self.project.name(), recorded);
+            let _ = write_event_json(&mut io::stdout(), self.project.name(), recorded);
             return Ok(());
         }
         match (&recorded.event, narration) {
             (Event::TaskParked { question, .. }, _) => {
-                self.line(&format!("{name}: needs you"));
-                teller.question(*question, None).await?;
+                self.write_line(&format!("{name}: needs you"));
+                teller.show_question(*question, None).await?;
             }
             (Event::QuestionAsked { question }, _)
                 if matches!(question.subject, Subject::Job(_)) =>
             {
-                self.line(&format!("{name}: keeps failing, and goes on trying"));
-                teller.question(question.id, None).await?;
+                self.write_line(&format!("{name}: keeps failing, and goes on trying"));
+                teller.show_question(question.id, None).await?;
             }
             (
                 Event::JobFired { .. }
@@ -106,11 +106,11 @@ impl Say<'_> {
                 | Event::TaskDone { .. },
                 _,
             ) => {
-                let phrase = happened_to_job(recorded, None).unwrap_or_default();
-                self.line(&format!("{name}: {phrase}"));
+                let phrase = render_job_event(recorded, None).unwrap_or_default();
+                self.write_line(&format!("{name}: {phrase}"));
             }
             (Event::RunStarted { .. }, _) | (_, None) => {}
-            (_, Some(narration)) => self.line(&format!("{name}: {narration}")),
+            (_, Some(narration)) => self.write_line(&format!("{name}: {narration}")),
         }
         Ok(())
     }

@@ -3,14 +3,18 @@
 use memchr::memmem::find;
 
 /// Returns whether a test runner reports a failure anywhere in the output.
-pub(in super::super) fn report_failure(plain: &[u8]) -> bool {
+pub(in super::super) fn reports_failure(plain: &[u8]) -> bool {
     plain.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).any(|line| {
-        !line.is_empty() && (opens(line) || closes(line) || marked(line) || counts_failures(line))
+        !line.is_empty()
+            && (opens_as_runner(line)
+                || closes_as_runner(line)
+                || has_runner_mark(line)
+                || counts_failures(line))
     })
 }
 
 /// Returns whether a line begins as only those of a test runner do.
-fn opens(line: &[u8]) -> bool {
+fn opens_as_runner(line: &[u8]) -> bool {
     const OPENINGS: &[&[u8]] = &[
         // pytest, unittest
         b"E   ",
@@ -64,7 +68,7 @@ fn is_not_built(line: &[u8]) -> bool {
 }
 
 /// Returns whether a line ends as only those of a test runner do.
-fn closes(line: &[u8]) -> bool {
+fn closes_as_runner(line: &[u8]) -> bool {
     const CLOSINGS: &[&[u8]] = &[
         b" ... FAILED",
         b" --- FAILED",
@@ -83,7 +87,7 @@ fn closes(line: &[u8]) -> bool {
 }
 
 /// Returns whether a line has a mark that only test runners print.
-fn marked(line: &[u8]) -> bool {
+fn has_runner_mark(line: &[u8]) -> bool {
     const MARKS: &[&[u8]] = &[
         b" stdout ----",
         b" stderr ----",

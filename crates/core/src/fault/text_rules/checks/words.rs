@@ -3,7 +3,7 @@
 use memchr::memmem::find;
 
 /// Returns whether a line compares an expected value with an actual one.
-pub(super) fn compare(text: &[u8]) -> bool {
+pub(super) fn compares_values(text: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"expected",
         b"expect",
@@ -44,7 +44,7 @@ pub(super) fn compare(text: &[u8]) -> bool {
 
 /// Returns whether a line is the diagnosis of a network client or of a program that a build depends on:
 /// `curl: (7) …`, `/usr/bin/ld: …`, `fatal: …` of git, `E: …` of apt.
-pub(in super::super) fn client(text: &[u8]) -> bool {
+pub(in super::super) fn is_client_line(text: &[u8]) -> bool {
     const CLIENTS: &[&[u8]] = &[
         b"curl",
         b"wget",
@@ -136,7 +136,7 @@ pub(in super::super) fn client(text: &[u8]) -> bool {
 
 /// Returns whether a line names an address: `https://registry.example.com/x`, `host 'db'`, `server at "db"`,
 /// `10.0.0.7:443`.
-pub(super) fn address(text: &[u8]) -> bool {
+pub(super) fn names_address(text: &[u8]) -> bool {
     const MARKS: &[&[u8]] = &[b"://", b"host ", b"host: ", b"host=", b"hostname ", b"server at "];
     MARKS.iter().any(|mark| find(text, mark).is_some()) || has_port(text)
 }
@@ -152,14 +152,14 @@ fn has_port(text: &[u8]) -> bool {
 }
 
 /// Returns whether a line mentions this machine, where the program under test listens.
-pub(super) fn is_here(text: &[u8]) -> bool {
+pub(super) fn names_this_machine(text: &[u8]) -> bool {
     const NAMES: &[&[u8]] = &[b"localhost", b"127.0.0.1", b"[::1]", b"0.0.0.0"];
     let ends = |at: usize| !text.get(at).is_some_and(u8::is_ascii_digit);
     NAMES.iter().any(|name| find(text, name).is_some_and(|at| ends(at + name.len())))
 }
 
 /// Returns whether an exception class belongs to a network client library.
-pub(super) fn is_of_client(class: &[u8]) -> bool {
+pub(super) fn is_client_class(class: &[u8]) -> bool {
     const LIBRARIES: &[&[u8]] = &[
         b"java.net.",
         b"javax.net.",
@@ -186,14 +186,14 @@ pub(super) fn is_of_client(class: &[u8]) -> bool {
 }
 
 /// Returns whether a line mentions a download.
-pub(super) fn fetch(text: &[u8]) -> bool {
+pub(super) fn mentions_download(text: &[u8]) -> bool {
     const SIGNS: &[&[u8]] =
         &[b"egistry", b"from daemon", b"ownload", b"rtifact", b"mirror", b"tarball", b"ependenc"];
     SIGNS.iter().any(|sign| find(text, sign).is_some())
 }
 
 /// Returns whether a line reports that a compiler or a linker crashed, or that the system killed a program.
-pub(super) fn tell_compiler_death(text: &[u8]) -> bool {
+pub(super) fn reports_compiler_death(text: &[u8]) -> bool {
     const SIGNS: &[&[u8]] = &[
         b"ompiler",
         b"rustc",

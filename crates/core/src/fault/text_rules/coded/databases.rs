@@ -1,16 +1,16 @@
 //! Replies of database servers: error numbers, first words, result codes.
 
-use super::number;
+use super::parse_number;
 use crate::fault::table::Code;
 use crate::signature::find_part;
 
 /// Classifies `ERROR 1142 (42000) at line 5: …` by the numbers of the server and its client.
-pub(super) fn of_mysql(text: &[u8]) -> Option<Code> {
+pub(super) fn classify_mysql(text: &[u8]) -> Option<Code> {
     const DUMP: &[u8] = b"Got error: ";
     let (number, rest) = if let Some(rest) = text.strip_prefix(b"ERROR ") {
-        number(rest).filter(|(_, rest)| rest.starts_with(b" ("))?
+        parse_number(rest).filter(|(_, rest)| rest.starts_with(b" ("))?
     } else {
-        number(&text[find_part(text, DUMP)? + DUMP.len()..])?
+        parse_number(&text[find_part(text, DUMP)? + DUMP.len()..])?
     };
     let ends = |end: &[u8]| rest.trim_ascii_end().ends_with(end);
     Some(match number {
@@ -60,7 +60,7 @@ pub(super) fn of_mysql(text: &[u8]) -> Option<Code> {
 }
 
 /// Classifies `(error) WRONGTYPE …` by the first word of the Redis reply.
-pub(super) fn of_redis(text: &[u8]) -> Option<Code> {
+pub(super) fn classify_redis(text: &[u8]) -> Option<Code> {
     let reply = text.strip_prefix(b"(error) ")?;
     let word = reply.split(|b| *b == b' ').next()?;
     Some(match word {
@@ -78,7 +78,7 @@ pub(super) fn of_redis(text: &[u8]) -> Option<Code> {
 }
 
 /// Classifies `Runtime error near line 4: … (19)`: SQLite's message about a statement with its result code.
-pub(super) fn of_sqlite(text: &[u8]) -> Option<Code> {
+pub(super) fn classify_sqlite(text: &[u8]) -> Option<Code> {
     const OPENINGS: [&[u8]; 5] = [
         b"Error: in prepare, ",
         b"Error: stepping, ",
@@ -99,7 +99,7 @@ pub(super) fn of_sqlite(text: &[u8]) -> Option<Code> {
     let opening = OPENINGS.iter().find(|opening| text.starts_with(opening))?;
     let said = &text[opening.len()..];
     let has = |words: &[&[u8]]| words.iter().any(|word| find_part(said, word).is_some());
-    Some(match result_of(text) {
+    Some(match result_code(text) {
         Some(5 | 6) => Code::EnvUnavailable,
         Some(3 | 8 | 23) => Code::ToolAccessDenied,
         Some(7 | 10 | 11) => Code::ToolCrash,
@@ -114,7 +114,7 @@ pub(super) fn of_sqlite(text: &[u8]) -> Option<Code> {
 
 /// Classifies `ERROR:  extension "vector" is not available`: the text after the server's level, if it is
 /// about the server and not about the statement.
-pub(super) fn of_postgres(text: &[u8]) -> Option<Code> {
+pub(super) fn classify_postgres(text: &[u8]) -> Option<Code> {
     const LEVELS: [&[u8]; 3] = [b"ERROR:  ", b"FATAL:  ", b"PANIC:  "];
     const SETTINGS: [&[u8]; 15] = [
         b"could not open extension control file",
@@ -166,9 +166,9 @@ pub(super) fn of_postgres(text: &[u8]) -> Option<Code> {
 }
 
 /// Parses the number in parentheses at the end.
-fn result_of(text: &[u8]) -> Option<u32> {
+fn result_code(text: &[u8]) -> Option<u32> {
     let inner = text.trim_ascii_end().strip_suffix(b")")?;
     let at = memchr::memrchr(b'(', inner)?;
-    let (value, rest) = number(&inner[at + 1..])?;
+    let (value, rest) = parse_number(&inner[at + 1..])?;
     rest.is_empty().then_some(value)
 }

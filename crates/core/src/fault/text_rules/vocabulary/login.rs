@@ -1,10 +1,10 @@
 //! Logins, permissions and plans.
 
-use super::super::phrases::Rule;
+use super::super::phrases::PhraseRule;
 use crate::fault::table::Code;
 
-pub(super) static RULES: &[Rule] = &[
-    Rule {
+pub(super) static RULES: &[PhraseRule] = &[
+    PhraseRule {
         id: "phrase.expired",
         code: Code::AuthExpired,
         narrow: false,
@@ -34,7 +34,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // A credential store that a person has to unlock first.
-    Rule {
+    PhraseRule {
         id: "phrase.safe-locked",
         code: Code::AuthMissing,
         narrow: true,
@@ -63,7 +63,7 @@ pub(super) static RULES: &[Rule] = &[
             "unlock the keychain",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.credentials-missing",
         code: Code::AuthMissing,
         narrow: false,
@@ -150,7 +150,7 @@ pub(super) static RULES: &[Rule] = &[
             "no auth",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.credentials-rejected",
         code: Code::AuthInvalid,
         narrow: false,
@@ -237,7 +237,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // The same lines may also say that a login is required.
-    Rule {
+    PhraseRule {
         id: "phrase.credentials-wrong",
         code: Code::AuthInvalid,
         narrow: true,
@@ -266,7 +266,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // The server accepts the push as valid and still refuses it.
-    Rule {
+    PhraseRule {
         id: "phrase.push-refused",
         code: Code::ToolAccessDenied,
         narrow: true,
@@ -296,7 +296,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // The user was authenticated, but the action was not permitted.
-    Rule {
+    PhraseRule {
         id: "phrase.not-granted",
         code: Code::ToolAccessDenied,
         narrow: true,
@@ -311,7 +311,7 @@ pub(super) static RULES: &[Rule] = &[
             "no permission on",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.elevation",
         code: Code::ToolAccessDenied,
         narrow: true,
@@ -323,7 +323,7 @@ pub(super) static RULES: &[Rule] = &[
             "no new privileges",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.access-denied",
         code: Code::ToolAccessDenied,
         narrow: false,
@@ -421,7 +421,7 @@ pub(super) static RULES: &[Rule] = &[
             "privilege required",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.quota",
         code: Code::ToolQuota,
         narrow: false,

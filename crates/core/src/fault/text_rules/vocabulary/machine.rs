@@ -1,6 +1,6 @@
 //! The local machine and repository: disk space, locks, conflicts, crashed programs.
 
-use super::super::phrases::Rule;
+use super::super::phrases::PhraseRule;
 use crate::fault::table::Code;
 
 /// The rule for locks of programs other than git.
@@ -9,8 +9,8 @@ pub(in super::super) const HELD_ELSEWHERE: &str = "phrase.held-elsewhere";
 /// The rule for a tool that reports only an internal error.
 pub(in super::super) const INTERNAL: &str = "phrase.internal";
 
-pub(super) static RULES: &[Rule] = &[
-    Rule {
+pub(super) static RULES: &[PhraseRule] = &[
+    PhraseRule {
         id: "phrase.disk-full",
         code: Code::EnvDiskFull,
         narrow: false,
@@ -41,7 +41,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // A store that stops writes gives its disk as the reason.
-    Rule {
+    PhraseRule {
         id: "phrase.disk-watermark",
         code: Code::EnvDiskFull,
         narrow: true,
@@ -53,7 +53,7 @@ pub(super) static RULES: &[Rule] = &[
             "disk quota exceeded",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.locked",
         code: Code::GitLocked,
         narrow: false,
@@ -66,7 +66,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // Another program holds the lock for the moment. Unstuck clears only git's own locks.
-    Rule {
+    PhraseRule {
         id: HELD_ELSEWHERE,
         code: Code::EnvUnavailable,
         narrow: false,
@@ -109,7 +109,7 @@ pub(super) static RULES: &[Rule] = &[
             "held by process",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.conflict",
         code: Code::GitConflict,
         narrow: false,
@@ -175,7 +175,7 @@ pub(super) static RULES: &[Rule] = &[
             "conflicts while merging",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.memory",
         code: Code::ToolCrash,
         narrow: true,
@@ -194,13 +194,13 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // An internal error; the cause may be named beside it.
-    Rule {
+    PhraseRule {
         id: INTERNAL,
         code: Code::ToolCrash,
         narrow: false,
         phrases: &["internal error", "internal failure", "internal exception"],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.crash",
         code: Code::ToolCrash,
         narrow: false,

@@ -9,7 +9,7 @@ mod usage;
 
 pub(super) use usage::{ENDED, EXITED};
 
-use super::phrases::Rule;
+use super::phrases::PhraseRule;
 pub(super) use kinds::KINDS;
 pub(super) use machine::{HELD_ELSEWHERE, INTERNAL};
 pub(super) use network::VAGUE;
@@ -19,6 +19,6 @@ pub(super) use together::{
 };
 
 /// Returns all phrase rules.
-pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
+pub(super) fn phrase_rules() -> impl Iterator<Item = &'static PhraseRule> {
     [login::RULES, network::RULES, machine::RULES, usage::RULES].into_iter().flatten()
 }

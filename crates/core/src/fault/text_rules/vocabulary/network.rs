@@ -1,13 +1,13 @@
 //! Other machines: names, connections, services that are down or busy.
 
-use super::super::phrases::Rule;
+use super::super::phrases::PhraseRule;
 use crate::fault::table::Code;
 
 /// The rule for a failed download of unknown cause.
 pub(in super::super) const VAGUE: &str = "phrase.unfetched";
 
-pub(super) static RULES: &[Rule] = &[
-    Rule {
+pub(super) static RULES: &[PhraseRule] = &[
+    PhraseRule {
         id: "phrase.too-many-requests",
         code: Code::ToolRateLimit,
         narrow: true,
@@ -20,7 +20,7 @@ pub(super) static RULES: &[Rule] = &[
             "secondary rate limit",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.throttled",
         code: Code::ToolRateLimit,
         narrow: false,
@@ -43,7 +43,7 @@ pub(super) static RULES: &[Rule] = &[
             "request rate is too high",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.registry",
         code: Code::EnvRegistry,
         narrow: false,
@@ -59,7 +59,7 @@ pub(super) static RULES: &[Rule] = &[
             "registry offline",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.timeout",
         code: Code::EnvTimeout,
         narrow: false,
@@ -92,7 +92,7 @@ pub(super) static RULES: &[Rule] = &[
             "maximum time",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.dns",
         code: Code::EnvDns,
         narrow: false,
@@ -135,7 +135,7 @@ pub(super) static RULES: &[Rule] = &[
             "no address for host",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.connection",
         code: Code::EnvConnection,
         narrow: false,
@@ -240,7 +240,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // A transient failure, whichever status is beside it.
-    Rule {
+    PhraseRule {
         id: "phrase.wait",
         code: Code::EnvUnavailable,
         narrow: true,
@@ -253,7 +253,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // A failed download; a status or an error number beside it gives the reason.
-    Rule {
+    PhraseRule {
         id: VAGUE,
         code: Code::EnvConnection,
         narrow: false,
@@ -264,7 +264,7 @@ pub(super) static RULES: &[Rule] = &[
             "cannot be reached",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.unavailable",
         code: Code::EnvUnavailable,
         narrow: false,

@@ -1,6 +1,6 @@
 //! Usage of a tool: commands, statements, variables, settings.
 
-use super::super::phrases::Rule;
+use super::super::phrases::PhraseRule;
 use crate::fault::table::Code;
 
 /// The rule for a program that another one ran.
@@ -9,8 +9,8 @@ pub(in super::super) const EXITED: &str = "phrase.exited";
 /// The rule for how a program ended, which says less than any word beside it.
 pub(in super::super) const ENDED: &str = "said.ended";
 
-pub(super) static RULES: &[Rule] = &[
-    Rule {
+pub(super) static RULES: &[PhraseRule] = &[
+    PhraseRule {
         id: "phrase.command-not-found",
         code: Code::ToolMissing,
         narrow: false,
@@ -66,7 +66,7 @@ pub(super) static RULES: &[Rule] = &[
             "no such tool",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.plugin",
         code: Code::ToolConfig,
         narrow: true,
@@ -79,7 +79,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // The given input is wrong, whatever the words beside it say.
-    Rule {
+    PhraseRule {
         id: "phrase.given",
         code: Code::ToolConfig,
         narrow: true,
@@ -128,7 +128,7 @@ pub(super) static RULES: &[Rule] = &[
             "missing x server",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.database",
         code: Code::ToolConfig,
         narrow: true,
@@ -139,7 +139,7 @@ pub(super) static RULES: &[Rule] = &[
             "database does not exist",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.statement",
         code: Code::LogicError,
         narrow: false,
@@ -285,7 +285,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // A finding of a sanitizer or a memory checker is in the code, although the program crashes.
-    Rule {
+    PhraseRule {
         id: "phrase.memory-misuse",
         code: Code::LogicError,
         narrow: true,
@@ -305,7 +305,7 @@ pub(super) static RULES: &[Rule] = &[
         ],
     },
     // A program that it ran failed and may have reported why.
-    Rule {
+    PhraseRule {
         id: EXITED,
         code: Code::LogicError,
         narrow: false,
@@ -316,7 +316,7 @@ pub(super) static RULES: &[Rule] = &[
             "command execution failed",
         ],
     },
-    Rule {
+    PhraseRule {
         id: ENDED,
         code: Code::LogicError,
         narrow: false,
@@ -334,7 +334,7 @@ pub(super) static RULES: &[Rule] = &[
             "exit with code #",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.unset",
         code: Code::ToolConfig,
         narrow: false,
@@ -352,7 +352,7 @@ pub(super) static RULES: &[Rule] = &[
             "is missing or empty",
         ],
     },
-    Rule {
+    PhraseRule {
         id: "phrase.config",
         code: Code::ToolConfig,
         narrow: false,

@@ -4,11 +4,11 @@ mod plans;
 mod tasks;
 mod wrong;
 
-use super::{Problem, Source, read};
+use super::{PlanFileProblem, PlanSource, parse_tasks};
 use crate::plan::TaskSpec;
 
-fn files<'a>(files: &[(&'a str, &'a str)]) -> Result<Vec<TaskSpec>, Vec<Problem>> {
-    read(&files.iter().map(|&(path, text)| Source { path, text }).collect::<Vec<_>>())
+fn files<'a>(files: &[(&'a str, &'a str)]) -> Result<Vec<TaskSpec>, Vec<PlanFileProblem>> {
+    parse_tasks(&files.iter().map(|&(path, text)| PlanSource { path, text }).collect::<Vec<_>>())
 }
 
 fn one(path: &str, text: &str) -> TaskSpec {
@@ -20,7 +20,7 @@ fn one(path: &str, text: &str) -> TaskSpec {
 /// Returns the problems as a person would read them.
 fn told(given: &[(&str, &str)]) -> String {
     let problems = files(given).unwrap_err();
-    let line = |problem: &Problem| match problem.hint() {
+    let line = |problem: &PlanFileProblem| match problem.hint() {
         Some(hint) => format!("{problem} ({hint})"),
         None => problem.to_string(),
     };

@@ -3,7 +3,7 @@
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
 use super::{files, one, told};
-use crate::plan::file::{Mark, tick};
+use crate::plan::file::{ChecklistMark, tick_item};
 
 #[test]
 fn a_plan_file_is_its_open_items() {
@@ -80,7 +80,7 @@ fn what_stands_in_an_item_is_done_with_it() {
         ["sing-a-song", "dance"]
     );
     assert!(tasks[0].brief.contains("first verse"), "{:?}", tasks[0].brief);
-    let ticked = tick(plan, "sing-a-song", Mark::Done).unwrap();
+    let ticked = tick_item(plan, "sing-a-song", ChecklistMark::Done).unwrap();
     assert_eq!(
         ticked,
         "- [x] Sing a song\n  - [x] first verse\n  - [x] second verse\n- [ ] Dance\n"
@@ -95,16 +95,16 @@ fn an_open_item_in_a_ticked_one_is_a_task() {
     let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!(names, ["left-over", "begin", "end"]);
     assert_eq!(tasks[2].depends_on, ["begin"]);
-    let ticked = tick(plan, "begin", Mark::Done).unwrap();
+    let ticked = tick_item(plan, "begin", ChecklistMark::Done).unwrap();
     assert!(ticked.contains("1. [x] begin\n     - [x] a part\n  2. [ ] end"), "{ticked}");
-    let ticked = tick(&ticked, "left-over", Mark::Done).unwrap();
+    let ticked = tick_item(&ticked, "left-over", ChecklistMark::Done).unwrap();
     assert!(ticked.starts_with("- [x] Phase 1\n  - [x] left over\n"), "{ticked}");
 }
 
 /// An item that needed no change has a mark of its own, and is not a task of the next run.
 #[test]
 fn an_item_that_needed_no_change_is_marked_so() {
-    let marked = tick("- [ ] a\n- [ ] b\n", "a", Mark::NotNeeded).unwrap();
+    let marked = tick_item("- [ ] a\n- [ ] b\n", "a", ChecklistMark::NotNeeded).unwrap();
     assert_eq!(marked, "- [-] a\n- [ ] b\n");
     let left = files(&[("plan.md", &marked)]).unwrap();
     assert_eq!(left.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["b"]);
@@ -129,7 +129,11 @@ fn one_item_is_ticked_and_nothing_else_changes() {
         ("\u{feff}- [ ] a\n", "a", Some("\u{feff}- [x] a\n")),
     ];
     for (text, item, expected) in table {
-        assert_eq!(tick(text, item, Mark::Done).as_deref(), expected, "{text:?} {item}");
+        assert_eq!(
+            tick_item(text, item, ChecklistMark::Done).as_deref(),
+            expected,
+            "{text:?} {item}"
+        );
     }
 }
 
@@ -147,7 +151,7 @@ proptest! {
         }
         let Ok(tasks) = files(&[("x.md", &text)]) else { return Ok(()) };
         let task = &tasks[pick.index(tasks.len())];
-        let Some(ticked) = tick(&text, &task.name, Mark::Done) else {
+        let Some(ticked) = tick_item(&text, &task.name, ChecklistMark::Done) else {
             // There is no checkbox, so the file is a task.
             prop_assert_eq!(&task.name, "x");
             return Ok(());
@@ -158,6 +162,6 @@ proptest! {
         prop_assert_eq!(ticked.len(), text.len());
         let left = files(&[("x.md", &ticked)]).map_or(0, |tasks| tasks.len());
         prop_assert_eq!(left, tasks.len() - 1);
-        prop_assert!(tick(&ticked, &task.name, Mark::Done).is_none());
+        prop_assert!(tick_item(&ticked, &task.name, ChecklistMark::Done).is_none());
     }
 }

@@ -2,7 +2,10 @@
 
 use super::{files, one};
 use crate::plan::Plan;
-use crate::plan::file::{Elsewhere, Source, Standing, Wrong, goal, names, read_beside};
+use crate::plan::file::{
+    DependencyState, ExternalTask, PlanFileMistake, PlanSource, parse_tasks_with_external,
+    task_from_goal, task_names,
+};
 use crate::policy::Amount;
 
 const FULL: &str = "\
@@ -143,11 +146,11 @@ fn several_needs_are_kept_once_each() {
 
 #[test]
 fn a_goal_is_a_task() {
-    let task = goal("  Add a timeout to every request\nand test it.\n").unwrap();
+    let task = task_from_goal("  Add a timeout to every request\nand test it.\n").unwrap();
     assert_eq!(task.name, "add-a-timeout-to-every-request");
     assert_eq!(task.title, "Add a timeout to every request");
     assert_eq!(task.goal, "Add a timeout to every request\nand test it.");
-    assert_eq!(goal(" \n "), Err(Wrong::Empty));
+    assert_eq!(task_from_goal(" \n "), Err(PlanFileMistake::Empty));
 }
 
 #[test]
@@ -168,22 +171,22 @@ fn the_usual_layout_is_read_as_it_is() {
 #[test]
 fn what_is_done_and_there_needs_no_task_of_this_build() {
     let roof =
-        Source { path: "tasks/002-roof.md", text: "---\ndepends_on: [001]\n---\n# Roof\n\nr" };
-    let base = |standing| [Elsewhere { name: "001-base".to_owned(), standing }];
-    let tasks = read_beside(&[roof], &base(Standing::There)).unwrap();
+        PlanSource { path: "tasks/002-roof.md", text: "---\ndepends_on: [001]\n---\n# Roof\n\nr" };
+    let base = |standing| [ExternalTask { name: "001-base".to_owned(), standing }];
+    let tasks = parse_tasks_with_external(&[roof], &base(DependencyState::There)).unwrap();
     assert_eq!(tasks[0].depends_on, [""; 0]);
-    let not_done = Standing::NotThere {
+    let not_done = DependencyState::NotThere {
         why: "which is not done".to_owned(),
         way: "`unstuck run tasks/001-base.md` does it".to_owned(),
     };
-    let problems = read_beside(&[roof], &base(not_done)).unwrap_err();
+    let problems = parse_tasks_with_external(&[roof], &base(not_done)).unwrap_err();
     assert_eq!(
         problems[0].to_string(),
         "tasks/002-roof.md:2: it needs `001-base`, which is not done"
     );
     assert_eq!(problems[0].hint().unwrap(), "`unstuck run tasks/001-base.md` does it");
     // A name that occurs nowhere is unknown.
-    let problems = read_beside(&[roof], &[]).unwrap_err();
-    assert!(matches!(problems[0].wrong, Wrong::UnknownNeed { .. }), "{problems:?}");
-    assert_eq!(names(&roof), ["002-roof"]);
+    let problems = parse_tasks_with_external(&[roof], &[]).unwrap_err();
+    assert!(matches!(problems[0].wrong, PlanFileMistake::UnknownNeed { .. }), "{problems:?}");
+    assert_eq!(task_names(&roof), ["002-roof"]);
 }

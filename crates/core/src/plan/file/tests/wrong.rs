@@ -4,7 +4,7 @@ use proptest::prelude::{prop_assert, proptest};
 
 use super::{files, told};
 use crate::plan::Plan;
-use crate::plan::file::{FILE_BYTES_MAX, Source, TASKS_MAX, Wrong};
+use crate::plan::file::{FILE_BYTES_MAX, PlanFileMistake, PlanSource, TASKS_MAX};
 
 #[test]
 fn everything_that_is_wrong_is_told_at_once() {
@@ -55,7 +55,9 @@ fn limits_hold() {
     let quoted = format!("{} x", ">".repeat(20_000));
     assert!(files(&[("x.md", &quoted)]).is_err());
     let bomb = "---\na: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n---\nx";
-    assert!(files(&[("x.md", bomb)]).unwrap_err().iter().any(|p| p.wrong == Wrong::Alias));
+    assert!(
+        files(&[("x.md", bomb)]).unwrap_err().iter().any(|p| p.wrong == PlanFileMistake::Alias)
+    );
     let plan = |count: usize| "- [ ] a\n".repeat(count);
     assert_eq!(files(&[("x.md", &plan(TASKS_MAX))]).unwrap().len(), TASKS_MAX);
     let too_much = [
@@ -67,14 +69,14 @@ fn limits_hold() {
     let told: Vec<String> = too_much.iter().map(|text| told(&[("x.md", text)])).collect();
     insta::assert_snapshot!(told.join("\n"));
     let many = vec![("x.md", too_much[3].as_str()); 200];
-    assert_eq!(files(&many).unwrap_err()[0].wrong, Wrong::TooLargeTogether);
+    assert_eq!(files(&many).unwrap_err()[0].wrong, PlanFileMistake::TooLargeTogether);
 }
 
 #[test]
 fn what_is_no_text_names_its_line() {
-    let problem = Source::from_bytes("x.md", b"a\nb\xff\n").unwrap_err();
+    let problem = PlanSource::from_bytes("x.md", b"a\nb\xff\n").unwrap_err();
     assert_eq!(problem.to_string(), "x.md:2: this is not text in UTF-8");
-    assert!(Source::from_bytes("x.md", "ä".as_bytes()).is_ok());
+    assert!(PlanSource::from_bytes("x.md", "ä".as_bytes()).is_ok());
 }
 
 proptest! {

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Call, Speech, Stop};
-use super::{Asked, CACHED_TOKENS, Event, INPUT_TOKENS, OUTPUT_TOKENS};
+use super::super::answer::{FakeStopReason, FakeToolCall, FakeTurn};
+use super::{CACHED_TOKENS, FakeModelCall, FakeSseEvent, INPUT_TOKENS, OUTPUT_TOKENS};
 
-pub(super) fn stream(speech: &Speech, asked: &Asked) -> Vec<Event> {
+pub(super) fn build_stream(speech: &FakeTurn, asked: &FakeModelCall) -> Vec<FakeSseEvent> {
     let chunk = |delta: Value, finish: Option<&str>| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-        let mut chunk = envelope("chat.completion.chunk", asked);
+        let mut chunk = build_envelope("chat.completion.chunk", asked);
         chunk["choices"] = json!([choice]);
-        Event::data(&chunk)
+        FakeSseEvent::from_data(&chunk)
     };
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), None)];
     if !speech.text.is_empty() {
@@ -18,42 +18,42 @@ pub(super) fn stream(speech: &Speech, asked: &Asked) -> Vec<Event> {
         events.push(chunk(json!({"content": one}), None));
         events.push(chunk(json!({"content": two}), None));
     }
-    for (index, call) in calls(speech, asked).into_iter().enumerate() {
+    for (index, call) in build_calls(speech, asked).into_iter().enumerate() {
         let mut call = call;
         call["index"] = index.into();
         events.push(chunk(json!({"tool_calls": [call]}), None));
     }
     events.push(chunk(json!({}), Some(finish_reason(speech))));
     if !speech.unmeasured {
-        let mut last = envelope("chat.completion.chunk", asked);
+        let mut last = build_envelope("chat.completion.chunk", asked);
         last["choices"] = json!([]);
-        last["usage"] = usage();
-        events.push(Event::data(&last));
+        last["usage"] = build_usage();
+        events.push(FakeSseEvent::from_data(&last));
     }
-    events.push(Event::raw("data: [DONE]\n\n"));
+    events.push(FakeSseEvent::from_raw("data: [DONE]\n\n"));
     events
 }
 
-pub(super) fn whole(speech: &Speech, asked: &Asked) -> Value {
+pub(super) fn build_body(speech: &FakeTurn, asked: &FakeModelCall) -> Value {
     let mut message = json!({"role": "assistant", "content": speech.text});
     if !speech.calls.is_empty() {
-        message["tool_calls"] = calls(speech, asked).into();
+        message["tool_calls"] = build_calls(speech, asked).into();
     }
     let choice = json!({"index": 0, "message": message, "finish_reason": finish_reason(speech)});
-    let mut whole = envelope("chat.completion", asked);
+    let mut whole = build_envelope("chat.completion", asked);
     whole["choices"] = json!([choice]);
     if !speech.unmeasured {
-        whole["usage"] = usage();
+        whole["usage"] = build_usage();
     }
     whole
 }
 
-fn envelope(object: &str, asked: &Asked) -> Value {
+fn build_envelope(object: &str, asked: &FakeModelCall) -> Value {
     let id = format!("chatcmpl-fake-{}", asked.number);
     json!({"id": id, "object": object, "created": 0, "model": asked.model})
 }
 
-fn usage() -> Value {
+fn build_usage() -> Value {
     json!({
         "prompt_tokens": INPUT_TOKENS,
         "completion_tokens": OUTPUT_TOKENS,
@@ -62,8 +62,8 @@ fn usage() -> Value {
     })
 }
 
-fn calls(speech: &Speech, asked: &Asked) -> Vec<Value> {
-    let call = |(index, call): (usize, &Call)| {
+fn build_calls(speech: &FakeTurn, asked: &FakeModelCall) -> Vec<Value> {
+    let call = |(index, call): (usize, &FakeToolCall)| {
         json!({
             "id": format!("call_fake_{}_{index}", asked.number),
             "type": "function",
@@ -73,21 +73,21 @@ fn calls(speech: &Speech, asked: &Asked) -> Vec<Value> {
     speech.calls.iter().enumerate().map(call).collect()
 }
 
-fn finish_reason(speech: &Speech) -> &'static str {
+fn finish_reason(speech: &FakeTurn) -> &'static str {
     match speech.stop {
-        Stop::Done | Stop::Paused if speech.calls.is_empty() => "stop",
-        Stop::Done | Stop::Paused => "tool_calls",
-        Stop::OutputLimit => "length",
-        Stop::Refusal => "content_filter",
-        Stop::Unheard => "went_fishing",
+        FakeStopReason::Done | FakeStopReason::Paused if speech.calls.is_empty() => "stop",
+        FakeStopReason::Done | FakeStopReason::Paused => "tool_calls",
+        FakeStopReason::OutputLimit => "length",
+        FakeStopReason::Refusal => "content_filter",
+        FakeStopReason::Unheard => "went_fishing",
     }
 }
 
-pub(super) fn error_event(overloaded: bool) -> Event {
+pub(super) fn build_error_event(overloaded: bool) -> FakeSseEvent {
     let (kind, code, message) = if overloaded {
         ("server_error", "server_is_overloaded", "The server is overloaded.")
     } else {
         ("teapot_error", "teapot", "Short and stout.")
     };
-    Event::data(&json!({"error": {"message": message, "type": kind, "code": code}}))
+    FakeSseEvent::from_data(&json!({"error": {"message": message, "type": kind, "code": code}}))
 }

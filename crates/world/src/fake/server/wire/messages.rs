@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{HttpError, Reset, Speech, Stop};
-use super::{Asked, CACHED_TOKENS, Event, INPUT_TOKENS, OUTPUT_TOKENS, REQUEST_ID};
+use super::super::answer::{FakeHttpError, FakeStopReason, FakeTurn, FakeWindowReset};
+use super::{CACHED_TOKENS, FakeModelCall, FakeSseEvent, INPUT_TOKENS, OUTPUT_TOKENS, REQUEST_ID};
 
-pub(super) fn stream(speech: &Speech, asked: &Asked) -> Vec<Event> {
-    let mut message = whole(speech, asked);
+pub(super) fn build_stream(speech: &FakeTurn, asked: &FakeModelCall) -> Vec<FakeSseEvent> {
+    let mut message = build_body(speech, asked);
     message["content"] = json!([]);
     message["stop_reason"] = Value::Null;
     if !speech.unmeasured {
         message["usage"]["output_tokens"] = 1.into();
     }
     let mut events = vec![
-        Event::named(&json!({"type": "message_start", "message": message})),
-        Event::named(&json!({"type": "ping"})),
+        FakeSseEvent::from_named_data(&json!({"type": "message_start", "message": message})),
+        FakeSseEvent::from_named_data(&json!({"type": "ping"})),
     ];
-    for (index, block) in content(speech, asked).iter().enumerate() {
-        events.extend(block_events(index, block, speech));
+    for (index, block) in build_content(speech, asked).iter().enumerate() {
+        events.extend(build_block_events(index, block, speech));
     }
     let mut end = json!({
         "type": "message_delta",
@@ -26,12 +26,12 @@ pub(super) fn stream(speech: &Speech, asked: &Asked) -> Vec<Event> {
     if !speech.unmeasured {
         end["usage"] = json!({"output_tokens": OUTPUT_TOKENS});
     }
-    events.push(Event::named(&end));
-    events.push(Event::named(&json!({"type": "message_stop"})));
+    events.push(FakeSseEvent::from_named_data(&end));
+    events.push(FakeSseEvent::from_named_data(&json!({"type": "message_stop"})));
     events
 }
 
-fn block_events(index: usize, block: &Value, speech: &Speech) -> Vec<Event> {
+fn build_block_events(index: usize, block: &Value, speech: &FakeTurn) -> Vec<FakeSseEvent> {
     let (start, delta) = match block["type"].as_str() {
         Some("text") => (
             json!({"type": "text", "text": ""}),
@@ -46,21 +46,23 @@ fn block_events(index: usize, block: &Value, speech: &Speech) -> Vec<Event> {
         }
     };
     vec![
-        Event::named(
+        FakeSseEvent::from_named_data(
             &json!({"type": "content_block_start", "index": index, "content_block": start}),
         ),
-        Event::named(&json!({"type": "content_block_delta", "index": index, "delta": delta})),
-        Event::named(&json!({"type": "content_block_stop", "index": index})),
+        FakeSseEvent::from_named_data(
+            &json!({"type": "content_block_delta", "index": index, "delta": delta}),
+        ),
+        FakeSseEvent::from_named_data(&json!({"type": "content_block_stop", "index": index})),
     ]
 }
 
-pub(super) fn whole(speech: &Speech, asked: &Asked) -> Value {
+pub(super) fn build_body(speech: &FakeTurn, asked: &FakeModelCall) -> Value {
     let mut message = json!({
         "id": format!("msg_fake_{}", asked.number),
         "type": "message",
         "role": "assistant",
         "model": asked.model,
-        "content": content(speech, asked),
+        "content": build_content(speech, asked),
         "stop_reason": stop_reason(speech),
         "stop_sequence": null,
     });
@@ -75,7 +77,7 @@ pub(super) fn whole(speech: &Speech, asked: &Asked) -> Value {
     message
 }
 
-fn content(speech: &Speech, asked: &Asked) -> Vec<Value> {
+fn build_content(speech: &FakeTurn, asked: &FakeModelCall) -> Vec<Value> {
     let text = Some(&speech.text).filter(|text| !text.is_empty());
     let text = text.map(|text| json!({"type": "text", "text": text}));
     let calls = speech.calls.iter().enumerate().map(|(index, call)| {
@@ -86,27 +88,27 @@ fn content(speech: &Speech, asked: &Asked) -> Vec<Value> {
     text.into_iter().chain(calls).collect()
 }
 
-fn stop_reason(speech: &Speech) -> &'static str {
+fn stop_reason(speech: &FakeTurn) -> &'static str {
     match speech.stop {
-        Stop::Done if speech.calls.is_empty() => "end_turn",
-        Stop::Done => "tool_use",
-        Stop::OutputLimit => "max_tokens",
-        Stop::Refusal => "refusal",
-        Stop::Paused => "pause_turn",
-        Stop::Unheard => "went_fishing",
+        FakeStopReason::Done if speech.calls.is_empty() => "end_turn",
+        FakeStopReason::Done => "tool_use",
+        FakeStopReason::OutputLimit => "max_tokens",
+        FakeStopReason::Refusal => "refusal",
+        FakeStopReason::Paused => "pause_turn",
+        FakeStopReason::Unheard => "went_fishing",
     }
 }
 
-pub(super) fn error_event(overloaded: bool) -> Event {
+pub(super) fn build_error_event(overloaded: bool) -> FakeSseEvent {
     let (kind, message) = if overloaded {
         ("overloaded_error", "Overloaded")
     } else {
         ("teapot_error", "Short and stout.")
     };
-    Event::named(&body(kind, message))
+    FakeSseEvent::from_named_data(&build_error_body(kind, message))
 }
 
-fn body(kind: &str, message: &str) -> Value {
+fn build_error_body(kind: &str, message: &str) -> Value {
     json!({
         "type": "error",
         "error": {"type": kind, "message": message},
@@ -114,37 +116,37 @@ fn body(kind: &str, message: &str) -> Value {
     })
 }
 
-pub(super) fn error(error: &HttpError) -> (u16, Value) {
+pub(super) fn build_error(error: &FakeHttpError) -> (u16, Value) {
     let (status, kind, message) = match error {
-        HttpError::Unauthorized => (401, "authentication_error", "invalid x-api-key"),
-        HttpError::Forbidden => (403, "permission_error", "Your API key has no permission."),
-        HttpError::PaymentRequired => (402, "billing_error", "There is an issue with billing."),
-        HttpError::NoCredit => (
+        FakeHttpError::Unauthorized => (401, "authentication_error", "invalid x-api-key"),
+        FakeHttpError::Forbidden => (403, "permission_error", "Your API key has no permission."),
+        FakeHttpError::PaymentRequired => (402, "billing_error", "There is an issue with billing."),
+        FakeHttpError::NoCredit => (
             400,
             "invalid_request_error",
             "Your credit balance is too low to access the Anthropic API.",
         ),
-        HttpError::NoSuchModel => (404, "not_found_error", "model: claude-nope-1"),
-        HttpError::RateLimit(_) | HttpError::UsageLimit(_) => {
+        FakeHttpError::NoSuchModel => (404, "not_found_error", "model: claude-nope-1"),
+        FakeHttpError::RateLimit(_) | FakeHttpError::UsageLimit(_) => {
             (429, "rate_limit_error", "This request would exceed your rate limit.")
         }
-        HttpError::Internal => (500, "api_error", "Internal server error"),
-        HttpError::Unavailable => (503, "api_error", "Service unavailable"),
-        HttpError::Overloaded => (529, "overloaded_error", "Overloaded"),
-        HttpError::ContextTooLong => {
+        FakeHttpError::Internal => (500, "api_error", "Internal server error"),
+        FakeHttpError::Unavailable => (503, "api_error", "Service unavailable"),
+        FakeHttpError::Overloaded => (529, "overloaded_error", "Overloaded"),
+        FakeHttpError::ContextTooLong => {
             (400, "invalid_request_error", "prompt is too long: 205000 tokens > 200000 maximum")
         }
-        HttpError::TooLarge => (413, "request_too_large", "Request exceeds the maximum size"),
-        HttpError::Unheard => (418, "teapot_error", "Short and stout."),
-        HttpError::Invalid | HttpError::Page | HttpError::Redirect => {
+        FakeHttpError::TooLarge => (413, "request_too_large", "Request exceeds the maximum size"),
+        FakeHttpError::Unheard => (418, "teapot_error", "Short and stout."),
+        FakeHttpError::Invalid | FakeHttpError::Page | FakeHttpError::Redirect => {
             (400, "invalid_request_error", "messages.0.content: something is invalid")
         }
     };
-    (status, body(kind, message))
+    (status, build_error_body(kind, message))
 }
 
 /// Returns the headers of a plan's window that is used up.
-pub(super) fn window(reset: Option<Reset>) -> Vec<(&'static str, String)> {
+pub(super) fn window_headers(reset: Option<FakeWindowReset>) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("anthropic-ratelimit-unified-status", "rejected".to_owned()),
         ("anthropic-ratelimit-unified-representative-claim", "five_hour".to_owned()),

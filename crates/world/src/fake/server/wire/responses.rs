@@ -2,29 +2,33 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Speech, Stop};
-use super::{Asked, CACHED_TOKENS, Event, INPUT_TOKENS, OUTPUT_TOKENS};
+use super::super::answer::{FakeStopReason, FakeTurn};
+use super::{CACHED_TOKENS, FakeModelCall, FakeSseEvent, INPUT_TOKENS, OUTPUT_TOKENS};
 
-pub(super) fn stream(speech: &Speech, asked: &Asked) -> Vec<Event> {
-    let mut begun = whole(speech, asked);
+pub(super) fn build_stream(speech: &FakeTurn, asked: &FakeModelCall) -> Vec<FakeSseEvent> {
+    let mut begun = build_body(speech, asked);
     begun["status"] = "in_progress".into();
     begun["output"] = json!([]);
     begun["usage"] = Value::Null;
-    let mut events = vec![Event::named(&json!({"type": "response.created", "response": begun}))];
-    for (index, item) in output(speech, asked).iter().enumerate() {
-        events.extend(item_events(index, item));
+    let mut events = vec![FakeSseEvent::from_named_data(
+        &json!({"type": "response.created", "response": begun}),
+    )];
+    for (index, item) in build_output(speech, asked).iter().enumerate() {
+        events.extend(build_item_events(index, item));
     }
-    let response = whole(speech, asked);
+    let response = build_body(speech, asked);
     let kind = match speech.stop {
-        Stop::OutputLimit => "response.incomplete",
-        Stop::Unheard => "response.went_fishing",
-        Stop::Done | Stop::Refusal | Stop::Paused => "response.completed",
+        FakeStopReason::OutputLimit => "response.incomplete",
+        FakeStopReason::Unheard => "response.went_fishing",
+        FakeStopReason::Done | FakeStopReason::Refusal | FakeStopReason::Paused => {
+            "response.completed"
+        }
     };
-    events.push(Event::named(&json!({"type": kind, "response": response})));
+    events.push(FakeSseEvent::from_named_data(&json!({"type": kind, "response": response})));
     events
 }
 
-fn item_events(index: usize, item: &Value) -> Vec<Event> {
+fn build_item_events(index: usize, item: &Value) -> Vec<FakeSseEvent> {
     let mut begun = item.clone();
     let delta = match item["type"].as_str() {
         Some("message") => {
@@ -40,19 +44,19 @@ fn item_events(index: usize, item: &Value) -> Vec<Event> {
     delta["output_index"] = index.into();
     delta["item_id"] = item["id"].clone();
     vec![
-        Event::named(
+        FakeSseEvent::from_named_data(
             &json!({"type": "response.output_item.added", "output_index": index, "item": begun}),
         ),
-        Event::named(&delta),
-        Event::named(
+        FakeSseEvent::from_named_data(&delta),
+        FakeSseEvent::from_named_data(
             &json!({"type": "response.output_item.done", "output_index": index, "item": item}),
         ),
     ]
 }
 
-pub(super) fn whole(speech: &Speech, asked: &Asked) -> Value {
+pub(super) fn build_body(speech: &FakeTurn, asked: &FakeModelCall) -> Value {
     let status = match speech.stop {
-        Stop::OutputLimit => "incomplete",
+        FakeStopReason::OutputLimit => "incomplete",
         _ => "completed",
     };
     let mut response = json!({
@@ -60,10 +64,10 @@ pub(super) fn whole(speech: &Speech, asked: &Asked) -> Value {
         "object": "response",
         "model": asked.model,
         "status": status,
-        "output": output(speech, asked),
+        "output": build_output(speech, asked),
         "incomplete_details": null,
     });
-    if speech.stop == Stop::OutputLimit {
+    if speech.stop == FakeStopReason::OutputLimit {
         response["incomplete_details"] = json!({"reason": "max_output_tokens"});
     }
     if !speech.unmeasured {
@@ -78,9 +82,11 @@ pub(super) fn whole(speech: &Speech, asked: &Asked) -> Value {
     response
 }
 
-fn output(speech: &Speech, asked: &Asked) -> Vec<Value> {
+fn build_output(speech: &FakeTurn, asked: &FakeModelCall) -> Vec<Value> {
     let content = match speech.stop {
-        Stop::Refusal => Some(json!({"type": "refusal", "refusal": "I will not do that."})),
+        FakeStopReason::Refusal => {
+            Some(json!({"type": "refusal", "refusal": "I will not do that."}))
+        }
         _ if speech.text.is_empty() => None,
         _ => Some(json!({"type": "output_text", "text": speech.text, "annotations": []})),
     };
@@ -94,7 +100,7 @@ fn output(speech: &Speech, asked: &Asked) -> Vec<Value> {
         })
     });
     let calls = speech.calls.iter().enumerate().map(|(index, call)| {
-        let (server, name) = of_server(&call.name);
+        let (server, name) = split_server(&call.name);
         let mut item = json!({
             "type": "function_call",
             "id": format!("fc_fake_{}_{index}", asked.number),
@@ -112,14 +118,14 @@ fn output(speech: &Speech, asked: &Asked) -> Vec<Value> {
 }
 
 /// Splits the name of an MCP tool, `mcp__server__tool`: this protocol sends it in two parts.
-fn of_server(name: &str) -> (Option<&str>, &str) {
+fn split_server(name: &str) -> (Option<&str>, &str) {
     match name.rsplit_once("__") {
         Some((server, tool)) if server.starts_with("mcp__") => (Some(server), tool),
         _ => (None, name),
     }
 }
 
-pub(super) fn error_event(overloaded: bool) -> Event {
+pub(super) fn build_error_event(overloaded: bool) -> FakeSseEvent {
     let (code, message) = if overloaded {
         ("server_is_overloaded", "The server is overloaded.")
     } else {
@@ -127,5 +133,5 @@ pub(super) fn error_event(overloaded: bool) -> Event {
     };
     let error = json!({"code": code, "message": message});
     let response = json!({"id": "resp_fake", "status": "failed", "error": error});
-    Event::named(&json!({"type": "response.failed", "response": response}))
+    FakeSseEvent::from_named_data(&json!({"type": "response.failed", "response": response}))
 }

@@ -9,12 +9,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rustix::process::Pid;
 use rustix::thread::set_name;
 
-use super::super::keep::{Streams, keep};
+use super::super::keep::{GuardStreams, run_guard};
 
 /// A guard that was forked ahead, with the supervisor's ends of its pipes. It reads the standard
 /// input of this process. Dropping it ends the guard.
 #[derive(Debug)]
-pub struct Forked {
+pub struct ForkedGuard {
     pub(in crate::process) pid: Pid,
     pub(in crate::process) control: PipeWriter,
     pub(in crate::process) status: PipeReader,
@@ -24,15 +24,15 @@ pub struct Forked {
 
 /// Forks a guard from this process. Returns `None` if there is a second thread, whose locks would
 /// stay taken forever in the child, or if the system cannot fork.
-pub fn fork() -> Option<Forked> {
-    if !is_alone() {
+pub fn fork_guard() -> Option<ForkedGuard> {
+    if !is_single_threaded() {
         return None;
     }
     let (control, ours_control) = io::pipe().ok()?;
     let (ours_status, status) = io::pipe().ok()?;
     let (ours_stdout, stdout) = io::pipe().ok()?;
     let (ours_stderr, stderr) = io::pipe().ok()?;
-    let Some(pid) = copy().ok()? else {
+    let Some(pid) = fork_process().ok()? else {
         // The guard has to notice the end of its supervisor, so it must not hold the other ends
         // itself.
         drop((ours_control, ours_status, ours_stdout, ours_stderr));
@@ -40,11 +40,11 @@ pub fn fork() -> Option<Forked> {
         let _ = catch_unwind(AssertUnwindSafe(|| {
             // The name only matters in process listings.
             let _ = set_name(c"unstuck-guard");
-            keep(&control, &status, Some(Streams { stdout, stderr }));
+            run_guard(&control, &status, Some(GuardStreams { stdout, stderr }));
         }));
-        end();
+        exit_child();
     };
-    Some(Forked {
+    Some(ForkedGuard {
         pid,
         control: ours_control,
         status: ours_status,
@@ -54,13 +54,13 @@ pub fn fork() -> Option<Forked> {
 }
 
 /// Returns whether this process has a single thread.
-fn is_alone() -> bool {
+fn is_single_threaded() -> bool {
     fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
 /// Forks this process; returns `None` in the child.
 #[expect(unsafe_code, reason = "a copy is sound only where there is a single thread")]
-fn copy() -> io::Result<Option<Pid>> {
+fn fork_process() -> io::Result<Option<Pid>> {
     // SAFETY: there is no other thread, so no lock stays taken forever in the child.
     match unsafe { libc::fork() } {
         0 => Ok(None),
@@ -71,7 +71,7 @@ fn copy() -> io::Result<Option<Pid>> {
 
 /// Ends the child without running exit handlers: those belong to the parent.
 #[expect(unsafe_code, reason = "there is no safe way to leave nothing undone twice")]
-fn end() -> ! {
+fn exit_child() -> ! {
     // SAFETY: the call does not return, and needs no state of this process.
     unsafe { libc::_exit(0) }
 }

@@ -6,6 +6,6 @@ mod linux;
 mod other;
 
 #[cfg(target_os = "linux")]
-pub use linux::{Forked, fork};
+pub use linux::{ForkedGuard, fork_guard};
 #[cfg(not(target_os = "linux"))]
 pub use other::{Forked, fork};

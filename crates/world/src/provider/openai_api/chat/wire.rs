@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::wire::{Function, Used, failed};
-use crate::model::{Message, Part, Request, Role, ToolSpec};
+use super::super::wire::{OpenAiFunction, OpenAiUsage, mark_failed};
+use crate::model::{MessagePart, MessageRole, ModelMessage, ModelRequest, ToolSpec};
 
 /// The body of a request.
 #[derive(Serialize)]
-pub(in super::super) struct Ask<'a> {
+pub(in super::super) struct ChatRequest<'a> {
     model: &'a str,
     stream: bool,
     stream_options: StreamOptions,
@@ -21,9 +21,9 @@ pub(in super::super) struct Ask<'a> {
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'a str>,
-    messages: Vec<Said<'a>>,
+    messages: Vec<ChatMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<ChatTool<'a>>,
 }
 
 #[derive(Serialize)]
@@ -33,7 +33,7 @@ struct StreamOptions {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
-enum Said<'a> {
+enum ChatMessage<'a> {
     System {
         content: &'a str,
     },
@@ -43,7 +43,7 @@ enum Said<'a> {
     Assistant {
         content: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call<'a>>,
+        tool_calls: Vec<ChatToolCall<'a>>,
     },
     Tool {
         tool_call_id: &'a str,
@@ -52,37 +52,37 @@ enum Said<'a> {
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
+struct ChatToolCall<'a> {
     id: &'a str,
     r#type: &'static str,
-    function: Called<'a>,
+    function: ChatFunctionCall<'a>,
 }
 
 #[derive(Serialize)]
-struct Called<'a> {
+struct ChatFunctionCall<'a> {
     name: &'a str,
     arguments: String,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ChatTool<'a> {
     r#type: &'static str,
-    function: Function<'a>,
+    function: OpenAiFunction<'a>,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> ChatRequest<'a> {
     pub(in super::super) fn new(
         model: &'a str,
-        request: Request<'a>,
+        request: ModelRequest<'a>,
         effort: Option<&'a str>,
         vendors_own: bool,
     ) -> Self {
         let longest = request.output_tokens_max;
         let system = Some(request.system).filter(|text| !text.is_empty());
-        let mut messages: Vec<Said<'a>> =
-            system.map(|content| Said::System { content }).into_iter().collect();
+        let mut messages: Vec<ChatMessage<'a>> =
+            system.map(|content| ChatMessage::System { content }).into_iter().collect();
         for message in request.messages {
-            say(message, &mut messages);
+            push_messages(message, &mut messages);
         }
         Self {
             model,
@@ -92,92 +92,93 @@ impl<'a> Ask<'a> {
             max_tokens: (!vendors_own).then_some(longest),
             reasoning_effort: effort,
             messages,
-            tools: request.tools.iter().map(tool).collect(),
+            tools: request.tools.iter().map(build_tool).collect(),
         }
     }
 }
 
-fn say<'a>(message: &'a Message, into: &mut Vec<Said<'a>>) {
+fn push_messages<'a>(message: &'a ModelMessage, into: &mut Vec<ChatMessage<'a>>) {
     // Results come first: each has to follow its call directly.
     for part in &message.parts {
-        if let Part::Result { id, output, failed: bad } = part {
-            into.push(Said::Tool { tool_call_id: id, content: failed(output, *bad) });
+        if let MessagePart::Result { id, output, failed: bad } = part {
+            into.push(ChatMessage::Tool { tool_call_id: id, content: mark_failed(output, *bad) });
         }
     }
-    let text = text(message);
+    let text = join_text(message);
     match message.role {
-        Role::User => into.extend(text.map(|content| Said::User { content })),
-        Role::Assistant => {
-            let tool_calls: Vec<Call<'a>> = message.parts.iter().filter_map(call).collect();
+        MessageRole::User => into.extend(text.map(|content| ChatMessage::User { content })),
+        MessageRole::Assistant => {
+            let tool_calls: Vec<ChatToolCall<'a>> =
+                message.parts.iter().filter_map(build_tool_call).collect();
             if text.is_some() || !tool_calls.is_empty() {
-                into.push(Said::Assistant { content: text, tool_calls });
+                into.push(ChatMessage::Assistant { content: text, tool_calls });
             }
         }
     }
 }
 
-fn text(message: &Message) -> Option<Cow<'_, str>> {
+fn join_text(message: &ModelMessage) -> Option<Cow<'_, str>> {
     let mut texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text { text } if !text.is_empty() => Some(text.as_str()),
+        MessagePart::Text { text } if !text.is_empty() => Some(text.as_str()),
         _ => None,
     });
     let first = Cow::Borrowed(texts.next()?);
     Some(texts.fold(first, |all, more| Cow::Owned(format!("{all}\n{more}"))))
 }
 
-fn call(part: &Part) -> Option<Call<'_>> {
-    let Part::Call { id, name, input } = part else { return None };
-    let function = Called { name, arguments: input.to_string() };
-    Some(Call { id, r#type: "function", function })
+fn build_tool_call(part: &MessagePart) -> Option<ChatToolCall<'_>> {
+    let MessagePart::Call { id, name, input } = part else { return None };
+    let function = ChatFunctionCall { name, arguments: input.to_string() };
+    Some(ChatToolCall { id, r#type: "function", function })
 }
 
-fn tool(spec: &ToolSpec) -> Tool<'_> {
-    Tool { r#type: "function", function: Function::new(spec) }
+fn build_tool(spec: &ToolSpec) -> ChatTool<'_> {
+    ChatTool { r#type: "function", function: OpenAiFunction::new(spec) }
 }
 
 /// A chunk of the response.
 #[derive(Deserialize)]
-pub(super) struct Chunk<'a> {
+pub(super) struct ChatChunk<'a> {
     #[serde(borrow, default)]
-    pub(super) choices: Vec<Choice<'a>>,
-    pub(super) usage: Option<Used>,
+    pub(super) choices: Vec<ChatChoice<'a>>,
+    pub(super) usage: Option<OpenAiUsage>,
     pub(super) error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Choice<'a> {
+pub(super) struct ChatChoice<'a> {
     #[serde(default)]
     pub(super) index: u32,
     #[serde(borrow)]
-    pub(super) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<ChatDelta<'a>>,
     pub(super) finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Delta<'a> {
+pub(super) struct ChatDelta<'a> {
     #[serde(borrow)]
-    pub(super) content: Option<Words<'a>>,
+    pub(super) content: Option<ChatText<'a>>,
     #[serde(borrow)]
-    pub(super) refusal: Option<Words<'a>>,
+    pub(super) refusal: Option<ChatText<'a>>,
     #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
+    pub(super) tool_calls: Option<Vec<ChatCallDelta<'a>>>,
 }
 
 /// Text that borrows from the input where possible.
 #[derive(Deserialize)]
-pub(super) struct Words<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+pub(super) struct ChatText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 #[derive(Deserialize)]
-pub(super) struct CallDelta<'a> {
+pub(super) struct ChatCallDelta<'a> {
     pub(super) index: Option<usize>,
     pub(super) id: Option<String>,
     #[serde(borrow)]
-    pub(super) function: Option<FunctionDelta<'a>>,
+    pub(super) function: Option<ChatFunctionDelta<'a>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct FunctionDelta<'a> {
+pub(super) struct ChatFunctionDelta<'a> {
     pub(super) name: Option<String>,
     #[serde(borrow)]
-    pub(super) arguments: Option<Words<'a>>,
+    pub(super) arguments: Option<ChatText<'a>>,
 }

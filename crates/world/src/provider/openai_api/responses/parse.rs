@@ -2,30 +2,31 @@
 
 use serde_json::{Value, json};
 
-use super::super::super::http::{Head, Problem, Reading, Trouble};
+use super::super::super::http::{ProblemClass, ProviderProblem, ResponseHead, StreamParser};
 use super::super::error;
-use super::wire::{Event, Response};
+use super::wire::{ResponsesBody, ResponsesEvent};
 use crate::agent::Usage;
-use crate::model::Part;
+use crate::model::MessagePart;
 
 /// The state of a stream. Deltas are skipped, because each item is repeated whole at its end.
 #[derive(Debug, Default)]
-pub(in super::super) struct Reader {
+pub(in super::super) struct ResponsesParser {
     items: Vec<Value>,
     used: Option<Usage>,
     completed: bool,
 }
 
-impl Reading for Reader {
-    fn refused(head: &Head, body: &[u8]) -> Problem {
-        error::refused(head, body)
+impl StreamParser for ResponsesParser {
+    fn classify_refusal(head: &ResponseHead, body: &[u8]) -> ProviderProblem {
+        error::classify_refusal(head, body)
     }
 
-    fn event(&mut self, data: &[u8]) -> Result<bool, Problem> {
-        let event: Event<'_> = serde_json::from_slice(data)
-            .map_err(|error| Problem::not_understood(&format!("an event is no JSON: {error}")))?;
+    fn handle_event(&mut self, data: &[u8]) -> Result<bool, ProviderProblem> {
+        let event: ResponsesEvent<'_> = serde_json::from_slice(data).map_err(|error| {
+            ProviderProblem::not_understood(&format!("an event is no JSON: {error}"))
+        })?;
         if let Some(used) = event.response.as_ref().and_then(|response| response.usage.as_ref()) {
-            self.used = Some(used.usage());
+            self.used = Some(used.to_usage());
         }
         match &*event.kind {
             "response.output_item.done" => self.items.extend(event.item),
@@ -37,46 +38,47 @@ impl Reading for Reader {
                 }
                 self.completed = true;
             }
-            "response.incomplete" => return Err(incomplete(event.response)),
+            "response.incomplete" => return Err(incomplete_problem(event.response)),
             "response.failed" => {
                 let error = event.response.and_then(|response| response.error);
-                return Err(error::mid_stream(&error.unwrap_or_default()));
+                return Err(error::classify_stream_error(&error.unwrap_or_default()));
             }
-            "error" => return Err(error::mid_stream(&own(event))),
+            "error" => return Err(error::classify_stream_error(&extract_error(event))),
             _ => {}
         }
         Ok(self.completed)
     }
 
-    fn finish(&mut self) -> Result<Vec<Part>, Problem> {
+    fn finish_turn(&mut self) -> Result<Vec<MessagePart>, ProviderProblem> {
         if !self.completed {
-            return Err(Problem::ended_early());
+            return Err(ProviderProblem::ended_early());
         }
         let mut parts = Vec::with_capacity(self.items.len());
         for item in self.items.drain(..) {
-            part(item, &mut parts)?;
+            push_parts(item, &mut parts)?;
         }
         Ok(parts)
     }
 
-    fn usage(&self) -> Option<Usage> {
+    fn reported_usage(&self) -> Option<Usage> {
         self.used
     }
 }
 
-fn part(mut item: Value, parts: &mut Vec<Part>) -> Result<(), Problem> {
+fn push_parts(mut item: Value, parts: &mut Vec<MessagePart>) -> Result<(), ProviderProblem> {
     match item["type"].as_str() {
         Some("message") => {
             for content in item["content"].as_array().into_iter().flatten() {
                 match (content["type"].as_str(), content["text"].as_str()) {
                     (Some("refusal"), _) => {
                         let said = content["refusal"].as_str().unwrap_or_default();
-                        return Err(error::stopped(Trouble::Refused, "refusal").saying(said));
+                        return Err(error::stopped_problem(ProblemClass::Refused, "refusal")
+                            .with_model_text(said));
                     }
                     (Some("output_text"), Some(text)) => {
-                        parts.push(Part::Text { text: text.to_owned() });
+                        parts.push(MessagePart::Text { text: text.to_owned() });
                     }
-                    _ => return Err(Problem::not_understood("a message has no words")),
+                    _ => return Err(ProviderProblem::not_understood("a message has no words")),
                 }
             }
         }
@@ -84,33 +86,33 @@ fn part(mut item: Value, parts: &mut Vec<Part>) -> Result<(), Problem> {
             let (Value::String(id), Value::String(name)) =
                 (item["call_id"].take(), item["name"].take())
             else {
-                return Err(Problem::not_understood("a call has no name"));
+                return Err(ProviderProblem::not_understood("a call has no name"));
             };
-            let input = error::arguments(item["arguments"].as_str().unwrap_or_default())?;
-            parts.push(Part::Call { id, name, input });
+            let input = error::parse_arguments(item["arguments"].as_str().unwrap_or_default())?;
+            parts.push(MessagePart::Call { id, name, input });
         }
         // Reasoning without encrypted content cannot be sent back, because the service stores none.
         Some("reasoning") if !item["encrypted_content"].is_string() => {}
-        Some("reasoning") => parts.push(Part::Opaque { value: item }),
+        Some("reasoning") => parts.push(MessagePart::Opaque { value: item }),
         other => {
             let what = format!("it has an item of type {:?}", other.unwrap_or("none"));
-            return Err(Problem::not_understood(&what));
+            return Err(ProviderProblem::not_understood(&what));
         }
     }
     Ok(())
 }
 
-fn incomplete(response: Option<Response>) -> Problem {
+fn incomplete_problem(response: Option<ResponsesBody>) -> ProviderProblem {
     let details = response.and_then(|response| response.incomplete_details);
     let reason = details.and_then(|details| details.reason).unwrap_or_else(|| "none".to_owned());
     let trouble = match reason.as_str() {
-        "max_output_tokens" => Trouble::OutputLimit,
-        "content_filter" => Trouble::Refused,
-        _ => Trouble::Unknown,
+        "max_output_tokens" => ProblemClass::OutputLimit,
+        "content_filter" => ProblemClass::Refused,
+        _ => ProblemClass::Unknown,
     };
-    error::stopped(trouble, &reason)
+    error::stopped_problem(trouble, &reason)
 }
 
-fn own(event: Event<'_>) -> Value {
+fn extract_error(event: ResponsesEvent<'_>) -> Value {
     event.error.unwrap_or_else(|| json!({"code": event.code, "message": event.message}))
 }
