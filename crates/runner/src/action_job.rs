@@ -20,7 +20,7 @@ use crate::world::{EffectRequest, EffectResult, Performer};
 /// The result of the action; `None` until it is known.
 pub type ActionJobResult = Option<Arc<Result<ActionResult, DecideError>>>;
 
-/// The [`World`] of the job: performs the action once.
+/// The [`Performer`] of the job: performs the action once.
 pub struct ActionJob {
     decider: Arc<dyn Decider>,
     spec: MutationSpec,

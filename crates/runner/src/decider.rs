@@ -24,7 +24,7 @@ use crate::handle::{CommandError, RunnerHandle};
 use crate::ledger::{ActionResult, LedgerAction, find_known_action};
 use crate::probe::idempotency_key;
 
-/// A decider of commands: a [`Handle`], a [`Client`], or a [`Succession`](crate::Succession) of
+/// A decider of commands: a [`RunnerHandle`], a [`ControlClient`], or a [`DeciderSuccession`](crate::DeciderSuccession) of
 /// either.
 #[async_trait]
 pub trait Decider: Send + Sync {
@@ -182,7 +182,7 @@ pub enum StateQuery {
     },
 }
 
-/// The response to a [`Look`].
+/// The response to a [`StateQuery`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateQueryResult {

@@ -91,7 +91,7 @@ impl RunnerHandle {
     }
 
     /// Attaches `world` as the worker for the effects of `scope`, including those that wait
-    /// already, and returns the number of the attachment for [`detach`](Self::detach). A build or
+    /// already, and returns the number of the attachment for [`detach`](Self::detach_performer). A build or
     /// task has one worker at a time: further ones wait for their turn.
     pub async fn attach_performer(
         &self,
@@ -101,7 +101,7 @@ impl RunnerHandle {
         self.send_attach_request(scope, world, true).await?.ok_or(CommandError::Ended)
     }
 
-    /// Attaches like [`attach`](Self::attach) without waiting; `None` if another worker has the
+    /// Attaches like [`attach`](Self::attach_performer) without waiting; `None` if another worker has the
     /// scope.
     pub async fn try_attach_performer(
         &self,

@@ -30,12 +30,12 @@ use crate::world::{EffectRequest, EffectResult, PerformScope, Performer};
 #[async_trait]
 pub trait LedgerAction: Send + Sync {
     /// Performs the action. `idempotency_key` is identical whenever this action is sent, so that
-    /// the other side can recognize a repeated call. Returns [`Outcome::Applied`],
-    /// [`Outcome::Failed`] if the action certainly did not happen, or [`Outcome::Unknown`].
+    /// the other side can recognize a repeated call. Returns [`EffectOutcome::Applied`],
+    /// [`EffectOutcome::Failed`] if the action certainly did not happen, or [`EffectOutcome::Unknown`].
     async fn perform_call(&self, idempotency_key: &str) -> EffectOutcome;
 
-    /// Looks up whether the action happened: [`Outcome::Applied`], [`Outcome::NotApplied`] or
-    /// [`Outcome::CannotTell`]. Not called for an action with a lookup command
+    /// Looks up whether the action happened: [`EffectOutcome::Applied`], [`EffectOutcome::NotApplied`] or
+    /// [`EffectOutcome::CannotTell`]. Not called for an action with a lookup command
     /// ([`MutationSpec::look_up`]): the worker of the task runs that command, even if this process
     /// is gone.
     async fn probe_outcome(&self, _idempotency_key: &str) -> EffectOutcome {

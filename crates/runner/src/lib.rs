@@ -2,7 +2,7 @@
 //!
 //! One loop per project ([`Runner`]): a command comes in, the core decides, the store writes the
 //! events, and only then effects are performed. All other code talks to the loop through a
-//! [`Handle`], in the same process or over the control socket.
+//! [`RunnerHandle`], in the same process or over the control socket.
 
 #![expect(
     clippy::result_large_err,

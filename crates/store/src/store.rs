@@ -171,7 +171,7 @@ pub trait Journal: fmt::Debug + Send {
     /// failed, every later one fails too, until the project is claimed again.
     fn append_batch(&mut self, batch: Batch) -> Receipt;
 
-    /// Returns whether the next batch should carry a [`snapshot`](crate::snapshot()).
+    /// Returns whether the next batch should carry a [`snapshot`](crate::serialize_snapshot()).
     fn is_snapshot_due(&self) -> bool;
 
     /// Returns the answers that were not taken up yet, in the order they were given.

@@ -38,12 +38,12 @@ pub fn play_seed(profile: WorldProfile, steps: u64) -> Result<SimulationStats, B
     play_simulation(profile, steps).map(|sim| sim.stats)
 }
 
-/// Like [`seed`], but returns the whole simulation.
+/// Like [`play_seed`], but returns the whole simulation.
 pub fn play_simulation(profile: WorldProfile, steps: u64) -> Result<Simulation, Box<SeedFailure>> {
     play_watched(profile, steps, &mut |_| ())
 }
 
-/// Like [`played`], calling `watch` after every move.
+/// Like [`play_simulation`], calling `watch` after every move.
 pub fn play_watched(
     profile: WorldProfile,
     steps: u64,

@@ -47,7 +47,7 @@ pub fn play_fate(
     Ok((collect_fate(&sim), moves))
 }
 
-/// Like [`fate`], but returns the whole simulation.
+/// Like [`play_fate`], but returns the whole simulation.
 pub fn play_disturbed(
     profile: &WorldProfile,
     at: &[u64],

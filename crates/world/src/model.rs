@@ -80,7 +80,7 @@ pub enum MessagePart {
     },
     /// A request of the model to call a tool.
     Call {
-        /// The id of the call; its [`Part::Result`] carries the same id.
+        /// The id of the call; its [`MessagePart::Result`] carries the same id.
         id: String,
         /// The name of the tool.
         name: String,

@@ -1,9 +1,9 @@
 //! Attempts: the work of an agent, and whether the next attempt is a different one.
 //!
 //! Pure functions over recorded data; nothing here runs, reads or waits for anything.
-//! - [`Change`] and [`Approach`]: the work of an attempt, and the digest that recognizes it again;
-//! - [`Watch`]: detection of an agent that loops inside one attempt;
-//! - [`Seen`]: whether the result of an agent's own command is an observation or a fault.
+//! - [`DiffChange`] and [`Approach`]: the work of an attempt, and the digest that recognizes it again;
+//! - [`LoopDetector`]: detection of an agent that loops inside one attempt;
+//! - [`SeenErrors`]: whether the result of an agent's own command is an observation or a fault.
 //!
 //! Design: the engine, "Observation, failure, attempt".
 

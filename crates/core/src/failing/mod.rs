@@ -1,6 +1,6 @@
 //! The failed tests of a red check, and whether two red checks fail in the same way.
 //!
-//! [`Failures::read`] extracts the names of failed tests from the output of a test runner (`runners.rs` is
+//! [`CheckFailures::from_output`] extracts the names of failed tests from the output of a test runner (`runners.rs` is
 //! the table) and the lines that state the failure, without parts that vary from run to run (`steady.rs`).
 //! Numbers in a message stay: another value is another failure. If the runner names no test, the whole output
 //! counts.

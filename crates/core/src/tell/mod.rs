@@ -1,8 +1,8 @@
 //! Texts for people and agents, built from the engine's state.
 //!
 //! The engine keeps facts; [`question`](crate::question) and [`text`](crate::text) hold the words. This
-//! module combines them: [`narration`] for a person who watches, [`question_text`] for one who is asked,
-//! [`Message`] for one who is elsewhere, [`context`] for an agent that tries again. Unstuck's own words to
+//! module combines them: [`narrate_event`] for a person who watches, [`question_text`] for one who is asked,
+//! [`Notification`] for one who is elsewhere, [`replan_context`] for an agent that tries again. Unstuck's own words to
 //! people pass the linter, with foreign text in quotation marks; texts for agents are technical on purpose,
 //! and bounded. Texts are made when they are needed, never stored in a decision.
 

@@ -47,7 +47,7 @@ impl TextMeasure {
         let mut syllables = 0;
         let mut open = false;
         for token in text.split_whitespace() {
-            let weight: u64 = token.split(['-', '–', '/']).map(self::count_syllables).sum();
+            let weight: u64 = token.split(['-', '–', '/']).map(count_syllables).sum();
             if weight > 0 {
                 words += 1;
                 syllables += weight;

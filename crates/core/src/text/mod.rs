@@ -1,7 +1,7 @@
 //! Plain English: the linter, and the phrases that texts are made of.
 //!
-//! Unstuck's own words to people pass [`lint()`]: plain words, no technical detail. Foreign words are quoted
-//! verbatim ([`quoted`]). Questions are built from these words in [`question`](crate::question), everything
+//! Unstuck's own words to people pass [`lint_text()`]: plain words, no technical detail. Foreign words are quoted
+//! verbatim ([`quote_words`]). Questions are built from these words in [`question`](crate::question), everything
 //! else in [`tell`](crate::tell). No decision is made here.
 
 pub(crate) mod bounded;

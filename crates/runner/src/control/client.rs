@@ -192,7 +192,7 @@ impl ControlClient {
         self.send_attach_request(scope, world, true).await
     }
 
-    /// Attaches like [`attach`](Self::attach) without waiting, and returns whether the scope was
+    /// Attaches like [`attach`](Self::attach_performer) without waiting, and returns whether the scope was
     /// free.
     pub async fn try_attach_performer(
         &self,

@@ -1,6 +1,6 @@
 //! Notifications to the operator about events of a project.
 //!
-//! Messages follow from the journal: a [`Sender`] reads it, as any process can, and stores per
+//! Messages follow from the journal: a [`NotificationSender`] reads it, as any process can, and stores per
 //! channel up to which event it has delivered. So no message is lost when a process dies, a message
 //! that may have been delivered twice has the same id, and a notification can neither block the
 //! loop nor change a run.

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 /// Maximum time at shutdown to store the state of messages that were not delivered.
 const REMEMBERING_MAX: Duration = Duration::from_secs(1);
 
-/// The configuration of a [`Sender`].
+/// The configuration of a [`NotificationSender`].
 pub struct NotifySetup {
     /// The store of the project.
     pub store: Arc<dyn Store>,

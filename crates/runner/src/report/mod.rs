@@ -1,9 +1,9 @@
 //! The morning report: finished work and its checks, unfinished work with the reasons, open
 //! questions to a person, and the cost.
 //!
-//! It is read from the store's tables alone ([`Facts`]), and assembled by pure functions
-//! ([`Report::of`]); rendering is left to the views. All its texts are plain English that passes
-//! the linter, except in the fields that are marked for operators: [`Report::public`] leaves those
+//! It is read from the store's tables alone ([`BuildFacts`]), and assembled by pure functions
+//! ([`BuildReport::from_facts`]); rendering is left to the views. All its texts are plain English that passes
+//! the linter, except in the fields that are marked for operators: [`BuildReport::into_public`] leaves those
 //! out.
 //!
 //! Design: `docs/design/report.md`.

@@ -1,7 +1,7 @@
 //! An in-memory store for the simulator and for tests: the same rules, no disk.
 //!
-//! It can be told to fail as a disk would ([`MemoryStore::fail_next`], [`MemoryStore::fill`]) and to die as a
-//! process would ([`MemoryStore::crash`]).
+//! It can be told to fail as a disk would ([`MemoryStore::fail_next`], [`MemoryStore::set_full`]) and to die as a
+//! process would ([`MemoryStore::clone_after_crash`]).
 
 mod content;
 mod journal;

@@ -1,8 +1,8 @@
 //! A conformance suite for stores, independent of the backend.
 //!
-//! A backend provides how it is opened ([`Place`]); the suite feeds real decisions of the engine into it
-//! ([`Stage`]), lets the simulated runner crash on top of it ([`scenes`]), and compares the results. Two
-//! backends with the same history keep the same rows ([`Dump`]).
+//! A backend provides how it is opened ([`StoreOpener`]); the suite feeds real decisions of the engine into it
+//! ([`StoreFixture`]), lets the simulated runner crash on top of it ([`simulate_operations`]), and compares the results. Two
+//! backends with the same history keep the same rows ([`StoreDump`]).
 
 mod dump;
 mod scenes;

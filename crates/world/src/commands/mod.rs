@@ -4,8 +4,8 @@
 //! so that honest mistakes end in a message instead of an accident. An agent that wants to get past
 //! it can (a script in another language, a name that is put together at run time). The real
 //! protection is that the system refuses writes outside and connections, where it can
-//! ([`Enforced`]), that the environment carries no credentials to push or publish with
-//! ([`Environment`]), and that the difference from the base is checked afterwards. Design:
+//! ([`CommandEnforcement`]), that the environment carries no credentials to push or publish with
+//! ([`CommandEnvironment`]), and that the difference from the base is checked afterwards. Design:
 //! `docs/design/agent-loop.md`.
 
 mod destructive;

@@ -25,7 +25,7 @@ pub async fn run_to_end(
     Ok(wait_for_end(launch.start().await?, stop).await)
 }
 
-/// Waits for a program that was already started, as [`run`] does.
+/// Waits for a program that was already started, as [`run_to_end`] does.
 pub async fn wait_for_end(
     mut process: Process,
     stop: &CancellationToken,

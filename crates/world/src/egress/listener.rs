@@ -72,7 +72,7 @@ impl EgressProxy {
     }
 
     /// Listens on a loopback port of this machine, for sandboxes without a network namespace.
-    /// Serves only clients that send the credential of [`Self::address`].
+    /// Serves only clients that send the credential of [`Self::proxy_address`].
     pub async fn listen_on_loopback(settings: EgressSettings) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();

@@ -1,8 +1,8 @@
 //! Unstuck's tools for agents that are programs: the part of the Model Context Protocol that tools
 //! need.
 //!
-//! The module does no I/O. [`Protocol`] turns a line from the client into a response or a [`Call`]
-//! to execute; [`Wanted`] is the typed form of such a call. Executing calls and moving lines is the
+//! The module does no I/O. [`McpProtocol`] turns a line from the client into a response or a [`McpCall`]
+//! to execute; [`ParsedMcpCall`] is the typed form of such a call. Executing calls and moving lines is the
 //! caller's part. The protocol, and the reason for doing without a library, are described in
 //! `docs/design/mcp.md` and `docs/adr/0031-mcp-without-a-library.md`.
 

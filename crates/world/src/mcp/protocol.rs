@@ -32,7 +32,7 @@ pub enum McpReaction {
     Nothing,
     /// A response to write.
     Reply(Vec<u8>),
-    /// A call of a tool; its result is written as [`Call::answer`] formats it.
+    /// A call of a tool; its result is written as [`McpCall::format_response`] formats it.
     Call(McpCall),
 }
 

@@ -3,11 +3,11 @@
 //! A program runs under a guard, a small process of its own: [`guard`]. The guard collects every
 //! descendant, holds the run's lock file while one of them lives, and ends them all when its
 //! supervisor asks for it or is gone. [`Launch`] starts a program this way and [`Process::wait`]
-//! returns how it ended; [`verdict`] turns that into a fault; [`reap`] is the first step of
+//! returns how it ended; [`derive_fault`] turns that into a fault; [`reap_run`] is the first step of
 //! recovery.
 //!
 //! This holds on Linux. On other Unix systems the guard can only end the process group of the
-//! program, and [`reap`] only checks the lock.
+//! program, and [`reap_run`] only checks the lock.
 
 #[cfg(target_os = "linux")]
 mod around;

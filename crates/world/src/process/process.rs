@@ -58,7 +58,7 @@ impl Process {
         program == Some(ProgramExit::NotStarted(StartFailure::NoWall))
     }
 
-    /// Returns the standard input of the program, if it was launched with [`Input::Taken`].
+    /// Returns the standard input of the program, if it was launched with [`ProcessInput::Taken`].
     /// Dropping it ends the input.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         match self.launch.input {
@@ -148,7 +148,7 @@ impl Process {
     }
 }
 
-/// Ends the program even if a [`Stop`] is still held elsewhere.
+/// Ends the program even if a [`ProcessStopper`] is still held elsewhere.
 impl Drop for Process {
     fn drop(&mut self) {
         self.stop.stop();

@@ -1,7 +1,7 @@
 //! The scope of a task: the paths that it may change.
 //!
-//! [`Scope`] judges changed paths, after the fact and regardless of who changed them; this is the
-//! safety net. [`Scope::admit`] checks one path before a tool touches it, so that most mistakes do
+//! [`PathScope`] judges changed paths, after the fact and regardless of who changed them; this is the
+//! safety net. [`PathScope::admit_path`] checks one path before a tool touches it, so that most mistakes do
 //! not happen at all; its module states what it guarantees.
 
 mod admit;

@@ -166,7 +166,7 @@ impl DeclarationPolicy {
     }
 
     /// Returns the permissions of an action that an agent's process composed. It has to be one that
-    /// [`action`](Self::action) could have built, and a rule has to cover it, or the operator has
+    /// [`action`](Self::build_spec) could have built, and a rule has to cover it, or the operator has
     /// to have approved its exact text: `approved` holds those texts. The declaring process is not
     /// trusted to have asked. No rule applies to an action that runs code which the work changed:
     /// `changed` shows that code.

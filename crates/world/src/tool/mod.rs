@@ -1,6 +1,6 @@
 //! The tools of a model: actions in its worktree, and statements to the worker.
 //!
-//! [`Wish`] parses a call: JSON becomes a typed value or a typed fault. [`Toolbox`] performs
+//! [`ToolCall`] parses a call: JSON becomes a typed value or a typed fault. [`Toolbox`] performs
 //! actions within a worktree, a scope and a policy for commands; every path is checked against the
 //! scope before it is touched. An invalid or forbidden call is a fault; a command that ran and
 //! failed returns its output, together with the fault that the output amounts to. The caller

@@ -1,9 +1,9 @@
 //! The checks that the supervisor runs itself; an agent's own claims never count.
 //!
-//! [`Checks`] are the commands of one gate, run one after the other in the worktree until one is
+//! [`GateChecks`] are the commands of one gate, run one after the other in the worktree until one is
 //! red. Before them, protected paths are restored from the base, so that no check passes because it
 //! was edited. A red check is run once more: one that then passes is flaky, not red. [`Baseline`]
-//! knows what was red before any agent worked. [`Secrets`] scans a change for values that must not
+//! knows what was red before any agent worked. [`SecretScanner`] scans a change for values that must not
 //! be committed.
 
 mod baseline;

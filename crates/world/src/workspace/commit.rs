@@ -73,7 +73,7 @@ impl Workspace {
         Ok(CommitOutcome::As { commit, by_hook: tree != *checked })
     }
 
-    /// Returns the commit that [`commit`](Self::commit) made, or the base if there was nothing to
+    /// Returns the commit that [`commit`](Self::commit_content) made, or the base if there was nothing to
     /// commit.
     pub async fn find_commit_made(&self) -> Result<Oid, Fault> {
         let base = self.resolve_base().await?;

@@ -1,6 +1,6 @@
 //! `unstuck report`: shows the result of a build.
 //!
-//! The runner's [`Report`] has the content; this module lays it out as a [`Page`], which becomes text,
+//! The runner's [`BuildReport`] has the content; this module lays it out as a [`ReportLayout`], which becomes text,
 //! Markdown or HTML.
 
 mod html;

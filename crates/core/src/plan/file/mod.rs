@@ -1,6 +1,6 @@
 //! Tasks as people write them: task files, plan files, and a goal in a sentence.
 //!
-//! Parses text into [`TaskSpec`](super::TaskSpec); no file is opened here. A mistake is a [`Problem`] with
+//! Parses text into [`TaskSpec`](super::TaskSpec); no file is opened here. A mistake is a [`PlanFileProblem`] with
 //! its line and a hint, and all problems of all files are reported at once. `docs/design/tasks.md` describes
 //! the format.
 

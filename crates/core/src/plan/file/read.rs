@@ -53,7 +53,7 @@ pub fn parse_tasks(files: &[PlanSource<'_>]) -> Result<Vec<TaskSpec>, Vec<PlanFi
     parse_tasks_with_external(files, &[])
 }
 
-/// Like [`read`], with known tasks that are not in these files: a dependency that is done and merged needs no
+/// Like [`parse_tasks`], with known tasks that are not in these files: a dependency that is done and merged needs no
 /// task of this build.
 pub fn parse_tasks_with_external(
     files: &[PlanSource<'_>],

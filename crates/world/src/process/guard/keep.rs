@@ -140,7 +140,7 @@ impl<'a> ProgramTree<'a> {
             order.wall.limits,
         );
         #[cfg(not(target_os = "linux"))]
-        let started = wall.start(&order.layers, &mut command);
+        let started = wall.start_command(&order.layers, &mut command);
         match started {
             Ok((main, held)) => {
                 if inside.is_none() {

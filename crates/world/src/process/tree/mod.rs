@@ -11,4 +11,4 @@ pub(super) use linux::{
     with_children,
 };
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{Known, adopt_orphans, signal_descendants, with_children};
+pub(super) use other::{KnownProcesses, adopt_orphans, signal_descendants, with_children};

@@ -10,15 +10,15 @@ pub(crate) fn adopt_orphans() -> Result<()> {
 }
 
 /// `true` once the group was signaled.
-pub(crate) type Known = bool;
+pub(crate) type KnownProcesses = bool;
 
 /// Returns an empty set: programs have no namespaces on these systems.
-pub(crate) const fn with_children(_pid: Pid) -> Known {
+pub(crate) const fn with_children(_pid: Pid) -> KnownProcesses {
     false
 }
 
 /// Signals the process group of `main` once, if it has one of its own, and otherwise `main` itself.
-pub(crate) fn signal_descendants(main: Pid, signal: Signal, known: &mut Known) -> u32 {
+pub(crate) fn signal_descendants(main: Pid, signal: Signal, known: &mut KnownProcesses) -> u32 {
     if std::mem::replace(known, true) {
         return 0;
     }

@@ -6,7 +6,7 @@
 //! (`bubblewrap`), the program lives in namespaces of its own, below Unstuck's init process there
 //! (`inner`). Landlock and seccomp are set up by that process, or by the guard itself if there are
 //! no namespaces, in the thread that starts the program. Parts that the system cannot enforce are
-//! reported as such ([`Held`]).
+//! reported as such ([`WallEnforcement`]).
 
 #[cfg(target_os = "linux")]
 pub mod attack;
@@ -115,7 +115,7 @@ pub(super) enum LayerPlacement {
 
 impl Wall {
     /// Returns how much of the wall the machine would enforce. The inner layers are tried on a
-    /// thread of their own; namespaces were probed by the first call of [`Layers::here`].
+    /// thread of their own; namespaces were probed by the first call of [`WallLayers::detect`].
     pub fn try_out(&self) -> WallEnforcement {
         let layers = WallLayers::detect();
         let standing = layers.layer_placement();

@@ -1,7 +1,7 @@
 //! Systems other than Linux have no wall.
 
-use super::{Held, Standing, Wall};
+use super::{LayerPlacement, Wall, WallEnforcement};
 
-pub(super) fn restrict(wall: &Wall, _standing: Standing) -> Held {
-    wall.not_possible()
+pub(super) fn restrict(wall: &Wall, _standing: LayerPlacement) -> WallEnforcement {
+    wall.unenforced_parts()
 }

@@ -35,7 +35,7 @@ pub struct AnthropicApi {
 }
 
 impl AnthropicApi {
-    /// Creates a client. [`Model::check`] tells whether it can be called.
+    /// Creates a client. [`Model::check_ready`] tells whether it can be called.
     pub fn new(settings: ModelSettings) -> Self {
         let base_url = settings.base_url.as_deref().unwrap_or(VENDOR.base_url);
         let gate = derive_gate_key(NAME, base_url, settings.credential.as_ref());

@@ -34,7 +34,7 @@ const LOGIN: &str = "auth.json";
 /// The settings for running Codex.
 #[derive(Clone, Debug)]
 pub struct CodexSettings {
-    /// The path of the program itself: see [`native`].
+    /// The path of the program itself: see [`find_native_program`].
     pub program: PathBuf,
     /// The guard of its processes.
     pub guard: GuardCommand,

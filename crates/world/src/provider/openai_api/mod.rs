@@ -54,7 +54,7 @@ pub struct OpenAiApi {
 }
 
 impl OpenAiApi {
-    /// Creates a client. [`Model::check`] tells whether it can be called. `effort` is the reasoning
+    /// Creates a client. [`Model::check_ready`] tells whether it can be called. `effort` is the reasoning
     /// effort, in the vendor's own words, for models that reason.
     pub fn new(settings: ModelSettings, dialect: OpenAiDialect, effort: Option<String>) -> Self {
         let vendor = dialect.vendor();

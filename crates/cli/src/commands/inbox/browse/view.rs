@@ -1,4 +1,4 @@
-//! Lays out the [`Board`] as lines that fit the window. Pure.
+//! Lays out the [`BrowseBoard`] as lines that fit the window. Pure.
 
 use super::board::{BrowseBoard, BrowseCard, BrowsePlace, CardChoice};
 use super::line::LineEditor;

@@ -8,4 +8,4 @@ mod other;
 #[cfg(target_os = "linux")]
 pub use linux::{ForkedGuard, fork_guard};
 #[cfg(not(target_os = "linux"))]
-pub use other::{Forked, fork};
+pub use other::{ForkedGuard, fork_guard};

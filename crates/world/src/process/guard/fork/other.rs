@@ -3,9 +3,9 @@
 
 /// An uninhabited type: there is no forked guard.
 #[derive(Debug)]
-pub enum Forked {}
+pub enum ForkedGuard {}
 
 /// Returns `None`.
-pub const fn fork() -> Option<Forked> {
+pub const fn fork_guard() -> Option<ForkedGuard> {
     None
 }
