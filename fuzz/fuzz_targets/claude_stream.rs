@@ -2,21 +2,21 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_world::agent::{Activity, End};
-use unstuck_world::provider::Lines;
-use unstuck_world::provider::claude_cli::Stream;
+use unstuck_world::agent::{Activity, AgentEnd};
+use unstuck_world::provider::LineSplitter;
+use unstuck_world::provider::claude_cli::ClaudeStream;
 
 fuzz_target!(|input: (&[u8], u8)| {
     let (bytes, piece) = input;
     assert_eq!(read(bytes, bytes.len().max(1)), read(bytes, usize::from(piece) + 1));
 });
 
-fn read(bytes: &[u8], piece: usize) -> (Option<End>, Vec<Activity>) {
-    let (mut stream, mut activities) = (Stream::default(), Vec::new());
-    let mut lines = Lines::default();
+fn read(bytes: &[u8], piece: usize) -> (Option<AgentEnd>, Vec<Activity>) {
+    let (mut stream, mut activities) = (ClaudeStream::default(), Vec::new());
+    let mut lines = LineSplitter::default();
     for chunk in bytes.chunks(piece) {
-        lines.push(chunk, |line| stream.line(line, &mut activities));
+        lines.push(chunk, |line| stream.handle_line(line, &mut activities));
     }
-    lines.end(|line| stream.line(line, &mut activities));
-    (stream.end().cloned(), activities)
+    lines.finish(|line| stream.handle_line(line, &mut activities));
+    (stream.reported_end().cloned(), activities)
 }

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_world::agent::{Activity, End};
-use unstuck_world::provider::Lines;
-use unstuck_world::provider::codex_cli::{Access, Order, Session};
+use unstuck_world::agent::{Activity, AgentEnd};
+use unstuck_world::provider::LineSplitter;
+use unstuck_world::provider::codex_cli::{CodexAccess, CodexSession, CodexSessionParams};
 
 fuzz_target!(|input: (&[u8], u8)| {
     let (bytes, piece) = input;
@@ -16,21 +16,22 @@ fuzz_target!(|input: (&[u8], u8)| {
     assert_eq!(whole, read(bytes, usize::from(piece) + 1));
 });
 
-fn read(bytes: &[u8], piece: usize) -> (Option<End>, Vec<Activity>, Vec<u8>) {
-    let mut session = Session::new(Order {
+fn read(bytes: &[u8], piece: usize) -> (Option<AgentEnd>, Vec<Activity>, Vec<u8>) {
+    let mut session = CodexSession::new(CodexSessionParams {
         directory: "/repo".into(),
         prompt: "do it".to_owned(),
         thread: Some("t".to_owned()),
         model: None,
         turns_max: Some(3),
-        access: Access::Workspace,
+        access: CodexAccess::Workspace,
         allowed_commands: std::collections::BTreeSet::new(),
         zone: unstuck_world::notify::TimeZone::UTC,
     });
-    let (mut activities, mut reply, mut lines) = (Vec::new(), session.first(), Lines::default());
+    let (mut activities, mut reply, mut lines) =
+        (Vec::new(), session.first_message(), LineSplitter::default());
     for chunk in bytes.chunks(piece) {
-        lines.push(chunk, |line| session.line(line, &mut activities, &mut reply));
+        lines.push(chunk, |line| session.handle_line(line, &mut activities, &mut reply));
     }
-    lines.end(|line| session.line(line, &mut activities, &mut reply));
-    (session.end().cloned(), activities, reply)
+    lines.finish(|line| session.handle_line(line, &mut activities, &mut reply));
+    (session.reported_end().cloned(), activities, reply)
 }

@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_core::attempt::{Change, DiffReader};
+use unstuck_core::attempt::{DiffChange, DiffReader};
 
 fuzz_target!(|input: (&[u8], u8)| {
     let (diff, piece) = input;
-    let whole = Change::of(diff);
+    let whole = DiffChange::from_diff(diff);
     let mut reader = DiffReader::default();
     for chunk in diff.chunks(usize::from(piece) + 1) {
         reader.push(chunk);

@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_world::provider::sse::{Events, TooLarge};
+use unstuck_world::provider::sse::{EventTooLarge, SseParser};
 
 fn read(bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
-    let mut events = Events::default();
+    let mut events = SseParser::default();
     let mut read = Vec::new();
     for piece in bytes.chunks(size) {
-        let pushed = events.push::<TooLarge>(piece, |data| {
+        let pushed = events.push::<EventTooLarge>(piece, |data| {
             read.push(data.to_vec());
             Ok(false)
         });

@@ -5,12 +5,12 @@ use libfuzzer_sys::fuzz_target;
 use unstuck_world::git::{raw, status, worktrees};
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(entries) = status::parse(bytes) {
+    if let Ok(entries) = status::parse_status(bytes) {
         // A record takes at least three bytes.
         assert!(entries.len() <= bytes.len() / 3 + 1);
     }
-    if let Ok(differences) = raw::parse(bytes) {
+    if let Ok(differences) = raw::parse_differences(bytes) {
         assert!(differences.iter().all(|one| !one.path.as_os_str().is_empty()));
     }
-    let _ = worktrees::parse(bytes);
+    let _ = worktrees::parse_worktrees(bytes);
 });

@@ -2,14 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_core::engine::{Recorded, State};
+use unstuck_core::engine::{RecordedEvent, State};
 
 fuzz_target!(|text: &str| {
     let mut state = State::new("fuzz");
     for line in text.lines() {
-        if let Ok(recorded) = serde_json::from_str::<Recorded>(line) {
+        if let Ok(recorded) = serde_json::from_str::<RecordedEvent>(line) {
             state.apply(&recorded);
         }
     }
-    state.outstanding();
+    state.outstanding_effects();
 });

@@ -3,31 +3,33 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_world::mcp::{Heard, Line, Lines, Protocol, Wanted, tools};
+use unstuck_world::mcp::{
+    McpLine, McpLineSplitter, McpProtocol, McpReaction, ParsedMcpCall, mcp_tools,
+};
 
 fuzz_target!(|input: (&[u8], u8)| {
     let (bytes, piece) = input;
-    let protocol = Protocol::new(tools(), "", "0");
+    let protocol = McpProtocol::new(mcp_tools(), "", "0");
     assert_eq!(
         said(&protocol, bytes, bytes.len().max(1)),
         said(&protocol, bytes, usize::from(piece) + 1)
     );
 });
 
-fn said(protocol: &Protocol, bytes: &[u8], piece: usize) -> Vec<Vec<u8>> {
-    let (mut lines, mut said) = (Lines::default(), Vec::new());
+fn said(protocol: &McpProtocol, bytes: &[u8], piece: usize) -> Vec<Vec<u8>> {
+    let (mut lines, mut said) = (McpLineSplitter::default(), Vec::new());
     for chunk in bytes.chunks(piece) {
         lines.push(chunk, |line| {
             let heard = match &line {
-                Line::Whole(line) => protocol.line(line),
-                Line::TooLong => protocol.too_long(),
+                McpLine::Whole(line) => protocol.handle_line(line),
+                McpLine::TooLong => protocol.reject_long_line(),
             };
             match heard {
-                Heard::Nothing => {}
-                Heard::Reply(reply) => said.push(reply),
-                Heard::Call(call) => {
-                    let wanted = Wanted::read(&call.tool, &call.input);
-                    said.push(call.answer(&format!("{wanted:?}"), wanted.is_err(), None));
+                McpReaction::Nothing => {}
+                McpReaction::Reply(reply) => said.push(reply),
+                McpReaction::Call(call) => {
+                    let wanted = ParsedMcpCall::parse(&call.tool, &call.input);
+                    said.push(call.format_response(&format!("{wanted:?}"), wanted.is_err(), None));
                 }
             }
         });

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use unstuck_core::fault::{Code, Origin};
 use unstuck_world::provider::anthropic_api;
-use unstuck_world::provider::openai_api::{self, Dialect};
+use unstuck_world::provider::openai_api::{self, OpenAiDialect};
 
 fuzz_target!(|input: (bool, Vec<&[u8]>)| {
     // Events as they come, or anything at all.
@@ -14,9 +14,9 @@ fuzz_target!(|input: (bool, Vec<&[u8]>)| {
         false => events.concat(),
     };
     let readers: [fn(&[u8]) -> _; 3] = [
-        anthropic_api::read_stream,
-        |stream| openai_api::read_stream(Dialect::Responses, stream),
-        |stream| openai_api::read_stream(Dialect::Chat, stream),
+        anthropic_api::parse_stream,
+        |stream| openai_api::parse_stream(OpenAiDialect::Responses, stream),
+        |stream| openai_api::parse_stream(OpenAiDialect::Chat, stream),
     ];
     for read in readers {
         let turn = read(&stream);

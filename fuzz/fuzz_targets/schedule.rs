@@ -18,14 +18,17 @@ const CLOCKS: [&str; 4] = [
 fuzz_target!(|input: (&str, u64)| {
     let (text, after) = input;
     let after = Time::from_millis(after);
-    match Schedule::read(text) {
+    match Schedule::parse(text) {
         Ok(schedule) => {
             assert!(!schedule.to_string().is_empty());
-            assert_eq!(Schedule::read(schedule.written()), Ok(schedule.clone()));
+            assert_eq!(Schedule::parse(schedule.as_written()), Ok(schedule.clone()));
             for clock in CLOCKS {
                 let zone = TimeZone::posix(clock).unwrap();
-                if let Some(next) = schedule.next(after, &zone) {
-                    assert!(next > after || schedule.interval().is_some(), "{text} at {clock}");
+                if let Some(next) = schedule.next_after(after, &zone) {
+                    assert!(
+                        next > after || schedule.fixed_interval().is_some(),
+                        "{text} at {clock}"
+                    );
                 }
             }
         }

@@ -4,10 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use unstuck_core::fault::{Code, Kind};
-use unstuck_world::provider::script::Script;
+use unstuck_world::provider::script::AgentScript;
 
 fuzz_target!(|text: &str| {
-    let Err(fault) = Script::read(text, "script.toml") else { return };
+    let Err(fault) = AgentScript::parse(text, "script.toml") else { return };
     match (fault.code(), &fault.kind) {
         (Code::ConfigParseError, Kind::ConfigParseError(config)) => {
             let lines = text.matches('\n').count() + 1;

@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_world::validate::Secrets;
+use unstuck_world::validate::SecretScanner;
 
 fuzz_target!(|patch: &[u8]| {
-    let findings = Secrets::new(["a secret value"]).scan(patch);
+    let findings = SecretScanner::new(["a secret value"]).scan_patch(patch);
     assert!(findings.len() <= patch.len());
 });

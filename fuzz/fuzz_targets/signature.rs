@@ -7,7 +7,7 @@ use unstuck_core::signature::{Signature, masked_lines};
 
 fuzz_target!(|input: (&str, Option<i32>)| {
     let (output, exit) = input;
-    let signature = Signature::of_output(Code::LogicError, "fuzz", output, exit);
+    let signature = Signature::from_output(Code::LogicError, "fuzz", output, exit);
     assert_eq!(signature.to_string().parse(), Ok(signature));
     masked_lines(output.as_bytes());
 });

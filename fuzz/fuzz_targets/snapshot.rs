@@ -2,16 +2,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_core::engine::{Recorded, State};
+use unstuck_core::engine::{RecordedEvent, State};
 
 fuzz_target!(|text: &str| {
     let (snapshot, journal) = text.split_once('\n').unwrap_or((text, ""));
     let Ok(mut state) = serde_json::from_str::<State>(snapshot) else { return };
     for line in journal.lines() {
-        if let Ok(recorded) = serde_json::from_str::<Recorded>(line) {
+        if let Ok(recorded) = serde_json::from_str::<RecordedEvent>(line) {
             state.apply(&recorded);
         }
     }
-    state.outstanding();
+    state.outstanding_effects();
     serde_json::to_vec(&state).unwrap();
 });

@@ -4,14 +4,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use unstuck_core::plan::Plan;
-use unstuck_core::plan::file::{Source, read, tick};
+use unstuck_core::plan::file::{PlanSource, parse_tasks, tick_item};
 
 fuzz_target!(|text: &str| {
     let files = [
-        Source { path: "tasks/001-first.md", text: "# First\n\nDo it.\n" },
-        Source { path: "tasks/002-second.md", text },
+        PlanSource { path: "tasks/001-first.md", text: "# First\n\nDo it.\n" },
+        PlanSource { path: "tasks/002-second.md", text },
     ];
-    match read(&files) {
+    match parse_tasks(&files) {
         Ok(tasks) => {
             for task in &tasks {
                 assert!(!task.name.is_empty() && !task.goal.is_empty(), "{task:?}");
@@ -31,8 +31,8 @@ fuzz_target!(|text: &str| {
 });
 
 fn ticked(text: &str, item: &str) {
-    let Some(ticked) = tick(text, item) else { return };
+    let Some(ticked) = tick_item(text, item) else { return };
     assert_eq!(ticked.len(), text.len());
     assert_eq!(text.bytes().zip(ticked.bytes()).filter(|(old, new)| old != new).count(), 1);
-    assert!(tick(&ticked, item).is_none());
+    assert!(tick_item(&ticked, item).is_none());
 }
