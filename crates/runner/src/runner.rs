@@ -171,7 +171,7 @@ impl Runner {
             }
             LoopRequest::Attach(_) if self.closing => {}
             LoopRequest::Command { command, reply } => {
-                self.decide_command(*command, None, Some(reply))
+                self.decide_command(*command, None, Some(reply));
             }
             LoopRequest::Checkpoint { effect, report, conversation, reply } => {
                 self.record_checkpoint(effect, report, conversation, reply);

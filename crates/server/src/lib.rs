@@ -1,6 +1,6 @@
 //! The HTTP server of Unstuck: the API, the live events and the pages.
 //!
-//! A [`Site`] hosts projects. It reads what it shows from their stores; commands of people go
+//! A [`ServerState`] hosts projects. It reads what it shows from their stores; commands of people go
 //! through each project's [`ProjectHost`], which the caller that starts the server provides. The server
 //! decides and performs nothing itself, and treats everything that an agent wrote as plain text.
 

@@ -1,6 +1,6 @@
 //! Crash points: places where a test can kill the process, to verify that nothing is lost there.
 //!
-//! They do nothing unless [`arm`]ed, and are not part of release builds.
+//! They do nothing unless [`arm_crash`] was called, and are not part of release builds.
 
 #[cfg(debug_assertions)]
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -49,7 +49,7 @@ impl<'a> ControlSession<'a> {
         Ok(Self { project, store, terminal, verb, json })
     }
 
-    /// Sends a command. A rejection becomes an error whose hint the caller adds with [`hinted`].
+    /// Sends a command. A rejection becomes an error whose hint the caller adds with [`with_hint`].
     pub(super) async fn submit_command(&self, command: Command) -> Result<CommandEvents, CliError> {
         let line = CommandConnection::open(&self.project, &self.store, self.verb).await?;
         let decided = line.submit_command(command).await;

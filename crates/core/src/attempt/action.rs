@@ -247,7 +247,7 @@ fn hash_value(value: &Value, worktree: &str, hasher: &mut PieceHasher) {
 /// Hashes a text, terminated by a byte that no folded text contains.
 fn hash_text(text: &str, worktree: &str, hasher: &mut PieceHasher) {
     mask::mask_volatile_parts(text.as_bytes(), ToolTextKind::Input, worktree, &mut |piece| {
-        hasher.push_piece(piece)
+        hasher.push_piece(piece);
     });
     hasher.push_piece(b"\0");
 }

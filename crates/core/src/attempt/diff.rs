@@ -154,7 +154,7 @@ impl DiffReader {
                 match side {
                     HunkLineKind::Added => self.lines_added = self.lines_added.saturating_add(1),
                     HunkLineKind::Removed => {
-                        self.lines_removed = self.lines_removed.saturating_add(1)
+                        self.lines_removed = self.lines_removed.saturating_add(1);
                     }
                     HunkLineKind::Context | HunkLineKind::Note => {}
                 }

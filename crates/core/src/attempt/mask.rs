@@ -310,7 +310,7 @@ mod tests {
     fn folded(text: &str, kind: ToolTextKind) -> String {
         let mut out = Vec::new();
         mask_volatile_parts(text.as_bytes(), kind, "/work/tree/", &mut |piece| {
-            out.extend_from_slice(piece)
+            out.extend_from_slice(piece);
         });
         String::from_utf8(out).unwrap()
     }

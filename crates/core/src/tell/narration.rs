@@ -5,7 +5,7 @@ use crate::engine::{
     Build, Event, Guidance, Mutation, PauseCause, Reconciled, RecordedEvent, Rule, SkipReason,
     State, Step, Task, TaskId, TaskStateKind,
 };
-use crate::fault::{BudgetSpan, Charge, Code, Kind, Work};
+use crate::fault::{BudgetSpan, Charge, Code, Fault, Kind, Work};
 use crate::plan::MutationKind;
 use crate::policy::Policy;
 use crate::question::Decision;
@@ -104,17 +104,7 @@ fn build_narration<'a>(
         Event::MutationReconciled { mutation, to, .. } if rule == Some(Rule::ProbeFirst) => {
             return reconciled_narration(state, policy, state.mutation(*mutation)?, *to);
         }
-        Event::FaultMet { fault, task, .. } => match &fault.kind {
-            Kind::ScopeForbidden(context) | Kind::ScopeOutsideAllowed(context) => {
-                let files = u32::try_from(context.files.len()).unwrap_or(u32::MAX);
-                let title = title(*task);
-                match fault.is_check_file_change() {
-                    true => Narration::CheckFilesTakenBack { title, files },
-                    false => Narration::TakenBack { title, files },
-                }
-            }
-            _ => return None,
-        },
+        Event::FaultMet { fault, task, .. } => taken_back_narration(fault, title(*task))?,
         Event::Warned { task, code: Code::GitPushFailed, .. } => {
             let failure = state.task(*task).and_then(|task| task.failure.as_ref());
             let output = failure.map(|fault| fault.message.as_str());
@@ -147,6 +137,18 @@ fn build_done_narration(build: &Build) -> Narration<'static> {
         left_out: build.count(TaskStateKind::Skipped) + build.count(TaskStateKind::Failed),
         waiting: build.count(TaskStateKind::Parked),
     }
+}
+
+fn taken_back_narration<'a>(fault: &Fault, title: &'a str) -> Option<Narration<'a>> {
+    let (Kind::ScopeForbidden(context) | Kind::ScopeOutsideAllowed(context)) = &fault.kind else {
+        return None;
+    };
+    let files = u32::try_from(context.files.len()).unwrap_or(u32::MAX);
+    Some(if fault.is_check_file_change() {
+        Narration::CheckFilesTakenBack { title, files }
+    } else {
+        Narration::TakenBack { title, files }
+    })
 }
 
 /// Returns the sentence for an action whose outcome was unknown.

@@ -365,7 +365,7 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             };
             let program = of.agent.as_deref().and_then(provider_display_name);
             let why = why.filter(|_| !guarded);
-            QuestionHints { program, risk, why, ..QuestionHints::from_name(&of.what) }
+            QuestionHints { program, why, risk, ..QuestionHints::from_name(&of.what) }
         }
         Some(Kind::PermissionSkipDenied(of)) => QuestionHints::from_name(&of.what),
         Some(Kind::PreconditionInput(c)) => QuestionHints {

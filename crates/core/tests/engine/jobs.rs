@@ -194,7 +194,7 @@ fn a_person_who_is_told_of_a_failing_job_can_have_it_try_now_or_leave_it_for_its
         stage.answer(decision);
         match decision {
             Decision::TryAgain => {
-                assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }))
+                assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }));
             }
             _ => assert!(matches!(stage.task_state("j"), TaskState::Skipped { .. })),
         }

@@ -94,7 +94,7 @@ impl AttemptMemory {
             match part {
                 MessagePart::Text { text: said } if said.trim().is_empty() => {}
                 MessagePart::Text { text: said } => {
-                    heard.push(text_part(&redactor.redact_text(&said)))
+                    heard.push(text_part(&redactor.redact_text(&said)));
                 }
                 MessagePart::Call { id, name, input } => {
                     let id = make_unique_id(&id, &mut ids);

@@ -33,7 +33,7 @@ impl BuildContext {
         if !self.was_base_green(order, task) {
             return Err(fault);
         }
-        let ask = find_lost_test_files(workspace.list_changes().await?);
+        let ask = find_lost_test_files(&workspace.list_changes().await?);
         let verdict = scope::ScopeVerdict { ask, ..scope::ScopeVerdict::default() };
         let Some(question) = verdict.to_fault(None) else { return Err(fault) };
         if self.is_allowed_by_operator(order, &question).await {
@@ -50,14 +50,14 @@ impl BuildContext {
 }
 
 /// The changed files that tests may be gone from: those that are gone or belong to tests, or all.
-fn find_lost_test_files(changes: Vec<WorktreeChange>) -> Vec<PathBuf> {
-    let changed = || changes.iter().filter(|change| change.kind != ChangeKind::Added);
-    let is_likely = |change: &&WorktreeChange| {
+fn find_lost_test_files(changes: &[WorktreeChange]) -> Vec<PathBuf> {
+    let kept = || changes.iter().filter(|change| change.kind != ChangeKind::Added);
+    let holds_tests = |change: &&WorktreeChange| {
         change.kind == ChangeKind::Deleted || belongs_to_tests(&change.path)
     };
-    let likely: Vec<_> = changed().filter(is_likely).map(|change| change.path.clone()).collect();
+    let likely: Vec<_> = kept().filter(holds_tests).map(|change| change.path.clone()).collect();
     if likely.is_empty() {
-        return changed().map(|change| change.path.clone()).collect();
+        return kept().map(|change| change.path.clone()).collect();
     }
     likely
 }

@@ -22,7 +22,7 @@ pub(super) fn redact_outcome(redactor: &Redactor, outcome: &mut EffectOutcome) {
             redact_approach(redactor, Arc::make_mut(did));
         }
         EffectOutcome::Unknown { fault: met } => {
-            *met = Arc::new(clean::redact_fault(redactor, met))
+            *met = Arc::new(clean::redact_fault(redactor, met));
         }
         EffectOutcome::Applied { result } => *result = redactor.redact_text(result).into(),
         EffectOutcome::CannotTell { said: Some(said) } => *said = redactor.redact_text(said).into(),
@@ -58,7 +58,7 @@ mod tests {
         let met = Fault::validation_pre_commit("validate:pre_commit#1", "red", context)
             .with_cause("canary-4711-canary");
         let mut outcome = EffectOutcome::Failed { fault: Arc::new(met.clone()), approach: None };
-        super::redact_outcome(&redactor, &mut outcome);
+        redact_outcome(&redactor, &mut outcome);
         let EffectOutcome::Failed { fault: clean, .. } = outcome else { panic!("{outcome:?}") };
         assert!(!format!("{clean:?}").contains("canary"), "{clean:?}");
         assert_eq!((clean.code(), clean.signature), (met.code(), met.signature));

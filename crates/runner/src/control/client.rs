@@ -308,7 +308,7 @@ impl ControlClient {
             }
             ControlResponse::Perform(order) => self.perform_effect(*order),
             ControlResponse::Act { act, idempotency_key, look_up } => {
-                self.perform_own_action(act, idempotency_key, look_up)
+                self.perform_own_action(act, idempotency_key, look_up);
             }
             ControlResponse::Stop(effect) => {
                 if let Some(stop) = lock_unpoisoned(&self.0.running).get(&effect) {

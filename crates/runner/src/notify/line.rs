@@ -103,7 +103,7 @@ impl ChannelQueue {
                 }
                 ChannelStep::Rest | ChannelStep::Wait(_) if closing.is_cancelled() => break,
                 ChannelStep::Rest => {
-                    wait_for_change(closing, std::future::pending(), &mut written).await
+                    wait_for_change(closing, std::future::pending(), &mut written).await;
                 }
                 ChannelStep::Wait(at) => {
                     wait_for_change(closing, self.shared.clock.wait_until(at), &mut written).await;

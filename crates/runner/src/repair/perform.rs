@@ -218,7 +218,7 @@ impl ScriptRepairer {
         match removed {
             Ok(RemovalOutcome::Gone) => {}
             Ok(RemovalOutcome::Kept(why)) => {
-                tracing::debug!(?why, "the worktree of a repair stays")
+                tracing::debug!(?why, "the worktree of a repair stays");
             }
             // The repair is made; the rest is cleaned up later.
             Err(fault) => tracing::debug!(%fault, "a worktree could not be removed"),

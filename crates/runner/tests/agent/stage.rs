@@ -349,7 +349,7 @@ impl Stage {
         loop {
             match self.notices.try_recv() {
                 Ok(RunnerNotice::Event { recorded, .. }) => {
-                    self.events.push(recorded.event.clone())
+                    self.events.push(recorded.event.clone());
                 }
                 Ok(_) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return &self.events,

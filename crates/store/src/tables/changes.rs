@@ -328,7 +328,7 @@ impl TableChangesBuilder<'_> {
                 self.touched.signatures.insert(*signature);
             }
             Event::Checked { checked, .. } => {
-                self.touched.signatures.extend(checked.flaky_signatures())
+                self.touched.signatures.extend(checked.flaky_signatures());
             }
             Event::Recovered { signatures, .. } => self.touched.signatures.extend(signatures),
             Event::Forgotten { signature: None } => {

@@ -25,7 +25,7 @@ pub enum StoreOperation {
 pub fn simulate_operations(seed: u64, steps: u64) -> SuiteResult<Vec<StoreOperation>> {
     let mut watcher = SimulationWatcher::default();
     let sim = run::play_watched(WorldProfile::wild_from_seed(seed), steps, &mut |sim| {
-        watcher.observe_move(sim)
+        watcher.observe_move(sim);
     });
     sim.map_err(|failure| failure.violation)?;
     Ok(watcher.scenes)

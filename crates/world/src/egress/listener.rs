@@ -112,7 +112,7 @@ impl EgressProxy {
         let listener = bind_socket(socket)?;
         let end = self.end.clone();
         self.accept_each(listener, move |stream, slot| {
-            spawn_until_end(&end, relay_connection(stream, service, slot))
+            spawn_until_end(&end, relay_connection(stream, service, slot));
         });
         self.relays.push(PortForward { port: service.port(), socket: socket.to_owned() });
         Ok(())

@@ -76,7 +76,7 @@ pub(super) async fn open_or_find(
         Ok(ActionResult::NeedsPerson) => Err(LandError::PullRequestUnknown.into()),
         // Another process has opened it meanwhile, with other arguments.
         Err(DecideError::KeyReused(_)) => {
-            let known = self::load_action(project, store.as_ref(), &key).await?;
+            let known = load_action(project, store.as_ref(), &key).await?;
             known.as_ref().and_then(to_open_request).ok_or_else(unsettled_error)
         }
         Err(DecideError::Store(fault)) => Err(CliError::Fault(fault.clone())),

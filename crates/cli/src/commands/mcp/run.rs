@@ -60,7 +60,7 @@ impl McpRun {
                     why: ControlRefusal::Rejected | ControlRefusal::Stale,
                     message,
                 }) => {
-                    return Err(self.to_rejection(message).await);
+                    return Err(self.reject_command(message).await);
                 }
                 Err(error) => return Err(CliError::from(error).into()),
             }
@@ -69,7 +69,7 @@ impl McpRun {
 
     /// Returns the refusal for a rejected command. A run that has ended meanwhile is the most likely
     /// reason, and the most important.
-    async fn to_rejection(&mut self, message: String) -> ToolError {
+    async fn reject_command(&mut self, message: String) -> ToolError {
         self.client = None;
         match self.current_effect().await {
             Ok(_) => ToolError::not_now(message),

@@ -250,7 +250,7 @@ impl RunWork<'_> {
                 }
                 // The work does not need the server.
                 Err(error) => {
-                    view.write_message(&format!("unstuck: nothing is served: {error}."))?
+                    view.write_message(&format!("unstuck: nothing is served: {error}."))?;
                 }
             }
         }
@@ -298,7 +298,7 @@ impl RunWork<'_> {
         for build in builds {
             match land::open_pull_request(self.project, store, seat, *build).await {
                 Ok(Some(url)) => {
-                    view.write_message(&format!("unstuck: pull request of {build}: {url}"))?
+                    view.write_message(&format!("unstuck: pull request of {build}: {url}"))?;
                 }
                 Ok(None) => {}
                 Err(error) => {

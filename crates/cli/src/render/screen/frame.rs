@@ -221,9 +221,8 @@ mod tests {
     fn what_was_there_before_stays_when_the_lines_go_and_when_they_stay() {
         for (cursor, clears) in [(None, true), (Some((0, 1)), true), (Some((0, 1)), false)] {
             let mut frame = ScreenFrame::default();
-            let mut shown = Shown::default();
-            shown.rows = vec!["before".chars().collect()];
-            shown.at = (1, 0);
+            let rows = vec!["before".chars().collect()];
+            let mut shown = Shown { rows, at: (1, 0), ..Shown::default() };
             shown.see(&frame.draw(lines("one\ntwo"), cursor, SIZE));
             let end = if clears { frame.clear(SIZE) } else { frame.leave() };
             shown.see(&end);

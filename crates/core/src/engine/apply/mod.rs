@@ -90,7 +90,7 @@ impl State {
                 self.fault_met(*run, fault, approach.as_ref(), *ends, *passing, at);
             }
             Event::Observed { run, signature, tree } => {
-                self.failure_observed(*run, *signature, *tree)
+                self.failure_observed(*run, *signature, *tree);
             }
             Event::Blamed { run, fault } => self.fault_blamed(*run, fault),
             Event::ApproachTaken { run, approach, confirms } => {
@@ -104,7 +104,7 @@ impl State {
             Event::Forgotten { signature } => self.signature_forgotten(*signature),
             Event::LossAccepted { actions, .. } => self.actions_doubted(actions),
             Event::Ordered { request: Some(request), build, .. } => {
-                self.command_ordered(request, *build)
+                self.command_ordered(request, *build);
             }
             Event::ToolWaiting { .. }
             | Event::Ordered { request: None, .. }

@@ -22,10 +22,10 @@ pub(super) fn parse_budget(node: &YamlNode, keys: &mut TaskKeys) -> Option<Amoun
     match &node.value {
         YamlValue::Nothing => return None,
         YamlValue::Text(text) => {
-            set_amount(&mut amount.money_micros, parse_money(text), keys, node, MONEY)
+            set_amount(&mut amount.money_micros, parse_money(text), keys, node, MONEY);
         }
         YamlValue::List(_) => {
-            keys.add_problem(node.line, PlanFileMistake::bad_value("budget", "a list", BUDGET))
+            keys.add_problem(node.line, PlanFileMistake::bad_value("budget", "a list", BUDGET));
         }
         YamlValue::Keys(parts) => {
             for (key, value) in parts {
@@ -40,7 +40,7 @@ fn parse_part(amount: &mut Amount, key: &YamlNode, value: &YamlNode, keys: &mut 
     let said = value.as_text().unwrap_or_default();
     match key.as_text() {
         Some("money") => {
-            set_amount(&mut amount.money_micros, parse_money(said), keys, value, MONEY)
+            set_amount(&mut amount.money_micros, parse_money(said), keys, value, MONEY);
         }
         Some("tokens") => set_amount(&mut amount.tokens, parse_tokens(said), keys, value, TOKENS),
         Some("time") => set_amount(&mut amount.time_ms, parse_time(said), keys, value, TIME),

@@ -106,7 +106,7 @@ impl TaskKeys {
         }
         match name {
             "id" => {
-                self.id = self.parse_text("id", value).filter(|id| self.check_name(id, value.line))
+                self.id = self.parse_text("id", value).filter(|id| self.check_name(id, value.line));
             }
             "title" => self.title = self.parse_text("title", value),
             "provider" => self.provider = self.parse_text("provider", value),

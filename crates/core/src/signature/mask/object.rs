@@ -98,7 +98,7 @@ impl<'a> MaskingPass<'a, '_> {
             let name = place::base_name(rest);
             match memchr::memchr(b':', name) {
                 Some(at) if name.get(at + 1).is_some_and(u8::is_ascii_digit) => {
-                    self.write_byte(b'#')
+                    self.write_byte(b'#');
                 }
                 _ => self.write_file_name(name),
             }

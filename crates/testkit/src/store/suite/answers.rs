@@ -123,7 +123,7 @@ pub async fn one_of_many_answers_wins(place: &dyn StoreOpener) -> SuiteResult {
         match one.await? {
             Ok(by) => winners.push(Arc::<str>::from(by)),
             Err(refused) => {
-                check_equal("the others came second", &refused, &AnswerError::Answered(id))?
+                check_equal("the others came second", &refused, &AnswerError::Answered(id))?;
             }
         }
     }

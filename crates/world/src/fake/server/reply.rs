@@ -102,7 +102,7 @@ fn build_failure_reply(trouble: FakeFailure, asked: &FakeModelCall) -> Option<Fa
         }
         FakeFailure::EndsEarly => events.extend(first_half(rest)),
         FakeFailure::Malformed => {
-            events.push(FakeSseEvent::from_raw("data: {\"type\":\"content_block_del\n\n"))
+            events.push(FakeSseEvent::from_raw("data: {\"type\":\"content_block_del\n\n"));
         }
         FakeFailure::OverloadedMidStream => events.push(protocol.build_error_event(true)),
         FakeFailure::UnheardMidStream => events.push(protocol.build_error_event(false)),

@@ -140,7 +140,7 @@ impl AnthropicParser {
         };
         match block {
             PartialBlock::Text(text) => {
-                text.push_str(delta.text.as_ref().map_or("", |words| &words.0))
+                text.push_str(delta.text.as_ref().map_or("", |words| &words.0));
             }
             PartialBlock::Call { json, .. } => {
                 json.push_str(delta.partial_json.as_ref().map_or("", |words| &words.0));

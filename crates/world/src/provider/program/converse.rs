@@ -287,7 +287,7 @@ impl DialogLoop<'_> {
     fn on_timer(&mut self, due: DialogTimer) {
         match due {
             DialogTimer::Passed(which, limit) => {
-                self.end_program(ProgramRunEnd::TimedOut { which, limit })
+                self.end_program(ProgramRunEnd::TimedOut { which, limit });
             }
             DialogTimer::Waited => {
                 self.conversation.give_up_waiting();
