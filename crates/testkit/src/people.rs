@@ -19,7 +19,7 @@ pub fn draw_command(sim: &Simulation, chance: &mut Chance) -> Option<Command> {
     }
     let key = format!("k{}", chance.draw_below(30)).into();
     let request = chance.one_in(2).then(|| Request { key, said: chance.draw_below(2) });
-    Some(CommandIssuer { by: Arc::from("operator"), request }.wrap_command(command))
+    Some(CommandIssuer { by: Arc::from("somebody"), request }.wrap_command(command))
 }
 
 fn draw_plain_command(sim: &Simulation, chance: &mut Chance) -> Option<Command> {
@@ -76,7 +76,7 @@ pub fn make_answer_command(
     chance: &mut Chance,
 ) -> Command {
     let guidance = chance.one_in(2).then(|| Arc::from("try the other door"));
-    Command::Answer { question, decision, guidance, by: Arc::from("operator") }
+    Command::Answer { question, decision, guidance, by: Arc::from("somebody") }
 }
 
 fn draw_check_again(sim: &Simulation, chance: &mut Chance) -> Option<Command> {

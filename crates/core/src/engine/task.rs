@@ -147,7 +147,7 @@ impl TaskState {
 
 /// The reason why a task was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Left"))]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum SkipReason {
     /// The operator decided so.

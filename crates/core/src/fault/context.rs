@@ -196,7 +196,7 @@ contexts! {
 
 /// The stage at which checks run on a change before it leaves the worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Gate"))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStage {
     /// Before a commit.

@@ -81,7 +81,7 @@ impl Fault {
     }
 
     /// Returns the message, if not empty, for records that only people read.
-    pub fn message_text(&self) -> Option<Arc<str>> {
+    pub fn evidence_text(&self) -> Option<Arc<str>> {
         (!self.message.is_empty()).then(|| Arc::from(self.message.as_str()))
     }
 

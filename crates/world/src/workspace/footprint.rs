@@ -382,9 +382,10 @@ fn find_named_folders(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || "._-".contains(c);
     let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
     let is_folder = |word: &str| matches!(word, "folder" | "directory");
+    let is_article = |word: &str| matches!(word, "a" | "the" | "this" | "that" | "new");
     let near = words.windows(2).filter_map(|pair| match *pair {
         [word, name] if is_folder(word) => Some(name),
-        [name, word] if is_folder(word) => Some(name),
+        [name, word] if is_folder(word) && !is_article(name) => Some(name),
         _ => None,
     });
     near.collect::<Vec<_>>().into_iter()

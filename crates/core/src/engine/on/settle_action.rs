@@ -89,7 +89,7 @@ fn handle_not_applied(turn: &mut Transition<'_>, id: MutationId, fault: &Arc<Fau
 fn probe_unknown_outcome(turn: &mut Transition<'_>, id: MutationId, fault: &Arc<Fault>) {
     let Some(run) = run_at_action(turn, id) else {
         pause_session(turn, id);
-        flow::probe_action(turn, id, fault.message_text());
+        flow::probe_action(turn, id, fault.evidence_text());
         return;
     };
     let Some((task, next)) = turn.state.run(run).map(|run| (run.task, run.position().to_resumed()))
@@ -98,7 +98,7 @@ fn probe_unknown_outcome(turn: &mut Transition<'_>, id: MutationId, fault: &Arc<
     };
     record_fault(turn, run, fault, None, true);
     flow::reconcile_run(turn, task, run, Some(Arc::clone(fault)), next);
-    flow::probe_action(turn, id, fault.message_text());
+    flow::probe_action(turn, id, fault.evidence_text());
 }
 
 /// Pauses a session until the outcome of its action is known; a job's script is not held up.
@@ -151,7 +151,7 @@ fn settle_probed(
             flow::continue_after_action(turn, id);
         }
         EffectOutcome::Failed { fault, .. } | EffectOutcome::Unknown { fault } => {
-            let said = fault.message_text();
+            let said = fault.evidence_text();
             let probes = turn.state.mutation(id).map_or(0, |mutation| mutation.probes);
             if probes >= PROBES_MAX {
                 ask_indeterminate(turn, id, said);
