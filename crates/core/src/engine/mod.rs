@@ -6,22 +6,22 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use unstuck_core::engine::{Command, Event, Outcome, Rng, State, decide};
+//! use unstuck_core::engine::{Command, Event, EffectOutcome, Rng, State, decide};
 //! use unstuck_core::fault::{Auth, Fault};
 //! use unstuck_core::plan::{Plan, TaskSpec};
 //! use unstuck_core::policy::{Amount, Policy};
 //! use unstuck_core::time::Time;
 //!
 //! let (mut state, policy, now) = (State::new("shop"), Policy::default(), Time::from_millis(1));
-//! let mut rng = Rng::at("shop", state.seq());
+//! let mut rng = Rng::for_decision("shop", state.seq());
 //! let plan = Plan::new(vec![TaskSpec { name: "deploy".into(), ..TaskSpec::default() }])?;
 //! let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
 //! decide(&mut state, start, &policy, now, &mut rng)?;
 //!
 //! // The agent works; then the hosting account refuses the key.
-//! let effect = state.outstanding()[0].id;
+//! let effect = state.outstanding_effects()[0].id;
 //! let fault = Fault::auth_invalid("deploy", "403", Auth::default());
-//! let outcome = Outcome::Failed { fault: Arc::new(fault), approach: None };
+//! let outcome = EffectOutcome::Failed { fault: Arc::new(fault), approach: None };
 //! let result = Command::Settle { effect, outcome, spent: Amount::ZERO };
 //! let events = decide(&mut state, result, &policy, now, &mut rng)?;
 //!

@@ -34,10 +34,10 @@ impl ChecklistMark {
 /// no other byte is changed. Returns `None` if the text is not a plan, or has no open item of this name.
 ///
 /// ```
-/// use unstuck_core::plan::file::{Mark, tick};
+/// use unstuck_core::plan::file::{ChecklistMark, tick_item};
 ///
 /// let plan = "# Friday\n\n* [ ] Add timeouts\n* [ ] Fix the login\n";
-/// let ticked = tick(plan, "fix-the-login", Mark::Done).unwrap();
+/// let ticked = tick_item(plan, "fix-the-login", ChecklistMark::Done).unwrap();
 /// assert_eq!(ticked, "# Friday\n\n* [ ] Add timeouts\n* [x] Fix the login\n");
 /// ```
 pub fn tick_item(text: &str, item: &str, mark: ChecklistMark) -> Option<String> {
