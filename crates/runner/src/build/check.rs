@@ -169,7 +169,7 @@ impl BuildContext {
 
     /// Restores files that the operator wants unchanged. If no other change is left, the agent has
     /// to find another way.
-    async fn restore_declined_files(
+    pub(super) async fn restore_declined_files(
         &self,
         order: &EffectRequest,
         workspace: &Workspace,

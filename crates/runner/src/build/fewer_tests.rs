@@ -39,25 +39,27 @@ impl BuildContext {
         if self.is_allowed_by_operator(order, &question).await {
             return Ok(());
         }
+        if self.is_declined_by_operator(order, &question).await {
+            self.restore_declined_files(order, workspace, &verdict.ask).await?;
+            return Err(fault);
+        }
         let is_told = !lock_unpoisoned(&self.told_fewer).insert(order.effect.task);
-        if self.is_declined_by_operator(order, &question).await
-            || !is_told && !removes_something(&words)
-        {
+        if !is_told && !removes_something(&words) {
             return Err(fault);
         }
         Err(question.with_cause(format!("{}.", fault.message)))
     }
 }
 
-/// The changed files that tests may be gone from: those that are gone or belong to tests, or all.
+/// Returns the changed files that may have lost tests: the deleted ones and those of tests, or else all.
 fn find_lost_test_files(changes: &[WorktreeChange]) -> Vec<PathBuf> {
-    let kept = || changes.iter().filter(|change| change.kind != ChangeKind::Added);
+    let existing = || changes.iter().filter(|change| change.kind != ChangeKind::Added);
     let holds_tests = |change: &&WorktreeChange| {
         change.kind == ChangeKind::Deleted || belongs_to_tests(&change.path)
     };
-    let likely: Vec<_> = kept().filter(holds_tests).map(|change| change.path.clone()).collect();
+    let likely: Vec<_> = existing().filter(holds_tests).map(|change| change.path.clone()).collect();
     if likely.is_empty() {
-        return kept().map(|change| change.path.clone()).collect();
+        return existing().map(|change| change.path.clone()).collect();
     }
     likely
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::world::EffectRequest;
 
-/// What a task and a person say in words.
+/// Joins the title, the goal and the brief of a task with the last guidance of the operator.
 pub(super) fn collect_task_words(order: &EffectRequest) -> String {
     let task = &order.task;
     let guidance = order.guidance.as_deref().unwrap_or_default();
@@ -28,12 +28,12 @@ pub(super) fn names_file(words: &str, path: &Path) -> bool {
     words.any(|word| word == path || !is_ordinary && word.rsplit('/').next() == Some(&*name))
 }
 
-/// Whether words say that something is taken away or put together.
+/// Returns whether the words ask to take something away or to put things together.
 pub(super) fn removes_something(words: &str) -> bool {
     split_affirmed_sentences(words).iter().flatten().any(|word| is_removal_word(word))
 }
 
-/// Whether words say that tests go, or that several become one.
+/// Returns whether the words ask to remove tests, or to make one of several.
 pub(super) fn removes_tests(words: &str) -> bool {
     let sentences = split_affirmed_sentences(words);
     let mut sentences = sentences.iter().map(Vec::as_slice);
@@ -45,7 +45,7 @@ pub(super) fn removes_tests(words: &str) -> bool {
     })
 }
 
-/// Whether words say that tests are changed or added as part of the work: "in the tests as well",
+/// Returns whether the words ask to change or add tests as part of the work: "in the tests as well",
 /// "update the snapshots", "with a test". A test that has to pass is not meant.
 pub(super) fn changes_tests(words: &str) -> bool {
     let sentences = split_affirmed_sentences(words);
@@ -54,7 +54,7 @@ pub(super) fn changes_tests(words: &str) -> bool {
     })
 }
 
-/// Whether the test at a place of a sentence is one that is to be changed or added.
+/// Returns whether the sentence asks to change or add the test at `at`.
 fn is_changed_test(sentence: &[String], at: usize) -> bool {
     const CHANGING: [&str; 18] = [
         "add", "adapt", "adjust", "convert", "create", "cover", "extend", "migrate", "move",
@@ -75,7 +75,7 @@ fn is_changed_test(sentence: &[String], at: usize) -> bool {
     is_meant && is_noun && !has_to_pass(sentence, at)
 }
 
-/// Whether the test at a place of a sentence is one that has to pass.
+/// Returns whether the sentence asks that the test at `at` passes.
 fn has_to_pass(sentence: &[String], at: usize) -> bool {
     const PASSING: [&str; 9] =
         ["pass", "passes", "passing", "green", "succeed", "work", "run", "fail", "fails"];
@@ -112,7 +112,7 @@ fn is_removal_word(word: &str) -> bool {
     REMOVING.iter().any(|part| word.starts_with(part))
 }
 
-/// The sentences of a text in small letters, word by word, without those that say what is not to be.
+/// Splits a text into sentences of lowercase words, without the sentences that contain a negation.
 fn split_affirmed_sentences(text: &str) -> Vec<Vec<String>> {
     const NOT: [&str; 4] = ["not", "never", "don", "without"];
     let text = text.to_lowercase();

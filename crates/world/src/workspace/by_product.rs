@@ -150,11 +150,14 @@ fn is_tool_file(root: &Path, path: &Path) -> bool {
         || (ending.is_none() || ends_with(&PROGRAM_ENDINGS)) && is_program(&root.join(path))
 }
 
-/// Whether a file is what a compiler leaves of a program, as `go build` and `cc` do.
+/// Returns whether a file is a compiled program, as `go build` and `cc` leave it.
 fn is_program(path: &Path) -> bool {
     let found = fs::symlink_metadata(path);
-    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-        && PROGRAM_MARKS.iter().any(|mark| read_first_bytes(path).starts_with(mark))
+    if !found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0) {
+        return false;
+    }
+    let bytes = read_first_bytes(path);
+    PROGRAM_MARKS.iter().any(|mark| bytes.starts_with(mark))
 }
 
 fn read_first_bytes(path: &Path) -> Vec<u8> {
