@@ -2,7 +2,7 @@
 //! masked lines, the category, the tool and the kind per line, and last the digest of all of it.
 #![expect(clippy::print_stdout, reason = "a program that answers on its output")]
 
-#[path = "../tests/support/trained.rs"]
+#[path = "../tests/it/corpus/trained.rs"]
 mod trained;
 
 fn main() -> serde_json::Result<()> {

@@ -1,4 +1,4 @@
-//! Rows of a build, assembled by hand. Real ones are in `tests/build/reporting.rs`.
+//! Rows of a build, assembled by hand. Real ones are in `tests/it/build/reporting.rs`.
 
 use std::sync::Arc;
 

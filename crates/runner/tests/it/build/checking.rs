@@ -1,0 +1,75 @@
+//! What was red before, and checks that were tampered with.
+
+use unstuck_core::fault::Code;
+use unstuck_core::question::Decision;
+
+use crate::build::repo::Repo;
+use crate::build::scripts::{Job, list, run, write};
+use crate::build::stage::Stage;
+
+const CHECK: &str = "cat trouble; test ! -s trouble";
+
+// B15
+#[tokio::test]
+async fn a_check_that_was_red_before_is_said_and_not_charged() {
+    let repo = Repo::with(&[("trouble", "error: old trouble\n")]);
+    let job = Job::new("a", [&[write("a", "a\n")]]).checked(CHECK);
+    // Another task has its own checks, and another base.
+    let other = Job::new("b", [&[write("b", "b\n")]]).checked(&format!("{CHECK} # b")).after("a");
+    let stage = Stage::build(repo, vec![job.comparing(), other.comparing()]).await;
+    stage.done().await;
+    assert_eq!(stage.faults().await.len(), 0);
+    let told = stage.narrated().await;
+    assert_eq!(told.len(), 2, "{told:?}");
+    let said = format!("`{CHECK}` fails as it did before the work began.");
+    assert_eq!(told[0], said);
+}
+
+/// A task that makes an old failure another one, and then leaves it as it was.
+fn making_worse() -> (Repo, Job) {
+    let repo = Repo::with(&[("trouble", "error: old trouble\n")]);
+    let worse = [write("trouble", "error: quite another one\n")];
+    let job = Job::new("a", [&worse, &[run("git checkout trouble"), write("a", "a\n")]]);
+    (repo, job.checked(CHECK))
+}
+
+// B15: what is red in another way is the agent's.
+#[tokio::test]
+async fn new_trouble_in_a_check_that_was_red_before_is_charged() {
+    let (repo, job) = making_worse();
+    let stage = Stage::build(repo, vec![job.comparing()]).await;
+    stage.done().await;
+    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    assert_eq!(codes, [Code::ValidationPreCommit]);
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a"]);
+}
+
+// B15: by default a person decides about what is left of the old failure.
+#[tokio::test]
+async fn by_default_a_check_that_is_red_as_before_is_asked_about() {
+    let (repo, job) = making_worse();
+    let stage = Stage::build(repo, vec![job]).await;
+    stage.answer(Decision::Unrelated).await;
+    stage.done().await;
+    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    assert_eq!(codes, [Code::ValidationPreCommit, Code::ValidationRedBase]);
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a"]);
+}
+
+// B19
+#[tokio::test]
+async fn a_check_that_was_edited_is_put_back_before_it_runs() {
+    let repo =
+        Repo::with(&[("check.sh", "test -e fixed || { echo 'error: not fixed'; exit 1; }\n")]);
+    let cheats = [write("check.sh", "exit 0\n"), write("a", "a\n")];
+    let mut job = Job::new("a", [&cheats, &[write("fixed", "yes\n")]]).checked("sh check.sh");
+    job.protect = list(&["check.sh"]);
+    let stage = Stage::build(repo, vec![job]).await;
+    stage.done().await;
+    let faults = stage.faults().await;
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    let prompt = &stage.assignments("a")[1].prompt;
+    assert!(prompt.contains("changed and put back: check.sh"), "{prompt}");
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a", "fixed"]);
+    assert!(stage.narrated().await[0].contains("change of check.sh was put back"));
+}

@@ -1,0 +1,4 @@
+//! Both stores against one set of rules, and damaged files.
+
+mod conformance;
+mod damage;
