@@ -43,8 +43,9 @@ impl Workspace {
     }
 
     /// Runs the setup commands again if the manifests changed since they last ran, and returns
-    /// whether they ran. A tracked lock file that this rewrites is part of the work, where
-    /// `may_change` allows it.
+    /// whether the work has changed them. A tracked lock file that this rewrites is then part of
+    /// the work, where `may_change` allows it. Where the worktree only went back to its base, the
+    /// lock file is setup's, as it was the first time.
     pub async fn repeat_setup(
         &self,
         commands: &[String],
@@ -56,15 +57,18 @@ impl Workspace {
         {
             return Ok(false);
         }
+        let is_work = self.list_changes().await?.iter().any(|change| is_manifest(&change.path));
         let before = self.read_footprint()?;
         self.set_mark().await?;
         let ran = self.run_setup_commands(commands, shell).await;
         self.settle_mark(CommandAuthor::Setup).await?;
-        self.count_locks_as_work(&before, may_change)?;
+        if is_work {
+            self.count_locks_as_work(&before, may_change)?;
+        }
         self.note_ignored_of_setup().await?;
         ran?;
         self.note_setup_manifests().await?;
-        Ok(true)
+        Ok(is_work)
     }
 
     async fn run_setup_commands(&self, commands: &[String], shell: &Shell) -> Result<(), Fault> {
