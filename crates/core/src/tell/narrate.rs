@@ -45,10 +45,6 @@ pub enum Narration<'a> {
     Answered { title: &'a str, decision: Decision, words: Option<&'a str>, tasks: u32 },
     /// A person denied an action, and the work continues without it.
     WithoutAction { title: &'a str },
-    /// A person answered a question that paused the whole build.
-    BuildAnswered { decision: Decision },
-    /// A question is no longer needed.
-    Withdrawn { title: &'a str },
     /// A task continues.
     Resumed { title: &'a str },
     /// A task is done.
@@ -106,90 +102,79 @@ pub fn render_narration(narration: &Narration<'_>, work: Work) -> String {
     let name = |given: &str| quote_title(given, work);
     let start = |given: &str| capitalize_first(&name(given));
     match *narration {
-        N::Started { title } => format!("I am starting on {}.", name(title)),
+        N::Started { title } => format!("Working on {}.", name(title)),
         N::Remark { title, words } => render_remark(&start(title), words),
         N::Noted { words } => verbatim_line(words, NOTE_CHARS_MAX),
         N::Retrying { title, attempt, of, code } => format!(
-            "I am trying another way for {} ({}), because {}.",
-            name(title),
+            "Trying a different approach ({}) for {}: {}.",
             approach_phrase(attempt, of),
+            name(title),
             failure_phrase(code, false)
         ),
         N::Repairing { title, attempt, of, code } => format!(
-            "I am repairing {} (repair {attempt} of {of}), because {}.",
+            "Repairing {} ({attempt} of {of}): {}.",
             name(title),
             failure_phrase(code, false)
         ),
         N::Shortened { title } => {
-            format!("I made my notes on {} shorter and went on.", name(title))
+            format!("Shortened the conversation about {} and continued.", name(title))
         }
         N::Waiting { code, resumes_in } => render_waiting(code, resumes_in),
-        N::GateOpen => "The AI service is ready again and the work goes on.".to_owned(),
+        N::GateOpen => "The AI service is available again; work continues.".to_owned(),
         N::BackingOff { title, code, wait, fault } => format!(
-            "I try again in {} with {}, because {}.",
-            span_words(wait),
+            "Trying {} again in {}: {}.",
             name(title),
+            span_words(wait),
             fault.map_or_else(|| failure_phrase(code, false).to_owned(), failure_phrase_with_step)
         ),
         N::Parked { title, code, dependants } => {
-            render_parked(&start(title), code, dependants, work)
+            render_parked(&name(title), code, dependants, work)
         }
         N::Joined { title } => {
-            format!("{} has met the same problem and waits for the same answer.", start(title))
+            format!("{} met the same problem and waits for the same answer.", start(title))
         }
         N::Answered { title, decision, words, tasks } => {
             let words = words.and_then(|words| quote_words(words, QUESTION_CHARS_MAX));
             render_answered(&name(title), decision, words.as_deref(), tasks, work)
         }
         N::WithoutAction { title } => {
-            format!("You said no, so I do not do it, and go on with {} without it.", name(title))
+            format!("You said no; continuing {} without it.", name(title))
         }
-        N::BuildAnswered { decision: Decision::Stop } => {
-            "You answered, so the build stops here.".to_owned()
-        }
-        N::BuildAnswered { decision: Decision::RaiseLimit } => {
-            "You raised the limit, so the build goes on.".to_owned()
-        }
-        N::BuildAnswered { .. } => "You answered, so the build goes on.".to_owned(),
-        N::Withdrawn { title } => {
-            format!("The question about {} is settled, so you need not answer it.", name(title))
-        }
-        N::Resumed { title } => format!("I am back at {}.", name(title)),
+        N::Resumed { title } => format!("Continuing {}.", name(title)),
         N::Done { title, attempts: 0 | 1 } => format!("{} is done.", start(title)),
         N::Done { title, attempts } => {
-            format!("{} is done after {} tries.", start(title), number_word(attempts))
+            format!("{} is done after {} attempts.", start(title), number_word(attempts))
         }
         N::Unchanged { title } => format!("{} needs no change.", start(title)),
         N::Nudged { title } => format!(
-            "The agent changed nothing for {}, so I asked it to do the work or to say why none is \
-             needed.",
+            "The agent changed nothing for {}; asked it to do the work or to say why none is needed.",
             name(title)
         ),
         N::RedBase { red } => render_red_base(red),
-        N::LeftOut { title } => format!("{} is left out, as you chose.", start(title)),
+        N::LeftOut { title } => format!("Skipped {}, as you chose.", name(title)),
         N::Skipped { title, needs } => {
             let needed = quote_words(needs, VALUE_CHARS_MAX);
             let needed = needed.unwrap_or_else(|| format!("another {}", work_noun(work)));
-            format!("{} is left out, because it needs {needed}.", start(title))
+            format!("Skipped {}: it needs {needed}.", name(title))
         }
         N::Failed { title, code } => {
-            format!("{} has failed, because {}.", start(title), failure_phrase(code, false))
+            format!("{} failed: {}.", start(title), failure_phrase(code, false))
         }
-        N::Cancelled { title } => format!("{} is cancelled, as you asked.", start(title)),
+        N::Cancelled { title } => format!("Cancelled {}, as you asked.", name(title)),
         N::Reconciling { title } => {
-            format!("I am checking whether the last action of {} went through.", name(title))
+            format!("Checking whether the last action of {} went through.", name(title))
         }
         N::Reconciled { title, happened: true } => {
-            format!("The last action of {} went through, so I do not repeat it.", name(title))
+            format!("The last action of {} went through; it is not repeated.", name(title))
         }
         N::Reconciled { title, happened: false } => {
             format!("The last action of {} did not go through.", name(title))
         }
         N::BuildPaused { open } => format!(
-            "I have paused the build, because {} wait for you.",
+            "Paused the build: {} wait for your answer.",
             count_noun(open, "question", "questions")
         ),
-        N::PausedByPerson => "The work is paused, as you asked.".to_owned(),
+        N::PausedByPerson => "Paused, as you asked.".to_owned(),
         N::BudgetSpent { span } => match span {
             BudgetSpan::Task => {
                 format!("The budget for this {} has no room for the next step.", work_noun(work))
@@ -199,32 +184,34 @@ pub fn render_narration(narration: &Narration<'_>, work: Work) -> String {
             }
             BudgetSpan::Day => "The budget for today has no room for the next step.".to_owned(),
         },
-        N::Sleeping { wakes_in } => format!("I am resting and go on in {}.", span_words(wakes_in)),
-        N::Waking => "I have rested and the work goes on.".to_owned(),
-        N::CrashedAndResumed { title } => {
-            format!("I was cut off in the middle of {}, and I go on from where I was.", name(title))
+        N::Sleeping { wakes_in } => {
+            format!("Sleeping; work continues in {}.", span_words(wakes_in))
         }
-        N::TakenUpAgain { title } => format!("I go on with {}.", name(title)),
+        N::Waking => "Awake again; work continues.".to_owned(),
+        N::CrashedAndResumed { title } => {
+            format!("Unstuck was interrupted during {}; continuing where it stopped.", name(title))
+        }
+        N::TakenUpAgain { title } => format!("Continuing {}.", name(title)),
         N::TakenBack { title, files } => format!(
-            "I took back a change to {} outside the part that {} may touch, and kept a copy.",
+            "Reverted a change to {} outside what {} may touch; a copy is kept.",
             count_noun(files.max(1), "file", "files"),
             name(title)
         ),
         N::CheckFilesTakenBack { title, files } => format!(
-            "I took back {} of {} that would change how the checks run, and kept a copy.",
+            "Reverted {} of {} that would change how the checks run; a copy is kept.",
             count_noun(files.max(1), "file", "files"),
             name(title)
         ),
         N::PushedAgain { title } => {
-            format!("The push of {} did not arrive, so I try it again.", name(title))
+            format!("The push of {} did not arrive; trying it again.", name(title))
         }
-        N::PushArrived { title } => format!("The push of {} has arrived after all.", name(title)),
+        N::PushArrived { title } => format!("The push of {} arrived after all.", name(title)),
         N::NotSent { title, output } => {
             let reason = output.and_then(push_refusal);
             let reason = reason.and_then(|reason| quote_words(&reason, VALUE_CHARS_MAX));
             let because = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
             format!(
-                "{} is done, but I could not send it on{because}, so it stays here for now.",
+                "{} is done, but could not be pushed{because}; its branch stays local.",
                 start(title)
             )
         }
@@ -254,11 +241,7 @@ fn render_red_base(red: &RedCheck) -> String {
 }
 
 fn approach_phrase(number: u32, of: u32) -> String {
-    if number > of {
-        format!("approach {number}, the last one")
-    } else {
-        format!("approach {number} of {of}")
-    }
+    if number > of { format!("{number}, the last one") } else { format!("{number} of {of}") }
 }
 
 fn render_remark(start: &str, words: &str) -> String {
@@ -269,40 +252,33 @@ fn render_remark(start: &str, words: &str) -> String {
 }
 
 fn render_waiting(code: Code, resumes_in: Option<Span>) -> String {
-    let why = match code {
-        Code::ProviderUsageLimit => "The usage limit of the plan is reached",
+    let what = match code {
+        Code::ProviderUsageLimit => "Waiting for the usage limit to reset",
         Code::ProviderRateLimit | Code::NetworkRateLimit | Code::ToolRateLimit => {
-            "The service asked me to slow down"
+            "Waiting: the service asked to slow down"
         }
-        Code::ProviderOverloaded => "The AI service is too busy",
-        Code::ProviderApiError => "The AI service has trouble on its side",
-        Code::BudgetExhausted => "The budget for now has no room for the next step",
-        _ => "The service is not ready",
+        Code::ProviderOverloaded => "Waiting: the AI service is overloaded",
+        Code::ProviderApiError => "Waiting: the AI service has errors on its side",
+        Code::BudgetExhausted => "Waiting: the budget has no room for the next step",
+        _ => "Waiting: the service is not available",
     };
     match resumes_in {
-        Some(wait) => format!("{why}, so the work goes on in {}.", span_words(wait)),
-        None => format!("{why}, so the work waits until it is ready."),
+        Some(wait) => format!("{what} ({}).", span_words(wait)),
+        None => format!("{what}."),
     }
 }
 
-fn render_parked(start: &str, code: Option<Code>, dependants: u32, work: Work) -> String {
+fn render_parked(name: &str, code: Option<Code>, dependants: u32, work: Work) -> String {
     let why = match code {
         Some(code) => failure_phrase(code, false),
         None => "I cannot tell whether its last action went through",
     };
-    match dependants {
-        0 => format!("{start} waits for you, because {why}."),
-        1 => format!(
-            "{start} and {} that needs it wait for you, because {why}.",
-            count_tasks(1, work)
-        ),
-        many => {
-            format!(
-                "{start} and {} that need it wait for you, because {why}.",
-                count_tasks(many, work)
-            )
-        }
-    }
+    let needed = match dependants {
+        0 => String::new(),
+        1 => format!(", which {} needs", count_tasks(1, work)),
+        many => format!(", which {} need", count_tasks(many, work)),
+    };
+    format!("Asked you about {name}{needed}: {why}.")
 }
 
 fn render_answered(
@@ -316,56 +292,40 @@ fn render_answered(
         0 | 1 => name.to_owned(),
         many => count_tasks(many, work),
     };
+    let (said, then) = match decision {
+        Decision::ProvideCredentials => ("You fixed it", "continuing"),
+        Decision::SkipFeature => ("You answered", "skipping"),
+        Decision::AllowOnce => ("You allowed it this once", "continuing"),
+        Decision::AlwaysAllow => ("You allowed it for good", "continuing"),
+        Decision::Deny => ("You said no", "reverting the change and skipping"),
+        Decision::ProvideGuidance => ("You gave a hint", "continuing"),
+        Decision::SimplerVersion => ("You answered", "working on a simpler version of"),
+        Decision::ItHappened => ("You said that it happened", "continuing"),
+        Decision::ItDidNot => ("You said that it did not happen", "doing it now for"),
+        Decision::Skip => ("You answered", "leaving that step out and continuing"),
+        Decision::TryAgain => ("You answered", "trying again with"),
+        Decision::Continue => ("You answered", "continuing"),
+        Decision::RaiseLimit => ("You raised the limit", "continuing"),
+        Decision::Stop => ("You answered", "stopping"),
+        Decision::Unrelated => ("You said that the failure is not part of the work", "continuing"),
+        Decision::Belongs => ("You said that the failure belongs to the work", "continuing"),
+    };
     match (decision, words) {
-        (Decision::ProvideGuidance, Some(words)) => {
-            format!("You said {words}, so I go on with {what}.")
-        }
-        (_, Some(words)) => {
-            let done = render_choice(decision, &what);
-            format!("{}; you said {words}.", done.trim_end_matches('.'))
-        }
-        (_, None) => render_choice(decision, &what),
-    }
-}
-
-fn render_choice(decision: Decision, what: &str) -> String {
-    match decision {
-        Decision::ProvideCredentials => format!("You fixed it, so I go on with {what}."),
-        Decision::SkipFeature => format!("You answered, so I leave out {what}."),
-        Decision::AllowOnce => format!("You allowed it this once, so I go on with {what}."),
-        Decision::AlwaysAllow => format!("You allowed it for good, so I go on with {what}."),
-        Decision::Deny => {
-            format!("You said no, so I take back what was changed and leave out {what}.")
-        }
-        Decision::ProvideGuidance => {
-            format!("You gave me a hint, so I go on with {what}.")
-        }
-        Decision::SimplerVersion => format!("You answered, so I do a simpler version of {what}."),
-        Decision::ItHappened => format!("You say it happened, so I go on with {what}."),
-        Decision::ItDidNot => format!("You say it did not happen, so I do it now for {what}."),
-        Decision::Skip => format!("You answered, so I leave that step out and go on with {what}."),
-        Decision::TryAgain => format!("You answered, so I try again with {what}."),
-        Decision::Continue => format!("You answered, so I go on with {what}."),
-        Decision::RaiseLimit => format!("You raised the limit, so I go on with {what}."),
-        Decision::Stop => format!("You answered, so I stop {what}."),
-        Decision::Unrelated => {
-            format!("You said the failure is not part of the work, so I go on with {what}.")
-        }
-        Decision::Belongs => {
-            format!("You said the failure belongs to the work, so I go on with {what}.")
-        }
+        (Decision::ProvideGuidance, Some(words)) => format!("You said {words}; {then} {what}."),
+        (_, Some(words)) => format!("{said} ({words}); {then} {what}."),
+        (_, None) => format!("{said}; {then} {what}."),
     }
 }
 
 fn render_build_done(done: u32, left_out: u32, waiting: u32, work: Work) -> String {
     let mut parts = vec![format!("{} done", count_tasks(done, work))];
     if left_out > 0 {
-        parts.push(format!("{} left out", number_word(left_out)));
+        parts.push(format!("{} skipped", number_word(left_out)));
     }
     if waiting > 0 {
         parts.push(format!("{} waiting for you", number_word(waiting)));
     }
-    format!("The build is over with {}.", join_parts(&parts))
+    format!("Build finished: {}.", join_parts(&parts))
 }
 
 /// Joins parts as `a, b and c`.

@@ -147,13 +147,13 @@ fn describe_event(
     let told = match &recorded.event {
         Event::BuildStarted { plan, .. } => {
             let tasks = unstuck_core::text::brief::render_count(plan.len(), "task", "tasks");
-            ("plain", format!("The work began with {tasks}."))
+            ("plain", format!("Build started with {tasks}."))
         }
-        Event::BuildWaiting { .. } => ("asks", "All that is left waits for you.".to_owned()),
-        Event::BuildResumed { .. } => ("plain", "The work goes on.".to_owned()),
-        Event::BuildCompleted { .. } => ("good", "The work is over.".to_owned()),
-        Event::BuildFailed { .. } => ("bad", "The work could not go on.".to_owned()),
-        Event::BuildCancelled { .. } => ("plain", "A person ended the work.".to_owned()),
+        Event::BuildWaiting { .. } => ("asks", "Everything left waits for your answer.".to_owned()),
+        Event::BuildResumed { .. } => ("plain", "Work continues.".to_owned()),
+        Event::BuildCompleted { .. } => ("good", "Build finished.".to_owned()),
+        Event::BuildFailed { .. } => ("bad", "Build failed.".to_owned()),
+        Event::BuildCancelled { .. } => ("plain", "Build cancelled.".to_owned()),
         Event::BuildPaused { cause, open_questions, .. } => (
             "asks",
             match cause {

@@ -276,7 +276,7 @@ async fn what_happened_long_ago_is_on_earlier_pages() {
         let steps = page.split("step ").skip(1).filter_map(|rest| rest.split(' ').next());
         seen.extend(steps.filter_map(|step| step.parse::<u32>().ok()));
         let Some(rest) = page.split("href=\"?before=").nth(1) else {
-            assert!(page.contains("The work began with 1 task."), "{page}");
+            assert!(page.contains("Build started with 1 task."), "{page}");
             break;
         };
         path = format!("/work/shop/0?before={}", rest.split('#').next().unwrap());

@@ -76,7 +76,7 @@ fn every_next_prompt_has_the_number_and_the_latest_output() {
         assert!(prompt.contains("the page says broken at line 7"), "{prompt}");
     }
     assert!(prompts[3].contains("LOGIC_REPEATED_APPROACH"), "{}", prompts[3]);
-    assert!(ran.stdout.contains("approach 2 of 3"), "{ran}");
+    assert!(ran.stdout.contains("approach (2 of 3)"), "{ran}");
 }
 
 // T2.3, TX3, B1: their words come first, and the same change is checked again

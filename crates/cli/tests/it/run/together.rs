@@ -39,7 +39,7 @@ fn when_the_holder_ends_the_run_takes_the_project_and_its_agent_works_on() {
     std::fs::write(stage.path("on"), "").unwrap();
     let (exit, said) = run.end();
     assert_eq!(exit, Some(0), "{said}");
-    assert_eq!(said.matches("I am starting on").count(), 1, "{said}");
+    assert_eq!(said.matches("Working on").count(), 1, "{said}");
     assert!(!said.contains("cut off") && !said.contains("I go on"), "{said}");
     assert_eq!(stage.on_branch("unstuck/b1", "work/a.txt"), "fine\n");
 }

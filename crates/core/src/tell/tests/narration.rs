@@ -25,7 +25,6 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
         N::Parked { title, code: Some(code), dependants: 1 },
         N::Parked { title, code: None, dependants: 2 },
         N::Joined { title },
-        N::Withdrawn { title },
         N::Resumed { title },
         N::Done { title, attempts: 1 },
         N::Done { title, attempts: 2 },
@@ -61,7 +60,6 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
     for &decision in Decision::ALL {
         all.push(N::Answered { title, decision, words: None, tasks: 1 });
         all.push(N::Answered { title, decision, words: Some("use `httpx`"), tasks: 3 });
-        all.push(N::BuildAnswered { decision });
     }
     all
 }
@@ -99,7 +97,7 @@ fn a_retry_says_which_approach_and_why() {
     };
     assert_eq!(
         render_narration(&retry, Work::Task),
-        "I am trying another way for “Payment webhook” (approach 2 of 3), because a check failed."
+        "Trying a different approach (2 of 3) for “Payment webhook”: a check failed."
     );
 }
 

@@ -123,5 +123,5 @@ async fn what_is_too_much_comes_as_a_number() {
     let texts = got(&receiver, "text");
     assert_eq!(texts.len(), WAITING_MAX + 1);
     assert!(texts[0].starts_with("Twelve other messages"), "{}", texts[0]);
-    assert_eq!(texts[1], "“Do t12” has failed, because a setting had a value that cannot work.");
+    assert_eq!(texts[1], "“Do t12” failed: a setting had a value that cannot work.");
 }
