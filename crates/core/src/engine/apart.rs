@@ -5,11 +5,11 @@
 //! free, a task does not overtake a more urgent one that it would then block: otherwise small tasks
 //! could hold up a large one for as long as there are any.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::build::QueuePosition;
 use super::ids::TaskId;
 use crate::plan::{GateKey, ScopeReach, TaskSpec};
 
@@ -17,6 +17,9 @@ use crate::plan::{GateKey, ScopeReach, TaskSpec};
 /// are few and the next decision looks again, so a slot that stays empty a little longer costs less
 /// than comparing thousands of scopes each time.
 const LOOK_AHEAD_MAX: usize = 64;
+
+/// A task's position in the queue of tasks that can start: the most urgent first, then the oldest.
+pub(super) type QueuePosition = (Reverse<i32>, TaskId);
 
 /// The tasks that a task may run concurrently with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +70,7 @@ pub(super) struct ConflictSet {
     /// index.
     reaches: Vec<ScopeReach>,
     /// The tasks that can start, by the gate that their next step needs.
-    #[serde(with = "super::pairs")]
+    #[serde(with = "super::ids::pairs")]
     lines: BTreeMap<Option<GateKey>, ConflictQueue>,
     /// The tasks that run.
     running: BTreeMap<TaskId, Exclusivity>,

@@ -1,12 +1,11 @@
 //! Builds: one execution of a plan each. Jobs share a standing build that never ends.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::apart::{ConflictSet, Exclusivity};
+use super::apart::{ConflictSet, Exclusivity, QueuePosition};
 use super::checked::RedCheck;
 use super::event::PauseCause;
 use super::ids::{BuildId, RunId, TaskId};
@@ -95,9 +94,6 @@ impl BuildState {
     }
 }
 
-/// A task's position in the queue of tasks that can start: the most urgent first, then the oldest.
-pub(super) type QueuePosition = (Reverse<i32>, TaskId);
-
 /// An execution of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
@@ -123,7 +119,7 @@ pub struct Build {
     pub counts: [u32; TaskStateKind::COUNT],
     /// Tasks that can start beside all others, most urgent first, by the gate that their next step
     /// needs.
-    #[serde(with = "super::pairs")]
+    #[serde(with = "super::ids::pairs")]
     pub(super) ready: BTreeMap<Option<GateKey>, BTreeSet<QueuePosition>>,
     /// Tasks that do not run beside all others.
     #[serde(default, skip_serializing_if = "ConflictSet::is_empty")]

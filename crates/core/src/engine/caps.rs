@@ -9,19 +9,43 @@ use crate::fault::BudgetSpan;
 use crate::policy::{Amount, BudgetLimits};
 use crate::time::Time;
 
-/// Returns the limits that hold for a task, including what the operator added to them.
-pub(super) fn budget_caps(
+/// One of the budgets that hold for a task.
+pub(super) struct TaskBudget {
+    pub(super) span: BudgetSpan,
+    /// The limit, including what the operator added to it.
+    pub(super) cap: Amount,
+    /// The amount that is spent or reserved.
+    pub(super) used: Amount,
+}
+
+/// Returns the budgets that hold for a task; `None` if there is no such task.
+pub(super) fn task_budgets(
     state: &State,
     budget: &BudgetLimits,
+    now: Time,
     id: TaskId,
-) -> Option<[(BudgetSpan, Amount); 3]> {
+) -> Option<[TaskBudget; 3]> {
     let task = state.task(id)?;
     let build = state.build(task.build)?;
     let own = task.spec.overrides.budget.unwrap_or(budget.per_task);
+    let is_today = budget.day_number(now) <= state.day.number;
+    let spent_today = if is_today { state.day.spent } else { Amount::ZERO };
     Some([
-        (BudgetSpan::Task, own.raised_by(task.raised)),
-        (BudgetSpan::Build, build_budget(state, budget, build).raised_by(build.raised)),
-        (BudgetSpan::Day, budget.per_day),
+        TaskBudget {
+            span: BudgetSpan::Task,
+            cap: own.raised_by(task.raised),
+            used: task.spent.saturating_add(task.reserved),
+        },
+        TaskBudget {
+            span: BudgetSpan::Build,
+            cap: build_budget(state, budget, build).raised_by(build.raised),
+            used: build.spent.saturating_add(build.reserved),
+        },
+        TaskBudget {
+            span: BudgetSpan::Day,
+            cap: budget.per_day,
+            used: spent_today.saturating_add(state.day.reserved),
+        },
     ])
 }
 
@@ -36,27 +60,6 @@ pub(super) fn build_budget(state: &State, budget: &BudgetLimits, build: &Build) 
     first.and_then(|task| task.spec.overrides.build_budget).unwrap_or(budget.per_build)
 }
 
-/// Returns the amount of a budget that is spent or reserved.
-pub(super) fn used_amount(
-    state: &State,
-    (budget, now): (&BudgetLimits, Time),
-    id: TaskId,
-    span: BudgetSpan,
-) -> Amount {
-    let Some(task) = state.task(id) else { return Amount::ZERO };
-    match span {
-        BudgetSpan::Task => task.spent.saturating_add(task.reserved),
-        BudgetSpan::Build => state
-            .build(task.build)
-            .map_or(Amount::ZERO, |build| build.spent.saturating_add(build.reserved)),
-        BudgetSpan::Day => {
-            let today = budget.day_number(now) <= state.day.number;
-            let spent = if today { state.day.spent } else { Amount::ZERO };
-            spent.saturating_add(state.day.reserved)
-        }
-    }
-}
-
 /// The amount that a task may still spend: the least that is left of its own budget, its build's
 /// and the day's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,11 +72,10 @@ pub struct BudgetLeft {
 
 /// Returns the amount that a task may still spend.
 pub fn budget_left(state: &State, budget: &BudgetLimits, now: Time, id: TaskId) -> BudgetLeft {
-    let Some(caps) = budget_caps(state, budget, id) else { return BudgetLeft::default() };
+    let Some(budgets) = task_budgets(state, budget, now, id) else { return BudgetLeft::default() };
     let least = |of: fn(Amount) -> u64| {
-        let caps = caps.iter().filter(|(_, cap)| of(*cap) > 0);
-        caps.map(|(span, cap)| of(cap.saturating_sub(used_amount(state, (budget, now), id, *span))))
-            .min()
+        let limited = budgets.iter().filter(|budget| of(budget.cap) > 0);
+        limited.map(|budget| of(budget.cap.saturating_sub(budget.used))).min()
     };
     BudgetLeft {
         money_micros: least(|amount| amount.money_micros),

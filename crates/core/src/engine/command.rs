@@ -1,13 +1,12 @@
-//! Commands: all requests that the engine accepts.
+//! Commands: all requests that the engine accepts. The journal records those of people as wishes.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::checked::{Checked, RedCheck};
 use super::ids::{BuildId, EffectId, QuestionId, TaskId};
-use super::wish::CommandIssuer;
-use crate::attempt::{Approach, Digest, ToolKind};
+use super::report::{EffectOutcome, ProgressReport, RunNote, SessionReport};
+use crate::attempt::Digest;
 use crate::fault::Fault;
 use crate::plan::{GateKey, MutationSpec, Plan, Request, TaskSpec};
 use crate::policy::Amount;
@@ -209,158 +208,99 @@ pub enum Command {
     },
 }
 
-/// The outcome of an effect.
+/// The person who gives a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum EffectOutcome {
-    /// The agent says that it is done.
-    Attempted {
-        /// The approach that the agent took.
-        approach: Arc<Approach>,
-    },
-    /// The effect succeeded.
-    Done,
-    /// An agent has repaired the script.
-    Repaired {
-        /// The approach of the repair.
-        approach: Arc<Approach>,
-        /// The branch on which the repair waits for the operator; `None` if the repair is in use.
-        branch: Option<Arc<str>>,
-    },
-    /// The effect failed.
-    Failed {
-        /// The fault that it failed with.
-        fault: Arc<Fault>,
-        /// The approach of the attempt, if there was one.
-        approach: Option<Arc<Approach>>,
-    },
-    /// The action happened.
-    Applied {
-        /// The response, or the place where it is kept.
-        result: Arc<str>,
-    },
-    /// The action certainly did not happen.
-    NotApplied,
-    /// The action may or may not have happened.
-    Unknown {
-        /// The fault that left the outcome unknown.
-        fault: Arc<Fault>,
-    },
-    /// The probe could not tell whether the action happened.
-    CannotTell {
-        /// The output of the probe, redacted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        said: Option<Arc<str>>,
-    },
-    /// The build's branch moved before the merge.
-    HeadMoved,
+pub struct CommandIssuer {
+    /// The person's name.
+    pub by: Arc<str>,
+    /// The request that the command came with; the same request again changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
 }
 
-/// The content of an external runtime's report on its session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "told", rename_all = "snake_case")]
-pub enum SessionReport {
-    /// The attempt failed. The same request again changes nothing.
-    Failed {
-        /// The request, by which a repeated report is recognized.
-        request: Request,
-        /// The fault that the attempt failed with.
-        fault: Arc<Fault>,
-        /// The approach of the attempt.
-        approach: Option<Arc<Approach>>,
-    },
-    /// The goal is reached.
-    Done {
-        /// The approach of the attempt.
-        approach: Arc<Approach>,
-    },
-    /// The runtime is about to perform an irreversible action.
-    Intends {
-        /// The intended action.
-        mutation: MutationSpec,
-    },
-    /// The runtime performed an irreversible action.
-    Acted {
-        /// The action's idempotency key.
-        key: String,
-        /// The outcome of the action.
-        outcome: EffectOutcome,
-    },
-}
-
-/// The progress of a running attempt since its last report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ProgressReport {
-    /// Number of rounds that the agent completed.
-    pub iterations: u32,
-    /// Number of tools that the agent called.
-    pub tool_calls: u32,
-    /// True if the checks passed at the end.
-    pub validated: bool,
-    /// Cost since the last report.
-    pub spent: Amount,
-}
-
-impl ProgressReport {
-    /// Returns whether the model has answered: with a round, a tool call, or tokens. The start of
-    /// an agent is reported as well and says nothing about the account.
-    pub const fn shows_answer(&self) -> bool {
-        self.iterations > 0
-            || self.tool_calls > 0
-            || self.validated
-            || self.spent.tokens > 0
-            || self.spent.money_micros > 0
+impl CommandIssuer {
+    /// Wraps a command as one that this person gives.
+    pub fn wrap_command(self, command: Command) -> Command {
+        Command::By { order: self, wants: Box::new(command) }
     }
 }
 
-/// Maximum length of a note's text, in characters.
-pub const NOTE_CHARS_MAX: usize = 500;
+/// The kind of command that a person gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Wish {
+    /// Start a build.
+    Start,
+    /// Hold a build.
+    Pause,
+    /// Resume a build.
+    Resume,
+    /// End a build.
+    Cancel,
+    /// End a wait early.
+    Kick,
+    /// Run a task again.
+    Retry,
+    /// Skip a task.
+    Skip,
+    /// Run a job now.
+    Run,
+    /// Hold a job.
+    Hold,
+    /// Run a held job at its scheduled times again.
+    Release,
+    /// Probe again whether an action happened.
+    CheckAgain,
+    /// Reset the tries of errors.
+    Forget,
+    /// Judge whether the red checks of the base belong to the work.
+    JudgeBase,
+}
 
-/// An activity of an agent, or an observation about its work. Texts are redacted before they arrive
-/// here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "note", rename_all = "snake_case")]
-pub enum RunNote {
-    /// The agent began a round of thinking.
-    Thinking,
-    /// The agent called a tool.
-    ToolCalled {
-        /// The purpose of the tool.
-        tool: ToolKind,
-        /// The call in one short line.
-        label: Arc<str>,
-        /// The commands that are running now, including this one.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        running: Vec<Arc<str>>,
-    },
-    /// The agent was denied an action.
-    Refused {
-        /// The action, in one line.
-        what: Arc<str>,
-        /// The rule or setting that does not allow it.
-        why: Arc<str>,
-    },
-    /// The agent addressed people.
-    Narrated {
-        /// The agent's words.
-        text: Arc<str>,
-    },
-    /// A remark of the worker about the run, for people.
-    Remarked {
-        /// The remark, in whole sentences.
-        text: Arc<str>,
-    },
-    /// The result of the checks on the commit that the build starts from.
-    BaseChecked {
-        /// The red checks.
-        red: Vec<RedCheck>,
-    },
-    /// The results of a gate's checks. The worker that judges the work runs them, never an agent.
-    Checked {
-        /// The results.
-        checked: Checked,
-    },
+impl Wish {
+    /// Returns the wish in words, for a sentence that begins with the person's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "started it",
+            Self::Pause => "held it",
+            Self::Resume => "let it go on",
+            Self::Cancel => "ended it",
+            Self::Kick => "ended the wait",
+            Self::Retry => "had it done again",
+            Self::Skip => "left it out",
+            Self::Run => "ran it by hand",
+            Self::Hold => "had it left alone",
+            Self::Release => "let it run at its times again",
+            Self::CheckAgain => "asked to look again",
+            Self::Forget => "had the tries forgotten",
+            Self::JudgeBase => "said whether the old failure belongs to the work",
+        }
+    }
+
+    /// Returns the wish behind a command, and the build or task that it is about; `None` for
+    /// commands that no person gives.
+    pub(super) const fn from_command(
+        command: &Command,
+    ) -> Option<(Self, Option<BuildId>, Option<TaskId>)> {
+        Some(match command {
+            Command::StartBuild { .. } => (Self::Start, None, None),
+            Command::Pause { build } => (Self::Pause, Some(*build), None),
+            Command::Resume { build } => (Self::Resume, Some(*build), None),
+            Command::Cancel { build } => (Self::Cancel, Some(*build), None),
+            Command::Kick { task } => (Self::Kick, None, Some(*task)),
+            Command::KickGate { .. } => (Self::Kick, None, None),
+            Command::Retry { task } => (Self::Retry, None, Some(*task)),
+            Command::Skip { task } => (Self::Skip, None, Some(*task)),
+            Command::FireJob { task } => (Self::Run, None, Some(*task)),
+            Command::HoldJob { task } => (Self::Hold, None, Some(*task)),
+            Command::ReleaseJob { task } => (Self::Release, None, Some(*task)),
+            Command::CheckAgain { .. } => (Self::CheckAgain, None, None),
+            Command::Forget { .. } => (Self::Forget, None, None),
+            Command::JudgeBase { build, .. } => (Self::JudgeBase, Some(*build), None),
+            _ => return None,
+        })
+    }
 }
 
 /// The reason why a command was not carried out. The state is unchanged.

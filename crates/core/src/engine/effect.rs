@@ -1,8 +1,12 @@
-//! Effects: the work that the engine requests from the runner, as data.
+//! Effects: the work that the engine requests from the runner, as data that follows from events.
 
 use serde::{Deserialize, Serialize};
 
+use super::event::{Event, RecordedEvent};
 use super::ids::{EffectId, MutationId, RunId, TaskId};
+use super::ledger::MutationState;
+use super::run::{Start, Step};
+use super::state::{EffectWaiter, State};
 
 /// Work that the runner owes. Its result names the id; results with other ids are dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,23 +65,67 @@ pub enum EffectKind {
     },
 }
 
-/// The worktree and conversation that a new attempt starts with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Start {
-    /// A new worktree and a new conversation.
-    #[default]
-    Fresh,
-    /// The same worktree and conversation.
-    Resume,
-    /// The same worktree and conversation, shortened.
-    Compacted,
-    /// The same worktree; a new conversation that knows what failed.
-    KeepTree,
-    /// The worktree reset to its base; the old state is saved, and its summary is in the new
-    /// conversation.
-    FromBase,
-    /// A new worktree from the base; the old one is saved or quarantined.
-    NewWorktree,
+/// Returns the effects that the runner must perform because of `recorded`, which has been applied
+/// to `state`.
+///
+/// An effect that a later event of the same decision made pointless is not included.
+pub fn requested_effects(
+    state: &State,
+    recorded: &RecordedEvent,
+) -> impl Iterator<Item = Effect> + use<> {
+    let id = EffectId(recorded.seq);
+    stop_effect(state, id, &recorded.event).into_iter().chain(state.effect(id))
+}
+
+fn stop_effect(state: &State, id: EffectId, event: &Event) -> Option<Effect> {
+    let (run, stop) = match event {
+        Event::RunPaused { run, stop, .. }
+        | Event::RunFailed { run, stop, .. }
+        | Event::RunCancelled { run, stop } => (*run, (*stop)?),
+        _ => return None,
+    };
+    let task = state.run(run).map(|run| run.task).unwrap_or_default();
+    Some(Effect { id, task, run, what: EffectKind::Stop { effect: stop } })
+}
+
+impl State {
+    /// Returns all effects that are owed, oldest first. When the process starts, this list is
+    /// authoritative.
+    pub fn outstanding_effects(&self) -> Vec<Effect> {
+        self.owed.iter_sorted().filter_map(|(id, _)| self.effect(id)).collect()
+    }
+
+    /// Returns the effect with this id, if a run or an action waits for it.
+    pub fn effect(&self, id: EffectId) -> Option<Effect> {
+        match self.owed.get(&id)? {
+            EffectWaiter::Run(run) => self.run_effect(id, *run),
+            EffectWaiter::Mutation(mutation) => {
+                let mutation = self.mutation(*mutation)?;
+                let what = match mutation.state {
+                    MutationState::InFlight { .. } => EffectKind::Perform { mutation: mutation.id },
+                    MutationState::Probing { .. } => EffectKind::Probe { mutation: mutation.id },
+                    _ => return None,
+                };
+                Some(Effect { id, task: mutation.task, run: mutation.run, what })
+            }
+        }
+    }
+
+    fn run_effect(&self, id: EffectId, run: RunId) -> Option<Effect> {
+        let run = self.run(run)?;
+        let what = match run.step {
+            Step::Attempt { start } => EffectKind::Attempt { start },
+            Step::Check => EffectKind::Check,
+            Step::Commit => EffectKind::Commit,
+            Step::Emit => EffectKind::Emit,
+            Step::Repair { propose } => EffectKind::Repair { propose },
+            Step::Execute => {
+                let executions = self.task(run.task).map_or(0, |task| task.executions);
+                EffectKind::Execute { retry: executions.saturating_sub(1) }
+            }
+            Step::TakeBack => EffectKind::TakeBack,
+            Step::AwaitMerge | Step::Mutate { .. } => return None,
+        };
+        Some(Effect { id, task: run.task, run: run.id, what })
+    }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::checked::{Checked, RedCheck};
+use super::command::Wish;
 use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::DoubtedAction;
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
 use super::task::{Allowance, Guidance, SkipReason};
 use super::why::Why;
-use super::wish::Wish;
 use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::{Code, Fault};
 use crate::plan::{GateKey, MutationSpec, Plan, Request, TaskSpec};

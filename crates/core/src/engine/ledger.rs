@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{EffectId, MutationId, RunId, TaskId};
+use super::ids::{EffectId, IdTable, MutationId, RunId, TaskId};
 use super::question::ActionFacts;
-use super::table::IdTable;
-use super::task::Task;
 use crate::plan::MutationSpec;
 use crate::time::Time;
 
@@ -140,22 +138,4 @@ pub struct DoubtedAction {
     pub key: Arc<str>,
     /// Latest time at which it may have been sent.
     pub at: Time,
-}
-
-impl Ledger {
-    /// Returns the action with this key, within the task's occurrence or the project.
-    pub(super) fn find_action(&self, task: &Task, spec: &MutationSpec) -> Option<&Mutation> {
-        self.find_key(task, spec.permanent, &spec.key)
-    }
-
-    pub(super) fn find_key(&self, task: &Task, permanent: bool, key: &str) -> Option<&Mutation> {
-        if permanent {
-            return self.mutations.get(self.permanent.get(key)?);
-        }
-        // A task has a handful of actions: a linear search is the fastest way.
-        let known = task.ledger.iter().filter_map(|id| self.mutations.get(id));
-        known
-            .into_iter()
-            .find(|known| known.spec.key == key && known.occurrence == task.occurrence(&known.spec))
-    }
 }

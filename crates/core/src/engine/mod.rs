@@ -1,8 +1,8 @@
 //! The engine: turns commands into events, from which the effects for the runner follow.
 //!
 //! [`decide`] is pure: no I/O, no clock, no random source of its own. It changes a [`State`] only
-//! by events, so replaying the journal gives the same state. `on/` handles the commands, one file
-//! each; `react/` handles faults; `flow/` moves work forward; `apply/` applies events to the state.
+//! by events, so replaying the journal gives the same state. `on/` handles the commands,
+//! `react/` reacts to faults, `flow/` moves work forward, and `apply/` applies events to the state.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,16 +32,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod about;
 mod apart;
 mod apply;
+mod ask;
 mod build;
 mod caps;
 mod checked;
 mod command;
-mod decide;
 mod effect;
-mod effects;
+mod end;
 mod envelope;
 mod event;
 mod flow;
@@ -49,41 +48,33 @@ mod gate;
 mod ids;
 mod ledger;
 mod on;
-mod pairs;
 mod question;
 mod react;
-mod repairs;
+mod report;
 mod run;
 mod setbacks;
 mod signatures;
 mod state;
-mod table;
 mod task;
-mod turn;
+mod transition;
 mod why;
-mod wish;
 
-pub use about::EventIds;
 pub use apart::Exclusivity;
 pub use build::{Build, BuildState};
 pub use caps::{BudgetLeft, budget_left};
 pub use checked::{CHECK_CHARS_MAX, CHECKS_LISTED_MAX, Check, CheckVerdict, Checked, RedCheck};
-pub use command::{
-    Command, CommandRejection, EffectOutcome, NOTE_CHARS_MAX, ProgressReport, RunNote,
-    SessionReport,
-};
-pub use decide::decide;
-pub use effect::{Effect, EffectKind, Start};
-pub use effects::requested_effects;
-pub use envelope::EventEnvelope;
+pub use command::{Command, CommandIssuer, CommandRejection, Wish};
+pub use effect::{Effect, EffectKind, requested_effects};
+pub use envelope::{EventEnvelope, EventIds};
 pub use event::{Event, PauseCause, Raised, Reconciled, RecordedEvent};
 pub use gate::{AccountGate, CLOSINGS_KEPT_MAX, GateClosing, GateState};
 pub use ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 pub use ledger::{DoubtedAction, Mutation, MutationState, Occurrence};
+pub use on::decide;
 pub use question::{ActionFacts, Question, QuestionEnd, Subject, Tried};
-pub use repairs::Repairs;
-pub use run::{Next, Operation, Phase, Run, Status, Step};
-pub use setbacks::Setbacks;
+pub use report::{EffectOutcome, NOTE_CHARS_MAX, ProgressReport, RunNote, SessionReport};
+pub use run::{Next, Operation, Phase, Run, Start, Status, Step};
+pub use setbacks::{Repairs, Setbacks};
 pub use signatures::{APPROACHES_KEPT_MAX, FailedApproach, SignatureRecord, Signatures};
 pub use state::{HandledRequest, State};
 pub use task::{
@@ -91,7 +82,6 @@ pub use task::{
     TaskStateKind, Transient,
 };
 pub use why::{Count, Rule, Why};
-pub use wish::{CommandIssuer, Wish};
 
 pub use crate::chance::Rng;
 pub use crate::plan::GateKey;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::effect::Start;
 use super::ids::{BuildId, EffectId, RunId, TaskId};
 use crate::attempt::SeenErrors;
 use crate::fault::{Fault, RunFailure};
@@ -120,6 +119,27 @@ pub enum Step {
     Execute,
     /// Changes that the operator did not allow are reverted.
     TakeBack,
+}
+
+/// The worktree and conversation that a new attempt starts with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// A new worktree and a new conversation.
+    #[default]
+    Fresh,
+    /// The same worktree and conversation.
+    Resume,
+    /// The same worktree and conversation, shortened.
+    Compacted,
+    /// The same worktree; a new conversation that knows what failed.
+    KeepTree,
+    /// The worktree reset to its base; the old state is saved, and its summary is in the new
+    /// conversation.
+    FromBase,
+    /// A new worktree from the base; the old one is saved or quarantined.
+    NewWorktree,
 }
 
 /// An operation that is repeated when it fails for a transient reason. Each has its own counter.

@@ -6,18 +6,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::build::Build;
-use super::effect::Effect;
 use super::gate::AccountGate;
-use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
+use super::ids::{BuildId, EffectId, IdTable, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::{Ledger, Mutation};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Run, Step};
 use super::setbacks::UnfinishedTasks;
 use super::signatures::Signatures;
-use super::table::IdTable;
 use super::task::{Task, TaskState};
 use crate::fault::Charge;
-use crate::plan::{GateKey, Request};
+use crate::plan::{GateKey, MutationSpec, Request};
 use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;
@@ -37,7 +35,7 @@ pub struct State {
     pub(super) unfinished: UnfinishedTasks,
     pub(super) gates: BTreeMap<GateKey, AccountGate>,
     pub(super) questions: BTreeMap<QuestionId, Question>,
-    #[serde(with = "super::pairs")]
+    #[serde(with = "super::ids::pairs")]
     pub(super) subjects: BTreeMap<Subject, QuestionId>,
     /// The end of each question, by its id; `None` while it is open.
     pub(super) question_ends: Vec<Option<QuestionEnd>>,
@@ -241,8 +239,35 @@ impl State {
     /// Returns the action that a task sees under a key: its own, or one whose key holds for the
     /// whole project.
     pub fn action(&self, task: TaskId, key: &str) -> Option<&Mutation> {
-        let own = self.ledger.find_key(self.task(task)?, false, key);
-        own.or_else(|| self.permanent_action(key))
+        self.own_action(self.task(task)?, key).or_else(|| self.permanent_action(key))
+    }
+
+    /// Returns the task's action of this specification, or the project's if its key is permanent.
+    pub(super) fn find_action(&self, task: &Task, spec: &MutationSpec) -> Option<&Mutation> {
+        if spec.permanent {
+            self.permanent_action(&spec.key)
+        } else {
+            self.own_action(task, &spec.key)
+        }
+    }
+
+    fn own_action(&self, task: &Task, key: &str) -> Option<&Mutation> {
+        // A task has a handful of actions: a linear search is the fastest way.
+        let mut known = task.ledger.iter().filter_map(|id| self.mutation(*id));
+        known
+            .find(|known| known.spec.key == key && known.occurrence == task.occurrence(&known.spec))
+    }
+
+    /// Returns the task's actions that may have happened without a known outcome.
+    pub(super) fn open_actions(&self, task: TaskId) -> impl Iterator<Item = MutationId> {
+        let ledger = self.task(task).into_iter().flat_map(|task| &task.ledger);
+        let open = ledger.filter_map(|id| self.mutation(*id)).filter(|known| known.state.is_open());
+        open.map(|known| known.id)
+    }
+
+    /// Returns whether the outcome of one of the task's actions is unknown.
+    pub(super) fn has_open_action(&self, task: TaskId) -> bool {
+        self.open_actions(task).next().is_some()
     }
 
     /// Returns the action with this key, if the key holds for the whole project.
@@ -299,19 +324,13 @@ impl State {
         self.day.reserved
     }
 
-    /// Returns all effects that are owed, oldest first. When the process starts, this list is
-    /// authoritative.
-    pub fn outstanding_effects(&self) -> Vec<Effect> {
-        self.owed.iter_sorted().filter_map(|(id, _)| self.effect(id)).collect()
-    }
-
     /// Returns the action that the run is at.
     pub(super) fn mutation_at(&self, run: RunId) -> Option<MutationId> {
         let run = self.run(run)?;
         let Step::Mutate { at } = run.step else { return None };
         let task = self.task(run.task)?;
         let spec = task.action_at(at)?;
-        Some(self.ledger.find_action(task, spec)?.id)
+        Some(self.find_action(task, spec)?.id)
     }
 
     pub(super) fn reschedule_build(&mut self, build: BuildId) {

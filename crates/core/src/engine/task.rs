@@ -8,9 +8,8 @@ use super::apart::Exclusivity;
 use super::checked::Checked;
 use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
-use super::repairs::Repairs;
-use super::run::{Next, Operation};
-use super::setbacks::Setbacks;
+use super::run::{Next, Operation, Start};
+use super::setbacks::{Repairs, Setbacks};
 use super::signatures::Signatures;
 use crate::attempt::Approach;
 use crate::fault::{Code, Fault, Work};
@@ -346,7 +345,7 @@ impl Task {
     /// Creates a pending task.
     pub fn new(id: TaskId, build: BuildId, spec: Arc<TaskSpec>, needs_left: u32) -> Self {
         let next = match spec.work() {
-            Work::Task => Next::at_attempt(super::effect::Start::Fresh),
+            Work::Task => Next::at_attempt(Start::Fresh),
             Work::Job => Next::EXECUTE,
         };
         Self {

@@ -10,12 +10,16 @@ mod fault;
 mod gate;
 mod ledger;
 mod question;
-mod request;
 mod run;
 mod task;
 
 use super::event::{Event, RecordedEvent};
-use super::state::State;
+use super::ids::BuildId;
+use super::state::{HandledRequest, State};
+use crate::plan::Request;
+
+/// Maximum number of requests of people that are remembered; the oldest are dropped first.
+const REQUESTS_KEPT_MAX: usize = 1_024;
 
 impl State {
     /// Applies one event of the journal.
@@ -163,5 +167,14 @@ impl State {
             }
             Event::LimitRaised { raised } => self.limit_raised(*raised),
         }
+    }
+
+    /// Remembers a request together with its build, so that the build is found by the request even
+    /// after the state has dropped it.
+    fn command_ordered(&mut self, request: &Request, build: Option<BuildId>) {
+        if self.requests.len() >= REQUESTS_KEPT_MAX {
+            self.requests.pop_front();
+        }
+        self.requests.push_back(HandledRequest { request: request.clone(), build });
     }
 }

@@ -5,19 +5,19 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::engine::build::Build;
-use crate::engine::effect::Start;
 use crate::engine::ids::{BuildId, QuestionId, RunId, TaskId};
-use crate::engine::repairs::Repairs;
-use crate::engine::run::{Next, Step};
-use crate::engine::setbacks::Setbacks;
+use crate::engine::run::{Next, Start, Step};
+use crate::engine::setbacks::{Repairs, Setbacks};
 use crate::engine::state::{EngineTimer, State};
 use crate::engine::task::{Allowance, Counters, Guidance, SkipReason, Task, TaskState};
 use crate::fault::{Code, Fault, Work};
-use crate::plan::{GateKey, TaskSpec};
+use crate::plan::{GateKey, Request, TaskSpec};
 use crate::time::Time;
 
 /// Slots of the standing build. Jobs do not queue for slots, because each has its own schedule.
 const JOB_SLOTS: u32 = u32::MAX;
+/// Maximum number of requests remembered per session; the oldest are dropped first.
+const REPORTS_KEPT_MAX: usize = 256;
 
 impl State {
     pub(super) fn job_defined(&mut self, id: TaskId, spec: &Arc<TaskSpec>) {
@@ -86,6 +86,15 @@ impl State {
             failing.firings += 1;
         }
         self.set_task(id, TaskState::Failed { code });
+    }
+
+    /// Remembers an accepted report on a session by its idempotency key.
+    pub(super) fn session_reported(&mut self, task: TaskId, request: &Request) {
+        let Some(task) = self.tasks.get_mut(&task) else { return };
+        if task.reports.len() >= REPORTS_KEPT_MAX {
+            task.reports.remove(0);
+        }
+        task.reports.push(Request { key: Arc::clone(&request.key), said: request.said });
     }
 
     pub(super) fn task_backing_off(

@@ -4,14 +4,14 @@ use crate::engine::event::Event;
 use crate::engine::gate::GateState;
 use crate::engine::ids::TaskId;
 use crate::engine::task::TaskState;
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::plan::GateKey;
 
 /// Opens the gate of the task's account after a successful call, if the gate was troubled or being
 /// probed.
 pub(in crate::engine) fn record_successful_call(turn: &mut Transition<'_>, task: TaskId) {
-    let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
+    let Some(key) = turn.known_task(task).map(|task| task.spec.gate) else { return };
     let Some(gate) = turn.state.gate(key) else { return };
     let passes = match gate.state {
         GateState::Passing => gate.is_troubled(),
@@ -110,8 +110,8 @@ fn may_task_work(turn: &Transition<'_>, id: TaskId) -> bool {
 }
 
 /// Ends a task's wait.
-pub(super) fn make_ready(turn: &mut Transition<'_>, id: TaskId) {
-    let Some(task) = turn.state.task(id) else { return };
+pub(in crate::engine) fn make_ready(turn: &mut Transition<'_>, id: TaskId) {
+    let Some(task) = turn.known_task(id) else { return };
     let run = task.state.run();
     let next = task.next;
     turn.emit_with_reason(Event::TaskReady { task: id, run, next }, Why::from_rule(Rule::WaitOver));

@@ -1,19 +1,22 @@
-//! Schedules what follows from a decision: fills free slots, passes the merge lock on, and detects
-//! the end of builds.
+//! Schedules what follows from a decision: resumes held builds, fills free slots, passes the merge
+//! lock on, and detects the end of builds.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::step::{finish_step, is_session_run};
-use super::{build, gate, mutate};
+use super::gate;
+use super::step::{begin_step, in_merge_order};
 use crate::engine::apart::Admission;
+use crate::engine::ask::withdraw_pause_question;
 use crate::engine::build::BuildState;
-use crate::engine::event::Event;
+use crate::engine::end::question_limit;
+use crate::engine::event::{Event, PauseCause};
 use crate::engine::gate::GateState;
 use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::run::{Next, Step};
-use crate::engine::task::{TaskState, TaskStateKind};
-use crate::engine::turn::Transition;
+use crate::engine::task::{Task, TaskState, TaskStateKind};
+use crate::engine::transition::Transition;
+use crate::engine::why::{Rule, Why};
 use crate::fault::Work;
 use crate::plan::GateKey;
 
@@ -21,17 +24,61 @@ use crate::plan::GateKey;
 pub(in crate::engine) fn schedule_builds(turn: &mut Transition<'_>) {
     while let Some(id) = turn.state.stirred.pop() {
         gate::hand_over_probes(turn);
-        build::resume_when_answered(turn, id);
+        resume_when_answered(turn, id);
         pass_merge_lock(turn, id);
         fill_slots(turn, id);
         settle_build_state(turn, id);
     }
 }
 
+/// Resumes a build that was paused for its questions, once answers have brought their number below
+/// the limit.
+fn resume_when_answered(turn: &mut Transition<'_>, id: BuildId) {
+    if turn.is_paused_for(id, PauseCause::Questions)
+        && turn.known_build(id).is_some_and(|b| b.open_questions < question_limit(turn, id))
+    {
+        let why = Why::from_rule(Rule::QuestionsAnswered);
+        resume_build(turn, id, Event::BuildResumed { build: id }, why);
+    }
+}
+
+/// Resumes a held build by `event`.
+pub(in crate::engine) fn resume_build(
+    turn: &mut Transition<'_>,
+    id: BuildId,
+    event: Event,
+    why: Why,
+) {
+    withdraw_pause_question(turn, id);
+    turn.emit_with_reason(event, why);
+    let Some(build) = turn.known_build(id) else { return };
+    for run in build.held.clone() {
+        resume_run(turn, run);
+    }
+}
+
+fn resume_run(turn: &mut Transition<'_>, id: RunId) {
+    // The run may have ended with a run that was resumed before it.
+    let Some(run) = turn.state.run(id) else { return };
+    let task = run.task;
+    let step = run.step;
+    let Some(gate) = turn.known_task(task).map(|task| task.spec.gate) else { return };
+    let next = Next { phase: run.phase, step };
+    if step.needs_gate() && turn.state.gate(gate).is_some_and(|gate| !gate.lets_pass(task)) {
+        turn.emit_with_reason(
+            Event::TaskBackingOff { task, until: None, gate: Some(gate), run: Some(id), next },
+            Why::from_rule(Rule::SharedGate),
+        );
+        return;
+    }
+    let step = in_merge_order(turn, task, step);
+    begin_step(turn, id, Event::RunResumed { run: id, step });
+}
+
 /// Passes the merge lock on: the next run in the queue is checked on the head that the last one
 /// left.
 fn pass_merge_lock(turn: &mut Transition<'_>, id: BuildId) {
-    let Some(build) = turn.state.builds.get(&id) else { return };
+    let Some(build) = turn.known_build(id) else { return };
     if build.state.allows_work()
         && build.merging.is_none()
         && let Some(&run) = build.merge_line.front()
@@ -41,14 +88,14 @@ fn pass_merge_lock(turn: &mut Transition<'_>, id: BuildId) {
 }
 
 fn fill_slots(turn: &mut Transition<'_>, id: BuildId) {
-    while let Some(task) = next_startable_task(turn, id) {
+    while let Some(task) = next_startable_task(turn, id).map(|task| task.id) {
         start_run(turn, task);
     }
 }
 
 /// Returns the most urgent task that may start, given the free slots, its gate and the tasks that
 /// it must not run beside.
-fn next_startable_task(turn: &Transition<'_>, id: BuildId) -> Option<TaskId> {
+fn next_startable_task<'a>(turn: &'a Transition<'_>, id: BuildId) -> Option<&'a Task> {
     let build = turn.state.build(id)?;
     if !build.state.allows_work() || build.count(TaskStateKind::Running) >= build.slots {
         return None;
@@ -58,7 +105,7 @@ fn next_startable_task(turn: &Transition<'_>, id: BuildId) -> Option<TaskId> {
         let place = (Reverse(task.spec.priority), task.id);
         let can_start = matches!(task.state, TaskState::Pending { .. }) && task.needs_left == 0;
         let first = lets(task.gate_needed()).first_admitted(&BTreeSet::from([place]));
-        return first.filter(|_| can_start).map(|(_, task)| task);
+        return first.filter(|_| can_start).map(|_| task);
     }
     let free =
         build.ready.iter().filter_map(|(key, places)| lets(*key).first_admitted(places)).min();
@@ -67,7 +114,7 @@ fn next_startable_task(turn: &Transition<'_>, id: BuildId) -> Option<TaskId> {
     } else {
         build.apart.first_startable(free, build.count(TaskStateKind::Running) > 0, lets)
     };
-    first.map(|(_, task)| task)
+    first.and_then(|(_, task)| turn.known_task(task))
 }
 
 /// Returns the tasks that a gate lets start now.
@@ -84,9 +131,10 @@ fn gate_admission(turn: &Transition<'_>, key: Option<GateKey>) -> Admission {
 
 /// Starts a task's next run, or resumes its paused one.
 fn start_run(turn: &mut Transition<'_>, id: TaskId) {
-    let Some(task) = turn.state.task(id) else { return };
+    let Some(task) = turn.known_task(id) else { return };
     let next = task.next;
-    let run = task.state.run();
+    // A paused run that is gone can never resume, and its task would stay in the queue for ever.
+    let run = task.state.run().filter(|run| turn.known_run(*run).is_some());
     // The first run of a firing retries none: the run before it belongs to another firing.
     let first = task.work() == Work::Job && task.executions == 0;
     let retry_of = task.last_run.filter(|_| !first);
@@ -100,40 +148,14 @@ fn start_run(turn: &mut Transition<'_>, id: TaskId) {
     }
 }
 
-/// Begins a run's step. Actions are owed by the ledger, not by the run, and a session has no
-/// changes to revert here.
-pub(super) fn begin_step(turn: &mut Transition<'_>, run: RunId, event: Event) {
-    turn.emit_event(event);
-    match turn.state.run(run).map(|run| run.step) {
-        Some(Step::Mutate { .. }) => mutate::perform_current_action(turn, run),
-        Some(Step::TakeBack) if is_session_run(turn, run) => {
-            turn.emit_event(Event::StepDone { run });
-            finish_step(turn, run, Step::TakeBack);
-        }
-        _ => {}
-    }
-}
-
-/// Returns `step`, or `AwaitMerge` for a check while another run of the build is being checked and
-/// merged. A task that merges nothing does not wait.
-pub(super) fn in_merge_order(turn: &Transition<'_>, task: TaskId, step: Step) -> Step {
-    let taken = turn
-        .state
-        .task(task)
-        .filter(|task| task.spec.merges_result())
-        .and_then(|task| turn.state.build(task.build))
-        .is_some_and(|build| build.merging.is_some());
-    if step == Step::Check && taken { Step::AwaitMerge } else { step }
-}
-
 fn settle_build_state(turn: &mut Transition<'_>, id: BuildId) {
-    let Some(build) = turn.state.builds.get(&id) else { return };
+    let Some(build) = turn.known_build(id) else { return };
     if build.standing || build.state.has_ended() {
         return;
     }
     match (build.unfinished_count(), turn.state.can_proceed(build)) {
         (0, _) => {
-            build::withdraw_pause_question(turn, id);
+            withdraw_pause_question(turn, id);
             turn.emit_event(Event::BuildCompleted { build: id });
         }
         (_, false) if build.state == BuildState::Running => {

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use crate::engine::caps::build_budget;
 use crate::engine::command::CommandRejection;
-use crate::engine::effect::Start;
+use crate::engine::end::{end_build, end_tasks, skip_task};
 use crate::engine::event::{Event, PauseCause, Raised, Reconciled};
 use crate::engine::flow;
 use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
 use crate::engine::ledger::MutationState;
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::react::is_proposal_only;
-use crate::engine::run::{Next, Phase, Status, Step};
+use crate::engine::run::{Next, Phase, Start, Status, Step};
 use crate::engine::task::{Allowance, Guidance, SkipReason, TaskState};
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Class, Kind, Reaction, Work};
 use crate::plan::MutationKind;
@@ -206,7 +206,7 @@ fn refused_action(
     // Actions are performed in order, and this is the first that did not happen.
     let mut actions = (0..).map_while(|at| task.action_at(at));
     actions.find_map(|action| {
-        let mutation = turn.state.ledger.find_action(task, action)?;
+        let mutation = turn.state.find_action(task, action)?;
         matches!(mutation.state, MutationState::Intended | MutationState::NotApplied)
             .then_some(mutation.id)
     })
@@ -215,7 +215,7 @@ fn refused_action(
 /// Continues the work in a new run that keeps the worktree: the old run may have come further than
 /// an attempt.
 fn attempt_anew(turn: &mut Transition<'_>, id: TaskId, question: &Question) {
-    let Some(task) = turn.state.task(id).filter(|task| task.work() == Work::Task) else { return };
+    let Some(task) = turn.known_task(id).filter(|task| task.work() == Work::Task) else { return };
     if let (Some(run), Some(code)) = (task.state.run(), question.code()) {
         turn.end_run(run, Status::FailedLogic, code);
     }
@@ -273,7 +273,7 @@ fn unpark_task(
     guidance: &Arc<Guidance>,
     goes_on: Continuation,
 ) {
-    let Some(task) = turn.state.task(id) else { return };
+    let Some(task) = turn.known_task(id) else { return };
     let mut next = goes_on(task.work(), task.next);
     if let Step::Repair { .. } = next.step {
         // A hint of the operator is no permission to use a repair that was to be proposed.
@@ -298,10 +298,10 @@ fn unpark_task(
 }
 
 fn skip_parked_task(turn: &mut Transition<'_>, id: TaskId) {
-    if let Some(run) = turn.state.task(id).and_then(|task| task.state.run()) {
+    if let Some(run) = turn.known_task(id).and_then(|task| task.state.run()) {
         turn.cancel_run(run);
     }
-    flow::skip_task(turn, id, SkipReason::Decided);
+    skip_task(turn, id, SkipReason::Decided);
 }
 
 /// Returns how many times the limit itself the decision adds to it.
@@ -328,7 +328,7 @@ fn raise_task_budget(
     question: &Question,
     decision: Decision,
 ) {
-    let Some(task) = turn.state.task(id) else { return };
+    let Some(task) = turn.known_task(id) else { return };
     let cap = task.spec.overrides.budget.unwrap_or(turn.policy.budget.per_task);
     let more = raise_amount(question, cap, decision);
     turn.emit_event(Event::LimitRaised { raised: Raised::Task { task: id, more } });
@@ -349,7 +349,7 @@ fn apply_to_action(
     };
     let result = text.unwrap_or_default();
     let why = Why::from_rule(Rule::PersonDecided);
-    let Some(mutation) = turn.state.mutation(id) else { return };
+    let Some(mutation) = turn.known_mutation(id) else { return };
     let run = mutation.run;
     let merge = mutation.spec.kind == MutationKind::Merge;
     turn.emit_with_reason(Event::MutationReconciled { mutation: id, to, result }, why.clone());
@@ -376,7 +376,7 @@ fn apply_to_action(
 /// Applies the decision about a job that keeps trying: it tries now, or not before its next
 /// scheduled time.
 fn apply_to_job(turn: &mut Transition<'_>, id: TaskId, decision: Decision) {
-    let Some(task) = turn.state.task(id) else { return };
+    let Some(task) = turn.known_task(id) else { return };
     let TaskState::BackingOff { run, .. } = task.state else { return };
     let next = task.next;
     if decision.skips_work() {
@@ -397,14 +397,14 @@ fn apply_to_build(
     decision: Decision,
 ) {
     let why = Why::from_rule(Rule::PersonDecided);
-    if decision == Decision::Stop && turn.state.build(build).is_some_and(|build| build.standing) {
+    if decision == Decision::Stop && turn.known_build(build).is_some_and(|build| build.standing) {
         // The standing build continues; the current work of its jobs is ended.
-        flow::end_tasks(turn, build);
+        end_tasks(turn, build);
         flow::resume_build(turn, build, Event::BuildResumed { build }, why);
         return;
     }
     if decision == Decision::Stop {
-        flow::end_build(turn, build, Event::BuildCancelled { build }, why);
+        end_build(turn, build, Event::BuildCancelled { build }, why);
         return;
     }
     let raised = if turn.is_paused_for(build, PauseCause::Questions) {
@@ -412,8 +412,7 @@ fn apply_to_build(
         Raised::Questions { build, more }
     } else {
         let set = turn
-            .state
-            .build(build)
+            .known_build(build)
             .map_or(Amount::ZERO, |build| build_budget(turn.state, &turn.policy.budget, build));
         Raised::Build { build, more: raise_amount(question, set, decision) }
     };

@@ -10,7 +10,7 @@ use crate::engine::flow::{self, DECLARED_MAX};
 use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
 use crate::engine::run::{Phase, Step};
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::fault::{Fault, Logic};
 use crate::plan::{MutationSpec, WorkPhase};
 
@@ -112,13 +112,13 @@ pub(super) fn perform_action(
     wanted: MutationSpec,
 ) -> Result<(), CommandRejection> {
     let task = turn.find_task(id)?;
-    let known = turn.state.ledger.find_action(task, &wanted);
+    let known = turn.state.find_action(task, &wanted);
     if known.is_some_and(|known| known.spec.arguments != wanted.arguments) {
         return Err(CommandRejection::KeyReused(wanted.key));
     }
     let mutation = match known.map(|known| (known.id, &known.state)) {
         None => {
-            flow::reach_phase(turn, run, Phase::Mutating);
+            turn.reach_phase(run, Phase::Mutating);
             let mutation = MutationId(turn.state.ids.mutation);
             let doubted = turn.state.is_doubted(&wanted.key);
             turn.emit_event(Event::MutationIntended { mutation, run, spec: Arc::new(wanted) });
@@ -129,7 +129,7 @@ pub(super) fn perform_action(
             mutation
         }
         Some((mutation, MutationState::Intended | MutationState::NotApplied)) => {
-            flow::reach_phase(turn, run, Phase::Mutating);
+            turn.reach_phase(run, Phase::Mutating);
             mutation
         }
         // Already performed or skipped: the recorded result is the answer, and nothing happens.

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use crate::engine::checked::RedCheck;
-use crate::engine::command::{CommandRejection, NOTE_CHARS_MAX, RunNote};
+use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
 use crate::engine::ids::EffectId;
-use crate::engine::turn::Transition;
+use crate::engine::report::{NOTE_CHARS_MAX, RunNote};
+use crate::engine::transition::Transition;
 
 /// Maximum number of commands running at the same time that are recorded.
 const RUNNING_MAX: usize = 8;

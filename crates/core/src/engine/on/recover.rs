@@ -1,6 +1,6 @@
 //! Handles `Recover`: the process was started, so all work that was in progress is gone.
 
-use crate::engine::build::BuildState;
+use crate::engine::end::cancel_task;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{MutationId, RunId, TaskId};
@@ -10,7 +10,7 @@ use crate::engine::react::{ParkRequest, park_with_question};
 use crate::engine::run::{Next, Run, Status};
 use crate::engine::state::State;
 use crate::engine::task::Task;
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Code;
 use crate::question::QuestionKind;
@@ -92,24 +92,24 @@ const fn was_sent(mutation: &Mutation) -> bool {
 }
 
 fn recover_crashed_run(turn: &mut Transition<'_>, id: RunId, clean: bool) {
-    let Some((task, next)) = turn.state.run(id).map(|run| (run.task, run.position().to_resumed()))
+    let Some((task, next)) = turn.known_run(id).map(|run| (run.task, run.position().to_resumed()))
     else {
         return;
     };
     let rule = if clean { Rule::TakenUpAgain } else { Rule::RecoveredAfterCrash };
     turn.emit_with_reason(Event::RunCrashed { run: id, clean }, Why::from_rule(rule));
-    let Some(build) = turn.state.task(task).map(|task| task.build) else { return };
-    if flow::count_open_mutations(turn, task) > 0 {
+    let Some(build) = turn.known_task(task).map(|task| task.build) else { return };
+    if turn.state.has_open_action(task) {
         flow::reconcile_run(turn, task, id, None, next);
-    } else if turn.build_state(build).is_some_and(BuildState::has_ended) {
-        flow::cancel_task(turn, task);
+    } else if turn.has_build_ended(build) {
+        cancel_task(turn, task);
     } else if !ask_if_crashed_too_often(turn, task, next) {
         turn.emit_with_reason(Event::TaskReady { task, run: None, next }, Why::from_rule(rule));
     }
 }
 
 fn ask_if_crashed_too_often(turn: &mut Transition<'_>, id: TaskId, next: Next) -> bool {
-    let crashes = turn.state.task(id).map_or(0, |task| task.counters.crashes);
+    let crashes = turn.known_task(id).map_or(0, |task| task.counters.crashes);
     if crashes < turn.policy.retry.crashes {
         return false;
     }

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use super::{mutate, settle};
-use crate::engine::build::BuildState;
-use crate::engine::command::{CommandRejection, EffectOutcome, SessionReport};
+use crate::engine::command::CommandRejection;
+use crate::engine::end::end_tasks;
 use crate::engine::event::Event;
-use crate::engine::flow;
 use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
+use crate::engine::report::{EffectOutcome, SessionReport};
 use crate::engine::run::Step;
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::plan::{MutationSpec, Request};
 use crate::policy::Amount;
 
@@ -83,9 +83,8 @@ fn current_attempt(turn: &Transition<'_>, id: TaskId) -> Option<(EffectId, RunId
 
 /// Returns the key of an action of the session that was sent and whose outcome was not reported.
 fn unsettled_action(turn: &Transition<'_>, id: TaskId) -> Option<Arc<str>> {
-    let known = turn.state.task(id)?.ledger.iter().filter_map(|id| turn.state.mutation(*id));
-    let mut open = known.filter(|known| known.state.is_open());
-    open.next().map(|known| Arc::from(known.spec.key.as_str()))
+    let open = turn.state.open_actions(id).next()?;
+    turn.state.mutation(open).map(|known| Arc::from(known.spec.key.as_str()))
 }
 
 fn intend_action(
@@ -124,8 +123,8 @@ fn settle_reported_action(
     };
     settle::handle_settle(turn, effect, outcome, Amount::ZERO)?;
     // The build of the session has ended, and the session only waited for this outcome.
-    if turn.build_state(build).is_some_and(BuildState::has_ended) {
-        flow::end_tasks(turn, build);
+    if turn.has_build_ended(build) {
+        end_tasks(turn, build);
     }
     Ok(())
 }

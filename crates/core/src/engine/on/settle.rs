@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::reserve::overspent_fault;
+use super::progress::{overspent_fault, record_spending};
 use super::settle_action;
 use crate::attempt::Approach;
-use crate::engine::command::{CommandRejection, EffectOutcome};
-use crate::engine::effect::Start;
+use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
-use crate::engine::flow;
+use crate::engine::flow::{self, handle_failure};
 use crate::engine::ids::{EffectId, RunId, TaskId};
-use crate::engine::react::{day_number, handle_failure, propose_repair};
-use crate::engine::run::{Next, Phase, Step};
+use crate::engine::react::propose_repair;
+use crate::engine::report::EffectOutcome;
+use crate::engine::run::{Next, Phase, Start, Step};
 use crate::engine::state::EffectWaiter;
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Category, Class, Code, Fault, Repeated};
 use crate::policy::Amount;
@@ -51,7 +51,7 @@ fn settle_run(
             record_spending(turn, id, spent);
             turn.emit_event(Event::StepDone { run: id });
             flow::record_successful_call(turn, task);
-            handle_attempted(turn, id, approach);
+            handle_attempted(turn, id, step, approach);
         }
         // A repair that was to be proposed is never in use.
         (EffectOutcome::Repaired { approach, branch }, Step::Repair { propose })
@@ -73,7 +73,7 @@ fn settle_run(
                 handle_failure(turn, id, &fault, None);
             }
         }
-        (EffectOutcome::Done, Step::Execute) if flow::count_open_mutations(turn, task) > 0 => {
+        (EffectOutcome::Done, Step::Execute) if turn.state.has_open_action(task) => {
             record_spending(turn, id, spent);
             turn.emit_event(Event::StepDone { run: id });
             let next = Next { phase: phase.max(Phase::Emitting), step: Step::Emit };
@@ -100,7 +100,7 @@ fn settle_run(
                 flow::record_successful_call(turn, task);
             }
             // The script itself knows best why it fails.
-            let blamed = turn.state.run(id).and_then(|run| run.blamed.clone());
+            let blamed = turn.known_run(id).and_then(|run| run.blamed.clone());
             let fault = exhausted_budget_fault(turn, task, &fault).unwrap_or(fault);
             handle_failure(turn, id, &blamed.unwrap_or(fault), approach);
         }
@@ -123,7 +123,7 @@ fn exhausted_budget_fault(
 
 /// Returns the violation, if the script requested an action in a phase that must not act.
 fn phase_violation(turn: &Transition<'_>, run: RunId) -> Option<Arc<Fault>> {
-    let blamed = turn.state.run(run)?.blamed.clone()?;
+    let blamed = turn.known_run(run)?.blamed.clone()?;
     (blamed.code() == Code::LogicPhaseViolation).then_some(blamed)
 }
 
@@ -133,22 +133,10 @@ fn proves_account_works(fault: &Fault) -> bool {
     fault.category() == Category::Logic
 }
 
-/// Releases the run's reservation and records its cost as spent.
-pub(super) fn record_spending(turn: &mut Transition<'_>, run: RunId, spent: Amount) {
-    let Some((task, reserved)) = turn.state.run(run).map(|run| (run.task, run.reserved)) else {
-        return;
-    };
-    if !spent.is_zero() || !reserved.is_zero() {
-        let day = day_number(&turn.policy.budget, turn.now);
-        let reserved = Amount::ZERO;
-        turn.emit_event(Event::BudgetUpdated { task, run, spent, reserved, day, wind_down: false });
-    }
-}
-
 /// Handles an agent's statement that it is done. An approach that already failed with the current
 /// error is checked at most once more, in case the check is unreliable; after that nothing is spent
 /// on it.
-fn handle_attempted(turn: &mut Transition<'_>, run: RunId, approach: Arc<Approach>) {
+fn handle_attempted(turn: &mut Transition<'_>, run: RunId, step: Step, approach: Arc<Approach>) {
     if needs_nudge(turn, run, &approach) {
         turn.emit_with_reason(Event::Nudged { run }, Why::from_rule(Rule::NothingChanged));
         flow::move_to_step(turn, run, Step::Attempt { start: Start::Resume });
@@ -159,7 +147,7 @@ fn handle_attempted(turn: &mut Transition<'_>, run: RunId, approach: Arc<Approac
         Some((signature, _, false)) => {
             let taken = Event::ApproachTaken { run, approach, confirms: Some(signature) };
             turn.emit_with_reason(taken, Why::from_rule(Rule::ConfirmOnce));
-            flow::finish_step(turn, run, current_step(turn, run));
+            flow::finish_step(turn, run, step);
         }
         Some((signature, attempt, true)) => {
             let context = Repeated { of: Some(signature), attempt };
@@ -173,7 +161,7 @@ fn handle_attempted(turn: &mut Transition<'_>, run: RunId, approach: Arc<Approac
         }
         None => {
             turn.emit_event(Event::ApproachTaken { run, approach, confirms: None });
-            flow::finish_step(turn, run, current_step(turn, run));
+            flow::finish_step(turn, run, step);
         }
     }
 }
@@ -181,15 +169,10 @@ fn handle_attempted(turn: &mut Transition<'_>, run: RunId, approach: Arc<Approac
 /// Returns whether an agent that ended without a change is asked to do the work or to explain why
 /// none is needed: once, and not if the work is an action that it declared.
 fn needs_nudge(turn: &Transition<'_>, run: RunId, approach: &Approach) -> bool {
-    let task = turn.state.run(run).and_then(|run| turn.state.task(run.task));
     approach.files_changed == 0
-        && task.is_some_and(|task| {
+        && turn.task_of_run(run).is_some_and(|task| {
             !task.is_session() && task.nudged.is_none() && task.declared.is_empty()
         })
-}
-
-fn current_step(turn: &Transition<'_>, run: RunId) -> Step {
-    turn.state.run(run).map_or(Step::Check, |run| run.step)
 }
 
 /// Returns the error and the attempt that this approach repeats, and whether it was checked once
@@ -199,7 +182,7 @@ fn find_repeated_approach(
     run: RunId,
     approach: &Approach,
 ) -> Option<(Signature, u32, bool)> {
-    let task = turn.state.task(turn.state.run(run)?.task)?;
+    let task = turn.task_of_run(run)?;
     let signature = task.retrying?;
     let digest = approach.digest?;
     let (attempt, failed) = turn.state.signatures().failed_before(signature, digest)?;

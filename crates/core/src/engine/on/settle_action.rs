@@ -1,16 +1,19 @@
-//! Settles the result of an action's call or probe.
+//! Settles the result of an action's call or probe, and handles `CheckAgain`, which probes an action
+//! once more before the operator says whether it happened.
 
 use std::sync::Arc;
 
-use crate::engine::command::{CommandRejection, EffectOutcome};
+use crate::engine::command::CommandRejection;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::flow;
-use crate::engine::ids::{EffectId, MutationId, RunId};
+use crate::engine::ids::{EffectId, MutationId, QuestionId, RunId};
 use crate::engine::ledger::MutationState;
-use crate::engine::react::{ask_about_action, handle_failure, record_fault};
+use crate::engine::question::Subject;
+use crate::engine::react::{ask_about_action, record_fault};
+use crate::engine::report::EffectOutcome;
 use crate::engine::run::Step;
 use crate::engine::task::TaskState;
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 use crate::plan::MutationKind;
@@ -80,7 +83,7 @@ fn run_at_action(turn: &Transition<'_>, id: MutationId) -> Option<RunId> {
 
 fn handle_not_applied(turn: &mut Transition<'_>, id: MutationId, fault: &Arc<Fault>) {
     match run_at_action(turn, id) {
-        Some(run) => handle_failure(turn, run, fault, None),
+        Some(run) => flow::handle_failure(turn, run, fault, None),
         None => flow::continue_after_action(turn, id),
     }
 }
@@ -92,7 +95,7 @@ fn probe_unknown_outcome(turn: &mut Transition<'_>, id: MutationId, fault: &Arc<
         flow::probe_action(turn, id, fault.evidence_text());
         return;
     };
-    let Some((task, next)) = turn.state.run(run).map(|run| (run.task, run.position().to_resumed()))
+    let Some((task, next)) = turn.known_run(run).map(|run| (run.task, run.position().to_resumed()))
     else {
         return;
     };
@@ -108,7 +111,7 @@ fn pause_session(turn: &mut Transition<'_>, id: MutationId) {
     else {
         return;
     };
-    if flow::is_session_run(turn, run) {
+    if turn.is_session_run(run) {
         flow::reconcile_run(turn, task, run, None, next);
     }
 }
@@ -152,7 +155,7 @@ fn settle_probed(
         }
         EffectOutcome::Failed { fault, .. } | EffectOutcome::Unknown { fault } => {
             let said = fault.evidence_text();
-            let probes = turn.state.mutation(id).map_or(0, |mutation| mutation.probes);
+            let probes = turn.known_mutation(id).map_or(0, |mutation| mutation.probes);
             if probes >= PROBES_MAX {
                 ask_indeterminate(turn, id, said);
             } else {
@@ -168,7 +171,7 @@ fn settle_probed(
 
 /// Drops the pending fault of a task whose action happened. A job's script died all the same.
 fn drop_pending_fault(turn: &mut Transition<'_>, id: MutationId) {
-    let Some(mutation) = turn.state.mutation(id) else { return };
+    let Some(mutation) = turn.known_mutation(id) else { return };
     let task = mutation.task;
     let run = mutation.run;
     let Some(TaskState::Reconciling { .. }) = turn.state.task(task).map(|task| &task.state) else {
@@ -198,4 +201,33 @@ fn settles_at(turn: &Transition<'_>, id: MutationId) -> Option<Time> {
         || mutation.spec.settle_ms == Span::ZERO
         || mutation.probed_at >= until;
     (!settled).then_some(until)
+}
+
+/// Probes an action once more.
+pub(super) fn handle_check_again(
+    turn: &mut Transition<'_>,
+    id: QuestionId,
+) -> Result<(), CommandRejection> {
+    let question = turn.state.question(id).ok_or(CommandRejection::NoQuestion(id))?;
+    let Subject::Action(mutation) = question.subject else {
+        return Err(CommandRejection::NotNow {
+            what: format!("question {id}"),
+            state: "not about that",
+        });
+    };
+    let known = turn.state.mutation(mutation).ok_or(CommandRejection::NoQuestion(id))?;
+    if !known.spec.probe {
+        let what = format!("question {id}");
+        return Err(CommandRejection::NotNow {
+            what,
+            state: "about something that cannot be looked up",
+        });
+    }
+    let task = turn.find_task(known.task)?;
+    let (task, run, fault, next) = (task.id, known.run, task.unsettled.clone(), task.next);
+    turn.emit_event(Event::QuestionWithdrawn { question: id });
+    let why = Why::from_rule(Rule::PersonAsked);
+    turn.emit_with_reason(Event::TaskReconciling { task, run, fault, next }, why.clone());
+    turn.emit_with_reason(Event::MutationProbing { mutation, called_at: None, said: None }, why);
+    Ok(())
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::ask::{ParkRequest, ask_about_fault, park_with_question};
+use super::park::{ParkRequest, ask_about_fault, park_with_question};
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
 use crate::engine::ids::{RunId, TaskId};
 use crate::engine::question::Subject;
 use crate::engine::run::Status;
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Code, Fault, Reaction};
 use crate::plan::GateKey;
@@ -16,11 +16,11 @@ use crate::question::QuestionKind;
 use crate::time::{Span, Time};
 
 pub(super) fn wait_at_gate(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
-    let Some((task, next)) = turn.state.run(run).map(|run| (run.task, run.position().to_resumed()))
+    let Some((task, next)) = turn.known_run(run).map(|run| (run.task, run.position().to_resumed()))
     else {
         return;
     };
-    let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
+    let Some(key) = turn.known_task(task).map(|task| task.spec.gate) else { return };
     if let Some(why) = waited_too_long(turn, key, fault) {
         give_up_waiting(turn, run, key, fault, &why);
         return;
@@ -137,7 +137,7 @@ fn give_up_waiting(
     turn.emit_with_reason(Event::GateGivenUp { gate: key }, why.clone());
     ask_about_fault(turn, run, fault, why.clone());
     for id in waiters {
-        let Some(task) = turn.state.task(id) else { continue };
+        let Some(task) = turn.known_task(id) else { continue };
         let waiting = ParkRequest {
             task: id,
             run: task.state.run(),

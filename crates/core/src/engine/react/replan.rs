@@ -1,19 +1,22 @@
-//! Reacts to faults that do not pass by themselves: with another approach or a repair, a limited
-//! number of times, then with a question.
+//! Reacts to faults that do not pass by themselves: with another approach, a shorter conversation or
+//! a repair, a limited number of times, then with a question. A repair that is only proposed is a
+//! question at once.
 
 use std::sync::Arc;
 
-use super::ask::ask_about_fault;
-use crate::engine::effect::Start;
+use super::park::{ParkRequest, ask_about_fault, park_with_question};
+use super::record_fault;
+use crate::engine::end::cancel_task;
 use crate::engine::event::Event;
 use crate::engine::ids::RunId;
 use crate::engine::ledger::MutationState;
 use crate::engine::question::Subject;
-use crate::engine::run::{Next, Phase, Run, Status, Step};
+use crate::engine::run::{Next, Phase, Run, Start, Status, Step};
 use crate::engine::task::Task;
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Charge, Fault};
+use crate::fault::{Charge, Fault, Input};
+use crate::question::QuestionKind;
 use crate::signature::Signature;
 
 pub(super) fn replan_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
@@ -24,7 +27,7 @@ pub(super) fn replan_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<F
 }
 
 fn try_another_way(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
-    let Some((task, place)) = turn.state.run(run).map(|run| (run.task, run.position())) else {
+    let Some((task, place)) = turn.known_run(run).map(|run| (run.task, run.position())) else {
         return;
     };
     record_retry(turn, run, fault);
@@ -37,9 +40,18 @@ fn try_another_way(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
     turn.emit_event(Event::TaskReady { task, run: None, next });
 }
 
+/// Handles a fault inside a running attempt that another approach may get past: the agent is told
+/// of it and continues, until its tries are used up.
+pub(in crate::engine) fn retry_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
+    match tries_used_up(turn, run, fault) {
+        Some(why) => ask_about_fault(turn, run, fault, why),
+        None => record_retry(turn, run, fault),
+    }
+}
+
 /// Records the number of the current try and the reason for another one.
-pub(super) fn record_retry(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
-    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+fn record_retry(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(task) = turn.task_of_run(run) else { return };
     let signature = fault.signature;
     let code = fault.code();
     let attempt = count_tries(turn, task, signature);
@@ -63,8 +75,8 @@ fn count_tries(turn: &Transition<'_>, task: &Task, signature: Signature) -> u32 
 }
 
 /// Returns the reason why there is no further try, if there is none.
-pub(super) fn tries_used_up(turn: &Transition<'_>, run: RunId, fault: &Fault) -> Option<Why> {
-    let task = turn.state.run(run).and_then(|run| turn.state.task(run.task))?;
+fn tries_used_up(turn: &Transition<'_>, run: RunId, fault: &Fault) -> Option<Why> {
+    let task = turn.task_of_run(run)?;
     let signature = fault.signature;
     let code = fault.code();
     let limits = turn.policy.limits_for(code, &task.spec.overrides);
@@ -81,10 +93,32 @@ pub(super) fn tries_used_up(turn: &Transition<'_>, run: RunId, fault: &Fault) ->
     }
 }
 
+/// Compacts a conversation that no longer fits, up to a limit; then asks the operator.
+pub(super) fn compact_conversation(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(next) = turn.known_run(run).map(|run| run.position().to_resumed()) else { return };
+    let Some(task) = turn.task_of_run(run) else { return };
+    let id = task.id;
+    let count = task.counters.compactions;
+    let limit = turn.policy.retry.compactions;
+    let counted =
+        |rule| Why::with_code(rule, fault.code()).with_count(Charge::Compaction, count, limit);
+    if count > limit {
+        ask_about_fault(turn, run, fault, counted(Rule::TriesUsedUp));
+        return;
+    }
+    let next = match next.step {
+        Step::Attempt { .. } => Next::at_attempt(Start::Compacted),
+        _ => next,
+    };
+    turn.end_run(run, Status::FailedLogic, fault.code());
+    let ready = Event::TaskReady { task: id, run: None, next };
+    turn.emit_with_reason(ready, counted(Rule::ConversationShortened));
+}
+
 /// Lets an agent repair a job's script, which then runs again; asks the operator once the repairs
 /// are used up.
 pub(super) fn repair_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
-    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    let Some(task) = turn.task_of_run(run) else { return };
     let limit = turn.policy.limits_for(fault.code(), &task.spec.overrides).repairs;
     let id = task.id;
     let count = task.counters.repairs;
@@ -96,7 +130,7 @@ pub(super) fn repair_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<F
         return;
     }
     let rule = if propose { Rule::ProposeOnly } else { Rule::RepairScript };
-    let next = match turn.state.run(run).map(Run::position) {
+    let next = match turn.known_run(run).map(Run::position) {
         Some(place) if place.step == Step::TakeBack => place,
         _ => Next { phase: Phase::Preparing, step: Step::Repair { propose } },
     };
@@ -114,4 +148,33 @@ pub(in crate::engine) fn is_proposal_only(turn: &Transition<'_>, task: &Task) ->
             .is_some_and(|mutation| matches!(mutation.state, MutationState::Applied { .. }))
     });
     job.propose_only || applied && !job.repair_after_mutation
+}
+
+/// Asks the operator about a repair that waits on `branch`. The script runs again once the operator
+/// says that the repair was taken over.
+pub(in crate::engine) fn propose_repair(turn: &mut Transition<'_>, run: RunId, branch: &str) {
+    let Some(task) = turn.task_of_run(run) else { return };
+    let source = format!("repair:{}", task.spec.name);
+    let (task, build) = (task.id, task.build);
+    let message = format!(
+        "a repair is ready on the branch {branch}; take it over, for example with \
+         `git merge {branch}`, and then choose \u{201c}I have fixed it, try again\u{201d}"
+    );
+    let fault = Fault::precondition_input(source, message, Input::default());
+    let fault = Arc::new(Fault::with_cause(fault, branch));
+    record_fault(turn, run, &fault, None, true);
+    if turn.has_build_ended(build) {
+        turn.cancel_run(run);
+        cancel_task(turn, task);
+        return;
+    }
+    turn.pause_run(run, Status::PausedApproval, Step::Execute, Some(fault.code()));
+    let why = Why::with_code(Rule::RepairProposed, fault.code());
+    let subject = Subject::Error(fault.signature);
+    let kind = QuestionKind::Hands;
+    let next = Next::EXECUTE;
+    park_with_question(
+        turn,
+        ParkRequest { task, run: Some(run), next, subject, kind, fault: Some(&fault), why },
+    );
 }

@@ -1,12 +1,12 @@
-//! Handles `Retry`: runs a task again that ended without success, together with the tasks that need
-//! it.
+//! Handles `Retry` and `Skip`: the operator runs a task again that ended without success, together
+//! with the tasks that need it, or skips a task.
 
-use crate::engine::build::BuildState;
 use crate::engine::command::CommandRejection;
+use crate::engine::end::{current_run, is_at_uninterruptible, skip_task};
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
 use crate::engine::task::{SkipReason, Task, TaskState};
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 
 pub(super) fn handle_retry(turn: &mut Transition<'_>, id: TaskId) -> Result<(), CommandRejection> {
@@ -23,7 +23,7 @@ pub(super) fn handle_retry(turn: &mut Transition<'_>, id: TaskId) -> Result<(), 
     }
     let build = task.build;
     let why = Why::from_rule(Rule::PersonAsked);
-    if turn.build_state(build).is_some_and(BuildState::has_ended) {
+    if turn.has_build_ended(build) {
         turn.emit_with_reason(Event::BuildResumed { build }, why.clone());
     }
     turn.emit_with_reason(Event::TaskRevived { task: id }, why);
@@ -34,12 +34,12 @@ pub(super) fn handle_retry(turn: &mut Transition<'_>, id: TaskId) -> Result<(), 
 fn revive_dependants(turn: &mut Transition<'_>, id: TaskId) {
     let mut revived = vec![id];
     while let Some(needed) = revived.pop() {
-        let Some(dependants) = turn.state.task(needed).map(|task| task.dependants.clone()) else {
+        let Some(dependants) = turn.known_task(needed).map(|task| task.dependants.clone()) else {
             continue;
         };
         for dependant in dependants {
             let left = SkipReason::Needs { task: needed };
-            if turn.state.task(dependant).is_none_or(|t| t.state != TaskState::Skipped { left }) {
+            if turn.known_task(dependant).is_none_or(|t| t.state != TaskState::Skipped { left }) {
                 continue;
             }
             if let Some(task) = unmet_dependency(turn, dependant) {
@@ -62,4 +62,20 @@ fn unmet_dependency(turn: &Transition<'_>, id: TaskId) -> Option<TaskId> {
     let tasks = build.tasks.iter().filter_map(|task| turn.state.task(*task));
     let lost = |task: &&Task| task.state.has_ended() && task.state != TaskState::Done;
     tasks.filter(lost).find(|task| task.dependants.contains(&id)).map(|task| task.id)
+}
+
+pub(super) fn handle_skip(turn: &mut Transition<'_>, id: TaskId) -> Result<(), CommandRejection> {
+    let task = turn.find_task(id)?;
+    let state = if task.state.has_ended() {
+        task.state.kind().as_str()
+    } else if is_at_uninterruptible(turn, id) {
+        "at something that cannot be stopped half-way"
+    } else {
+        if let Some(run) = current_run(turn, id) {
+            turn.cancel_run(run);
+        }
+        skip_task(turn, id, SkipReason::Decided);
+        return Ok(());
+    };
+    Err(CommandRejection::NotNow { what: format!("task {id}"), state })
 }

@@ -1,14 +1,41 @@
-//! Handles `Kick` and `KickGate`: the operator ends a wait early.
+//! Ends waits: those that are due (`Wake`), and earlier ones on the operator's request (`Kick` and
+//! `KickGate`).
 
 use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::gate::GateState;
 use crate::engine::ids::TaskId;
+use crate::engine::state::EngineTimer;
 use crate::engine::task::TaskState;
-use crate::engine::turn::Transition;
+use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::plan::GateKey;
+
+/// Maximum number of timers handled in one decision; the runner wakes the engine again for the
+/// rest.
+const TIMERS_PER_WAKE_MAX: usize = 256;
+
+/// Rings the timers that are due.
+pub(super) fn handle_wake(turn: &mut Transition<'_>) {
+    for _ in 0..TIMERS_PER_WAKE_MAX {
+        match turn.state.timers.first() {
+            Some(&(at, timer)) if at <= turn.now => fire_timer(turn, timer),
+            _ => break,
+        }
+    }
+}
+
+fn fire_timer(turn: &mut Transition<'_>, timer: EngineTimer) {
+    let why = Why::from_rule(Rule::WaitOver);
+    match timer {
+        EngineTimer::Task(id) => flow::make_ready(turn, id),
+        EngineTimer::Gate(key) => flow::reopen_gate(turn, key, why),
+        EngineTimer::Release(key) => flow::release_waiters(turn, key),
+        EngineTimer::Build(build) => flow::resume_build(turn, build, Event::Waking { build }, why),
+        EngineTimer::Mutation(id) => flow::probe_action(turn, id, None),
+    }
+}
 
 pub(super) fn handle_kick(turn: &mut Transition<'_>, id: TaskId) -> Result<(), CommandRejection> {
     let task = turn.find_task(id)?;

@@ -1,16 +1,26 @@
 //! A decision in progress: its inputs, and the events that it has led to.
 
+use std::sync::Arc;
+
+use super::build::{Build, BuildState};
 use super::command::CommandRejection;
-use super::event::{Event, RecordedEvent};
-use super::ids::{EffectId, RunId, TaskId};
-use super::run::{Run, Status, Step};
+use super::event::{Event, PauseCause, RecordedEvent};
+use super::ids::{BuildId, EffectId, MutationId, RunId, TaskId};
+use super::ledger::Mutation;
+use super::run::{Phase, Run, Status, Step};
 use super::state::{EffectWaiter, State};
 use super::task::Task;
 use super::why::Why;
 use crate::chance::Rng;
-use crate::fault::Code;
+use crate::fault::{Code, Fault, Internal};
 use crate::policy::Policy;
 use crate::time::Time;
+
+/// Returns the fault of a state that cannot be. Tests end where one is met.
+pub(super) fn internal_fault(message: &'static str) -> Arc<Fault> {
+    debug_assert!(false, "{message}");
+    Arc::new(Fault::internal_error("engine", message, Internal::default()))
+}
 
 /// Initial capacity for events; most decisions lead to no more.
 const EVENTS_USUAL: usize = 8;
@@ -70,6 +80,58 @@ impl<'a> Transition<'a> {
         self.state.task(id).ok_or(CommandRejection::NoTask(id))
     }
 
+    /// Returns the run that the decision is about, which has not ended.
+    pub(super) fn known_run(&self, id: RunId) -> Option<&Run> {
+        let run = self.state.run(id);
+        debug_assert!(run.is_some(), "the run {id} has ended before its decision");
+        run
+    }
+
+    /// Returns the task of the run that the decision is about, which has not ended.
+    pub(super) fn task_of_run(&self, run: RunId) -> Option<&Task> {
+        self.known_task(self.known_run(run)?.task)
+    }
+
+    /// Returns a task that the state names itself.
+    pub(super) fn known_task(&self, id: TaskId) -> Option<&Task> {
+        let task = self.state.task(id);
+        debug_assert!(task.is_some(), "the task {id} is named and not known");
+        task
+    }
+
+    /// Returns a build that the state names itself.
+    pub(super) fn known_build(&self, id: BuildId) -> Option<&Build> {
+        let build = self.state.build(id);
+        debug_assert!(build.is_some(), "the build {id} is named and not known");
+        build
+    }
+
+    /// Returns an action that the state names itself.
+    pub(super) fn known_mutation(&self, id: MutationId) -> Option<&Mutation> {
+        let mutation = self.state.mutation(id);
+        debug_assert!(mutation.is_some(), "the action {id} is named and not known");
+        mutation
+    }
+
+    /// Returns whether an external runtime works on the run's task.
+    pub(super) fn is_session_run(&self, run: RunId) -> bool {
+        self.task_of_run(run).is_some_and(Task::is_session)
+    }
+
+    pub(super) fn build_state(&self, id: BuildId) -> Option<BuildState> {
+        self.known_build(id).map(|build| build.state)
+    }
+
+    /// Returns whether the build is over, so that its tasks are no longer wanted.
+    pub(super) fn has_build_ended(&self, id: BuildId) -> bool {
+        self.build_state(id).is_some_and(BuildState::has_ended)
+    }
+
+    /// Returns whether the build is paused for this reason.
+    pub(super) fn is_paused_for(&self, id: BuildId, cause: PauseCause) -> bool {
+        self.build_state(id) == Some(BuildState::Paused { cause })
+    }
+
     /// Returns the run that waits for the effect.
     pub(super) fn run_owed(&self, effect: EffectId) -> Result<&Run, CommandRejection> {
         match self.state.owed.get(&effect) {
@@ -116,16 +178,24 @@ impl<'a> Transition<'a> {
         run.owes.or(cut_short.map(|(_, effect)| effect))
     }
 
+    /// Records that the run reached a phase. A run that is checked again keeps its phase, because
+    /// phases only move forward.
+    pub(super) fn reach_phase(&mut self, run: RunId, phase: Phase) {
+        if self.known_run(run).is_some_and(|run| run.phase < phase) {
+            self.emit_event(Event::RunPhase { run, phase });
+        }
+    }
+
     /// Ends the run; its successor, if there is one, has another id.
     pub(super) fn end_run(&mut self, run: RunId, status: Status, code: Code) {
-        if let Some(stop) = self.state.run(run).map(|run| self.effect_to_stop(run)) {
+        if let Some(stop) = self.known_run(run).map(|run| self.effect_to_stop(run)) {
             self.emit_event(Event::RunFailed { run, status, stop, code: Some(code) });
         }
     }
 
     /// Pauses the run, over a fault or because it is held; it can continue under its id.
     pub(super) fn pause_run(&mut self, run: RunId, status: Status, step: Step, code: Option<Code>) {
-        if let Some(stop) = self.state.run(run).map(|run| self.effect_to_stop(run)) {
+        if let Some(stop) = self.known_run(run).map(|run| self.effect_to_stop(run)) {
             self.emit_event(Event::RunPaused { run, status, step, stop, code });
         }
     }
