@@ -16,8 +16,10 @@
 //! - [`attempt`]: comparison of approaches, and detection of an agent that loops;
 //! - [`tracker`]: a small façade for programs that only need the per-error retry budget.
 
+mod amount;
 pub mod attempt;
 pub mod chance;
+mod code;
 pub mod engine;
 pub mod failing;
 pub mod fault;

@@ -1,11 +1,12 @@
-//! The typed context of each fault: the facts its detector knew.
+//! The typed context of each fault: the facts its detector knew, together with the code as [`Kind`].
 //!
 //! A context holds facts only. Times to wait (`retry_after`, `resets_at`) are fields of the fault itself,
 //! because any server may state them.
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::Amount;
+use crate::amount::Amount;
+use crate::code::{Code, with_fault_table};
 use crate::signature::Signature;
 
 /// Declares plain context structs with the derives they share.
@@ -283,3 +284,29 @@ pub struct Repeated {
     /// The number of the repeated attempt, counted from 1.
     pub attempt: u32,
 }
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+
+        $constructor:ident $variant:ident($context:ident) $tag:literal:
+        $($column:ident)+ [$($charge:ident)*] $asks:ident;)+) => {
+        /// A failure with the context that belongs to its code.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(tag = "code", content = "context")]
+        pub enum Kind { $($(#[doc = $doc])+ #[serde(rename = $tag)] $variant($context),)+ }
+
+        impl Kind {
+            /// Creates a failure of which only the code is known, as when a script states it.
+            pub fn bare(code: Code) -> Self {
+                match code { $(Code::$variant => Self::$variant(<$context>::default()),)+ }
+            }
+
+            /// Returns the code without the context.
+            pub const fn code(&self) -> Code {
+                match self { $(Self::$variant(_) => Code::$variant,)+ }
+            }
+        }
+    };
+}
+
+with_fault_table!(kinds);

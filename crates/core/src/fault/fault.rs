@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::code::{Category, Class, ErrorType, Origin};
-use super::table::{Code, Kind};
+use super::context::{
+    Auth, BudgetSpent, Config, Crash, Files, GitOperation, Http, Input, Internal, Kind, Limit,
+    Logic, Missing, NoProgress, Permission, Provider, RateLimit, Repeated, Timeout, Tool,
+    Validation,
+};
+use crate::code::{Category, Class, Code, ErrorType, Origin, with_fault_table};
 use crate::signature::Signature;
 use crate::time::{Span, Time};
 
@@ -203,6 +207,25 @@ impl Fault {
         self.class().is_retryable()
     }
 }
+
+macro_rules! constructors {
+    ($($(#[doc = $doc:literal])+
+        $constructor:ident $variant:ident($context:ident) $tag:literal:
+        $($column:ident)+ [$($charge:ident)*] $asks:ident;)+) => {
+        impl Fault {$(
+            $(#[doc = $doc])+
+            pub fn $constructor(
+                source: impl Into<String>,
+                message: impl Into<String>,
+                context: $context,
+            ) -> Self {
+                Self::new(Kind::$variant(context), source, message)
+            }
+        )+}
+    };
+}
+
+with_fault_table!(constructors);
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,22 +3,21 @@
 //! The code that detects a failure states its code; no caller downstream reads the message to decide. The one
 //! exception is the output of foreign programs, which [`text_rules`] classifies.
 
-mod code;
 mod context;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod fault;
 mod page;
-mod table;
 pub mod text_rules;
 
-pub use code::{
-    Asks, Category, Charge, Class, ErrorType, Origin, Reaction, Row, RunFailure, UnknownCode, Work,
-};
 pub use context::{
     Auth, BudgetSpan, BudgetSpent, CheckStage, Config, Crash, Files, GitOperation, Http, Input,
-    Internal, Limit, LimitKind, Logic, Missing, NoProgress, Permission, Provider, RateLimit,
+    Internal, Kind, Limit, LimitKind, Logic, Missing, NoProgress, Permission, Provider, RateLimit,
     Repeated, Timeout, Tool, Validation,
 };
 pub use fault::{CHECK_FILES, ClassifiedBy, Fault, KEPT_BASE, KEPT_HOOK, OF_AGENT, SLOW_BASE};
 pub use page::{page, render_facts};
-pub use table::{Code, Kind};
+
+pub use crate::code::{
+    Asks, Category, Charge, Class, Code, ErrorType, Origin, Reaction, Row, RunFailure, UnknownCode,
+    Work,
+};

@@ -1,14 +1,16 @@
 //! The page of each code: `docs/errors/<CODE>.md`, embedded in the program.
 //!
-//! A page that is missing does not compile. Its facts are made by [`facts`] from the table, and a
+//! A page that is missing does not compile. Its facts are made by [`render_facts`] from the table, and a
 //! test fails when a page disagrees with them.
 
 use std::fmt::Write as _;
 
-use super::{Asks, Charge, Code, Reaction, Work};
+use crate::code::{Asks, Charge, Code, Reaction, Work, with_fault_table};
 
 macro_rules! pages {
-    ($($variant:ident $tag:literal,)+) => {
+    ($($(#[doc = $doc:literal])+
+        $constructor:ident $variant:ident($context:ident) $tag:literal:
+        $($column:ident)+ [$($charge:ident)*] $asks:ident;)+) => {
         /// Returns the page of a code, in Markdown: what happened, what Unstuck did, and what the operator
         /// can do.
         pub const fn page(code: Code) -> &'static str {
@@ -19,71 +21,7 @@ macro_rules! pages {
     };
 }
 
-pages! {
-    ProviderCrash "PROVIDER_CRASH",
-    ProviderApiError "PROVIDER_API_ERROR",
-    ProviderRateLimit "PROVIDER_RATE_LIMIT",
-    ProviderOverloaded "PROVIDER_OVERLOADED",
-    ProviderUsageLimit "PROVIDER_USAGE_LIMIT",
-    ProviderContextTooLong "PROVIDER_CONTEXT_TOO_LONG",
-    ProviderOutputLimit "PROVIDER_OUTPUT_LIMIT",
-    ProviderRefused "PROVIDER_REFUSED",
-    ProviderRejected "PROVIDER_REJECTED",
-    ProviderNotAvailable "PROVIDER_NOT_AVAILABLE",
-    ProviderQuota "PROVIDER_QUOTA",
-    IterationTimeout "ITERATION_TIMEOUT",
-    OperationTimeout "OPERATION_TIMEOUT",
-    ValidationPreCommit "VALIDATION_PRE_COMMIT",
-    ValidationPrePush "VALIDATION_PRE_PUSH",
-    ValidationPrePr "VALIDATION_PRE_PR",
-    ValidationRedBase "VALIDATION_RED_BASE",
-    ScopeForbidden "SCOPE_FORBIDDEN",
-    ScopeOutsideAllowed "SCOPE_OUTSIDE_ALLOWED",
-    ScopeUserDenied "SCOPE_USER_DENIED",
-    ConfigInvalid "CONFIG_INVALID",
-    ConfigMissing "CONFIG_MISSING",
-    ConfigEnvVarMissing "CONFIG_ENV_VAR_MISSING",
-    ConfigParseError "CONFIG_PARSE_ERROR",
-    GitStatusFailed "GIT_STATUS_FAILED",
-    GitCommitFailed "GIT_COMMIT_FAILED",
-    GitPushFailed "GIT_PUSH_FAILED",
-    GitLocked "GIT_LOCKED",
-    GitConflict "GIT_CONFLICT",
-    GitRevertFailed "GIT_REVERT_FAILED",
-    PermissionSkipDenied "PERMISSION_SKIP_DENIED",
-    PermissionCommandBlocked "PERMISSION_COMMAND_BLOCKED",
-    PermissionFileAccess "PERMISSION_FILE_ACCESS",
-    AuthInvalid "AUTH_INVALID",
-    AuthExpired "AUTH_EXPIRED",
-    AuthMissing "AUTH_MISSING",
-    NetworkUnreachable "NETWORK_UNREACHABLE",
-    NetworkTimeout "NETWORK_TIMEOUT",
-    NetworkUnavailable "NETWORK_UNAVAILABLE",
-    NetworkRateLimit "NETWORK_RATE_LIMIT",
-    EnvConnection "ENV_CONNECTION",
-    EnvTimeout "ENV_TIMEOUT",
-    EnvDns "ENV_DNS",
-    EnvUnavailable "ENV_UNAVAILABLE",
-    EnvRegistry "ENV_REGISTRY",
-    EnvDiskFull "ENV_DISK_FULL",
-    ToolRateLimit "TOOL_RATE_LIMIT",
-    ToolCrash "TOOL_CRASH",
-    ToolAccessDenied "TOOL_ACCESS_DENIED",
-    ToolQuota "TOOL_QUOTA",
-    ToolMissing "TOOL_MISSING",
-    ToolConfig "TOOL_CONFIG",
-    PreconditionMissing "PRECONDITION_MISSING",
-    BudgetExhausted "BUDGET_EXHAUSTED",
-    PreconditionInput "PRECONDITION_INPUT",
-    LogicError "LOGIC_ERROR",
-    LogicBadInput "LOGIC_BAD_INPUT",
-    LogicPhaseViolation "LOGIC_PHASE_VIOLATION",
-    LogicLimit "LOGIC_LIMIT",
-    LogicNoProgress "LOGIC_NO_PROGRESS",
-    LogicRepeatedApproach "LOGIC_REPEATED_APPROACH",
-    InternalError "INTERNAL_ERROR",
-    InternalStore "INTERNAL_STORE",
-}
+with_fault_table!(pages);
 
 /// Formats the table's facts about a code as the block that its page contains.
 pub fn render_facts(code: Code) -> String {

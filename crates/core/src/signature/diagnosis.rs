@@ -6,7 +6,7 @@ use super::Signature;
 use super::mask::{Fact, MaskedText};
 use super::role::{self, LineRole, OutputLine};
 use super::select::{Selection, last_lines, last_relevant_lines, select_lines};
-use crate::fault::Code;
+use crate::code::Code;
 
 /// The diagnostic content of an output.
 pub(crate) struct Diagnosis<'a> {

@@ -27,7 +27,7 @@ pub(crate) use role::{LineRole, OutputLine};
 pub(crate) use settings::is_settings_file;
 pub(crate) use words::{find_part, has_negation};
 
-use crate::fault::Code;
+use crate::code::Code;
 
 /// The version of selection, masking and hashing. A stored signature is comparable only with signatures of
 /// the same version.

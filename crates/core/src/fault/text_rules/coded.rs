@@ -7,7 +7,7 @@ mod databases;
 use databases::{classify_mysql, classify_postgres, classify_redis, classify_sqlite};
 
 use super::RuleVerdict;
-use crate::fault::table::Code;
+use crate::code::Code;
 use crate::signature::{Diagnosis, OutputLine, find_part};
 
 const NUMBERED: &str = "coded.number";
@@ -283,7 +283,7 @@ fn parse_number(text: &[u8]) -> Option<(u32, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::super::classify_output;
-    use crate::fault::table::Code;
+    use crate::code::Code;
 
     #[test]
     fn a_number_or_a_name_says_more_than_the_sentence_beside_it() {

@@ -1,9 +1,9 @@
 //! Step 1: findings of compilers, linters and test runners, which are about the code.
 
 use super::RuleVerdict;
-use super::checks::names_client;
+use super::checks::is_client_line;
 use super::hit::RuleHit;
-use crate::fault::table::Code;
+use crate::code::Code;
 use crate::signature::{
     Diagnosis, Fact, LineRole, OutputLine, find_part, has_negation, is_file, is_settings_file,
 };
@@ -388,7 +388,7 @@ fn denies_something(text: &[u8]) -> bool {
 /// Returns the verdict on a client's message about its own work: it is about how the client was called, as
 /// long as no exception was raised.
 pub(super) fn judge_client(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
-    let said = |line: &OutputLine<'_>| is_said(line) && names_client(line.text);
+    let said = |line: &OutputLine<'_>| is_said(line) && is_client_line(line.text);
     let named = !diagnosis.is_raised_in_code() && diagnosis.lines().iter().any(said);
     named.then_some(RuleVerdict { code: Code::ToolConfig, rule: CLIENT })
 }

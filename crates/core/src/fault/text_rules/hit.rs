@@ -1,8 +1,7 @@
 //! Ranking of hits: which of several matching rules wins.
 
 use super::{RuleVerdict, vocabulary};
-use crate::fault::code::Class;
-use crate::fault::table::Code;
+use crate::code::{Class, Code};
 
 /// The best hit found so far; a lower rank is better.
 #[derive(Clone, Copy)]

@@ -6,8 +6,7 @@
 //! the accuracy.
 
 use super::RuleVerdict;
-use crate::fault::code::Class;
-use crate::fault::table::Code;
+use crate::code::{Class, Code};
 use crate::signature::Diagnosis;
 
 /// The rule name of a verdict that the model changed.

@@ -17,7 +17,7 @@ mod structured;
 mod together;
 mod vocabulary;
 
-use super::table::Code;
+use crate::code::Code;
 use crate::signature::{self, Diagnosis, LineRole, OutputLine, Signature};
 use hit::RuleHit;
 pub use named::{OutputNames, extract_names};

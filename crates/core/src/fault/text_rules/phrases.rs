@@ -5,20 +5,10 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::hit::RuleHit;
-use super::together::{self, ProseWord};
-use super::vocabulary::{self, KINDS};
-use crate::fault::table::Code;
+use super::together::{self, ProseWord, stands_alone};
+use super::vocabulary::{self, KINDS, PhraseRule};
+use crate::code::Code;
 use crate::signature::{Diagnosis, Fact};
-
-/// A rule: each of its phrases indicates the code.
-pub(super) struct PhraseRule {
-    pub(super) id: &'static str,
-    pub(super) code: Code,
-    /// `true` if the phrases are so narrow that no wider phrase beside them counts.
-    pub(super) narrow: bool,
-    /// Phrases in lower case, as words of prose: `~` matches a path or an address, `'` a quotation.
-    pub(super) phrases: &'static [&'static str],
-}
 
 /// All phrases, followed by all words, in one automaton, built on first use from the constant tables.
 struct PhraseAutomaton {
@@ -145,19 +135,6 @@ fn is_login_variable(fact: &Fact<'_>) -> bool {
     ];
     let Fact::Name(name) = fact else { return false };
     name.split(|b| *b == b'_').any(|word| WORDS.contains(&word)) || *name == b"DATABASE_URL"
-}
-
-pub(super) fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
-    let before = start.checked_sub(1).and_then(|at| prose.get(at));
-    !before.is_some_and(|byte| is_in_word(*byte)) && !word_continues(prose, end)
-}
-
-pub(super) fn word_continues(prose: &[u8], end: usize) -> bool {
-    prose.get(end).is_some_and(|byte| is_in_word(*byte))
-}
-
-const fn is_in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
 }
 
 /// Returns whether `server` is only the addressee, as in `connect to server: error …`, `from server: error

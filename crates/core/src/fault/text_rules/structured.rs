@@ -6,7 +6,7 @@ use aho_corasick::AhoCorasick;
 
 use super::hit::RuleHit;
 use super::phrases::build_automaton;
-use crate::fault::table::Code;
+use crate::code::Code;
 use crate::signature::{Diagnosis, Fact, LineRole};
 
 const STATUS: &str = "status";

@@ -1,12 +1,11 @@
 //! Word combinations: kinds of words that have a meaning in order and close to each other.
 
 use super::hit::RuleHit;
-use super::phrases::{stands_alone, word_continues};
 use super::vocabulary::{
     DAMAGED, HELD, LOCKED, LOGIN_FIRST, NOT_AS_ROOT, OF_CODE, PLAN_USED_UP, PORT_TAKEN, TOGETHER,
     Together, WRONG_SECRET,
 };
-use crate::fault::table::Code;
+use crate::code::Code;
 
 /// A vocabulary word at its position in the prose.
 pub(super) struct ProseWord {
@@ -83,6 +82,19 @@ impl ProseWord {
     }
 }
 
+pub(super) fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
+    let before = start.checked_sub(1).and_then(|at| prose.get(at));
+    !before.is_some_and(|byte| is_in_word(*byte)) && !word_continues(prose, end)
+}
+
+fn word_continues(prose: &[u8], end: usize) -> bool {
+    prose.get(end).is_some_and(|byte| is_in_word(*byte))
+}
+
+const fn is_in_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
+}
+
 fn offer_rule(rule: &Together, best: &mut RuleHit) {
     match rule.id {
         LOCKED | HELD => best.offer_lock(rule.code, rule.id),
@@ -114,7 +126,7 @@ fn kinds_follow(prose: &[u8], line: &[ProseWord], end: usize, kinds: &[u128], ga
 #[cfg(test)]
 mod tests {
     use super::super::{RuleSet, classify_output, classify_with};
-    use crate::fault::table::Code;
+    use crate::code::Code;
 
     #[test]
     fn words_that_stand_together_name_the_cause() {

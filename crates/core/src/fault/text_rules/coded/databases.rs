@@ -1,7 +1,7 @@
 //! Replies of database servers: error numbers, first words, result codes.
 
 use super::parse_number;
-use crate::fault::table::Code;
+use crate::code::Code;
 use crate::signature::find_part;
 
 /// Classifies `ERROR 1142 (42000) at line 5: …` by the numbers of the server and its client.

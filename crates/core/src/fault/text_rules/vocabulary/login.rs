@@ -1,7 +1,7 @@
 //! Logins, permissions and plans.
 
-use super::super::phrases::PhraseRule;
-use crate::fault::table::Code;
+use super::PhraseRule;
+use crate::code::Code;
 
 pub(super) static RULES: &[PhraseRule] = &[
     PhraseRule {

@@ -1,7 +1,7 @@
 //! The local machine and repository: disk space, locks, conflicts, crashed programs.
 
-use super::super::phrases::PhraseRule;
-use crate::fault::table::Code;
+use super::PhraseRule;
+use crate::code::Code;
 
 /// The rule for locks of programs other than git.
 pub(in super::super) const HELD_ELSEWHERE: &str = "phrase.held-elsewhere";

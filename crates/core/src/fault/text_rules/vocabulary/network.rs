@@ -1,7 +1,7 @@
 //! Other machines: names, connections, services that are down or busy.
 
-use super::super::phrases::PhraseRule;
-use crate::fault::table::Code;
+use super::PhraseRule;
+use crate::code::Code;
 
 /// The rule for a failed download of unknown cause.
 pub(in super::super) const VAGUE: &str = "phrase.unfetched";

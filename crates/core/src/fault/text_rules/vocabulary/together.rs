@@ -5,7 +5,7 @@
 
 #[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "a table over all the kinds"))]
 use super::kinds::*;
-use crate::fault::table::Code;
+use crate::code::Code;
 
 /// A rule: kinds of words in their order.
 pub(in super::super) struct Together {

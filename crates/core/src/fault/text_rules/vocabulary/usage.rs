@@ -1,7 +1,7 @@
 //! Usage of a tool: commands, statements, variables, settings.
 
-use super::super::phrases::PhraseRule;
-use crate::fault::table::Code;
+use super::PhraseRule;
+use crate::code::Code;
 
 /// The rule for a program that another one ran.
 pub(in super::super) const EXITED: &str = "phrase.exited";

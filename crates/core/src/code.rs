@@ -1,10 +1,14 @@
-//! The columns of the fault table: the attributes that every code has.
+//! The codes of faults: the columns of their table, and the attributes that follow from them.
+
+mod table;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Code;
+pub use table::Code;
+pub(crate) use table::with_fault_table;
+
 use crate::nearest::find_nearest;
 
 /// Declares a fieldless enum whose wire names are given beside its variants.
