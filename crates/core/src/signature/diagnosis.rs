@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::Signature;
+use super::clean::{LINE_BYTES_MAX, strip_log_prefixes};
 use super::mask::{Fact, MaskedText};
 use super::role::{self, LineRole, OutputLine};
-use super::select::{Selection, last_lines, last_relevant_lines, select_lines};
+use super::select::{LINES_MAX, Selection, select_lines};
 use crate::code::Code;
 
 /// The diagnostic content of an output.
@@ -24,10 +25,7 @@ impl<'a> Diagnosis<'a> {
         let finding = |line: &OutputLine<'a>| {
             matches!(line.role, LineRole::Test | LineRole::TestDetail | LineRole::Finding)
         };
-        let mut masked = MaskedText::new(!selection.lines.iter().any(finding));
-        for line in &selection.lines {
-            masked.add_line(line.text);
-        }
+        let masked = mask_lines(&selection.lines, !selection.lines.iter().any(finding));
         Self { selection, masked }
     }
 
@@ -45,11 +43,8 @@ impl<'a> Diagnosis<'a> {
         if self.selection.aside.is_empty() {
             return None;
         }
-        let mut masked = MaskedText::new(true);
-        for line in &self.selection.aside {
-            masked.add_line(line.text);
-        }
         let lines = self.selection.aside.clone();
+        let masked = mask_lines(&lines, true);
         let selection = Selection { lines, aside: Vec::new(), ..self.selection };
         Some(Self { selection, masked })
     }
@@ -62,21 +57,15 @@ impl<'a> Diagnosis<'a> {
     /// Returns a diagnosis of the whole output, except remarks.
     pub(crate) fn without_remarks(&self) -> Self {
         let lines = last_relevant_lines(self.selection.text);
-        let mut masked = MaskedText::new(true);
-        for line in &lines {
-            masked.add_line(line.text);
-        }
+        let masked = mask_lines(&lines, true);
         Self { selection: Selection { lines, aside: Vec::new(), ..self.selection }, masked }
     }
 
     /// Returns a diagnosis of the last lines of the output, whatever their role, without frames and numbers
     /// around them.
     pub(crate) fn with_last_lines(&self) -> Self {
-        let mut masked = MaskedText::new(true);
         let lines = last_lines(self.selection.text);
-        for line in &lines {
-            masked.add_line(line.text);
-        }
+        let masked = mask_lines(&lines, true);
         let selection = Selection { lines, aside: Vec::new(), stack: false, ..self.selection };
         Self { selection, masked }
     }
@@ -159,4 +148,73 @@ impl<'a> Diagnosis<'a> {
     pub(crate) fn masked_text(&self) -> &[u8] {
         &self.masked.text
     }
+}
+
+/// Masks the lines, with their prose if it is wanted.
+fn mask_lines<'a>(lines: &[OutputLine<'a>], wants_prose: bool) -> MaskedText<'a> {
+    let mut masked = MaskedText::new(wants_prose);
+    for line in lines {
+        masked.add_line(line.text);
+    }
+    masked
+}
+
+/// Strips the name of the step or container that printed the line: `web-1  | text`.
+fn strip_label(raw: &[u8]) -> &[u8] {
+    const NAME_BYTES_MAX: usize = 40;
+    let Some(at) = memchr::memmem::find(&raw[..raw.len().min(NAME_BYTES_MAX)], b" | ") else {
+        return raw;
+    };
+    let name = raw[..at].trim_ascii();
+    let is_name = !name.is_empty()
+        && !name.contains(&b' ')
+        && !name.iter().all(u8::is_ascii_digit)
+        && name != b"|";
+    if is_name { &raw[at + 3..] } else { raw }
+}
+
+/// Returns the last lines of a plain text that may name a cause, whatever their role.
+fn last_relevant_lines(text: &[u8]) -> Vec<OutputLine<'_>> {
+    const REMAINING_MAX: usize = 24;
+    let mut lines: Vec<OutputLine<'_>> = Vec::with_capacity(REMAINING_MAX);
+    for raw in text.rsplit(|b| *b == b'\n') {
+        let raw = strip_log_prefixes(raw);
+        // The output of another program follows a mark.
+        let said = raw.trim_ascii_start();
+        let said = said.strip_prefix(b"# ").or_else(|| said.strip_prefix(b"> "));
+        let raw = strip_label(said.unwrap_or(raw));
+        let line = role::classify_line(&raw[..raw.len().min(LINE_BYTES_MAX)]);
+        if matches!(
+            line.role,
+            LineRole::Blank | LineRole::Frame | LineRole::Note | LineRole::Progress
+        ) {
+            continue;
+        }
+        lines.push(line);
+        if lines.len() == REMAINING_MAX {
+            break;
+        }
+    }
+    lines.reverse();
+    lines
+}
+
+/// Returns the last lines of a plain text, each as a line that denies something.
+fn last_lines(text: &[u8]) -> Vec<OutputLine<'_>> {
+    let frames = |b: &u8| !matches!(b, b'|' | b'-' | b' ' | b':') && !b.is_ascii_digit();
+    let bare = |raw: &'_ [u8]| {
+        let start = raw.iter().position(frames).unwrap_or(raw.len());
+        let raw = &raw[start..];
+        let end = raw.iter().rposition(|b| !matches!(b, b'|' | b'-' | b' ')).map_or(0, |at| at + 1);
+        start..start + end
+    };
+    let said = text.rsplit(|b| *b == b'\n').map(|raw| &raw[bare(raw)]);
+    let mut lines: Vec<OutputLine<'_>> = said
+        .filter(|text| !text.is_empty())
+        .take(LINES_MAX)
+        .map(|text| &text[..text.len().min(LINE_BYTES_MAX)])
+        .map(|text| OutputLine { role: LineRole::Weak, text, file: None, indent: 0, framed: false })
+        .collect();
+    lines.reverse();
+    lines
 }

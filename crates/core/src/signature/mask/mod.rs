@@ -3,7 +3,6 @@
 //! The same pass writes the prose of the line (lower case, outside quotes, objects replaced by a placeholder)
 //! and records the structured facts, for the text rules.
 
-mod number;
 mod object;
 mod quote;
 mod words;

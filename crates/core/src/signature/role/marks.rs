@@ -1,7 +1,7 @@
 //! Lines that begin with a mark or a number: gutters, rulers, bullets, diffs, prompts.
 
 use super::LineRole;
-use super::shape::{contains_part, first_word, is_code, is_exception, starts_with_any};
+use super::shape::{contains_part, first_word, is_code, is_count, is_exception, starts_with_any};
 use super::spoken::classify_spoken;
 
 /// Returns the role of a line that begins with a mark.
@@ -128,37 +128,6 @@ fn is_advice(text: &[u8]) -> bool {
 fn classify_arrow(text: &[u8]) -> (LineRole, &[u8]) {
     let marks = text.iter().take_while(|b| matches!(b, b'=' | b'>' | b' ')).count();
     classify_spoken(&text[marks..])
-}
-
-/// Returns whether a count follows the number: `3 errors`, `1 failed`, `2 problems (2 errors)`.
-pub(super) fn is_count(after: &[u8]) -> bool {
-    const COUNTED: &[&[u8]] = &[
-        b"error",
-        b"fail",
-        b"passed",
-        b"warning",
-        b"problem",
-        b"passing",
-        b"pending",
-        b"test",
-        b"example",
-        b"fixable",
-        b"issue",
-        b"spec",
-        b"suite",
-        b"file",
-        b"skipped",
-        b"more",
-        b"package",
-        b"vulnerabilit",
-        b"feature",
-        b"scenario",
-        b"step",
-        b"run",
-        b"assertion",
-        b"item",
-    ];
-    starts_with_any(after, COUNTED)
 }
 
 /// Returns the role of the text behind a gutter: a label after the marks, a framed message, or echoed source.

@@ -2,23 +2,21 @@
 //!
 //! Judged by shape first and by words second, since a path or a test name may contain any word.
 
-mod failing;
-mod located;
 mod marks;
-mod nameless;
 mod openings;
 mod shape;
 mod spoken;
 
-pub(crate) use nameless::{counts_errors, lacks_name, marked_source, says_nothing};
-pub(crate) use shape::{is_exception, is_exception_class, is_raised};
+pub(crate) use shape::{
+    counts_errors, is_exception, is_exception_class, is_raised, lacks_name, marked_source,
+    says_nothing,
+};
 
 use super::place::{self, LocatedText};
 use super::words;
-use located::{classify_located, classify_running};
 use marks::classify_by_mark;
 use openings::classify_by_opening;
-use spoken::classify_spoken;
+use spoken::{classify_located, classify_running, classify_spoken};
 
 /// The role of a line in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 //! Outputs of the same error differ more in *which lines* are there than in the words on them, so selection
 //! comes before any masking.
 
-mod finish;
 mod introduced;
 
 use super::clean::{LINE_BYTES_MAX, strip_log_prefixes};
@@ -111,66 +110,6 @@ pub(crate) fn select_lines(text: &[u8]) -> Selection<'_> {
         start = end + 1;
     }
     choice.into_selection(text)
-}
-
-/// Strips the name of the step or container that printed the line: `web-1  | text`.
-fn strip_label(raw: &[u8]) -> &[u8] {
-    const NAME_BYTES_MAX: usize = 40;
-    let Some(at) = memchr::memmem::find(&raw[..raw.len().min(NAME_BYTES_MAX)], b" | ") else {
-        return raw;
-    };
-    let name = raw[..at].trim_ascii();
-    let is_name = !name.is_empty()
-        && !name.contains(&b' ')
-        && !name.iter().all(u8::is_ascii_digit)
-        && name != b"|";
-    if is_name { &raw[at + 3..] } else { raw }
-}
-
-/// Returns the last lines of a plain text that may name a cause, whatever their role.
-pub(crate) fn last_relevant_lines(text: &[u8]) -> Vec<OutputLine<'_>> {
-    const REMAINING_MAX: usize = 24;
-    let mut lines: Vec<OutputLine<'_>> = Vec::with_capacity(REMAINING_MAX);
-    for raw in text.rsplit(|b| *b == b'\n') {
-        let raw = strip_log_prefixes(raw);
-        // The output of another program follows a mark.
-        let said = raw.trim_ascii_start();
-        let said = said.strip_prefix(b"# ").or_else(|| said.strip_prefix(b"> "));
-        let raw = strip_label(said.unwrap_or(raw));
-        let line = role::classify_line(&raw[..raw.len().min(LINE_BYTES_MAX)]);
-        if matches!(
-            line.role,
-            LineRole::Blank | LineRole::Frame | LineRole::Note | LineRole::Progress
-        ) {
-            continue;
-        }
-        lines.push(line);
-        if lines.len() == REMAINING_MAX {
-            break;
-        }
-    }
-    lines.reverse();
-    lines
-}
-
-/// Returns the last lines of a plain text, each as a line that denies something.
-pub(crate) fn last_lines(text: &[u8]) -> Vec<OutputLine<'_>> {
-    let frames = |b: &u8| !matches!(b, b'|' | b'-' | b' ' | b':') && !b.is_ascii_digit();
-    let bare = |raw: &'_ [u8]| {
-        let start = raw.iter().position(frames).unwrap_or(raw.len());
-        let raw = &raw[start..];
-        let end = raw.iter().rposition(|b| !matches!(b, b'|' | b'-' | b' ')).map_or(0, |at| at + 1);
-        start..start + end
-    };
-    let said = text.rsplit(|b| *b == b'\n').map(|raw| &raw[bare(raw)]);
-    let mut lines: Vec<OutputLine<'_>> = said
-        .filter(|text| !text.is_empty())
-        .take(LINES_MAX)
-        .map(|text| &text[..text.len().min(LINE_BYTES_MAX)])
-        .map(|text| OutputLine { role: LineRole::Weak, text, file: None, indent: 0, framed: false })
-        .collect();
-    lines.reverse();
-    lines
 }
 
 impl<'a> LineSelector<'a> {
@@ -386,6 +325,57 @@ impl<'a> LineSelector<'a> {
     fn keep_weak(&mut self, line: OutputLine<'a>) {
         if self.weak.len() < LINES_MAX {
             self.weak.push(line);
+        }
+    }
+
+    /// Promotes warnings if the output blames them for the failure, or contains nothing else.
+    fn blame_warnings(&mut self) {
+        if self.warnings.is_empty() {
+            return;
+        }
+        let blames = |line: &OutputLine<'a>| memchr::memmem::find(line.text, b"arning").is_some();
+        let nothing = self.strong.is_empty() && self.last.iter().all(Option::is_none);
+        if nothing || (!self.strong.is_empty() && self.strong.iter().all(blames)) {
+            let warnings =
+                self.warnings.drain(..).map(|line| OutputLine { role: LineRole::Said, ..line });
+            self.strong.extend(warnings);
+        }
+    }
+
+    /// Returns the lines that carry the diagnosis.
+    fn into_selection(mut self, text: &'a [u8]) -> Selection<'a> {
+        let only_cause =
+            |line: &OutputLine<'a>| matches!(line.role, LineRole::Acute | LineRole::Death);
+        let nothing =
+            |line: &OutputLine<'a>| line.role == LineRole::Said && role::says_nothing(line.text);
+        let helps = !self.weak.is_empty();
+        if self.strong.iter().all(|line| only_cause(line) || (helps && nothing(line))) {
+            // Lines that only name a cause are kept beside those that only deny something.
+            self.strong.append(&mut self.weak);
+        } else {
+            self.strong.retain(|line| line.role != LineRole::Death);
+        }
+        if self.strong.len() > LINES_MAX {
+            self.strong.sort_by_key(|line| std::cmp::Reverse(line.role.weight()));
+            self.strong.truncate(LINES_MAX);
+        }
+        if self.strong.is_empty() {
+            self.strong.extend(self.summary);
+        }
+        // A warning alone identifies the output, but does not report a failure.
+        let diagnostic = !self.strong.is_empty();
+        self.blame_warnings();
+        if self.strong.is_empty() {
+            self.strong.extend(self.last.into_iter().flatten());
+        }
+        Selection {
+            lines: self.strong,
+            aside: self.weak,
+            diagnostic,
+            // A thrown exception is shown with its place too, and is not a finding.
+            place: self.place.filter(|_| !self.stack),
+            stack: self.stack,
+            text,
         }
     }
 }
