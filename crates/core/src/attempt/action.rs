@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::hasher::{Digest, PieceHasher};
-use super::mask::{self, ToolTextKind};
+use super::mask::{self, ToolTextKind, one_line};
 use super::shell;
-use super::text::one_line;
 
 /// Maximum length of an action's label, in characters.
 pub const ACTION_CHARS_MAX: usize = 120;

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use super::diff_file::{DiffFile, HunkLineKind};
 use super::diff_header::{DiffHeader, Hunk};
 use super::hasher::{Digest, PieceHasher};
-use super::text::one_line;
+use super::mask::one_line;
 
 /// Maximum number of changed files that are named.
 pub const FILES_MAX: usize = 20;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::diff_header::DiffHeader;
-use super::hasher::Digest;
-use super::hasher::PieceHasher;
-use super::line::LineHasher;
+use super::hasher::{Digest, LineHasher, PieceHasher};
 
 /// Maximum length of a block of changed lines that is compared for changes in white space only; a longer one
 /// is split.

@@ -12,19 +12,15 @@ mod approach;
 mod diff;
 mod diff_file;
 mod diff_header;
-mod digest;
 mod hasher;
-mod line;
 mod mask;
 mod observation;
 mod shell;
 mod stuck;
-mod text;
 
 pub use action::{ACTION_CHARS_MAX, ActionOutcome, AgentAction, Observation, ToolKind};
-pub use approach::{Approach, SUMMARY_CHARS_MAX};
+pub use approach::{Approach, SUMMARY_CHARS_MAX, approach_digest};
 pub use diff::{DiffChange, DiffReader, FILE_CHARS_MAX, FILES_MAX, diff_digest};
-pub use digest::approach_digest;
 pub use hasher::Digest;
 pub use observation::{Judgement, SEEN_SIGNATURES_MAX, SeenErrors};
 pub use stuck::{
