@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::front;
+use super::matter::{split_front_matter, strip_byte_order_mark};
 use super::name;
 use super::outline::{ListItem, Outline, TextBlock};
-use super::problem::PlanFileMistake;
-use super::read::strip_byte_order_mark;
+use super::problem::{BRIEF_BYTES_MAX, PlanFileMistake};
 use super::section::Sections;
-use super::task::{BRIEF_BYTES_MAX, FileBody, TaskDraft};
+use super::task::{FileBody, TaskDraft};
 use crate::plan::TaskSpec;
 
 /// The mark written into the checkbox of a finished item.
@@ -42,7 +41,7 @@ impl ChecklistMark {
 /// ```
 pub fn tick_item(text: &str, item: &str, mark: ChecklistMark) -> Option<String> {
     let plain = strip_byte_order_mark(text);
-    let (None, _) = front::split_front_matter(plain).ok()? else { return None };
+    let (None, _) = split_front_matter(plain).ok()? else { return None };
     let outline = Outline::parse(plain);
     if !is_plan(&outline) {
         return None;

@@ -4,28 +4,20 @@
 //! its line and a hint, and all problems of all files are reported at once. `docs/design/tasks.md` describes
 //! the format.
 
-mod budget;
 mod checklist;
 mod front;
-mod goal;
 pub mod matter;
 mod name;
-mod needs;
 mod outline;
 mod problem;
 mod read;
-mod scope;
 mod section;
 mod task;
 #[cfg(test)]
 mod tests;
-mod yaml;
 
 pub use checklist::{ChecklistMark, tick_item};
-pub use goal::task_from_goal;
-pub use needs::{DependencyState, ExternalTask};
-pub use problem::{PlanFileMistake, PlanFileProblem};
-pub use read::{
-    ALL_BYTES_MAX, FILE_BYTES_MAX, PlanSource, TASKS_MAX, parse_tasks, parse_tasks_with_external,
-    task_names,
-};
+pub use name::{DependencyState, ExternalTask};
+pub use problem::{ALL_BYTES_MAX, FILE_BYTES_MAX, PlanFileMistake, PlanFileProblem, TASKS_MAX};
+pub use read::{PlanSource, parse_tasks, parse_tasks_with_external, task_names};
+pub use task::task_from_goal;

@@ -1,11 +1,33 @@
-//! Problems in a task file: the place, the mistake and a hint.
+//! Problems in a task file: the place, the mistake and a hint; and the limits that a file has to keep.
 
 use std::fmt;
 
-use super::front::{FRONT_BYTES_MAX, KEYS};
-use super::read::{ALL_BYTES_MAX, FILE_BYTES_MAX, TASKS_MAX};
-use super::task::BRIEF_BYTES_MAX;
-use crate::fault::Code;
+use crate::code::Code;
+
+/// Maximum size of a file; a plan of ten thousand lines is smaller.
+pub const FILE_BYTES_MAX: usize = 1024 * 1024;
+/// Maximum size of all files together: the text of a build stays in memory and in its journal.
+pub const ALL_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Maximum number of tasks of a build.
+pub const TASKS_MAX: usize = 10_000;
+/// Maximum length of a task's text, because it is part of every prompt of the task.
+pub(super) const BRIEF_BYTES_MAX: usize = 128 * 1024;
+/// Maximum size of front matter; longer text belongs into the body.
+pub(super) const FRONT_BYTES_MAX: usize = 16 * 1024;
+
+/// All known keys of a task.
+pub(super) const KEYS: [&str; 10] = [
+    "id",
+    "title",
+    "depends_on",
+    "priority",
+    "serialize",
+    "provider",
+    "model",
+    "validate",
+    "budget",
+    "phase",
+];
 
 /// Maximum number of characters of the input repeated in a message.
 const SHOWN_CHARS_MAX: usize = 60;

@@ -4,19 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::checklist;
 use super::front::{self, TaskKeys};
-use super::needs::{ExternalTask, ExternalTasks, TaskIndex};
+use super::matter;
+use super::name::{ExternalTask, ExternalTasks, TaskIndex};
 use super::outline::Outline;
-use super::problem::{PlanFileMistake, PlanFileProblem};
+use super::problem::{ALL_BYTES_MAX, FILE_BYTES_MAX, PlanFileMistake, PlanFileProblem, TASKS_MAX};
 use super::task::{self, FileBody, TaskDraft};
 use crate::plan::TaskSpec;
 use crate::plan::order::find_cycle;
-
-/// Maximum size of a file; a plan of ten thousand lines is smaller.
-pub const FILE_BYTES_MAX: usize = 1024 * 1024;
-/// Maximum size of all files together: the text of a build stays in memory and in its journal.
-pub const ALL_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Maximum number of tasks of a build.
-pub const TASKS_MAX: usize = 10_000;
 
 /// A file that the caller has read.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +41,7 @@ impl<'a> PlanSource<'a> {
 }
 
 /// Reads the tasks of all files in the order of the files, each with the full names of its dependencies: they
-/// make a
-/// [`Plan`](crate::plan::Plan). Otherwise returns all problems, in the order of files and lines.
+/// make a [`Plan`](crate::plan::Plan). Otherwise returns all problems, in the order of files and lines.
 pub fn parse_tasks(files: &[PlanSource<'_>]) -> Result<Vec<TaskSpec>, Vec<PlanFileProblem>> {
     parse_tasks_with_external(files, &[])
 }
@@ -101,8 +94,8 @@ fn parse_file(file: &PlanSource<'_>) -> Vec<TaskDraft> {
     if file.text.len() > FILE_BYTES_MAX {
         return failed(1, PlanFileMistake::TooLarge(file.text.len()));
     }
-    let text = strip_byte_order_mark(file.text);
-    let (front, at) = match front::split_front_matter(text) {
+    let text = matter::strip_byte_order_mark(file.text);
+    let (front, at) = match matter::split_front_matter(text) {
         Ok(split) => split,
         Err(wrong) => return failed(1, wrong),
     };
@@ -117,11 +110,6 @@ fn parse_file(file: &PlanSource<'_>) -> Vec<TaskDraft> {
             vec![task::parse_task(file.path, front::parse_task_keys(front), &body, &outline)]
         }
     }
-}
-
-/// Returns the text without the byte order mark that some editors write.
-pub(super) fn strip_byte_order_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// Checks what requires all tasks: names, dependencies and their order.

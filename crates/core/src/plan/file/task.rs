@@ -1,16 +1,12 @@
-//! Parsing of a task file.
+//! Parsing of a task file, or of a goal in a sentence or a paragraph.
 
 use super::front::TaskKeys;
 use super::name;
 use super::outline::{Outline, TextBlock};
-use super::problem::PlanFileMistake;
-use super::scope::{self, is_nothing};
-use super::section::Sections;
+use super::problem::{BRIEF_BYTES_MAX, PlanFileMistake};
+use super::section::{Sections, is_nothing, parse_scope};
 use crate::plan::TaskSpec;
 use crate::policy::Overrides;
-
-/// Maximum length of a task's text, because it is part of every prompt of the task.
-pub(super) const BRIEF_BYTES_MAX: usize = 128 * 1024;
 
 /// A parsed task, before its dependencies are resolved among all tasks.
 #[derive(Debug)]
@@ -67,7 +63,7 @@ pub(super) fn parse_task(
     outline: &Outline,
 ) -> TaskDraft {
     let sections = Sections::from_outline(outline);
-    let scope = scope::parse_scope(body.text, &sections.scope);
+    let scope = parse_scope(body.text, &sections.scope);
     let mut problems = keys.problems;
     problems.extend(scope.problems.into_iter().map(|(at, wrong)| (body.line_number(at), wrong)));
     if body.text.len() > BRIEF_BYTES_MAX {
@@ -153,4 +149,19 @@ fn task_name(said: &str) -> Option<&str> {
     let first = first.trim_matches(|letter: char| !letter.is_alphanumeric());
     let like_a_name = alone || first.contains(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
     (like_a_name && !is_nothing(first)).then_some(first)
+}
+
+/// Creates the task for the goal `text`.
+pub fn task_from_goal(text: &str) -> Result<TaskSpec, PlanFileMistake> {
+    let text = text.trim();
+    let Some(first) = text.lines().next() else { return Err(PlanFileMistake::Empty) };
+    if text.len() > BRIEF_BYTES_MAX {
+        return Err(PlanFileMistake::TooLong(text.len()));
+    }
+    Ok(TaskSpec {
+        name: name::make_slug(first),
+        title: name::make_title(first),
+        goal: text.to_owned(),
+        ..TaskSpec::default()
+    })
 }
