@@ -19,7 +19,6 @@ mod news;
 mod nudge;
 mod question;
 mod replan;
-mod telling;
 mod waited;
 mod wanted;
 

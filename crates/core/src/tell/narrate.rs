@@ -1,13 +1,12 @@
 //! Narration: a plain sentence for each event that a person sees.
 
-use super::telling::telling_line;
 use crate::engine::{NOTE_CHARS_MAX, RedCheck};
 use crate::fault::{BudgetSpan, Code, Fault, Work};
 use crate::question::Decision;
 use crate::text::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capitalize_first, count_noun, count_tasks, failure_phrase,
     failure_phrase_with_step, number_word, push_refusal, quote_title, quote_words, span_words,
-    verbatim_line, work_noun,
+    telling_line, verbatim_line, work_noun,
 };
 use crate::time::Span;
 

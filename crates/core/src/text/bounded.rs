@@ -1,9 +1,12 @@
-//! Foreign text for an agent: cut to a length, without control characters, quoted line by line.
+//! Foreign text: cut to a length, without control characters, quoted line by line; and the characters that no
+//! line should contain.
 
 /// Maximum length of a message, of which the first lines and the tail are kept.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
 /// Length kept of the beginning of a message that is too long: it often names the command.
 const MESSAGE_HEAD_BYTES: usize = 512;
+/// Maximum number of accents on a letter; more of them cover the lines around it.
+pub(super) const MARKS_MAX: u32 = 2;
 
 /// Returns the beginning and the tail of a message: the beginning names what ran, the end how it failed.
 pub(crate) fn head_and_tail(message: &str) -> String {
@@ -81,4 +84,19 @@ fn skip_escape(signs: &mut std::iter::Peekable<std::str::Chars<'_>>) {
         while signs.next_if(|c| c.is_ascii_digit() || matches!(c, ';' | '?' | ':')).is_some() {}
         let _ = signs.next_if(char::is_ascii_alphabetic);
     }
+}
+
+/// Returns whether a character is invisible or changes the writing direction. Joiners are needed by some
+/// scripts.
+pub(super) const fn is_hidden(sign: char) -> bool {
+    matches!(sign,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffd}' | '\u{e0000}'..='\u{10ffff}')
+}
+
+/// Returns whether a character is an accent on the letter before it.
+pub(super) const fn is_mark(sign: char) -> bool {
+    matches!(sign, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20f0}')
 }

@@ -6,31 +6,27 @@
 
 pub(crate) mod bounded;
 pub mod brief;
-mod failed;
 mod grade;
 mod known;
 mod lint;
 mod obstacle;
-mod program;
-mod refused_push;
+mod output;
 mod say;
 mod service;
 mod verbatim;
 mod words;
 
 pub use bounded::strip_escapes;
-pub use failed::{failure_phrase, failure_phrase_with_step, slow_step};
 pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 pub use lint::{FINDINGS_MAX, LINT_BYTES_MAX, LintFinding, LintRule, lint_text};
-pub use obstacle::{Obstacle, describe_obstacle};
-pub(crate) use program::missing_program;
-pub use refused_push::push_refusal;
+pub use obstacle::{
+    Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_step, slow_step,
+};
+pub use output::push_refusal;
+pub(crate) use output::{missing_program, telling_line};
 pub(crate) use say::{capitalize_first, work_noun};
 pub use say::{count_noun, count_tasks, number_word, quote_title, span_words};
 pub use service::{agent_service, provider_display_name, service_at, service_of_variable};
 pub use verbatim::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, name_in_sentence, our_words, quote_words, verbatim_line,
 };
-
-#[cfg(test)]
-mod tests;

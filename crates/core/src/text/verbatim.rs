@@ -4,15 +4,13 @@
 //! only characters that move a cursor, are invisible or end the quotation are removed, and a text that is too
 //! long is cut. The output code escapes them for its own medium.
 
-use super::bounded::strip_escapes;
-use super::lint::{is_hidden, lint_text};
+use super::bounded::{MARKS_MAX, is_hidden, is_mark, strip_escapes};
+use super::lint::lint_text;
 
 /// Maximum length of a title, name or command; a longer one would crowd out the sentence around it.
 pub const VALUE_CHARS_MAX: usize = 200;
 /// Maximum length of an agent's question to a person: about a paragraph.
 pub const QUESTION_CHARS_MAX: usize = 1_000;
-/// Maximum number of accents on a letter; more of them cover the lines around it.
-pub(super) const MARKS_MAX: u32 = 2;
 
 /// Returns the words on one line, without invisible and cursor-moving characters, at most `chars_max` long.
 pub fn verbatim_line(words: &str, chars_max: usize) -> String {
@@ -74,10 +72,6 @@ pub fn our_words(text: &str) -> String {
     }
     ours.push_str(rest);
     ours
-}
-
-pub(super) const fn is_mark(sign: char) -> bool {
-    matches!(sign, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20f0}')
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
 use super::{
     ChecklistMark, DependencyState, ExternalTask, FILE_BYTES_MAX, PlanFileMistake, PlanFileProblem,
-    PlanSource, TASKS_MAX, parse_tasks, parse_tasks_with_external, task_from_goal, tick_item,
+    PlanSource, TASKS_MAX, parse_tasks, parse_tasks_with_external, task_from_goal, task_names,
+    tick_item,
 };
 use crate::amount::Amount;
 use crate::plan::{Plan, TaskSpec};

@@ -1,0 +1,165 @@
+//! Lines of foreign output that say most: the program that is missing, the reason of a failed push, the failure of
+//! a check.
+
+/// Messages of shells and tools about a missing program, after or before its name.
+const AFTER_PROGRAM: &[&str] =
+    &[": command not found", ": not found", ": No such file or directory"];
+const BEFORE_PROGRAM: &[&str] = &["command not found: ", "Unknown command: "];
+
+/// Returns the missing program named in the last such line of an output.
+pub(crate) fn missing_program(output: &str) -> Option<&str> {
+    output.lines().rev().find_map(|line| program_in_line(line.trim_end()))
+}
+
+fn program_in_line(line: &str) -> Option<&str> {
+    let before = BEFORE_PROGRAM.iter().find_map(|words| Some(line.split_once(words)?.1));
+    let after = || AFTER_PROGRAM.iter().find_map(|words| line.strip_suffix(words));
+    // `sh: 1: frobnicate: not found`: the shell and the line number precede the name.
+    let named = before.or_else(|| after()?.rsplit(": ").next())?;
+    let name = named.trim_matches(|c: char| c.is_whitespace() || "'\"‘’`".contains(c));
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    is_name.then_some(name)
+}
+
+/// Prefixes of lines without a reason.
+const NO_REASON: &[&str] = &["failed to push some refs", "To ", "Done", "See the "];
+
+/// Returns the reason of a failed push in git's own words: the line that reports the rejection, as git writes
+/// it for people, after the remote's message; otherwise the first informative line.
+pub fn push_refusal(output: &str) -> Option<String> {
+    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let beginning =
+        |prefix: &'static str| lines().find_map(move |line| text_after_prefix(line, prefix));
+    let is_rejected =
+        |line: &&str| line.contains("[rejected]") || line.contains("[remote rejected]");
+    if let Some(line) = lines().find(is_rejected) {
+        let rejected = render_for_people(line).unwrap_or_else(|| line.to_owned());
+        return Some(match beginning("remote: ").or_else(|| beginning("error: ")) {
+            Some(said) => format!("{said}; {rejected}"),
+            None => rejected,
+        });
+    }
+    let reason = beginning("fatal: ")
+        .or_else(|| beginning("remote: "))
+        .or_else(|| beginning("error: "))
+        .or_else(|| beginning("hint: "))
+        .or_else(|| lines().next_back());
+    reason.map(str::to_owned)
+}
+
+/// Converts a line of `git push --porcelain` (`!`, the two names and the reason, separated by tabs) to the
+/// form that people know: `! [rejected] main -> main (fetch first)`.
+fn render_for_people(line: &str) -> Option<String> {
+    let (names, said) = line.strip_prefix('!')?.trim_start().split_once(char::is_whitespace)?;
+    let (from, to) = names.split_once(':')?;
+    let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
+    let (tag, why) = said.trim_start().split_once(']')?;
+    Some(format!("! {tag}] {} -> {}{why}", short(from), short(to)))
+}
+
+/// Returns the text after one of git's prefixes, if it is informative.
+fn text_after_prefix<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
+    let said = line.strip_prefix(prefix)?.trim();
+    let tells = !said.is_empty() && !NO_REASON.iter().any(|words| said.starts_with(words));
+    tells.then_some(said)
+}
+
+/// Prefixes of lines that runners print after the failure.
+const AFTERWARDS: &[&str] = &[
+    "make:",
+    "make[",
+    "Ran ",
+    "FAILED (",
+    "npm error",
+    "npm ERR!",
+    "error: test failed, to rerun",
+    "error: could not compile",
+    "error: Recipe",
+    "note: run with",
+];
+/// Words of a line that reports a failure.
+const FAILURE_WORDS: &[&str] =
+    &["error", "assert", "expected", "panicked", "exception", "mismatch", "not ok", "fail"];
+
+/// Returns the last line that reports a failure, or else the last one that is not a trailer.
+pub(crate) fn telling_line(output: &str) -> Option<&str> {
+    let lines = output.lines().map(str::trim).rev();
+    let mut telling = lines.filter(|line| {
+        line.contains(char::is_alphanumeric)
+            && !AFTERWARDS.iter().any(|start| line.starts_with(start))
+    });
+    let says_wrong = |line: &&str| {
+        let line = line.to_lowercase();
+        FAILURE_WORDS.iter().any(|word| line.contains(word))
+    };
+    telling.clone().find(says_wrong).or_else(|| telling.next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shells_name_the_program_that_is_missing() {
+        for (output, name) in [
+            ("tool.sh: 1: frobnicate: not found\n", Some("frobnicate")),
+            ("sh: line 1: frobnicate: command not found", Some("frobnicate")),
+            ("zsh: command not found: frobnicate", Some("frobnicate")),
+            ("env: ‘frobnicate’: No such file or directory", Some("frobnicate")),
+            (
+                "make: ./scripts/x.sh: No such file or directory\nmake: *** [t] Error 127",
+                Some("./scripts/x.sh"),
+            ),
+            ("the page was not found", None),
+            ("", None),
+        ] {
+            assert_eq!(missing_program(output), name, "{output}");
+        }
+    }
+
+    #[test]
+    fn the_line_with_the_reason_is_told() {
+        for (output, reason) in [
+            (
+                "error: failed to push some refs to 'x'\nhint: Updates were rejected because the remote \
+                 contains work that you do not\nhint: have locally.",
+                Some("Updates were rejected because the remote contains work that you do not"),
+            ),
+            (
+                "fatal: unable to access 'http://127.0.0.1:1/': Failed to connect\n",
+                Some("unable to access 'http://127.0.0.1:1/': Failed to connect"),
+            ),
+            (
+                "remote: main is protected\nTo /srv/shop\n ! [remote rejected] a -> main (pre-receive \
+                 hook declined)\nerror: failed to push some refs to '/srv/shop'",
+                Some(
+                    "main is protected; ! [remote rejected] a -> main (pre-receive hook declined)",
+                ),
+            ),
+            (
+                "To /srv/shop\n!\trefs/heads/unstuck/b1:refs/heads/unstuck/b1\t[rejected] (fetch \
+                 first)\nDone\nerror: failed to push some refs to '/srv/shop'\nhint: Updates were",
+                Some("! [rejected] unstuck/b1 -> unstuck/b1 (fetch first)"),
+            ),
+            ("remote: \nremote: main is protected\n", Some("main is protected")),
+            ("no tests, no push\n", Some("no tests, no push")),
+            (" \n", None),
+        ] {
+            assert_eq!(push_refusal(output).as_deref(), reason, "{output}");
+        }
+    }
+
+    #[test]
+    fn the_line_that_says_what_is_wrong_is_found() {
+        let unittest = "  File \"t.py\", line 5\nAssertionError: -1 != 5\n\n-----\nRan 2 tests in \
+                        0.001s\n\nFAILED (failures=1)\nmake: *** [Makefile:2: test] Error 1\n";
+        assert_eq!(telling_line(unittest), Some("AssertionError: -1 != 5"));
+        assert_eq!(
+            telling_line("lint: 3 long lines\nmake: *** Error 1"),
+            Some("lint: 3 long lines")
+        );
+        assert_eq!(telling_line("expected 3, got 4\nsee the log\n"), Some("expected 3, got 4"));
+        assert_eq!(telling_line("make: *** Error 1\n-----\n"), None);
+        assert_eq!(telling_line(""), None);
+    }
+}

@@ -1,3 +1,0 @@
-//! Tests over all rules of the linter.
-
-mod linter;
