@@ -1,7 +1,9 @@
 //! Short texts for tasks, questions, pauses and decisions, for boards, tables and pages.
 
+use std::borrow::Cow;
+
 use crate::engine::{Count, PauseCause, Rule, TaskId, Why};
-use crate::fault::Charge;
+use crate::fault::{Auth, Charge, Fault, Kind};
 use crate::plan::TaskSpec;
 use crate::question::QuestionKind;
 use crate::text::brief::plain_line;
@@ -78,9 +80,72 @@ pub fn render_counts(why: &Why) -> Vec<String> {
     counted.map(line).collect()
 }
 
+/// Returns the action expected of a person for a question of this kind, by this rule, about this fault, in a few
+/// words after “waiting for you to”. The text is for the operator of the project: hosts and variables are named
+/// verbatim. The public text is the question itself.
+pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'static, str> {
+    match kind {
+        QuestionKind::Hands if rule == Rule::RepairProposed => "look at a repair".into(),
+        QuestionKind::Hands => match fault {
+            Some(fault) if fault.needs_settings_line() => match &fault.kind {
+                Kind::PreconditionMissing(of) => format!("write {}", of.what).into(),
+                kind => hands_action(Some(kind)),
+            },
+            Some(fault) if fault.is_setup_failure() => "see why the setup command fails".into(),
+            Some(fault) if fault.is_slow_base() => "see why a check takes too long".into(),
+            fault => hands_action(fault.map(|fault| &fault.kind)),
+        },
+        QuestionKind::Ok => "say if it may".into(),
+        QuestionKind::Choice => "say how to go on".into(),
+        QuestionKind::Happened => "say whether its last action went through".into(),
+        QuestionKind::Ours => "look at a fault of ours".into(),
+        QuestionKind::Paused => "let it go on".into(),
+        QuestionKind::RedBase => "say if an old failure belongs to the work".into(),
+        QuestionKind::Passing => "say if it should try again".into(),
+    }
+}
+
+fn hands_action(kind: Option<&Kind>) -> Cow<'static, str> {
+    match kind {
+        Some(Kind::AuthExpired(auth)) => login_action("renew the login", auth),
+        Some(Kind::AuthInvalid(auth)) => login_action("replace the key or password", auth),
+        Some(Kind::AuthMissing(Auth { variable: Some(variable), .. })) => {
+            format!("set {variable}").into()
+        }
+        Some(Kind::AuthMissing(auth)) => login_action("add the key or password", auth),
+        Some(Kind::ToolAccessDenied(tool)) => {
+            action_at_host("give it the right it lacks", tool.host.as_deref())
+        }
+        Some(Kind::ToolQuota(tool)) => action_at_host("raise a limit", tool.host.as_deref()),
+        Some(Kind::EnvDiskFull(_)) => "make room on the disk".into(),
+        Some(Kind::PreconditionMissing(missing)) if !missing.what.is_empty() => {
+            format!("put in place what is missing: {}", missing.what).into()
+        }
+        _ => "put right what is in the way".into(),
+    }
+}
+
+/// Formats `renew the login for api.example.com (SHOP_TOKEN)`.
+fn login_action(what: &'static str, auth: &Auth) -> Cow<'static, str> {
+    if let (Some(login), None) = (&auth.login, &auth.variable) {
+        return format!("run `{login}`").into();
+    }
+    match (auth.account.as_str(), &auth.variable) {
+        ("", None) => what.into(),
+        ("", Some(variable)) => format!("{what} in {variable}").into(),
+        (account, None) => format!("{what} for {account}").into(),
+        (account, Some(variable)) => format!("{what} for {account} ({variable})").into(),
+    }
+}
+
+fn action_at_host(what: &'static str, host: Option<&str>) -> Cow<'static, str> {
+    host.map_or(Cow::Borrowed(what), |host| format!("{what} at {host}").into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::{Code, Missing, Tool};
 
     #[test]
     fn a_task_is_called_by_its_title_its_name_or_its_number() {
@@ -93,5 +158,43 @@ mod tests {
         assert_eq!(task_name(TaskId(1), &spec(" ", "fix")), "fix");
         assert_eq!(task_name(TaskId(1), &spec("", "")), "task t1");
         assert_eq!(task_name(TaskId(1), &spec("a\u{1b}[2Jb\nc", "")), "ab c");
+    }
+
+    #[test]
+    fn a_person_hears_exactly_what_to_renew_as_far_as_it_is_known() {
+        let auth = |account: &str, variable: Option<&str>| Auth {
+            account: account.to_owned(),
+            variable: variable.map(str::to_owned),
+            ..Auth::default()
+        };
+        let tool = Tool { host: Some("git.example.org".to_owned()), ..Tool::default() };
+        let cases = [
+            (Kind::AuthExpired(auth("", None)), "renew the login"),
+            (
+                Kind::AuthExpired(auth("api.example.com", None)),
+                "renew the login for api.example.com",
+            ),
+            (
+                Kind::AuthInvalid(auth("the shop", Some("SHOP_KEY"))),
+                "replace the key or password for the shop (SHOP_KEY)",
+            ),
+            (
+                Kind::AuthInvalid(auth("", Some("SHOP_KEY"))),
+                "replace the key or password in SHOP_KEY",
+            ),
+            (Kind::AuthMissing(auth("", Some("SHOP_KEY"))), "set SHOP_KEY"),
+            (Kind::AuthMissing(auth("the shop", None)), "add the key or password for the shop"),
+            (Kind::ToolAccessDenied(tool), "give it the right it lacks at git.example.org"),
+            (Kind::bare(Code::EnvDiskFull), "make room on the disk"),
+            (
+                Kind::PreconditionMissing(Missing { what: "the table".to_owned() }),
+                "put in place what is missing: the table",
+            ),
+            (Kind::bare(Code::ProviderQuota), "put right what is in the way"),
+        ];
+        for (kind, words) in cases {
+            let fault = Fault::new(kind, "exec:mail", "");
+            assert_eq!(wanted_action(QuestionKind::Hands, Rule::NeverRetried, Some(&fault)), words);
+        }
     }
 }

@@ -1,15 +1,20 @@
-//! Messages: notifications for a person who is not watching.
+//! Messages: notifications for a person who is not watching, and the news among the events that lead to one.
 //!
-//! Unstuck's own words in them pass the linter; titles and names are quoted verbatim. They do not contain a
-//! fault's own message. If there is a code, the title begins with its category.
+//! Each cause is one piece of news. A task that joins an open question, a wait that ends without help (a
+//! closed gate, a backoff, the sleep until the next day) and a pause that comes with its question are not
+//! news.
+//!
+//! Unstuck's own words in messages pass the linter; titles and names are quoted verbatim. They do not contain
+//! a fault's own message. If there is a code, the title begins with its category.
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::narrate::{Narration, render_narration};
-use super::news::{News, NotificationLevel};
-use crate::engine::{BuildId, QuestionId};
+use crate::engine::{
+    BuildId, Event, MutationId, PauseCause, QuestionId, Reconciled, RecordedEvent, TaskId,
+};
 use crate::fault::{Category, Code, Work};
 use crate::plan::MutationKind;
 use crate::question::{QuestionOption, QuestionText};
@@ -18,6 +23,88 @@ use crate::text::{
     work_noun,
 };
 use crate::time::Time;
+
+/// The amount of news a recipient wants; each level includes those before it.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum NotificationLevel {
+    /// Only questions that wait for the recipient's answer.
+    #[default]
+    Questions,
+    /// Also failures and paused work.
+    Failures,
+    /// Also successes.
+    All,
+}
+
+/// An event worth reporting, by its position in the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News {
+    /// The journal position of the event.
+    pub seq: u64,
+    /// The time of the event.
+    pub at: Time,
+    /// The event.
+    pub what: NewsKind,
+}
+
+/// The kind of a news event, with its subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewsKind {
+    /// A question was asked.
+    Asked(QuestionId),
+    /// A task failed for good.
+    TaskFailed(TaskId, Code),
+    /// A build ended with a failure.
+    BuildFailed(BuildId, Code),
+    /// All remaining work of a build waits for a person.
+    BuildWaits(BuildId),
+    /// A person paused a build.
+    BuildPaused(BuildId),
+    /// A build ended.
+    BuildCompleted(BuildId),
+    /// An action happened; its kind decides whether work was shipped.
+    Acted(MutationId),
+}
+
+/// Returns the news that an event is, if any.
+pub fn news_from_event(recorded: &RecordedEvent) -> Option<News> {
+    let what = match &recorded.event {
+        Event::QuestionAsked { question } => NewsKind::Asked(question.id),
+        Event::TaskFailed { task, code } => NewsKind::TaskFailed(*task, *code),
+        Event::BuildFailed { build, fault } => NewsKind::BuildFailed(*build, fault.code()),
+        Event::BuildWaiting { build } => NewsKind::BuildWaits(*build),
+        // The other pauses come with a question, which reports them.
+        Event::BuildPaused { build, cause: PauseCause::Person, .. } => {
+            NewsKind::BuildPaused(*build)
+        }
+        Event::BuildCompleted { build } => NewsKind::BuildCompleted(*build),
+        Event::MutationApplied { mutation, .. }
+        | Event::MutationReconciled { mutation, to: Reconciled::Applied, .. } => {
+            NewsKind::Acted(*mutation)
+        }
+        _ => return None,
+    };
+    Some(News { seq: recorded.seq, at: recorded.at, what })
+}
+
+impl News {
+    /// Returns the level from which recipients are notified.
+    pub const fn level(&self) -> NotificationLevel {
+        match self.what {
+            NewsKind::Asked(_) => NotificationLevel::Questions,
+            NewsKind::TaskFailed(..) | NewsKind::BuildFailed(..) | NewsKind::BuildWaits(_) => {
+                NotificationLevel::Failures
+            }
+            // The person who paused the build knows of it.
+            NewsKind::BuildPaused(_) | NewsKind::BuildCompleted(_) | NewsKind::Acted(_) => {
+                NotificationLevel::All
+            }
+        }
+    }
+}
 
 /// Maximum length of the body in bytes; a channel may cut it further.
 pub const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
@@ -253,5 +340,139 @@ fn render_title(what: &str, project: &str, category: Option<Category>) -> String
     match quote_words(project, VALUE_CHARS_MAX) {
         Some(project) => format!("{category}{what} in {project}"),
         None => format!("{category}{what}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::question::{QuestionFacts, QuestionKind, Reason, build_text};
+    use crate::text::{lint_text, our_words};
+
+    fn news(what: NewsKind) -> News {
+        News { seq: 12, at: Time::from_millis(1_700_000_000_000), what }
+    }
+
+    fn asked(project: &str, title: &str, code: Option<Code>) -> Notification {
+        let id = QuestionId(3);
+        let titles = [title];
+        let kind = if code.is_some() { QuestionKind::Hands } else { QuestionKind::Happened };
+        let asked = QuestionFacts {
+            titles: &titles,
+            tasks: 1,
+            ..QuestionFacts::new(kind, code, Reason::FirstOccurrence)
+        };
+        Notification::question_asked(
+            project,
+            &news(NewsKind::Asked(id)),
+            id,
+            code,
+            &build_text(&asked),
+        )
+    }
+
+    /// Returns every form, with the given names and code.
+    fn all(project: &str, title: &str, code: Code) -> Vec<Notification> {
+        let build = crate::engine::BuildId(1);
+        let task = crate::engine::TaskId(2);
+        let tally = BuildTally { done: 3, not_done: 1, waiting: 2, questions: 2 };
+        let failed = news(NewsKind::TaskFailed(task, code));
+        let acted = news(NewsKind::Acted(crate::engine::MutationId(4)));
+        let mut all = vec![
+            asked(project, title, Some(code)),
+            asked(project, title, None),
+            Notification::task_failed(project, &failed, title, Work::Task, code),
+            Notification::task_failed(project, &failed, title, Work::Job, code),
+            Notification::build_failed(project, &news(NewsKind::BuildFailed(build, code)), code),
+            Notification::build_waits(project, &news(NewsKind::BuildWaits(build)), tally),
+            Notification::build_paused(project, &news(NewsKind::BuildPaused(build))),
+            Notification::build_completed(project, &news(NewsKind::BuildCompleted(build)), tally),
+            Notification::more_waiting(project, &failed, 12),
+            Notification::test_message(project, 1, Time::EPOCH),
+        ];
+        all.extend(Notification::work_shipped(project, &acted, MutationKind::Push, title));
+        all.extend(Notification::work_shipped(project, &acted, MutationKind::PullRequest, title));
+        all
+    }
+
+    /// Returns the words without the category, which is for sorting and not for reading.
+    fn words(message: &Notification) -> [&str; 2] {
+        let mark = message.category.map_or_else(String::new, |category| {
+            format!("[{}] ", category.as_str().to_uppercase())
+        });
+        [message.title.strip_prefix(&mark).unwrap(), &message.body]
+    }
+
+    #[track_caller]
+    fn plain(message: &Notification) {
+        for words in words(message) {
+            assert_eq!(lint_text(&our_words(words)), [], "{message:?}");
+        }
+        assert!(message.body.len() <= MESSAGE_BYTES_MAX);
+        assert!(message.id.is_ascii() && !message.id.contains(' '), "{}", message.id);
+    }
+
+    // T4.26: every message about a code begins with its category and names both.
+    #[test]
+    fn a_message_begins_with_its_category() {
+        for &code in Code::ALL {
+            let category = code.row().category;
+            let mark = format!("[{}] ", category.as_str().to_uppercase());
+            let messages = all("shop", "Payment webhook", code);
+            let coded: Vec<_> = messages.iter().filter(|message| message.code.is_some()).collect();
+            assert_eq!(coded.len(), 4);
+            for message in coded {
+                assert!(message.title.starts_with(&mark), "{}", message.title);
+                assert!(message.full_text().starts_with(&mark));
+                assert_eq!((message.category, message.code), (Some(category), Some(code)));
+            }
+        }
+        let timeout = asked("shop", "Payment webhook", Some(Code::OperationTimeout));
+        assert_eq!(timeout.title, "[TIMEOUT] Your answer is needed in “shop”");
+    }
+
+    #[test]
+    fn messages_are_plain() {
+        for &code in Code::ALL {
+            for title in ["Payment webhook", "", "fix src/main.rs"] {
+                all("shop", title, code).iter().for_each(plain);
+            }
+        }
+    }
+
+    #[test]
+    fn the_messages() {
+        let all = all("shop", "Payment webhook", Code::ProviderUsageLimit);
+        let said: Vec<String> =
+            all.iter().map(|message| format!("{}\n{}", message.id, message.full_text())).collect();
+        insta::assert_snapshot!(said.join("\n\n---\n\n"));
+    }
+
+    #[test]
+    fn merges_and_calls_are_not_shipping() {
+        let acted = news(NewsKind::Acted(crate::engine::MutationId(4)));
+        for kind in [MutationKind::Merge, MutationKind::Http, MutationKind::Command] {
+            assert_eq!(Notification::work_shipped("shop", &acted, kind, "x"), None);
+        }
+    }
+
+    #[test]
+    fn each_level_includes_those_before_it() {
+        assert!(
+            NotificationLevel::Questions < NotificationLevel::Failures
+                && NotificationLevel::Failures < NotificationLevel::All
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_names_change_nothing(
+            project in "\\PC*|(.|\n){0,80}|[a-z]{1,14}( [a-z]{1,14}){0,9}",
+            title in "\\PC*|(.|\n){0,80}|[a-z]{1,14}( [a-z]{1,14}){0,9}",
+        ) {
+            all(&project, &title, Code::LogicError).iter().for_each(plain);
+        }
     }
 }

@@ -8,37 +8,28 @@
 
 pub mod brief;
 mod context;
-mod cut_off;
 mod direction;
 mod evidence;
 mod instruct;
 mod message;
 mod narrate;
 mod narration;
-mod news;
-mod nudge;
 mod question;
 mod replan;
-mod waited;
-mod wanted;
 
+pub use brief::wanted_action;
 pub use context::{failure_result, replan_context};
-pub use cut_off::render_cut_off;
 pub use direction::{Decision, SessionDirection, session_direction};
 pub use evidence::collect_evidence;
-pub use instruct::retry_advice;
-pub use message::{AnswerLink, BuildTally, MESSAGE_BYTES_MAX, Notification};
+pub use instruct::{CommandWait, NUDGE, render_cut_off, render_wait_result, retry_advice};
+pub use message::{
+    AnswerLink, BuildTally, MESSAGE_BYTES_MAX, News, NewsKind, Notification, NotificationLevel,
+    news_from_event,
+};
 pub use narrate::{Narration, render_narration};
 pub use narration::narrate_event;
-pub use news::{News, NewsKind, NotificationLevel, news_from_event};
-pub use nudge::NUDGE;
 pub use question::{operator_text, question_text};
 pub use replan::{
     REPLAN_BYTES_MAX, ReplanFailure, ReplanGuidance, ReplanInput, ReplanTree, TriedApproach,
     render_replan,
 };
-pub use waited::{CommandWait, render_wait_result};
-pub use wanted::wanted_action;
-
-#[cfg(test)]
-mod tests;

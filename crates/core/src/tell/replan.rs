@@ -9,7 +9,9 @@
 
 use std::fmt::Write as _;
 
-use super::instruct::{decision_meaning, render_instruction};
+use super::instruct::{
+    REBUILD, WITHIN, decision_meaning, instruction_after_answer, instruction_after_failure,
+};
 use crate::attempt::Approach;
 use crate::fault::{Code, Work};
 use crate::question::Decision;
@@ -315,3 +317,26 @@ fn render_tree(tree: ReplanTree<'_>, answered: bool) -> Option<String> {
         ),
     })
 }
+
+/// Returns the instruction to the agent.
+fn render_instruction(context: &ReplanInput<'_>) -> String {
+    let ReplanInput { failure, work, attempt, of, tree, guidance, .. } = context;
+    let checked = !matches!(tree, ReplanTree::Elsewhere);
+    let Some(failure) = failure else { return REBUILD.to_owned() };
+    if let Some(guidance) = guidance.filter(|_| context.answered) {
+        let tried = !context.approaches.is_empty() || !context.earlier.is_empty();
+        return instruction_after_answer(guidance.decision, failure.code, *work, (checked, tried));
+    }
+    let last = match work {
+        Work::Task => attempt > of,
+        Work::Job => attempt >= of,
+    };
+    let told = instruction_after_failure(failure.code, *work, *attempt, last, checked);
+    match guidance {
+        Some(guidance) if !guidance.words.trim().is_empty() => format!("{told}\n{WITHIN}"),
+        _ => told,
+    }
+}
+
+#[cfg(test)]
+mod tests;
