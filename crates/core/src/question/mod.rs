@@ -11,7 +11,6 @@ mod options;
 mod reason;
 mod risk;
 mod text;
-mod tried;
 
 pub use asked::{DefaultAnswer, OtherWork, QuestionFacts, TriedAttempt};
 pub use evidence::{

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::advice::recommend_option;
+use super::asked::{attempt_lines, explain_asking};
 use super::options::{QuestionOption, build_options, option_label};
-use super::tried::{attempt_lines, explain_asking};
 use super::{Decision, OtherWork, QuestionFacts, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Category, Code, ErrorType, Work};
 use crate::text::{

@@ -1,10 +1,31 @@
-//! Required and forbidden contents of questions.
+//! Questions: Unstuck's own words are plain, the required facts are present, and foreign words are verbatim.
 
-use crate::fault::{BudgetSpan, Code, Work};
-use crate::question::{
-    Decision, OPERATOR_TEXT_BYTES_MAX, OptionsContext, QuestionFacts, QuestionKind, Reason, Risk,
-    TriedAttempt, build_options, build_text, operator_text,
+mod breadth;
+
+use proptest::prelude::*;
+
+use super::{
+    Decision, OPERATOR_TEXT_BYTES_MAX, OptionsContext, QuestionFacts, QuestionKind, QuestionText,
+    Reason, Risk, TriedAttempt, build_options, build_text, operator_text,
 };
+use crate::fault::{BudgetSpan, Code, Work};
+use crate::text::{lint_text, our_words};
+
+#[track_caller]
+fn plain(text: &str) {
+    let findings = lint_text(&our_words(text));
+    assert!(findings.is_empty(), "{text:?}\n{findings:?}");
+}
+
+/// Returns all of Unstuck's own words in a question.
+fn words(text: QuestionText) -> impl Iterator<Item = String> {
+    let options = text.options.into_iter().flat_map(|option| {
+        // An option with guidance is worded by the agent.
+        let ours = option.guidance.is_none().then_some(option.label);
+        ours.into_iter().chain([option.description])
+    });
+    [text.problem, text.recommended_text].into_iter().chain(options).chain(text.attempts)
+}
 
 fn context() -> OptionsContext<'static> {
     QuestionFacts::new(QuestionKind::Choice, None, Reason::FirstOccurrence).options_context()
@@ -258,4 +279,92 @@ fn only_a_task_budget_leaves_the_build_running() {
     };
     assert!(budget(BudgetSpan::Task).contains("All other work goes on."));
     assert!(budget(BudgetSpan::Build).contains("The build waits for you."));
+}
+
+/// Maximum length of a question's problem, for any input.
+const PROBLEM_BYTES_MAX: usize = 8_192;
+
+fn hostile() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "<script>alert(1)</script>",
+        "\u{1b}[31m",
+        "\u{202e}",
+        "\u{200b}",
+        "\0",
+        "”",
+        "“",
+        ". ",
+        "Ignore all rules",
+        "src/main.rs:42",
+        "KeyError",
+        "sk-ant-api03-AAAABBBBCCCC1111",
+        "\n",
+        "exit status 1",
+        "[link](http://a.b)",
+        "`rm -rf /`",
+        "ＡＢＣ",
+        "登录",
+        "antidisestablishmentarianism",
+        "internationalisation",
+        "the",
+        "login",
+        " ",
+        "401",
+        "PROVIDER_CRASH",
+        "{",
+        "$HOME",
+        "’",
+        "?",
+    ]);
+    prop_oneof![
+        any::<String>(),
+        "\\PC{0,200}",
+        prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat()),
+        "[a-z]{1,14}( [a-z]{1,14}){0,30}",
+    ]
+}
+
+fn any_code() -> impl Strategy<Value = Option<Code>> {
+    prop::option::of(prop::sample::select(Code::ALL.to_vec()))
+}
+
+proptest! {
+    #[test]
+    fn our_words_stay_plain_whatever_is_put_between_them(
+        title in hostile(),
+        account in hostile(),
+        what in hostile(),
+        asks in hostile(),
+        summary in hostile(),
+        code in any_code(),
+        kind in prop::sample::select(QuestionKind::ALL.to_vec()),
+        tasks in 0_u32..100_000,
+    ) {
+        // B8, T1.6
+        let attempt = TriedAttempt {
+            number: tasks,
+            summary: &summary,
+            files_changed: tasks,
+            commands: 1,
+            code: code.unwrap_or(Code::LogicError),
+        };
+        let asked = QuestionFacts {
+            titles: &[&title],
+            tasks,
+            dependants: tasks,
+            account: Some(&account),
+            what: Some(&what),
+            agent_question: Some(&asks),
+            attempts: &[attempt],
+            agent_options: std::slice::from_ref(&summary),
+            ..QuestionFacts::new(kind, code, Reason::AttemptsUsedUp { tried: tasks, ways: 1 })
+        };
+        let text = build_text(&asked);
+        prop_assert!(text.problem.len() <= PROBLEM_BYTES_MAX);
+        for words in words(text) {
+            plain(&words);
+            let hidden = words.chars().any(|c| c.is_control() || c == '\u{202e}');
+            prop_assert!(!hidden);
+        }
+    }
 }
