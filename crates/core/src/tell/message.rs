@@ -375,11 +375,11 @@ mod tests {
 
     /// Returns every form, with the given names and code.
     fn all(project: &str, title: &str, code: Code) -> Vec<Notification> {
-        let build = crate::engine::BuildId(1);
-        let task = crate::engine::TaskId(2);
+        let build = BuildId(1);
+        let task = TaskId(2);
         let tally = BuildTally { done: 3, not_done: 1, waiting: 2, questions: 2 };
         let failed = news(NewsKind::TaskFailed(task, code));
-        let acted = news(NewsKind::Acted(crate::engine::MutationId(4)));
+        let acted = news(NewsKind::Acted(MutationId(4)));
         let mut all = vec![
             asked(project, title, Some(code)),
             asked(project, title, None),
@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn merges_and_calls_are_not_shipping() {
-        let acted = news(NewsKind::Acted(crate::engine::MutationId(4)));
+        let acted = news(NewsKind::Acted(MutationId(4)));
         for kind in [MutationKind::Merge, MutationKind::Http, MutationKind::Command] {
             assert_eq!(Notification::work_shipped("shop", &acted, kind, "x"), None);
         }

@@ -177,7 +177,7 @@ fn a_goal_is_a_task() {
 
 #[test]
 fn the_usual_layout_is_read_as_it_is() {
-    let login = include_str!("../../../../../../testdata/tasks/TASK-002-login-page.md");
+    let login = include_str!("../../../../../testdata/tasks/TASK-002-login-page.md");
     let given =
         [(".ai/tasks/TASK-001-accounts.md", "x"), (".ai/tasks/TASK-002-login-page.md", login)];
     let tasks = files(&given).unwrap();
