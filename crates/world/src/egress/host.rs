@@ -1,8 +1,11 @@
-//! Host names and addresses as clients write them, parsed unambiguously or not at all.
+//! Host names and addresses as clients write them, parsed unambiguously or not at all, and the
+//! patterns of hosts that settings name.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 /// Maximum length of a DNS name, in bytes.
@@ -155,6 +158,188 @@ fn parse_number(text: &str) -> Option<u32> {
     }
 }
 
+/// The ports of a host that is listed without one.
+const WEB_PORTS: [u16; 2] = [80, 443];
+
+/// A host that may be reached: `example.com`, `*.example.com` for every name below it, an address;
+/// each with a port (`example.com:8443`) or every port (`example.com:*`). Without one, 80 and 443;
+/// of this machine (`localhost`, `127.0.0.1`), whose services seldom have these two, every port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPattern {
+    host: HostMatch,
+    ports: PortMatch,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum HostMatch {
+    Exact(EgressHost),
+    /// Every name that ends with a dot and this.
+    Below(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PortMatch {
+    Web,
+    One(u16),
+    Every,
+}
+
+/// The error for a text that names no host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HostPatternError {
+    /// A URL instead of a host.
+    #[error("write the host alone, without a scheme and a path")]
+    Url,
+    /// A star that matches too much, or is not at the beginning.
+    #[error("a star stands for the beginning of a name with two more parts, such as *.example.com")]
+    Star,
+    /// An invalid host.
+    #[error("{0}")]
+    Host(#[from] HostError),
+}
+
+impl HostPattern {
+    /// Parses a pattern.
+    pub fn parse(text: &str) -> Result<Self, HostPatternError> {
+        if text.contains('/') {
+            return Err(HostPatternError::Url);
+        }
+        let (host, ports) = split_port(text)?;
+        let host = match host.strip_prefix("*.") {
+            None if host.contains('*') => return Err(HostPatternError::Star),
+            None => HostMatch::Exact(EgressHost::parse(host)?),
+            Some(below) => match EgressHost::parse(below) {
+                Ok(EgressHost::Name(name)) if name.contains('.') => HostMatch::Below(name),
+                _ => return Err(HostPatternError::Star),
+            },
+        };
+        Ok(Self { host, ports })
+    }
+
+    /// Returns the pattern of exactly one host and port.
+    pub fn from_target(target: &EgressTarget) -> Self {
+        Self { host: HostMatch::Exact(target.host.clone()), ports: PortMatch::One(target.port) }
+    }
+
+    /// Returns the pattern of the host and port of a service's URL, such as
+    /// `https://api.example.com/v1`.
+    pub fn from_url(url: &str) -> Option<Self> {
+        parse_service_target(url).as_ref().map(Self::from_target)
+    }
+
+    /// Returns whether the pattern matches a target.
+    pub fn matches(&self, target: &EgressTarget) -> bool {
+        let is_port = match self.ports {
+            PortMatch::Web => WEB_PORTS.contains(&target.port) || self.loopback_address().is_some(),
+            PortMatch::One(port) => port == target.port,
+            PortMatch::Every => true,
+        };
+        is_port
+            && match (&self.host, &target.host) {
+                (HostMatch::Exact(host), asked) => host == asked,
+                (HostMatch::Below(name), EgressHost::Name(asked)) => {
+                    asked.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('.'))
+                }
+                (HostMatch::Below(_), EgressHost::Address(_)) => false,
+            }
+    }
+
+    /// Returns the one service of this machine that the pattern names, which programs reach without
+    /// a proxy.
+    pub fn local_service(&self) -> Option<SocketAddr> {
+        let PortMatch::One(port) = self.ports else { return None };
+        self.loopback_address().map(|address| SocketAddr::new(address, port))
+    }
+
+    /// Returns whether the pattern names this machine with every port. The service that a program
+    /// wants is then not known before it asks for one.
+    pub fn is_all_of_this_machine(&self) -> bool {
+        self.loopback_address().is_some() && !matches!(self.ports, PortMatch::One(_))
+    }
+
+    /// Returns the loopback address that the pattern names, if any.
+    fn loopback_address(&self) -> Option<IpAddr> {
+        match &self.host {
+            HostMatch::Exact(EgressHost::Name(name)) if name == "localhost" => {
+                Some(IpAddr::V4(Ipv4Addr::LOCALHOST))
+            }
+            HostMatch::Exact(EgressHost::Address(address)) if address.is_loopback() => {
+                Some(*address)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether the pattern names one host, so that the operator knows its location.
+    pub(super) const fn is_exact(&self) -> bool {
+        matches!(self.host, HostMatch::Exact(_))
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            HostMatch::Exact(host) => write!(f, "{host}")?,
+            HostMatch::Below(name) => write!(f, "*.{name}")?,
+        }
+        match self.ports {
+            PortMatch::Web => Ok(()),
+            PortMatch::One(port) => write!(f, ":{port}"),
+            PortMatch::Every => f.write_str(":*"),
+        }
+    }
+}
+
+impl Serialize for HostPattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HostPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(|error| D::Error::custom(format!("{text:?}: {error}")))
+    }
+}
+
+/// Returns the host and port of a URL such as `http://127.0.0.1:11434/v1`; `None` for a URL that
+/// programs may parse in two ways.
+pub fn parse_service_target(url: &str) -> Option<EgressTarget> {
+    let (scheme, rest) = url.trim().split_once("://")?;
+    let usual = match scheme.to_ascii_lowercase().as_str() {
+        "http" => "80",
+        "https" => "443",
+        _ => return None,
+    };
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (authority, usual),
+    };
+    EgressTarget::new(host, port).ok()
+}
+
+fn split_port(text: &str) -> Result<(&str, PortMatch), HostPatternError> {
+    let is_bare_ipv6 = !text.starts_with('[') && text.matches(':').count() > 1;
+    match text.rsplit_once(':') {
+        Some((host, port)) if !is_bare_ipv6 && !port.ends_with(']') => {
+            let ports = match port {
+                "*" => PortMatch::Every,
+                port => {
+                    let port: u16 = port.parse().map_err(|_| HostError::Port)?;
+                    if port == 0 {
+                        return Err(HostError::Port.into());
+                    }
+                    PortMatch::One(port)
+                }
+            };
+            Ok((host, ports))
+        }
+        _ => Ok((text, PortMatch::Web)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -223,6 +408,69 @@ mod tests {
             if let Ok(host) = EgressHost::parse(&text) {
                 prop_assert_eq!(EgressHost::parse(&host.to_string()), Ok(host));
             }
+        }
+    }
+
+    fn matches(pattern: &str, target: &str) -> bool {
+        HostPattern::parse(pattern).unwrap().matches(&EgressTarget::parse(target).unwrap())
+    }
+
+    #[test]
+    fn a_pattern_stands_for_its_hosts_and_no_others() {
+        assert!(matches("example.com", "example.com:443"));
+        assert!(matches("Example.com.", "EXAMPLE.com:80"));
+        assert!(!matches("example.com", "example.com:22"));
+        assert!(!matches("example.com", "a.example.com:443"));
+        assert!(!matches("example.com", "example.com.evil.org:443"));
+        assert!(matches("*.example.com", "a.b.example.com:443"));
+        assert!(!matches("*.example.com", "example.com:443"));
+        assert!(!matches("*.example.com", "evilexample.com:443"));
+        assert!(matches("example.com:8443", "example.com:8443"));
+        assert!(!matches("example.com:8443", "example.com:443"));
+        assert!(matches("example.com:*", "example.com:22"));
+        assert!(matches("10.0.0.5", "10.5:443"));
+        assert!(matches("[::1]:8080", "[::1]:8080"));
+        assert!(matches("::1", "[::1]:80"));
+        assert!(matches("localhost", "localhost:3000") && matches("127.0.0.1", "127.0.0.1:3000"));
+        assert!(!matches("10.0.0.5", "10.0.0.5:3000"));
+    }
+
+    #[test]
+    fn what_stands_for_too_much_is_refused() {
+        for text in ["*", "*.com", "a*.example.com", "*.*.example.com", "https://example.com", ""] {
+            assert!(HostPattern::parse(text).is_err(), "{text}");
+        }
+        for text in ["a:0", "a:", "a:x", "a b", "example.com/x", "*.10.0.0.1"] {
+            assert!(HostPattern::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_written_as_it_was_meant() {
+        for text in ["example.com", "*.example.com:*", "example.com:8443", "[::1]:80", "10.0.0.5"] {
+            assert_eq!(HostPattern::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_service_of_this_machine_is_one_host_and_one_port() {
+        let here = |text| HostPattern::parse(text).unwrap().local_service();
+        assert_eq!(here("localhost:11434"), Some("127.0.0.1:11434".parse().unwrap()));
+        assert_eq!(here("[::1]:80"), Some("[::1]:80".parse().unwrap()));
+        for text in ["api.example.com:443", "127.0.0.1", "127.0.0.1:*", "10.0.0.5:80"] {
+            assert_eq!(here(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_host_of_a_service_is_read_in_one_way_or_not_at_all() {
+        let read = |url| parse_service_target(url).map(|target| target.to_string());
+        assert_eq!(read("https://api.example.com/v1"), Some("api.example.com:443".to_owned()));
+        assert_eq!(read("http://127.0.0.1:11434"), Some("127.0.0.1:11434".to_owned()));
+        assert_eq!(read("http://[::1]:80/v1"), Some("[::1]:80".to_owned()));
+        assert_eq!(read("HTTP://[::1]"), Some("[::1]:80".to_owned()));
+        for url in ["ftp://a", "a", "https://", "https://a@b", "https://a\\@b", "https://a%2eb"] {
+            assert_eq!(read(url), None, "{url}");
         }
     }
 }

@@ -15,14 +15,12 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::destinations::EgressDestinations;
-use super::forwarder::PortForward;
 use super::outgoing::EgressConnector;
-use super::proxy::ProxyHandler;
-use super::reach::ReachSetting;
+use super::proxy::{ProxyHandler, spawn_until_end};
+use super::reach::{EgressDestinations, ReachSetting};
 use super::refusals::{RefusalLog, RefusedTarget};
 use super::variables::{LoopbackRoute, PROXY_PORT, ProxyAddress, USER};
-use crate::process::SocketPath;
+use crate::process::{PortForward, SocketPath};
 use crate::provider::Proxies;
 
 /// Maximum number of concurrent connections of one run; further ones wait.
@@ -229,15 +227,4 @@ async fn relay_connection(
         // A broken connection is closed on both sides.
         let _ = copy_bidirectional(&mut client, &mut service).await;
     }
-}
-
-/// Runs a future until it is done or the proxy ends.
-pub(super) fn spawn_until_end(
-    end: &CancellationToken,
-    act: impl Future<Output = ()> + Send + 'static,
-) {
-    let end = end.clone();
-    tokio::spawn(async move {
-        end.run_until_cancelled(act).await;
-    });
 }

@@ -1,31 +1,25 @@
 //! The only way out of the sandbox to the network: a proxy that decides by host name.
 //!
 //! The supervisor runs one [`EgressProxy`] per run. It listens on a unix socket that the sandbox binds
-//! into the run's network namespace, where a [`PortForwarder`] makes it a proxy on loopback; without
+//! into the run's network namespace, where a [`PortForwarder`](crate::process::PortForwarder) makes it a proxy on loopback; without
 //! such a namespace it listens on loopback itself and requires a credential. It resolves only
 //! allowed names, connects only to addresses it has judged, and records refusals. Design:
 //! `docs/design/egress.md`.
 
-mod address;
-mod destinations;
-mod forwarder;
 mod host;
 mod listener;
 mod outgoing;
-mod pattern;
 mod policy;
 mod proxy;
 mod reach;
 mod refusals;
-mod registries;
 mod variables;
 
-pub use destinations::EgressDestinations;
-pub use forwarder::{PortForward, PortForwarder};
-pub use host::{EgressHost, EgressTarget, HostError};
+pub use host::{
+    EgressHost, EgressTarget, HostError, HostPattern, HostPatternError, parse_service_target,
+};
 pub use listener::{EgressProxy, EgressSettings};
-pub use pattern::{HostPattern, HostPatternError, parse_service_target};
 pub use policy::{EgressPolicy, ProxiedEgress};
-pub use reach::{EgressReach, ReachEntry, ReachSetting};
+pub use reach::{EgressDestinations, EgressReach, ReachEntry, ReachSetting};
 pub use refusals::{RefusalReason, RefusedTarget};
 pub use variables::{JAVA_OPTIONS, LoopbackRoute, PROXY_PORT, ProxyAddress};

@@ -16,8 +16,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use super::destinations::EgressDestinations;
 use super::host::{EgressHost, EgressTarget};
+use super::reach::EgressDestinations;
 use super::refusals::RefusalReason;
 use crate::provider::Proxies;
 

@@ -5,13 +5,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::destinations::EgressDestinations;
-use super::forwarder::PortForward;
+use super::host::HostPattern;
 use super::listener::{EgressProxy, EgressSettings};
-use super::pattern::HostPattern;
-use super::reach::{EgressReach, ReachEntry, ReachSetting};
+use super::reach::{EgressDestinations, EgressReach, ReachEntry, ReachSetting};
 use super::variables::{LoopbackRoute, ProxyAddress};
-use crate::process::{Connections, Wall, WallLayers};
+use crate::process::{Connections, PortForward, Wall, WallLayers};
 use crate::provider::Proxies;
 
 /// The network policy of agents, checks or setup commands.

@@ -19,7 +19,6 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::host::{EgressTarget, HostError};
-use super::listener::spawn_until_end;
 use super::outgoing::{
     ConnectError, ConnectPurpose, EgressConnection, EgressConnector, EgressRoute, EgressStream,
 };
@@ -257,4 +256,15 @@ fn text_response(status: StatusCode, phrase: &str, text: String) -> Response<Pro
 
 fn empty_body() -> ProxyBody {
     Empty::new().map_err(|never| match never {}).boxed()
+}
+
+/// Runs a future until it is done or the proxy ends.
+pub(super) fn spawn_until_end(
+    end: &CancellationToken,
+    act: impl Future<Output = ()> + Send + 'static,
+) {
+    let end = end.clone();
+    tokio::spawn(async move {
+        end.run_until_cancelled(act).await;
+    });
 }

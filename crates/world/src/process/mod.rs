@@ -29,7 +29,7 @@ mod own_input;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod process;
 mod reap;
-mod socket_path;
+mod socket;
 mod tree;
 mod turn;
 mod verdict;
@@ -48,7 +48,7 @@ pub(crate) use output::last_lines;
 pub use own_input::OwnInput;
 pub use process::{Process, ProcessStopper};
 pub use reap::reap_run;
-pub use socket_path::SocketPath;
+pub use socket::{PortForward, PortForwarder, SocketPath};
 pub use turn::FileLock;
 pub(crate) use verdict::add_facts;
 pub use verdict::{derive_fault, describe_end};

@@ -23,7 +23,7 @@ use rustix::process::{
 use super::{
     Connections, EnforcementLevel, LayerPlacement, Wall, WallEnforcement, WallLayers, count,
 };
-use crate::egress::PortForwarder;
+use crate::process::PortForwarder;
 use crate::process::ended::StartFailure;
 use crate::process::guard::report::{ProgramExit, StageMessage};
 

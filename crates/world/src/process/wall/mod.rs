@@ -36,7 +36,7 @@ use std::thread;
 
 use rustix::process::Pid;
 
-use crate::egress::PortForward;
+use crate::process::PortForward;
 
 #[cfg(target_os = "linux")]
 use self::landlock as system;

@@ -5,7 +5,8 @@ use std::{fs, thread};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
-use unstuck_world::egress::{EgressProxy, PROXY_PORT, PortForward, PortForwarder};
+use unstuck_world::egress::{EgressProxy, PROXY_PORT};
+use unstuck_world::process::{PortForward, PortForwarder};
 use unstuck_world::provider::Proxies;
 
 use super::stage::{Service, Stage, allowing, ask, connect_to, open_tunnel};

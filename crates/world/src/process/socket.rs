@@ -1,11 +1,13 @@
-//! The inner end of the way out: loopback ports inside a network namespace that lead to unix
-//! sockets outside.
+//! Unix sockets that lead out of a wall: their paths, and the loopback ports inside a network
+//! namespace that lead to them.
 //!
-//! It uses plain threads and blocking calls: it runs in the sandbox's inner stage, which has no
-//! runtime and should start within a millisecond.
+//! The forwarder uses plain threads and blocking calls: it runs in the sandbox's inner stage, which
+//! has no runtime and should start within a millisecond.
 
+use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +17,36 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::process::SocketPath;
+/// Maximum length of a socket's path in bytes that every system accepts.
+const SOCKET_PATH_BYTES_MAX: usize = 100;
+
+/// A short path of a socket, valid as long as this value lives.
+#[derive(Debug)]
+pub struct SocketPath {
+    path: PathBuf,
+    /// The open folder that keeps the short path valid.
+    _folder: Option<File>,
+}
+
+impl SocketPath {
+    /// Returns the short path of the socket at `path`, which need not exist yet; its folder has to.
+    pub fn from_path(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
+            return Ok(Self { path: path.to_owned(), _folder: None });
+        }
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        };
+        let folder = File::open(parent)?;
+        let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+        Ok(Self { path: short, _folder: Some(folder) })
+    }
+
+    /// Returns the path to bind or to connect to.
+    pub fn as_path(&self) -> &Path {
+        &self.path
+    }
+}
 
 /// Maximum number of concurrent connections of one forwarder; further ones are closed at once.
 const CONNECTIONS_MAX: usize = 128;
