@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{Fault, Http};
 use unstuck_core::plan::PullRequest;
 
-use super::answer::ConnectorResponse;
-use super::exchange::ConnectorRequest;
+use super::exchange::{ConnectorRequest, ConnectorResponse};
 use super::{CallFailure, Connector};
 
 const SOURCE: &str = "github.pr";

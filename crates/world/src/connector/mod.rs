@@ -5,21 +5,22 @@
 //! by their variable, and they are resolved here from the caller's credentials. No action is
 //! retried here. The design is in `docs/design/build.md`.
 
-mod answer;
 pub mod command;
 mod exchange;
 mod github;
-mod http;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::{Auth, Fault};
-use unstuck_core::plan::{HttpCall, PullRequest};
+use unstuck_core::plan::{HttpCall, PullRequest, SecretHeader};
 
 use crate::provider::Credential;
-use exchange::ConnectorClient;
+use exchange::{ConnectorClient, ConnectorRequest};
+
+/// The source of faults about HTTP requests.
+const HTTP_SOURCE: &str = "http";
 
 /// The secrets that actions refer to, by the name of their variable.
 pub type Credentials = BTreeMap<String, Credential>;
@@ -64,6 +65,50 @@ impl Connector {
     /// Looks up whether there is a pull request from the branch `head`.
     pub async fn probe_pull_request(&self, wanted: &PullRequest, head: &str) -> EffectOutcome {
         lookup_outcome(self.find_pull_request(wanted, head).await.map(ActionLookup::from))
+    }
+
+    async fn send_request(
+        &self,
+        call: &HttpCall,
+        idempotency_key: &str,
+    ) -> Result<String, CallFailure> {
+        let mut request =
+            ConnectorRequest::new(HTTP_SOURCE, &call.method, &call.url, call.timeout_ms.into())?;
+        for (name, value) in &call.headers {
+            request.add_header(name, value)?;
+        }
+        request.add_header("idempotency-key", idempotency_key)?;
+        self.add_secrets(&mut request, &call.secrets)?;
+        request.body.clone_from(&call.body);
+        self.web.fetch_response(request).await?.into_result()
+    }
+
+    /// Looks the action up: it happened if the URL answers with a success, and did not if it
+    /// answers 404 or 410.
+    async fn find_request(&self, call: &HttpCall) -> Result<ActionLookup, CallFailure> {
+        let Some(url) = &call.look_up_url else { return Ok(ActionLookup::CannotTell) };
+        let mut request = ConnectorRequest::new(HTTP_SOURCE, "GET", url, call.timeout_ms.into())?;
+        self.add_secrets(&mut request, &call.secrets)?;
+        let answer = self.web.fetch_response(request).await?;
+        match answer.status() {
+            200..=299 => Ok(ActionLookup::There(answer.body_text())),
+            404 | 410 => Ok(ActionLookup::Absent),
+            408 | 425 | 429 | 500..=599 => answer.into_result().map(ActionLookup::There),
+            _ => Ok(ActionLookup::CannotTell),
+        }
+    }
+
+    fn add_secrets(
+        &self,
+        request: &mut ConnectorRequest,
+        secrets: &[SecretHeader],
+    ) -> Result<(), CallFailure> {
+        for SecretHeader { name, before, variable } in secrets {
+            let account = request.url.host_str().unwrap_or_default().to_owned();
+            let secret = self.find_credential(variable, &account)?.expose();
+            request.add_secret_header(name, &format!("{before}{secret}"))?;
+        }
+        Ok(())
     }
 
     /// Returns the secret of a variable; a missing one is a fault.

@@ -9,20 +9,28 @@
 mod lines;
 mod protocol;
 mod tools;
-mod variable;
-mod wanted;
-mod wire;
 
 use std::ffi::OsString;
 
 pub use lines::{LINE_BYTES_MAX, McpLine, McpLineSplitter};
 pub use protocol::{McpCall, McpProtocol, McpReaction};
-pub use tools::mcp_tools;
-pub use variable::{DECLARABLE, RUN, SOCKET, TOKEN, VARIABLES};
-pub use wanted::{CheckAnswer, ParsedMcpCall, ReportFailure};
+pub use tools::{CheckAnswer, ParsedMcpCall, ReportFailure, mcp_tools};
 
 /// The name of the server in its clients.
 pub const NAME: &str = "unstuck";
+
+/// The path of the control socket.
+pub const SOCKET: &str = "UNSTUCK_SOCKET";
+/// The token that proves which run the process belongs to.
+pub const TOKEN: &str = "UNSTUCK_TOKEN";
+/// The id of the run.
+pub const RUN: &str = "UNSTUCK_RUN";
+/// The names and places that actions declared by an agent may use, as JSON; no secrets.
+pub const DECLARABLE: &str = "UNSTUCK_DECLARABLE";
+
+/// All variables by which a child process of a run finds the holder; a client has to pass them on to
+/// the server.
+pub const VARIABLES: [&str; 4] = [SOCKET, TOKEN, RUN, DECLARABLE];
 
 /// Returns whether processes with this environment can reach the holder. Those that cannot get no
 /// MCP tools, because these could do nothing for them.

@@ -1,15 +1,13 @@
-//! The protocol of the server: from a line of the client to its response.
+//! The protocol of the server, from a line of the client to its response: JSON-RPC 2.0, one message
+//! per line.
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use unstuck_core::fault::Code;
 
 use super::NAME;
-use super::wire::{
-    CallTool, INVALID_PARAMS, INVALID_REQUEST, JsonRpcId, METHOD_NOT_FOUND, McpInitialize,
-    McpMessage, McpOutcome, McpReply, PARSE_ERROR,
-};
 use crate::model::ToolSpec;
 
 /// The supported protocol versions, newest first. The parts that tools need are the same in all of
@@ -174,6 +172,77 @@ fn reply_with_error(id: Option<&JsonRpcId>, code: i32, message: &str) -> McpReac
 
 fn parse_raw<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
     serde_json::from_str(raw.get()).ok()
+}
+
+/// JSON-RPC error: the line is not JSON.
+const PARSE_ERROR: i32 = -32_700;
+/// JSON-RPC error: the JSON is not a valid message.
+const INVALID_REQUEST: i32 = -32_600;
+/// JSON-RPC error: the method does not exist.
+const METHOD_NOT_FOUND: i32 = -32_601;
+/// JSON-RPC error: the parameters do not fit the method.
+const INVALID_PARAMS: i32 = -32_602;
+
+/// The id of a request, in the type that the client chose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum JsonRpcId {
+    Number(i64),
+    Text(String),
+}
+
+/// A message of the client: a request, a notification, or a response.
+#[derive(Debug, Deserialize)]
+struct McpMessage<'a> {
+    #[serde(default)]
+    jsonrpc: Option<String>,
+    #[serde(default, borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default, borrow)]
+    params: Option<&'a RawValue>,
+}
+
+/// The parameters of `initialize` that are read.
+#[derive(Debug, Default, Deserialize)]
+struct McpInitialize {
+    #[serde(default, rename = "protocolVersion")]
+    protocol_version: String,
+}
+
+/// The parameters of `tools/call`.
+#[derive(Debug, Deserialize)]
+struct CallTool {
+    name: String,
+    #[serde(default)]
+    arguments: Option<Value>,
+}
+
+/// A response of the server.
+#[derive(Serialize)]
+struct McpReply<'a> {
+    jsonrpc: &'static str,
+    id: Option<&'a JsonRpcId>,
+    #[serde(flatten)]
+    outcome: McpOutcome<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum McpOutcome<'a> {
+    Result(Value),
+    Error { code: i32, message: &'a str },
+}
+
+impl McpReply<'_> {
+    /// Serializes the response as one line.
+    fn to_line(&self) -> Vec<u8> {
+        // Serializing these types cannot fail.
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
 }
 
 #[cfg(test)]

@@ -9,14 +9,12 @@ use lettre::address::{Address, Envelope};
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Tokio1Executor};
-use serde::Deserialize;
 use unstuck_core::fault::Fault;
 use unstuck_core::tell::Notification;
 use unstuck_core::time::Time;
 
-use super::post::invalid_setting;
-use super::settings::EmailSettings;
-use super::undelivered::DeliveryError;
+use super::delivery::{DeliveryError, invalid_setting};
+use super::settings::{EmailSettings, SmtpSecurity};
 
 /// Timeout of one step of the SMTP session.
 const STEP: Duration = Duration::from_secs(20);
@@ -26,19 +24,6 @@ const TOTAL: Duration = Duration::from_mins(1);
 const SUBJECT_PIECE_BYTES: usize = 42;
 /// Number of characters in a line of the body.
 const LINE_CHARS: usize = 76;
-
-/// The encryption of the connection to a mail server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SmtpSecurity {
-    /// TLS from the first byte on.
-    #[default]
-    Tls,
-    /// TLS after the STARTTLS command.
-    StartTls,
-    /// No encryption: for a server on this machine.
-    None,
-}
 
 pub(super) struct EmailChannel {
     transport: AsyncSmtpTransport<Tokio1Executor>,

@@ -1,4 +1,4 @@
-//! Notification channels that reach an absent operator: one file per kind.
+//! Notification channels that reach an absent operator.
 //!
 //! A [`NotifyChannel`] is one destination of messages, with its level and its quiet hours.
 //! [`NotifyChannel::deliver`] tries once and returns the outcome ([`DeliveryError`]); the caller decides
@@ -6,27 +6,19 @@
 //! shown. The design is in `docs/design/notifications.md`.
 
 mod channel;
-mod command;
-mod desktop;
-mod discord;
+mod chat;
+mod delivery;
 mod email;
-mod ntfy;
-mod payload;
-mod post;
 mod program;
 mod quiet;
 mod settings;
-mod slack;
-mod telegram;
-mod undelivered;
 mod webhook;
 
 pub use channel::{ChannelContext, NotifyChannel};
-pub use email::SmtpSecurity;
+pub use delivery::{DeliveryDelay, DeliveryError};
 pub use jiff::tz::TimeZone;
 pub use quiet::{QuietHours, QuietHoursError};
 pub use settings::{
     ChannelKind, ChannelSettings, CommandSettings, DesktopSettings, DiscordSettings, EmailSettings,
-    NtfySettings, SlackSettings, TelegramSettings, WebhookSettings,
+    NtfySettings, SlackSettings, SmtpSecurity, TelegramSettings, WebhookSettings,
 };
-pub use undelivered::{DeliveryDelay, DeliveryError};

@@ -4,7 +4,6 @@ use serde::Deserialize;
 use unstuck_core::tell::NotificationLevel;
 use unstuck_core::time::Span;
 
-use super::email::SmtpSecurity;
 use super::quiet::QuietHours;
 use crate::provider::Credential;
 
@@ -136,6 +135,19 @@ pub struct EmailSettings {
     pub from: String,
     /// The recipients' addresses.
     pub to: Vec<String>,
+}
+
+/// The encryption of the connection to a mail server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SmtpSecurity {
+    /// TLS from the first byte on.
+    #[default]
+    Tls,
+    /// TLS after the STARTTLS command.
+    StartTls,
+    /// No encryption: for a server on this machine.
+    None,
 }
 
 const fn command_timeout() -> Span {

@@ -1,4 +1,4 @@
-//! A channel that sends a signed request to a URL of the operator's.
+//! A channel that sends a signed request to a URL of the operator's, and the JSON in it.
 //!
 //! `X-Unstuck-Signature` is `sha256=` and the HMAC-SHA256, in hexadecimal digits, of the time in
 //! `X-Unstuck-Timestamp`, a full stop, and the body as it came. The receiver compares both, and
@@ -7,14 +7,15 @@
 use std::fmt::Write as _;
 
 use ring::hmac;
-use unstuck_core::fault::Fault;
-use unstuck_core::tell::Notification;
+use serde::Serialize;
+use unstuck_core::engine::{BuildId, QuestionId};
+use unstuck_core::fault::{Category, Code, Fault};
+use unstuck_core::question::QuestionOption;
+use unstuck_core::tell::{AnswerLink, Notification, NotificationLevel};
 use unstuck_core::time::Time;
 
-use super::payload::encode_payload;
-use super::post::PostEndpoint;
+use super::delivery::{DeliveryError, PostEndpoint};
 use super::settings::WebhookSettings;
-use super::undelivered::DeliveryError;
 use crate::provider::Credential;
 
 #[derive(Debug)]
@@ -57,6 +58,42 @@ fn sign_body(secret: &Credential, timestamp: &str, body: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
     }
     text
+}
+
+/// The JSON that a webhook and a command get. Readers skip fields that they do not know.
+#[derive(Debug, Serialize)]
+struct NotificationPayload<'a> {
+    id: &'a str,
+    project: &'a str,
+    at: Time,
+    level: NotificationLevel,
+    build: Option<BuildId>,
+    question: Option<QuestionId>,
+    category: Option<Category>,
+    code: Option<Code>,
+    title: &'a str,
+    text: &'a str,
+    options: &'a [QuestionOption],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    links: &'a [AnswerLink],
+}
+
+/// Serializes the message as JSON.
+pub(super) fn encode_payload(message: &Notification) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&NotificationPayload {
+        id: &message.id,
+        project: &message.project,
+        at: message.at,
+        level: message.level,
+        build: message.build,
+        question: message.question,
+        category: message.category,
+        code: message.code,
+        title: &message.title,
+        text: &message.body,
+        options: &message.options,
+        links: &message.links,
+    })
 }
 
 #[cfg(test)]
