@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame};
 use serde_json::Value;
 
-use super::answer::{FakeAnswer, FakeFailure, FakeTurn};
-use super::wire::{self, FakeModelCall, FakeSseEvent};
+use super::answer::{FakeAnswer, FakeFailure, FakeHttpError, FakeTurn};
+use super::wire::{self, FakeModelCall, FakeProtocol, FakeSseEvent};
 
 /// An HTTP response of the service.
 pub(super) struct FakeReply {
@@ -79,9 +79,26 @@ pub(super) fn build_reply(answer: &FakeAnswer, asked: &FakeModelCall) -> Option<
         FakeAnswer::Turn(speech) => {
             Some(json_reply(200, &asked.protocol.build_body(speech, asked)))
         }
-        FakeAnswer::Error(error) => Some(wire::build_error_reply(error, asked.protocol)),
+        FakeAnswer::Error(error) => Some(build_error_reply(error, asked.protocol)),
         FakeAnswer::Trouble(trouble) => build_failure_reply(*trouble, asked),
     }
+}
+
+/// Returns the response for an error status.
+fn build_error_reply(error: &FakeHttpError, protocol: FakeProtocol) -> FakeReply {
+    match error {
+        FakeHttpError::Page => return page_reply(502),
+        FakeHttpError::Redirect => {
+            let mut reply = page_reply(302);
+            reply.headers.push(("location", "http://127.0.0.1:9/elsewhere".to_owned()));
+            return reply;
+        }
+        _ => {}
+    }
+    let (status, body) = protocol.build_error(error);
+    let mut reply = json_reply(status, &body);
+    reply.headers.extend(wire::limit_headers(error, protocol));
+    reply
 }
 
 fn build_failure_reply(trouble: FakeFailure, asked: &FakeModelCall) -> Option<FakeReply> {
@@ -152,7 +169,7 @@ pub(super) fn json_reply(status: u16, body: &Value) -> FakeReply {
     }
 }
 
-pub(super) fn page_reply(status: u16) -> FakeReply {
+fn page_reply(status: u16) -> FakeReply {
     let html = "<html><body>A gateway that you did not ask.</body></html>";
     FakeReply {
         status,

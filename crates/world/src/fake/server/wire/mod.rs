@@ -7,7 +7,6 @@ mod responses;
 use serde_json::{Value, json};
 
 use super::answer::{FakeHttpError, FakeRetryAfter, FakeTurn};
-use super::reply::{self, FakeReply};
 
 /// The request id in every response, so that tests can check that a fault keeps it.
 pub(super) const REQUEST_ID: &str = "req_fake123";
@@ -96,6 +95,14 @@ impl FakeProtocol {
         }
     }
 
+    /// Returns the status and the body of an error.
+    pub(super) fn build_error(self, error: &FakeHttpError) -> (u16, Value) {
+        match self {
+            Self::Messages => messages::build_error(error),
+            Self::Responses | Self::Chat => build_openai_error(error),
+        }
+    }
+
     pub(super) fn build_error_event(self, overloaded: bool) -> FakeSseEvent {
         match self {
             Self::Messages => messages::build_error_event(overloaded),
@@ -105,28 +112,11 @@ impl FakeProtocol {
     }
 }
 
-/// Returns the response for an error status.
-pub(super) fn build_error_reply(error: &FakeHttpError, protocol: FakeProtocol) -> FakeReply {
-    match error {
-        FakeHttpError::Page => return reply::page_reply(502),
-        FakeHttpError::Redirect => {
-            let mut reply = reply::page_reply(302);
-            reply.headers.push(("location", "http://127.0.0.1:9/elsewhere".to_owned()));
-            return reply;
-        }
-        _ => {}
-    }
-    let (status, body) = match protocol {
-        FakeProtocol::Messages => messages::build_error(error),
-        FakeProtocol::Responses | FakeProtocol::Chat => build_openai_error(error),
-    };
-    let mut reply = reply::json_reply(status, &body);
-    reply.headers.extend(limit_headers(error, protocol));
-    reply
-}
-
 /// Returns the headers about a rate limit or a usage limit.
-fn limit_headers(error: &FakeHttpError, protocol: FakeProtocol) -> Vec<(&'static str, String)> {
+pub(super) fn limit_headers(
+    error: &FakeHttpError,
+    protocol: FakeProtocol,
+) -> Vec<(&'static str, String)> {
     match (error, protocol) {
         (FakeHttpError::RateLimit(FakeRetryAfter::Seconds(seconds)), _) => {
             vec![("retry-after", seconds.to_string())]
