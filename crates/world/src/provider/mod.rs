@@ -1,17 +1,16 @@
 //! The providers: agent programs and models behind an API, each with its own wire format.
 //!
-//! A provider's folder has `wire.rs` (the wire format as types), `parse.rs` (interpretation of the
-//! input, without I/O) and `mod.rs` (how the provider is run or called). The common parts of agent
-//! programs are in `program/`, their credentials in `account.rs`; the common parts of models are in
-//! `http/`: an exchange, its deadlines, and the single mapping from a service's response to a
-//! fault.
+//! A provider's folder has the wire format as types and the interpretation of the input, without
+//! I/O (`wire.rs` and `parse.rs`, or one file per protocol), and in `mod.rs` how the provider is run
+//! or called. The common parts of agent programs are in `program/`, the credentials in `account.rs`;
+//! the common parts of models are in `http/`: an exchange, its deadlines, and the single mapping from
+//! a service's response to a fault.
 //! The design is in `docs/design/providers.md`.
 
 mod account;
 pub mod anthropic_api;
 pub mod claude_cli;
 pub mod codex_cli;
-mod credential;
 mod http;
 pub mod openai_api;
 pub mod prices;
@@ -19,8 +18,7 @@ mod program;
 pub mod script;
 pub mod sse;
 
-pub use account::{AccountAuth, AccountKey};
-pub use credential::{Credential, derive_gate_key};
+pub use account::{AccountAuth, AccountKey, Credential, derive_gate_key};
 pub use http::{ModelSettings, Proxies, TurnDeadlines};
 pub(crate) use http::{ResponseHead, build_client as http_client};
 pub use program::{LINE_BYTES_MAX, LineSplitter, find_program, query_version};

@@ -3,7 +3,6 @@
 mod failure;
 mod parse;
 mod spawn;
-mod tools;
 mod wire;
 
 use std::ffi::OsString;

@@ -6,15 +6,15 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use unstuck_core::attempt::{ActionOutcome, AgentAction, Observation};
+use unstuck_core::attempt::{ActionOutcome, AgentAction, Observation, ToolKind};
 use unstuck_core::time::{Span, Time};
 
 use super::failure::{self, ClaudeFacts, ClaudeLimits};
-use super::tools;
 use super::wire::{
     ClaudeBlock, ClaudeContent, ClaudeLine, ClaudeMessage, ClaudeTokens, PermissionDenial,
 };
 use crate::agent::{Activity, AgentEnd, Denial, Usage};
+use crate::mcp;
 use crate::provider::program::{
     INPUT_BYTES_MAX, LineEffects, ProgramDialog, RunningCalls, clip_text, shorten_middle,
     subtract_usage,
@@ -161,7 +161,7 @@ impl ClaudeStream {
                 self.calls.mark_started(&call);
                 let input =
                     clip_text(block.input.map_or("{}", |input| input.get()), INPUT_BYTES_MAX);
-                Some(Activity::Called { call, tool: tools::tool_kind(&name), name, input })
+                Some(Activity::Called { call, tool: tool_kind(&name), name, input })
             }
             _ => None,
         }
@@ -258,7 +258,7 @@ impl ProgramDialog for ClaudeStream {
 }
 
 fn build_denial(denial: &PermissionDenial<'_>) -> Denial {
-    let tool = tools::tool_kind(&denial.tool_name);
+    let tool = tool_kind(&denial.tool_name);
     let input = clip_text(denial.tool_input.map_or("{}", |input| input.get()), INPUT_BYTES_MAX);
     let observation = Observation::from_output(ActionOutcome::Failed, "", "");
     let action = AgentAction { tool, input, observation };
@@ -296,4 +296,21 @@ fn time_from_seconds(seconds: f64) -> Option<Time> {
 )]
 fn round_to_integer(number: f64) -> Option<u64> {
     (number.is_finite() && number >= 0.0).then(|| number.round() as u64)
+}
+
+/// Returns the kind of a tool by its name. An unknown tool may do anything.
+fn tool_kind(name: &str) -> ToolKind {
+    if mcp::claude_name("narrate") == name {
+        return ToolKind::Narrate;
+    }
+    match name {
+        "Read" | "NotebookRead" | "WebFetch" => ToolKind::Read,
+        "Grep" | "WebSearch" | "ToolSearch" => ToolKind::Search,
+        "Glob" | "LS" | "TaskList" | "TaskGet" => ToolKind::List,
+        "Write" => ToolKind::Write,
+        "Edit" | "MultiEdit" | "NotebookEdit" => ToolKind::Edit,
+        "Bash" => ToolKind::Command,
+        "TodoWrite" | "TaskCreate" | "TaskUpdate" => ToolKind::Narrate,
+        _ => ToolKind::Other,
+    }
 }

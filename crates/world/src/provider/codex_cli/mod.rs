@@ -5,7 +5,6 @@
 mod failure;
 mod items;
 mod requests;
-mod reset;
 mod session;
 mod spawn;
 mod wire;
@@ -19,7 +18,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
 
-pub use session::{CodexSession, CodexSessionParams};
+pub use requests::CodexSessionParams;
+pub use session::CodexSession;
 
 use super::account::AccountAuth;
 use super::program::{self, HomeInitLock, ProgramRun, check_program};

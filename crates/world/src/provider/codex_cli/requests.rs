@@ -1,11 +1,36 @@
-//! The requests to Codex, in the order in which they are sent.
+//! The parameters of a session with Codex, and the requests that it makes, in order.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::session::CodexSessionParams;
+use super::CodexAccess;
 use super::wire::{
     ClientInfo, CodexInitialize, CodexNotification, CodexRequest, OpenThread, StartTurn, TextInput,
 };
+
+/// The parameters of a session.
+#[derive(Clone, Debug)]
+pub struct CodexSessionParams {
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The prompt.
+    pub prompt: String,
+    /// The id of the conversation to resume.
+    pub thread: Option<String>,
+    /// The model; `None` leaves the choice to Codex.
+    pub model: Option<String>,
+    /// Maximum number of responses of the model.
+    pub turns_max: Option<u32>,
+    /// The permissions.
+    pub access: CodexAccess,
+    /// Exact commands that are allowed in addition to the permissions.
+    pub allowed_commands: BTreeSet<String>,
+    /// The operator's time zone, in which Codex reports times.
+    pub zone: TimeZone,
+}
 
 /// The ids of the requests, each of which is sent at most once.
 pub(super) mod number {

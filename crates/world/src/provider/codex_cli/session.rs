@@ -2,11 +2,9 @@
 //!
 //! No prose is interpreted: a code comes from fields alone.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::collections::HashMap;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -14,12 +12,12 @@ use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::{Code, Fault};
 use unstuck_core::time::{Span, Time};
 
-use super::requests::{number, serialize_line};
+use super::requests::{CodexSessionParams, number, serialize_line};
 use super::wire::{
     CodexItem, CodexMessage, CodexOutcome, CodexParams, CodexRateLimits, CodexResponse,
     CodexThreadResult, CodexTokenUsage, CodexTokens, CodexTurn, CodexTurnError, CodexTurnResult,
 };
-use super::{CodexAccess, failure, items, requests, reset};
+use super::{failure, items, requests};
 use crate::agent::{Activity, AgentEnd, Denial, Usage};
 use crate::provider::program::{
     LineEffects, ProgramDialog, RunningCalls, clip_text, shorten_middle, subtract_usage,
@@ -44,27 +42,6 @@ const LONG_WAIT: Span = Span::from_mins(1);
 
 /// The JSON-RPC error code for an unknown method.
 const METHOD_NOT_FOUND: i32 = -32_601;
-
-/// The parameters of a session.
-#[derive(Clone, Debug)]
-pub struct CodexSessionParams {
-    /// The working directory.
-    pub directory: PathBuf,
-    /// The prompt.
-    pub prompt: String,
-    /// The id of the conversation to resume.
-    pub thread: Option<String>,
-    /// The model; `None` leaves the choice to Codex.
-    pub model: Option<String>,
-    /// Maximum number of responses of the model.
-    pub turns_max: Option<u32>,
-    /// The permissions.
-    pub access: CodexAccess,
-    /// Exact commands that are allowed in addition to the permissions.
-    pub allowed_commands: BTreeSet<String>,
-    /// The operator's time zone, in which Codex reports times.
-    pub zone: TimeZone,
-}
 
 /// A session with Codex.
 #[derive(Debug)]
@@ -375,7 +352,7 @@ impl CodexSession {
             return fault;
         }
         let now = at_ms.map(Time::from_millis);
-        match now.and_then(|now| reset::parse_reset_time(&error.message, now, &self.order.zone)) {
+        match now.and_then(|now| failure::parse_reset_time(&error.message, now, &self.order.zone)) {
             Some(time) => fault.with_resets_at(time),
             None => fault,
         }

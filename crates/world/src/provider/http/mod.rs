@@ -4,7 +4,6 @@
 mod exchange;
 mod head;
 mod problem;
-mod proxies;
 mod service;
 
 use std::time::Duration;
@@ -17,7 +16,7 @@ use crate::model::MessagePart;
 pub(super) use exchange::{replay_stream, serialize_body};
 pub(crate) use head::ResponseHead;
 pub(super) use problem::{ProblemClass, ProviderProblem};
-pub use proxies::Proxies;
+pub use service::Proxies;
 pub(crate) use service::build_client;
 pub(super) use service::{ModelService, Vendor};
 

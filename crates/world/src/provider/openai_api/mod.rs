@@ -1,9 +1,8 @@
 //! Models of `OpenAI`, and of compatible services: gateways, vLLM, Ollama, llama.cpp.
 
 mod chat;
-mod error;
 mod responses;
-mod wire;
+mod shared;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -90,21 +89,14 @@ impl Model for OpenAiApi {
         let effort = self.effort.as_deref();
         match self.dialect {
             OpenAiDialect::Responses => {
-                let body = http::serialize_body(&responses::wire::ResponsesRequest::new(
-                    model, request, effort,
-                ));
-                self.service
-                    .request_turn(body, responses::parse::ResponsesParser::default(), stop)
-                    .await
+                let body =
+                    http::serialize_body(&responses::ResponsesRequest::new(model, request, effort));
+                self.service.request_turn(body, responses::ResponsesParser::default(), stop).await
             }
             OpenAiDialect::Chat => {
-                let ask = chat::wire::ChatRequest::new(model, request, effort, self.vendors_own);
+                let ask = chat::ChatRequest::new(model, request, effort, self.vendors_own);
                 self.service
-                    .request_turn(
-                        http::serialize_body(&ask),
-                        chat::parse::ChatParser::default(),
-                        stop,
-                    )
+                    .request_turn(http::serialize_body(&ask), chat::ChatParser::default(), stop)
                     .await
             }
         }
@@ -115,8 +107,8 @@ impl Model for OpenAiApi {
 pub fn parse_stream(dialect: OpenAiDialect, bytes: &[u8]) -> Result<ModelTurn, ModelFailure> {
     match dialect {
         OpenAiDialect::Responses => {
-            http::replay_stream(NAME, bytes, responses::parse::ResponsesParser::default())
+            http::replay_stream(NAME, bytes, responses::ResponsesParser::default())
         }
-        OpenAiDialect::Chat => http::replay_stream(NAME, bytes, chat::parse::ChatParser::default()),
+        OpenAiDialect::Chat => http::replay_stream(NAME, bytes, chat::ChatParser::default()),
     }
 }

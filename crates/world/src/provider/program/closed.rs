@@ -5,7 +5,7 @@ use std::time::Duration;
 use unstuck_core::fault::{Crash, Fault, Internal, Missing, Provider, Timeout, Tool};
 use unstuck_core::time::Span;
 
-use super::text::clip_text;
+use super::stream::clip_text;
 use crate::agent::AgentEnd;
 use crate::process::{Deadline, ProcessEnd, StartFailure, last_lines};
 

@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::closed::{EarlyExit, ProgramRunEnd};
-use super::home::HomeInitLock;
-use super::lines::LineSplitter;
+use super::start::HomeInitLock;
+use super::stream::LineSplitter;
 use crate::agent::{Activity, AttemptLimits};
 use crate::process::{Deadline, Launch, OutputExcerpt, ProcessResult, ProcessStopper};
 

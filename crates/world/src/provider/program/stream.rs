@@ -1,6 +1,11 @@
-//! Splits a stream of bytes into lines of bounded length.
+//! The stream of a program: its lines, its texts and calls within limits, and its usage.
+
+use std::collections::HashSet;
 
 use memchr::memchr;
+
+use crate::agent::Usage;
+use crate::process::OutputExcerpt;
 
 /// Maximum length of a line in bytes. A longer one is skipped: no line of interest is that long,
 /// and a program may write anything.
@@ -54,6 +59,63 @@ impl LineSplitter {
         if !std::mem::take(&mut self.skipping) {
             each(&line);
         }
+    }
+}
+
+/// Maximum length of an activity's text in bytes; 256 of them may be queued.
+const TEXT_BYTES_MAX: usize = 64 * 1_024;
+/// Maximum length of a tool's input in bytes, which may be a whole file.
+pub(in crate::provider) const INPUT_BYTES_MAX: usize = 1_024 * 1_024;
+/// Maximum number of calls that are tracked as running. No agent has that many.
+const CALLS_MAX: usize = 1_024;
+
+/// Returns the beginning of a text, cut at a character boundary.
+pub(in crate::provider) fn clip_text(text: &str, bytes_max: usize) -> String {
+    text[..text.floor_char_boundary(bytes_max)].to_owned()
+}
+
+/// Returns a text for an activity: its beginning and its end.
+pub(in crate::provider) fn shorten_middle(text: &str) -> String {
+    if text.len() <= TEXT_BYTES_MAX {
+        return text.to_owned();
+    }
+    let mut kept = OutputExcerpt::with_limit(TEXT_BYTES_MAX);
+    kept.push(text.as_bytes());
+    String::from_utf8_lossy(&kept.to_bytes()).into_owned()
+}
+
+/// The calls of tools that have not returned.
+#[derive(Debug, Default)]
+pub(in crate::provider) struct RunningCalls(HashSet<String>);
+
+impl RunningCalls {
+    pub(in crate::provider) fn mark_started(&mut self, call: &str) {
+        if self.0.len() < CALLS_MAX {
+            self.0.insert(call.to_owned());
+        }
+    }
+
+    /// Records that a call returned, and returns whether it was known to run.
+    pub(in crate::provider) fn mark_returned(&mut self, call: &str) -> bool {
+        self.0.remove(call)
+    }
+
+    pub(in crate::provider) fn has_running(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+/// Returns the tokens of `total` minus those of `before`, without a cost.
+pub(in crate::provider) const fn subtract_usage(total: Usage, before: Usage) -> Usage {
+    Usage {
+        input_tokens: total.input_tokens.saturating_sub(before.input_tokens),
+        output_tokens: total.output_tokens.saturating_sub(before.output_tokens),
+        cached_tokens: total.cached_tokens.saturating_sub(before.cached_tokens),
+        cache_written_tokens: total
+            .cache_written_tokens
+            .saturating_sub(before.cache_written_tokens),
+        money_micros: None,
+        unmeasured_calls: 0,
     }
 }
 

@@ -1,4 +1,0 @@
-//! The protocol Chat Completions, which nearly all services speak.
-
-pub(super) mod parse;
-pub(super) mod wire;
