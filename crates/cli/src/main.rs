@@ -16,9 +16,9 @@ mod settings;
 
 use std::process::ExitCode;
 
-use unstuck_world::process::guard;
 #[cfg(target_os = "linux")]
-use unstuck_world::process::wall::attack;
+use unstuck_world::process::attack;
+use unstuck_world::process::guard;
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {

@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 
 use unstuck_world::process::SocketPath;
-use unstuck_world::process::wall::attack::{ARGUMENT, Attack, FILE, LEFT, SOCKET, temporary_file};
+use unstuck_world::process::attack::{ARGUMENT, Attack, FILE, LEFT, SOCKET, temporary_file};
 
 /// The content of the files outside, which must stay unchanged.
 const AS_IT_WAS: &str = "as it was";

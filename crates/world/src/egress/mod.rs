@@ -1,10 +1,10 @@
 //! The only way out of the sandbox to the network: a proxy that decides by host name.
 //!
-//! The supervisor runs one [`EgressProxy`] per run. It listens on a unix socket that the sandbox binds
-//! into the run's network namespace, where a [`PortForwarder`](crate::process::PortForwarder) makes it a proxy on loopback; without
-//! such a namespace it listens on loopback itself and requires a credential. It resolves only
-//! allowed names, connects only to addresses it has judged, and records refusals. Design:
-//! `docs/design/egress.md`.
+//! The supervisor runs one [`EgressProxy`] per run. It listens on a unix socket that the sandbox
+//! binds into the run's network namespace, where a [`PortForwarder`](crate::process::PortForwarder)
+//! makes it a proxy on loopback; without such a namespace it listens on loopback itself and
+//! requires a credential. It resolves only allowed names, connects only to addresses it has judged,
+//! and records refusals. Design: `docs/design/egress.md`.
 
 mod host;
 mod listener;

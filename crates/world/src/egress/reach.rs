@@ -285,8 +285,8 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// The hosts of `network = "registries"`. Hosts that only take uploads or run accounts are left out,
-/// and so is GitHub: an agent could send anything to an account there.
+/// The hosts of `network = "registries"`. Hosts that only take uploads or run accounts are left
+/// out, and so is GitHub: an agent could send anything to an account there.
 const REGISTRIES: &[&str] = &[
     // Rust.
     "index.crates.io",

@@ -1,10 +1,10 @@
 //! Unstuck's tools for agents that are programs: the part of the Model Context Protocol that tools
 //! need.
 //!
-//! The module does no I/O. [`McpProtocol`] turns a line from the client into a response or a [`McpCall`]
-//! to execute; [`ParsedMcpCall`] is the typed form of such a call. Executing calls and moving lines is the
-//! caller's part. The protocol, and the reason for doing without a library, are described in
-//! `docs/design/mcp.md` and `docs/adr/0031-mcp-without-a-library.md`.
+//! The module does no I/O. [`McpProtocol`] turns a line from the client into a response or a
+//! [`McpCall`] to execute; [`ParsedMcpCall`] is the typed form of such a call. Executing calls and
+//! moving lines is the caller's part. The protocol, and the reason for doing without a library, are
+//! described in `docs/design/mcp.md` and `docs/adr/0031-mcp-without-a-library.md`.
 
 mod lines;
 mod protocol;
@@ -28,8 +28,8 @@ pub const RUN: &str = "UNSTUCK_RUN";
 /// The names and places that actions declared by an agent may use, as JSON; no secrets.
 pub const DECLARABLE: &str = "UNSTUCK_DECLARABLE";
 
-/// All variables by which a child process of a run finds the holder; a client has to pass them on to
-/// the server.
+/// All variables by which a child process of a run finds the holder; a client has to pass them on
+/// to the server.
 pub const VARIABLES: [&str; 4] = [SOCKET, TOKEN, RUN, DECLARABLE];
 
 /// Returns whether processes with this environment can reach the holder. Those that cannot get no

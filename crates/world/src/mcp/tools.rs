@@ -1,4 +1,5 @@
-//! The tools of the server: their definitions, and the calls of a client's model, parsed into types.
+//! The tools of the server: their definitions, and the calls of a client's model, parsed into
+//! types.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Channels to chat services: Slack, Discord, a Telegram bot, and ntfy topics, which phones subscribe
-//! to.
+//! Channels to chat services: Slack, Discord, a Telegram bot, and ntfy topics, which phones
+//! subscribe to.
 
 use serde_json::json;
 use unstuck_core::fault::{Category, Fault};

@@ -1,9 +1,9 @@
 //! Notification channels that reach an absent operator.
 //!
 //! A [`NotifyChannel`] is one destination of messages, with its level and its quiet hours.
-//! [`NotifyChannel::deliver`] tries once and returns the outcome ([`DeliveryError`]); the caller decides
-//! when to retry. No failure here changes a run. Addresses and keys are secrets and are never
-//! shown. The design is in `docs/design/notifications.md`.
+//! [`NotifyChannel::deliver`] tries once and returns the outcome ([`DeliveryError`]); the caller
+//! decides when to retry. No failure here changes a run. Addresses and keys are secrets and are
+//! never shown. The design is in `docs/design/notifications.md`.
 
 mod channel;
 mod chat;

@@ -1,4 +1,7 @@
-//! The result of a program.
+//! The result of a program, and the fault of a script or a command of an agent that ended badly.
+//!
+//! Facts come first: a deadline, a signal, an error number. Only a program that exited by itself
+//! with a status of its own choosing is judged by its output.
 
 use std::ffi::OsStr;
 use std::io;
@@ -7,9 +10,13 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use unstuck_core::fault::text_rules::{self, OutputClassification, OutputNames};
+use unstuck_core::fault::{Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool};
+use unstuck_core::signature::Signature;
+use unstuck_core::time::Span;
 
 use super::deadlines::Deadline;
-use super::output::OutputExcerpt;
+use super::output::{OutputExcerpt, last_lines};
 
 /// The result of a program that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,4 +100,172 @@ impl StartFailure {
 fn is_in_search_path(program: &OsStr, search: &OsStr) -> bool {
     let looked_up = !program.as_bytes().contains(&b'/');
     !looked_up || std::env::split_paths(search).any(|place| place.join(program).is_file())
+}
+
+/// Maximum number of bytes of a program's output in a fault.
+const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
+
+/// Returns the fault of `command`, raised at `source`; `None` if it succeeded or was asked to stop.
+pub fn derive_fault(ended: &ProcessResult, source: &str, command: &str) -> Option<Fault> {
+    match ended.how {
+        ProcessEnd::Exited(0) | ProcessEnd::Stopped => None,
+        ProcessEnd::Exited(status) => Some(exit_fault(ended, status, source, command)),
+        ProcessEnd::Signalled(signal) => {
+            let crash = Crash { exit: None, signal: Some(signal) };
+            Some(Fault::tool_crash(
+                source,
+                format!("{command} was ended by signal {signal}"),
+                crash,
+            ))
+        }
+        ProcessEnd::TimedOut { which, limit } => {
+            let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            let limit = Span::from_millis(limit_ms);
+            let message = match which {
+                Deadline::FirstByte => format!("{command} wrote nothing for {limit}"),
+                Deadline::Idle => format!("{command} wrote nothing more for {limit}"),
+                Deadline::Total => format!("{command} took longer than {limit}"),
+            };
+            let context = Timeout { operation: command.to_owned(), limit_ms };
+            let mut fault = Fault::operation_timeout(source, message, context);
+            // The last lines are for people, and do not belong to the signature.
+            let output = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+            let last = last_lines(&output, MESSAGE_BYTES_MAX);
+            if !last.is_empty() {
+                fault.message = format!("{}\n{last}", fault.message);
+            }
+            Some(fault)
+        }
+        ProcessEnd::TooMany { allowed } => {
+            let message = format!(
+                "{command} had more than {allowed} processes and threads at a time and was ended; \
+                 `wall.processes` sets how many there may be"
+            );
+            Some(Fault::tool_crash(source, message, Crash::default()))
+        }
+        ProcessEnd::NotStarted(reason) => Some(not_started_fault(reason, source, command)),
+        ProcessEnd::Lost { tree_gone: true } => {
+            let message = format!("{command} was ended together with its guard");
+            Some(Fault::tool_crash(source, message, Crash::default()))
+        }
+        ProcessEnd::Lost { tree_gone: false } => {
+            let message = format!("the guard of {command} was killed, and {command} goes on");
+            let component = "process".to_owned();
+            Some(Fault::internal_error(source, message, Internal { component }))
+        }
+    }
+}
+
+/// Describes how a command that did not succeed ended: its exit code or the reason of its end, with
+/// the last lines of `told`, its standard output, and of its other output; `None` if it succeeded.
+pub fn describe_end(
+    ended: &ProcessResult,
+    told: &[u8],
+    source: &str,
+    command: &str,
+) -> Option<String> {
+    let verdict = derive_fault(ended, source, command)?.message;
+    let told = String::from_utf8_lossy(told);
+    let told = last_lines(&told, MESSAGE_BYTES_MAX);
+    let ProcessEnd::Exited(status) = ended.how else {
+        return Some(if told.is_empty() { verdict } else { format!("{verdict}\n{told}") });
+    };
+    let said = [told, verdict.trim_end()].map(|said| said.trim_start_matches('\n'));
+    let said = said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("\n");
+    Some(match said.as_str() {
+        "" => format!("{command} ended with status {status} and wrote nothing"),
+        said => format!("{command} ended with status {status}: {said}"),
+    })
+}
+
+fn not_started_fault(reason: StartFailure, source: &str, command: &str) -> Fault {
+    let tool = Tool { command: Some(command.to_owned()), ..Tool::default() };
+    match reason {
+        StartFailure::NotFound => {
+            Fault::tool_missing(source, format!("{command}: there is no such program"), tool)
+        }
+        StartFailure::AccessDenied => {
+            Fault::tool_access_denied(source, format!("{command} may not be executed"), tool)
+        }
+        StartFailure::DirectoryMissing => {
+            let message = format!("the directory that {command} was to start in does not exist");
+            let what = "the directory to start in".to_owned();
+            Fault::precondition_missing(source, message, Missing { what })
+        }
+        StartFailure::NoRoom => {
+            let message = format!("there is no room for another process to run {command}");
+            Fault::env_unavailable(source, message, tool)
+        }
+        StartFailure::NoWall => {
+            let message = format!(
+                "the wall around {command} could not be put up, so it was not started; \
+                 `unstuck doctor --wall` says why"
+            );
+            let what = "the wall around programs".to_owned();
+            Fault::precondition_missing(source, message, Missing { what })
+        }
+        StartFailure::Other(number) => {
+            let message = format!("{command} could not be started (error {number})");
+            let logic = Logic { step: Some(command.to_owned()), exit: None };
+            Fault::logic_error(source, message, logic)
+        }
+    }
+}
+
+fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -> Fault {
+    let output = ended.output.to_bytes();
+    let OutputClassification { code, rule, .. } = text_rules::classify_output(&output);
+    let text = String::from_utf8_lossy(&output);
+    let place = source.split('#').next().unwrap_or_default();
+    let signature = Signature::from_output(code, place, &text, Some(status));
+    let kind = add_names(add_facts(Kind::bare(code), status, command), &output);
+    Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX)).with_rule(rule, signature)
+}
+
+/// Adds the account or the host to the fault, as far as the output names it.
+fn add_names(mut kind: Kind, output: &[u8]) -> Kind {
+    match &mut kind {
+        Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) => {
+            let OutputNames { host, variable } = text_rules::extract_names(output);
+            auth.account = host.unwrap_or_default();
+            auth.variable = variable;
+        }
+        Kind::ToolAccessDenied(tool) | Kind::ToolQuota(tool) | Kind::ToolRateLimit(tool) => {
+            tool.host = text_rules::extract_names(output).host;
+        }
+        _ => {}
+    }
+    kind
+}
+
+/// Adds the command and the exit code to the contexts that have fields for them.
+pub(crate) fn add_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
+    match &mut kind {
+        Kind::EnvConnection(tool)
+        | Kind::EnvTimeout(tool)
+        | Kind::EnvDns(tool)
+        | Kind::EnvUnavailable(tool)
+        | Kind::EnvRegistry(tool)
+        | Kind::EnvDiskFull(tool)
+        | Kind::ToolRateLimit(tool)
+        | Kind::ToolAccessDenied(tool)
+        | Kind::ToolQuota(tool)
+        | Kind::ToolMissing(tool)
+        | Kind::ToolConfig(tool) => {
+            tool.command = Some(command.to_owned());
+            tool.exit = Some(status);
+        }
+        Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) => {
+            auth.command = Some(command.to_owned());
+            auth.exit = Some(status);
+        }
+        Kind::LogicError(logic) | Kind::LogicBadInput(logic) => {
+            logic.step = Some(command.to_owned());
+            logic.exit = Some(status);
+        }
+        Kind::ToolCrash(crash) => crash.exit = Some(status),
+        Kind::GitLocked(git) | Kind::GitConflict(git) => git.exit = Some(status),
+        _ => {}
+    }
+    kind
 }

@@ -1,29 +1,16 @@
 //! The parameters of a program to start.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::time::Instant;
-use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::signature::{HEAD_BYTES_MAX, TAIL_BYTES_MAX};
 
 use super::deadlines::ProcessDeadlines;
-use super::guard::report::{GuardRefusal, GuardReport};
 use super::guard::{GuardOrder, TerminalSession};
-use super::log::ProcessLog;
+use super::output::ProcessLog;
 use super::own_input::OwnInput;
-use super::process::Process;
-use super::waiting::IdleGuard;
-use super::wall::{Wall, WallEnforcement, WallLayers};
-
-/// The source of faults about starting.
-const SOURCE: &str = "process.start";
-
-/// Maximum number of attempts to set up a wall. A local socket that was to be covered may be gone
-/// by then.
-const WALL_TRIES_MAX: u32 = 4;
+use super::wall::{Wall, WallLayers};
 
 /// Default time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
@@ -50,7 +37,7 @@ pub enum ProcessInput {
     Own(OwnInput),
     /// The given bytes, then the end of the input.
     Bytes(Vec<u8>),
-    /// A pipe to which the caller of [`Process::take_stdin`] writes.
+    /// A pipe to which the caller of [`Process::take_stdin`](super::Process::take_stdin) writes.
     Taken,
 }
 
@@ -127,63 +114,8 @@ impl Launch {
         }
     }
 
-    /// Starts the program. An error means that no program runs: the lock is held, or the guard
-    /// cannot be started. A program that cannot be started is no error here; [`Process::wait`]
-    /// reports it.
-    pub async fn start(self) -> Result<Process, Fault> {
-        let guard = self.start_guard()?;
-        self.start_under(guard).await
-    }
-
-    /// Starts the program under a guard that was started ahead, for the same kind of input.
-    pub async fn start_under(self, guard: IdleGuard) -> Result<Process, Fault> {
-        Box::pin(self.start_with_retries(guard)).await
-    }
-
-    async fn start_with_retries(self, mut guard: IdleGuard) -> Result<Process, Fault> {
-        let tries = if self.wall.is_open() { 1 } else { WALL_TRIES_MAX };
-        for _ in 1..tries {
-            let mut process = self.clone().send_order(guard).await?;
-            if !process.is_without_wall() {
-                return Ok(process);
-            }
-            // The output of this attempt does not come from the program.
-            process.launch.output = ProcessOutput::Capture;
-            process.wait().await;
-            guard = self.start_guard()?;
-        }
-        self.send_order(guard).await
-    }
-
-    fn start_guard(&self) -> Result<IdleGuard, Fault> {
-        IdleGuard::start(&self.guard, &self.input).map_err(|error| {
-            let guard = self.guard.executable.display();
-            start_fault(format!("the guard {guard} could not be started: {error}"))
-        })
-    }
-
-    /// Sends the order to a guard.
-    async fn send_order(self, guard: IdleGuard) -> Result<Process, Fault> {
-        let started = Instant::now();
-        let silent = || {
-            let guard = self.guard.executable.display();
-            start_fault(format!("{guard} ended without a word; it is no guard"))
-        };
-        let told = guard.send_order(self.build_order()).await;
-        let (guard, mut status, stop) = told.map_err(|error| silent().with_cause(error))?;
-        let (held, gone) = match status.next_report().await {
-            Some(GuardReport::Started(held)) => (held, None),
-            Some(GuardReport::Gone(gone)) => (WallEnforcement::default(), Some(gone)),
-            Some(GuardReport::Refused(refusal)) => return Err(self.refusal_fault(refusal)),
-            // The guard was killed, perhaps after it had started the program: [`Process::wait`]
-            // finds that out, and kills what is left.
-            None if self.lock.exists() => (WallEnforcement::default(), None),
-            None => return Err(silent()),
-        };
-        Ok(Process { launch: self, started, guard, status, held, gone, stop })
-    }
-
-    fn build_order(&self) -> GuardOrder {
+    /// Builds the order to the guard.
+    pub(super) fn build_order(&self) -> GuardOrder {
         GuardOrder {
             session: self.session,
             grace: self.grace,
@@ -207,24 +139,4 @@ impl Launch {
             WallLayers::detect().clone()
         }
     }
-
-    fn refusal_fault(&self, refusal: GuardRefusal) -> Fault {
-        let lock = self.lock.display();
-        let error = io::Error::from_raw_os_error;
-        match refusal {
-            GuardRefusal::Held => {
-                start_fault(format!("{lock} is held: its last program is not gone yet"))
-            }
-            GuardRefusal::Lock(number) => {
-                start_fault(format!("{lock} cannot be used")).with_cause(error(number))
-            }
-            GuardRefusal::Setup(number) => {
-                start_fault("the guard cannot work here").with_cause(error(number))
-            }
-        }
-    }
-}
-
-fn start_fault(message: impl Into<String>) -> Fault {
-    Fault::internal_error(SOURCE, message, Internal { component: "process".to_owned() })
 }

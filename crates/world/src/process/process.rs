@@ -1,24 +1,21 @@
-//! A program that runs under its guard.
+//! The start of a program under its guard, and the program while it runs.
 
-use std::io::{self, PipeReader};
-use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
+use unstuck_core::fault::{Fault, Internal};
 
 use super::deadlines::Deadline;
 use super::ended::{ProcessEnd, ProcessResult, StartFailure};
-use super::guard;
-use super::guard::report::{GuardReport, ProgramExit, TreeEnd};
-use super::guard_child::GuardChild;
+use super::guard::report::{GuardRefusal, GuardReport, ProgramExit, TreeEnd};
 use super::launch::{Launch, ProcessInput, ProcessOutput};
 use super::output::OutputFlow;
 use super::reap::reap_run;
+use super::supervisor::{GuardChild, GuardReports, IdleGuard, ProcessStopper};
 use super::wall::WallEnforcement;
 
 /// Time for the streams to end. Once the tree is gone they end at once; if one does not, a process
@@ -28,17 +25,102 @@ const STREAM_END_MAX: Duration = Duration::from_secs(2);
 /// Time to search for the processes of a guard that was killed.
 const LOST_PATIENCE: Duration = Duration::from_secs(10);
 
+/// The source of faults about starting.
+const SOURCE: &str = "process.start";
+
+/// Maximum number of attempts to set up a wall. A local socket that was to be covered may be gone
+/// by then.
+const WALL_TRIES_MAX: u32 = 4;
+
+impl Launch {
+    /// Starts the program. An error means that no program runs: the lock is held, or the guard
+    /// cannot be started. A program that cannot be started is no error here; [`Process::wait`]
+    /// reports it.
+    pub async fn start(self) -> Result<Process, Fault> {
+        let guard = self.start_guard()?;
+        self.start_under(guard).await
+    }
+
+    /// Starts the program under a guard that was started ahead, for the same kind of input.
+    pub async fn start_under(self, guard: IdleGuard) -> Result<Process, Fault> {
+        Box::pin(self.start_with_retries(guard)).await
+    }
+
+    async fn start_with_retries(self, mut guard: IdleGuard) -> Result<Process, Fault> {
+        let tries = if self.wall.is_open() { 1 } else { WALL_TRIES_MAX };
+        for _ in 1..tries {
+            let mut process = self.clone().send_order(guard).await?;
+            if !process.is_without_wall() {
+                return Ok(process);
+            }
+            // The output of this attempt does not come from the program.
+            process.launch.output = ProcessOutput::Capture;
+            process.wait().await;
+            guard = self.start_guard()?;
+        }
+        self.send_order(guard).await
+    }
+
+    fn start_guard(&self) -> Result<IdleGuard, Fault> {
+        IdleGuard::start(&self.guard, &self.input).map_err(|error| {
+            let guard = self.guard.executable.display();
+            start_fault(format!("the guard {guard} could not be started: {error}"))
+        })
+    }
+
+    /// Sends the order to a guard.
+    async fn send_order(self, guard: IdleGuard) -> Result<Process, Fault> {
+        let started = Instant::now();
+        let silent = || {
+            let guard = self.guard.executable.display();
+            start_fault(format!("{guard} ended without a word; it is no guard"))
+        };
+        let told = guard.send_order(self.build_order()).await;
+        let (guard, mut status, stop) = told.map_err(|error| silent().with_cause(error))?;
+        let (held, gone) = match status.next_report().await {
+            Some(GuardReport::Started(held)) => (held, None),
+            Some(GuardReport::Gone(gone)) => (WallEnforcement::default(), Some(gone)),
+            Some(GuardReport::Refused(refusal)) => return Err(self.refusal_fault(refusal)),
+            // The guard was killed, perhaps after it had started the program: [`Process::wait`]
+            // finds that out, and kills what is left.
+            None if self.lock.exists() => (WallEnforcement::default(), None),
+            None => return Err(silent()),
+        };
+        Ok(Process { launch: self, started, guard, status, held, gone, stop })
+    }
+
+    fn refusal_fault(&self, refusal: GuardRefusal) -> Fault {
+        let lock = self.lock.display();
+        let error = io::Error::from_raw_os_error;
+        match refusal {
+            GuardRefusal::Held => {
+                start_fault(format!("{lock} is held: its last program is not gone yet"))
+            }
+            GuardRefusal::Lock(number) => {
+                start_fault(format!("{lock} cannot be used")).with_cause(error(number))
+            }
+            GuardRefusal::Setup(number) => {
+                start_fault("the guard cannot work here").with_cause(error(number))
+            }
+        }
+    }
+}
+
+fn start_fault(message: impl Into<String>) -> Fault {
+    Fault::internal_error(SOURCE, message, Internal { component: "process".to_owned() })
+}
+
 /// A running program. Dropping it ends the program and all processes that it has started.
 #[derive(Debug)]
 pub struct Process {
-    pub(super) launch: Launch,
-    pub(super) started: Instant,
-    pub(super) guard: GuardChild,
-    pub(super) status: GuardReports,
-    pub(super) held: WallEnforcement,
+    launch: Launch,
+    started: Instant,
+    guard: GuardChild,
+    status: GuardReports,
+    held: WallEnforcement,
     /// The end of the tree, already known if the program was not started.
-    pub(super) gone: Option<TreeEnd>,
-    pub(super) stop: ProcessStopper,
+    gone: Option<TreeEnd>,
+    stop: ProcessStopper,
 }
 
 impl Process {
@@ -53,7 +135,7 @@ impl Process {
     }
 
     /// Returns whether the program was not started because its wall could not be set up.
-    pub(super) fn is_without_wall(&self) -> bool {
+    fn is_without_wall(&self) -> bool {
         let program = self.gone.map(|gone| gone.program);
         program == Some(ProgramExit::NotStarted(StartFailure::NoWall))
     }
@@ -201,48 +283,5 @@ async fn feed_input(stdin: Option<ChildStdin>, input: ProcessInput) {
         }
         (Some(stdin), ProcessInput::Own(own)) => own.feed_program(stdin).await,
         _ => {}
-    }
-}
-
-/// A handle that ends a program and all processes that it has started.
-#[derive(Clone, Debug)]
-pub struct ProcessStopper(Arc<Mutex<Option<Sender>>>);
-
-impl ProcessStopper {
-    pub(super) fn from_control(control: Sender) -> Self {
-        Self(Arc::new(Mutex::new(Some(control))))
-    }
-
-    /// Ends the program; repeated calls have no effect. The program is gone when [`Process::wait`]
-    /// returns.
-    ///
-    /// The guard receives a byte and gives the program its grace period. The end of the pipe
-    /// without that byte means that the supervisor died, and then there is no grace period.
-    pub fn stop(&self) {
-        let mut control = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if control.as_ref().is_some_and(|control| control.try_write(&[guard::END]).is_err()) {
-            control.take();
-        }
-    }
-}
-
-/// The reports of the guard.
-#[derive(Debug)]
-pub(super) struct GuardReports {
-    pipe: BufReader<Receiver>,
-    /// The part of the next line that has arrived.
-    line: Vec<u8>,
-}
-
-impl GuardReports {
-    pub(super) fn from_pipe(pipe: PipeReader) -> io::Result<Self> {
-        let pipe = BufReader::new(Receiver::from_owned_fd(OwnedFd::from(pipe))?);
-        Ok(Self { pipe, line: Vec::new() })
-    }
-
-    /// Returns the next report; `None` if the guard is gone.
-    pub(super) async fn next_report(&mut self) -> Option<GuardReport> {
-        self.pipe.read_until(b'\n', &mut self.line).await.ok()?;
-        serde_json::from_slice(&std::mem::take(&mut self.line)).ok()
     }
 }

@@ -1,5 +1,5 @@
-//! Credentials, which are never printed: of a service, and of an agent program for the account that it
-//! works on.
+//! Credentials, which are never printed: of a service, and of an agent program for the account that
+//! it works on.
 
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
 //! The providers: agent programs and models behind an API, each with its own wire format.
 //!
 //! A provider's folder has the wire format as types and the interpretation of the input, without
-//! I/O (`wire.rs` and `parse.rs`, or one file per protocol), and in `mod.rs` how the provider is run
-//! or called. The common parts of agent programs are in `program/`, the credentials in `account.rs`;
-//! the common parts of models are in `http/`: an exchange, its deadlines, and the single mapping from
-//! a service's response to a fault.
-//! The design is in `docs/design/providers.md`.
+//! I/O (`wire.rs` and `parse.rs`, or one file per protocol), and in `mod.rs` how the provider is
+//! run or called. The common parts of agent programs are in `program/`, the credentials in
+//! `account.rs`; the common parts of models are in `http/`: an exchange, its deadlines, and the
+//! single mapping from a service's response to a fault. The design is in
+//! `docs/design/providers.md`.
 
 mod account;
 pub mod anthropic_api;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use unstuck_world::egress::EgressPolicy;
-use unstuck_world::process::wall::attack::{ATTACKS, Attack, AttackedPart, AttackerWall, THREADS};
+use unstuck_world::process::attack::{ATTACKS, Attack, AttackedPart, AttackerWall, THREADS};
 use unstuck_world::process::{
     Connections, EnforcementLevel, GuardCommand, Launch, ProcessDeadlines, ProcessEnd,
     ResourceLimits, Wall, WallEnforcement,

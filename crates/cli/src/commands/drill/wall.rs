@@ -1,7 +1,7 @@
 //! The check of the sandbox: a hostile agent in a project that `unstuck init` has just set up.
 
 use serde::Serialize;
-use unstuck_world::process::wall::attack::{ATTACKS, Attack, AttackedPart, AttackerWall};
+use unstuck_world::process::attack::{ATTACKS, Attack, AttackedPart, AttackerWall};
 
 use super::place::DrillProject;
 use crate::commands::target::SandboxTestTarget;

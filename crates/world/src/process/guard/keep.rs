@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, setsid, wait};
 
-use super::inside::StagePipe;
 use super::order::{GuardOrder, TerminalSession};
-use super::report::{GuardRefusal, GuardReport, ProgramExit, StageMessage, TreeEnd};
+use super::report::{GuardRefusal, GuardReport, ProgramExit, StageMessage, StagePipe, TreeEnd};
 use super::signals::{GuardEvents, TreeEnding};
+#[cfg(target_os = "linux")]
+use super::stage;
 #[cfg(target_os = "linux")]
 use crate::process::cgroup::Cgroup;
 use crate::process::ended::StartFailure;
@@ -314,7 +315,8 @@ impl<'a> ProgramTree<'a> {
 #[cfg(target_os = "linux")]
 fn enclose(order: &GuardOrder) -> io::Result<Option<(Command, PipeReader)>> {
     let GuardOrder { wall, layers, directory, program, args, .. } = order;
-    let enclosed = EnclosedProgram::prepare(wall, layers, directory, program, args)?;
+    let enclosed =
+        EnclosedProgram::prepare(wall, layers, directory, program, args, stage::ARGUMENTS)?;
     Ok(enclosed.map(EnclosedProgram::into_command))
 }
 

@@ -2,7 +2,7 @@
 //! program together.
 //!
 //! The guard is Unstuck's own executable, started again with [`ARGUMENT`]; `main` calls [`main`]
-//! before any other step. A process that has just started may fork instead: `fork/`. The guard
+//! before any other step. A process that has just started may fork instead: `fork.rs`. The guard
 //! waits for its order, takes the run's lock, starts the program, adopts every process that the
 //! program leaves behind (children in sessions of their own and daemons too), and releases the lock
 //! only when all of them are gone. The supervisor holds the other end of the pipe that carried the
@@ -15,21 +15,22 @@
 //! the guard waits and keeps the lock.
 
 mod fork;
-mod inherited;
-mod inside;
 mod keep;
 mod order;
 pub(super) mod report;
 mod signals;
+#[cfg(target_os = "linux")]
+mod stage;
 
+use std::io::{PipeReader, PipeWriter};
+use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::process::ExitCode;
+
+use rustix::io::{FdFlags, fcntl_setfd};
 
 pub use fork::{ForkedGuard, fork_guard};
 pub(super) use order::GuardOrder;
 pub use order::TerminalSession;
-
-#[cfg(target_os = "linux")]
-use super::wall::inner;
 
 /// The argument that makes the executable a guard.
 pub const ARGUMENT: &str = "__guard";
@@ -49,14 +50,32 @@ const MISUSED: u8 = 64;
 /// Inside the namespaces of a wall the same executable is the init process around the program.
 pub fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
-    if std::env::args_os().nth(2).is_some_and(|second| second == inner::ARGUMENT) {
-        return inner::main(std::env::args_os().skip(3));
+    if std::env::args_os().nth(2).is_some_and(|second| second == stage::ARGUMENT) {
+        return stage::main(std::env::args_os().skip(3));
     }
-    match inherited::take_pipes() {
+    match take_pipes() {
         Ok((control, status)) => {
             keep::run_guard(&control, &status, None);
             ExitCode::SUCCESS
         }
         Err(_) => ExitCode::from(MISUSED),
+    }
+}
+
+/// Takes over both pipes; processes that the guard starts do not inherit them.
+fn take_pipes() -> rustix::io::Result<(PipeReader, PipeWriter)> {
+    let control = own_descriptor(CONTROL)?;
+    let status = own_descriptor(STATUS)?;
+    Ok((control.into(), status.into()))
+}
+
+#[expect(unsafe_code, reason = "a number becomes a descriptor: only we know that it is ours")]
+fn own_descriptor(number: RawFd) -> rustix::io::Result<OwnedFd> {
+    // SAFETY: this process has opened no file yet, so a descriptor with this number was put there
+    // by the supervisor for the guard alone. If there is none, the call fails and no descriptor is
+    // owned.
+    unsafe {
+        fcntl_setfd(BorrowedFd::borrow_raw(number), FdFlags::CLOEXEC)?;
+        Ok(OwnedFd::from_raw_fd(number))
     }
 }

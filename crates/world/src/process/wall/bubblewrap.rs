@@ -14,8 +14,7 @@ use command_fds::CommandFdExt as _;
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
 use super::places::{PathCover, nearest_cover};
-use super::{Connections, Wall, WallLayers, inner};
-use crate::process::guard;
+use super::{Connections, Wall, WallLayers};
 
 const PROGRAM: &str = "bwrap";
 
@@ -65,20 +64,22 @@ pub(in crate::process) struct EnclosedProgram {
 }
 
 impl EnclosedProgram {
-    /// Prepares to start `program` in `directory` inside namespaces. Returns `None` if there are no
-    /// namespaces, or no wall is wanted.
+    /// Prepares to start `program` in `directory` inside namespaces, below this executable as their
+    /// init process, which `stage_arguments` make it. Returns `None` if there are no namespaces, or
+    /// no wall is wanted.
     pub(in crate::process) fn prepare(
         wall: &Wall,
         layers: &WallLayers,
         directory: &Path,
         program: &OsStr,
         arguments: &[OsString],
+        stage_arguments: [&str; 2],
     ) -> io::Result<Option<Self>> {
         let Some(bubblewrap) = layers.bubblewrap.clone().filter(|_| !wall.is_open()) else {
             return Ok(None);
         };
         let stage = OwnedFd::from(File::open("/proc/self/exe")?);
-        let order = write_memory_file(&inner::encode_order(layers, wall))?;
+        let order = write_memory_file(&encode_order(layers, wall))?;
         let (said, say) = io::pipe()?;
         fcntl_setfl(&said, OFlags::NONBLOCK)?;
         let handed_over = vec![stage, order, OwnedFd::from(say)];
@@ -90,7 +91,7 @@ impl EnclosedProgram {
         words.extend(["--chdir".into(), directory.into(), "--".into()]);
         let [stage, order, say] = [0, 1, 2].map(|n: usize| handed_over[n].as_raw_fd().to_string());
         words.push(format!("/proc/self/fd/{stage}").into());
-        words.extend([guard::ARGUMENT, inner::ARGUMENT].map(OsString::from));
+        words.extend(stage_arguments.map(OsString::from));
         words.extend([stage, order, say].map(OsString::from));
         words.push(program.to_owned());
         words.extend(arguments.iter().cloned());
@@ -169,6 +170,11 @@ fn find_visible_sockets(wall: &Wall, covers: &BTreeMap<PathBuf, PathCover>) -> V
         !own && seen && !covers.contains_key(path)
     };
     sockets.into_iter().filter(in_sight).collect()
+}
+
+/// Encodes the order to the stage as words.
+fn encode_order(layers: &WallLayers, wall: &Wall) -> Vec<OsString> {
+    layers.clone().into_words().chain(wall.clone().into_words()).collect()
 }
 
 /// Creates a file in memory with these words.

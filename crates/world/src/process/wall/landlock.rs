@@ -14,7 +14,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new
 
 use super::places::PathCover;
 use super::{Connections, EnforcementLevel, LayerPlacement, Wall, WallEnforcement};
-use crate::process::PortForward;
+use crate::process::socket::PortForward;
 
 /// Paths that every program may write to: devices that store nothing, terminals, and shared memory,
 /// which does not survive a reboot.

@@ -3,26 +3,17 @@
 //! can remove it.
 //!
 //! The wall has up to three layers, all of those that the machine has. If bubblewrap works
-//! (`bubblewrap`), the program lives in namespaces of its own, below Unstuck's init process there
-//! (`inner`). Landlock and seccomp are set up by that process, or by the guard itself if there are
-//! no namespaces, in the thread that starts the program. Parts that the system cannot enforce are
-//! reported as such ([`WallEnforcement`]).
+//! (`bubblewrap`), the program lives in namespaces of its own, below Unstuck's init process there,
+//! the guard's `stage`. Landlock and seccomp are set up by that process, or by the guard itself if
+//! there are no namespaces, in the thread that starts the program. Parts that the system cannot
+//! enforce are reported as such ([`WallEnforcement`]).
 
 #[cfg(target_os = "linux")]
-pub mod attack;
-#[cfg(target_os = "linux")]
 mod bubblewrap;
-#[cfg(target_os = "linux")]
-mod count;
 mod denied;
-mod held;
-#[cfg(target_os = "linux")]
-pub(super) mod inner;
+mod enforcement;
 #[cfg(target_os = "linux")]
 mod landlock;
-mod layers;
-#[cfg(not(target_os = "linux"))]
-mod other;
 mod places;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -36,15 +27,12 @@ use std::thread;
 
 use rustix::process::Pid;
 
-use crate::process::PortForward;
+use crate::process::socket::PortForward;
 
 #[cfg(target_os = "linux")]
 use self::landlock as system;
 pub use denied::DeniedPath;
-pub use held::{EnforcementLevel, WallEnforcement};
-pub use layers::WallLayers;
-#[cfg(not(target_os = "linux"))]
-use other as system;
+pub use enforcement::{EnforcementLevel, WallEnforcement, WallLayers};
 
 #[cfg(target_os = "linux")]
 pub(super) use bubblewrap::EnclosedProgram;
@@ -219,6 +207,16 @@ impl Wall {
             memory: wanted(self.limits.memory_bytes.is_some()),
             namespaces: false,
         }
+    }
+}
+
+/// Systems other than Linux have no wall.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::{LayerPlacement, Wall, WallEnforcement};
+
+    pub(super) fn restrict(wall: &Wall, _standing: LayerPlacement) -> WallEnforcement {
+        wall.unenforced_parts()
     }
 }
 

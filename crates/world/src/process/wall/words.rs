@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use super::{Connections, PrivateFolder, ResourceLimits, Wall, WallLayers};
-use crate::process::PortForward;
+use crate::process::socket::PortForward;
 
 /// The word for a missing list, path or number.
 const NONE: &str = "-";

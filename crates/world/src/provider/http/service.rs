@@ -1,5 +1,5 @@
-//! A service at its address, with everything that a call needs, or the fault that prevents calls; and
-//! the proxies from the operator's environment through which it is reached.
+//! A service at its address, with everything that a call needs, or the fault that prevents calls;
+//! and the proxies from the operator's environment through which it is reached.
 
 use std::time::Duration;
 

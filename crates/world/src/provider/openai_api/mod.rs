@@ -53,8 +53,8 @@ pub struct OpenAiApi {
 }
 
 impl OpenAiApi {
-    /// Creates a client. [`Model::check_ready`] tells whether it can be called. `effort` is the reasoning
-    /// effort, in the vendor's own words, for models that reason.
+    /// Creates a client. [`Model::check_ready`] tells whether it can be called. `effort` is the
+    /// reasoning effort, in the vendor's own words, for models that reason.
     pub fn new(settings: ModelSettings, dialect: OpenAiDialect, effort: Option<String>) -> Self {
         let vendor = dialect.vendor();
         let base_url = settings.base_url.as_deref().unwrap_or(vendor.base_url);

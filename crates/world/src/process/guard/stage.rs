@@ -1,18 +1,21 @@
 //! The stage: Unstuck's own executable as the init process inside the namespaces. It sets up the
 //! inner layers, starts the program, reports to the guard how it ended, and waits for the processes
-//! that it leaves.
+//! that it leaves. It counts them if the kernel does not limit them, because it does not limit
+//! root.
 //!
-//! The guard reads the messages from a pipe, one JSON object per line ([`Said`]). Processes inside
-//! can neither signal nor inspect the stage.
+//! The guard reads the messages from a pipe, one JSON object per line ([`StageMessage`]). Processes
+//! inside can neither signal nor inspect the stage.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, PipeWriter, Read as _, Write as _};
 use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
@@ -20,26 +23,23 @@ use rustix::process::{
     setrlimit, wait,
 };
 
-use super::{
-    Connections, EnforcementLevel, LayerPlacement, Wall, WallEnforcement, WallLayers, count,
-};
-use crate::process::PortForwarder;
+use super::report::{ProgramExit, StageMessage};
 use crate::process::ended::StartFailure;
-use crate::process::guard::report::{ProgramExit, StageMessage};
+use crate::process::socket::PortForwarder;
+use crate::process::wall::{
+    Connections, EnforcementLevel, LayerPlacement, Wall, WallEnforcement, WallLayers,
+};
 
 /// The argument after the guard's that makes the executable the stage.
-pub(in crate::process) const ARGUMENT: &str = "__wall";
+pub(super) const ARGUMENT: &str = "__wall";
+/// The arguments of the executable that make it the stage.
+pub(super) const ARGUMENTS: [&str; 2] = [super::ARGUMENT, ARGUMENT];
 
 /// Exit code if the caller is not a guard.
 const MISUSED: u8 = 64;
 
-/// Encodes the order to the stage as words.
-pub(super) fn encode_order(layers: &WallLayers, wall: &Wall) -> Vec<OsString> {
-    layers.clone().into_words().chain(wall.clone().into_words()).collect()
-}
-
 /// Runs the stage, from its order to the end of all processes in its namespace.
-pub(in crate::process) fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub(super) fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some((order, say, program)) = take_handed_over(&mut arguments) else {
         return ExitCode::from(MISUSED);
     };
@@ -117,7 +117,7 @@ fn limit_processes(wall: &Wall, say: &PipeWriter) -> EnforcementLevel {
 fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
     let say = say.try_clone()?;
     let watch = move || {
-        count::wait_for_more_than(allowed);
+        wait_for_more_than(allowed);
         send_message(&say, StageMessage::Ended(ProgramExit::TooMany(allowed)));
         std::process::exit(0)
     };
@@ -163,4 +163,56 @@ fn send_message(mut to: &PipeWriter, said: StageMessage) {
         line.push(b'\n');
         to.write_all(&line)
     });
+}
+
+/// Pauses between two counts, and the divisor by which counting takes at most a twentieth of the
+/// time, unless there is much to count.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_millis(250);
+const SHARE: u32 = 20;
+
+/// Number of links of a folder besides those of its subfolders.
+const OWN_LINKS: u64 = 2;
+
+/// Waits until there are more than `allowed` processes and threads besides the first process.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the stage is a program: it has no caller that passes it the time"
+)]
+fn wait_for_more_than(allowed: u64) {
+    loop {
+        let begun = Instant::now();
+        if is_more_than(allowed) {
+            return;
+        }
+        thread::sleep((begun.elapsed() * SHARE).clamp(PAUSE_MIN, PAUSE_MAX));
+    }
+}
+
+fn is_more_than(allowed: u64) -> bool {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut count = 0;
+    for number in numbers.filter(|number| *number != 1) {
+        // A process that has ended meanwhile has no threads.
+        let links =
+            fs::metadata(format!("/proc/{number}/task")).map_or(OWN_LINKS, |task| task.nlink());
+        count += links.saturating_sub(OWN_LINKS);
+        if count > allowed {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_on_this_machine_is_more_than_one_and_less_than_everything() {
+        assert!(is_more_than(0));
+        assert!(!is_more_than(u64::MAX));
+        wait_for_more_than(0);
+    }
 }

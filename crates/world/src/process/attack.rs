@@ -19,7 +19,7 @@ use rustix::process::{
     Pid, Resource, getpriority_process, getrlimit, prlimit, setpriority_process, test_kill_process,
 };
 
-use crate::process::{SocketPath, guard};
+use super::{SocketPath, guard};
 
 /// The argument that makes the executable the attacker.
 pub const ARGUMENT: &str = "__attack";
