@@ -148,7 +148,6 @@ impl WorkerFactory<'_> {
                 AgentPermissionsSetting::Everything => claude_cli::ClaudePermissions::Skipped,
             },
             sandboxed: true,
-            mcp_config: None,
             own_tools: Some(self.guard.executable.clone()),
             arguments: self.agent_settings().args.clone(),
         }))

@@ -58,7 +58,6 @@ pub(crate) async fn work(
         environment: Vec::new(),
         permissions: ClaudePermissions::Skipped,
         sandboxed: true,
-        mcp_config: None,
         own_tools: None,
         arguments: Vec::new(),
     });

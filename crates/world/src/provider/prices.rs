@@ -1,13 +1,10 @@
 //! The prices of models, as data.
 //!
-//! List prices of the vendors, in millionths of a US dollar per million tokens. They change; the
-//! table is dated, and the caller may override it. A model that is not listed is not free: its cost
-//! is not measured.
+//! List prices of the vendors, in millionths of a US dollar per million tokens, last compared with the
+//! vendors' own pages in 2026-11. They change, and the caller may override them. A model that is not
+//! listed is not free: its cost is not measured.
 
 use crate::agent::Usage;
-
-/// The month in which the table was last compared with the vendors' own pages.
-pub const PRICES_AS_OF: &str = "2026-11";
 
 /// The price of a million tokens, in millionths of the account's currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,7 +43,6 @@ fn claude(home: &Path, url: String) -> Arc<dyn Agent> {
         environment: Vec::new(),
         permissions: ClaudePermissions::Listed(ShellRules::default()),
         sandboxed: true,
-        mcp_config: None,
         own_tools: Some(env!("CARGO_BIN_EXE_unstuck").into()),
         arguments: Vec::new(),
     }))

@@ -44,8 +44,6 @@ pub struct ClaudeSettings {
     pub permissions: ClaudePermissions,
     /// `true` if a sandbox is around it, so that it may skip its prompts as root.
     pub sandboxed: bool,
-    /// A file that lists the MCP servers it may use.
-    pub mcp_config: Option<PathBuf>,
     /// The path of Unstuck, which serves it the tools to ask, to report and to declare.
     pub own_tools: Option<PathBuf>,
     /// Further arguments, passed on unchanged.

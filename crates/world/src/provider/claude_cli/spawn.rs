@@ -127,22 +127,10 @@ impl ClaudeSettings {
         for argument in &self.arguments {
             add(&[argument]);
         }
-        arguments.extend(self.build_server_arguments(assignment));
+        if let Some(program) = self.reachable_own_tools(assignment) {
+            add(&["--mcp-config", &own_server_config(program)]);
+        }
         arguments
-    }
-
-    /// Returns the arguments for MCP servers: those of the configuration file exclusively, if there
-    /// is one, plus Unstuck's own.
-    fn build_server_arguments(&self, assignment: &AgentAssignment) -> Vec<OsString> {
-        let mut servers: Vec<OsString> = Vec::new();
-        servers.extend(self.mcp_config.iter().map(OsString::from));
-        servers.extend(
-            self.reachable_own_tools(assignment)
-                .map(|program| OsString::from(own_server_config(program))),
-        );
-        let strictly = self.mcp_config.as_ref().map(|_| "--strict-mcp-config".into());
-        let named = (!servers.is_empty()).then(|| "--mcp-config".into());
-        strictly.into_iter().chain(named).chain(servers).collect()
     }
 
     fn reachable_own_tools(&self, assignment: &AgentAssignment) -> Option<&Path> {

@@ -84,7 +84,6 @@ impl Stage {
             environment: Vec::new(),
             permissions: ClaudePermissions::Skipped,
             sandboxed: true,
-            mcp_config: None,
             own_tools: None,
             arguments: Vec::new(),
         }
