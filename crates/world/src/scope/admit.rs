@@ -13,9 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use unstuck_core::fault::{Fault, Permission};
 
-use super::private::is_private;
-use super::scope::PathScope;
-use super::verdict::{SOURCE, ScopeVerdict};
+use super::scope::{PathScope, SOURCE, ScopeVerdict, is_private};
 
 /// The kind of access to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,105 @@
-//! The rules of a task's scope, and their application to a path.
+//! The rules of a task's scope, their application to paths, and the names that no task may touch in
+//! any spelling: the folders of git and of Unstuck.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use unstuck_core::fault::{Fault, Files, Permission};
 
 use super::patterns::{BadPattern, CaseMatching, PathPatterns};
-use super::private::is_private;
-use super::verdict::{PathVerdict, ScopeVerdict};
+
+/// The source name of faults of the scope.
+pub(super) const SOURCE: &str = "scope";
+
+/// The standing of a path in the scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathVerdict {
+    /// The path may be changed.
+    Inside,
+    /// The path must not be changed.
+    Forbidden,
+    /// The path is not among those that may be changed.
+    Outside,
+    /// The operator has to be asked first.
+    Ask,
+}
+
+/// The result of judging a set of changes, in the order they were given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScopeVerdict {
+    /// Paths that must not be changed.
+    pub forbidden: Vec<PathBuf>,
+    /// Paths that are not among those that may be changed.
+    pub outside: Vec<PathBuf>,
+    /// Paths that the operator has to be asked about.
+    pub ask: Vec<PathBuf>,
+}
+
+impl ScopeVerdict {
+    /// Returns whether all paths are inside.
+    pub const fn is_clean(&self) -> bool {
+        self.forbidden.is_empty() && self.outside.is_empty() && self.ask.is_empty()
+    }
+
+    /// Returns the paths that have to be reverted regardless of the operator's answer.
+    pub fn out_of_scope(&self) -> Vec<PathBuf> {
+        self.forbidden.iter().chain(&self.outside).cloned().collect()
+    }
+
+    /// Returns the fault, with the file in which the reverted change is kept. Forbidden paths take
+    /// precedence over those outside, and these over those to be asked about.
+    pub fn to_fault(&self, patch: Option<&Path>) -> Option<Fault> {
+        let files = |paths: &[PathBuf]| Files {
+            files: display_paths(paths),
+            patch: patch.map(|patch| patch.display().to_string()),
+        };
+        if !self.forbidden.is_empty() {
+            let message = format!("forbidden: {}", display_paths(&self.forbidden).join(", "));
+            return Some(Fault::scope_forbidden(SOURCE, message, files(&self.forbidden)));
+        }
+        if !self.outside.is_empty() {
+            let message = format!("outside: {}", display_paths(&self.outside).join(", "));
+            return Some(Fault::scope_outside_allowed(SOURCE, message, files(&self.outside)));
+        }
+        (!self.ask.is_empty()).then(|| {
+            let what = display_paths(&self.ask).join(", ");
+            let message = format!("to be asked about: {what}");
+            Fault::permission_file_access(
+                SOURCE,
+                message,
+                Permission { what, ..Permission::default() },
+            )
+        })
+    }
+}
+
+fn display_paths(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| path.display().to_string()).collect()
+}
+
+/// Returns whether a component of the path is the folder of git or of Unstuck.
+pub(super) fn is_private(path: &Path) -> bool {
+    path.components().any(|component| match component {
+        Component::Normal(name) => is_private_name(name.as_bytes()),
+        _ => false,
+    })
+}
+
+fn is_private_name(name: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(name);
+    let kept: String = text.chars().filter(|letter| !is_invisible(*letter)).collect();
+    // A colon separates another stream of the same file.
+    let plain = kept.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+    [".git", "git~1", ".unstuck"].iter().any(|private| plain.eq_ignore_ascii_case(private))
+}
+
+/// Returns whether some file systems ignore a character.
+const fn is_invisible(letter: char) -> bool {
+    matches!(letter,
+        '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
 
 /// The treatment of a change outside the allowed paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,7 +219,7 @@ impl PathScope {
 }
 
 /// Returns whether a path is relative and has only normal components.
-pub(super) fn stays_inside(path: &Path) -> bool {
+fn stays_inside(path: &Path) -> bool {
     let mut components = path.components().peekable();
     components.peek().is_some()
         && components.all(|component| matches!(component, Component::Normal(_)))
@@ -136,6 +228,28 @@ pub(super) fn stays_inside(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_spelling_is_known() {
+        for path in [
+            ".git",
+            ".git/config",
+            "a/.GIT/hooks",
+            ".Git",
+            "GIT~1",
+            ".git.",
+            ".git ",
+            ".git::$DATA",
+            ".g\u{200c}it",
+            ".unstuck/state.db",
+            ".UNSTUCK",
+        ] {
+            assert!(is_private(Path::new(path)), "{path}");
+        }
+        for path in ["git", ".gitignore", ".github/x", "a.git/b", "unstuck", ".unstuck-notes"] {
+            assert!(!is_private(Path::new(path)), "{path}");
+        }
+    }
 
     fn rules(mode: ScopeMode) -> ScopeRules {
         let list = |patterns: &[&str]| patterns.iter().map(|&one| one.to_owned()).collect();
