@@ -8,20 +8,17 @@
 //! ([`CommandEnvironment`]), and that the difference from the base is checked afterwards. Design:
 //! `docs/design/agent-loop.md`.
 
-mod destructive;
+mod enforcement;
 mod environment;
-mod mutators;
-mod network;
 mod policy;
 mod rule;
+mod shell;
 mod shims;
-mod unwrap;
-mod words;
 
+pub use enforcement::{CommandEnforcement, NetworkIsolation};
 pub use environment::CommandEnvironment;
-pub use mutators::find_refusal;
-pub use network::NetworkIsolation;
 pub(crate) use policy::blocked_fault;
-pub use policy::{CommandEnforcement, CommandPolicy, CommandRefusal, CommandRules};
+pub use policy::{CommandPolicy, CommandRefusal, CommandRules};
+pub use rule::find_refusal;
+pub use shell::list_programs;
 pub use shims::{CommandShims, REFUSALS_MAX};
-pub use unwrap::list_programs;

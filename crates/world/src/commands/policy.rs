@@ -5,23 +5,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{Fault, Permission};
 
-use super::destructive;
-use super::mutators::{MUTATORS, render_refusal};
-use super::network::NetworkIsolation;
-use super::rule::CommandRule;
-use super::unwrap::{base_name, find_commands};
-use super::words::SimpleCommand;
-use crate::process::WallEnforcement;
+use super::rule::{
+    CommandRule, MUTATORS, find_destructive_reason, parse_blocked_rules, render_refusal,
+};
+use super::shell::{BUILT_IN, SimpleCommand, base_name, find_commands};
 
 /// The source name of the fault for a blocked command.
 const SOURCE: &str = "commands";
-/// Builtins of the shell; an allowlist of programs need not name them.
-pub(super) const BUILT_IN: &[&str] = &[
-    "cd", "echo", "printf", "test", "[", "[[", "true", "false", "export", "set", "unset", "read",
-    "pwd", "wait", "exit", "return", "local", "shift", "trap", "umask", ":", "for", "case", "eval",
-    "exec", "command", "builtin", "type", "source", ".",
-];
-
 /// The rules, as they are written in the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -68,19 +58,6 @@ impl CommandRefusal {
     }
 }
 
-/// The restrictions of commands that are really enforced, as data to show: none is assumed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommandEnforcement {
-    /// The variables that are passed on; all others are removed.
-    pub variables: Vec<String>,
-    /// Programs that have a shim.
-    pub shims: Vec<String>,
-    /// The extent to which the sandbox is enforced.
-    pub held: WallEnforcement,
-    /// The network access of commands.
-    pub network: NetworkIsolation,
-}
-
 impl CommandPolicy {
     /// Parses the rules.
     pub fn new(rules: &CommandRules) -> Self {
@@ -93,7 +70,7 @@ impl CommandPolicy {
         Self {
             allowed: read(&rules.allowed),
             blocked: read(&rules.blocked),
-            destructive: destructive::parse_blocked_rules(),
+            destructive: parse_blocked_rules(),
             unlisted: read(&rules.unlisted),
             mutators: mutators.collect(),
             permitted: BTreeSet::new(),
@@ -138,7 +115,7 @@ impl CommandPolicy {
         if self.unlisted.iter().any(|rule| rule.covers_command(&command.words)) {
             return None;
         }
-        destructive::find_reason(command).or_else(|| {
+        find_destructive_reason(command).or_else(|| {
             let listed = self.destructive.iter().any(|rule| rule.covers_command(&command.words));
             listed.then_some("it is on the list of what never runs")
         })

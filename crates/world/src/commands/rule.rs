@@ -1,6 +1,8 @@
-//! A rule about commands, as the operator writes it: `git push`, `gh`, `git reset --hard`.
+//! Rules about commands as the operator writes them (`git push`, `gh`, `git reset --hard`), and the
+//! lists that are built in: destructive commands that no task needs, and irreversible actions of
+//! common programs, which go through the ledger or do not run.
 
-use super::unwrap::base_name;
+use super::shell::{SimpleCommand, base_name};
 
 /// Options of well-known programs that take a value, so that the value is not taken for a
 /// subcommand.
@@ -69,8 +71,192 @@ fn list_operands(program: &str, arguments: &[String]) -> Vec<String> {
     words
 }
 
+/// Commands that are blocked by program and subcommand.
+const DESTRUCTIVE: &[&str] = &[
+    "mkfs*",
+    "wipefs",
+    "fdisk",
+    "sfdisk",
+    "parted",
+    "shutdown",
+    "reboot",
+    "halt",
+    "poweroff",
+    "telinit",
+    "systemctl poweroff",
+    "systemctl reboot",
+    "systemctl halt",
+    "git config --global",
+    "git config --system",
+];
+
+/// Device files that take any bytes without harm, and names that only the shell interprets.
+const HARMLESS_DEVICES: &[&str] =
+    &["null", "zero", "full", "stdout", "stderr", "stdin", "tty", "fd", "shm", "tcp", "udp"];
+
+pub(super) fn parse_blocked_rules() -> Vec<CommandRule> {
+    DESTRUCTIVE.iter().filter_map(|text| CommandRule::parse(text)).collect()
+}
+
+/// Returns the programs that are blocked with any arguments; `*` at the end matches any text.
+pub(super) fn list_blocked_programs() -> impl Iterator<Item = &'static str> {
+    DESTRUCTIVE.iter().copied().filter(|text| !text.contains(' '))
+}
+
+/// Returns why a command is destructive, if it is.
+pub(super) fn find_destructive_reason(command: &SimpleCommand) -> Option<&'static str> {
+    if command.writes.iter().any(|path| is_device(path)) {
+        return Some("it would write over a device");
+    }
+    let (program, arguments) = command.words.split_first()?;
+    match base_name(program) {
+        "rm" if is_recursive(arguments) && arguments.iter().any(|path| is_vital(path)) => {
+            Some("it would remove more than this task's files")
+        }
+        "chmod" | "chown" if is_recursive(arguments) && arguments.iter().any(|p| is_vital(p)) => {
+            Some("it would change more than this task's files")
+        }
+        "dd" if arguments.iter().any(|word| word.strip_prefix("of=").is_some_and(is_device)) => {
+            Some("it would write over a device")
+        }
+        "tee" | "cp" | "mv" if arguments.iter().any(|word| is_device(word)) => {
+            Some("it would write over a device")
+        }
+        "kill" if arguments.last().is_some_and(|last| last == "-1") => {
+            Some("it would end every process there is")
+        }
+        _ => None,
+    }
+}
+
+fn is_recursive(arguments: &[String]) -> bool {
+    arguments.iter().any(|word| {
+        let short = word.starts_with('-') && !word.starts_with("--");
+        short && word.contains(['r', 'R']) || word == "--recursive"
+    })
+}
+
+/// Returns whether a path is the root, a folder right below it, or the home folder, or all files in
+/// them.
+fn is_vital(path: &str) -> bool {
+    let folder = path.strip_suffix('*').unwrap_or(path).trim_end_matches('/');
+    match folder {
+        "" => path.starts_with('/'),
+        "~" | "$HOME" | "${HOME}" => true,
+        _ if folder.split('/').all(|part| part == "..") => true,
+        _ => folder.starts_with('/') && folder.matches('/').count() == 1,
+    }
+}
+
+fn is_device(path: &str) -> bool {
+    path.strip_prefix("/dev/").is_some_and(|name| {
+        let first = name.split('/').next().unwrap_or_default();
+        !HARMLESS_DEVICES.contains(&first) && !first.is_empty()
+    })
+}
+
+/// Programs and their irreversible subcommands, which are refused with a pointer to `mutate`.
+pub(super) const MUTATORS: &[(&str, &[&str])] = &[
+    ("git", &["push", "send-pack", "send-email", "svn dcommit"]),
+    (
+        "gh",
+        &[
+            "pr create",
+            "pr merge",
+            "pr close",
+            "pr reopen",
+            "pr comment",
+            "pr review",
+            "pr edit",
+            "pr ready",
+            "release create",
+            "release delete",
+            "release edit",
+            "release upload",
+            "issue create",
+            "issue close",
+            "issue comment",
+            "issue delete",
+            "issue edit",
+            "repo create",
+            "repo delete",
+            "repo edit",
+            "repo sync",
+            "repo fork",
+            "repo archive",
+            "workflow run",
+            "workflow disable",
+            "workflow enable",
+            "run cancel",
+            "run rerun",
+            "secret",
+            "variable",
+            "gist create",
+            "gist delete",
+            "api",
+        ],
+    ),
+    (
+        "npm",
+        &["publish", "unpublish", "deprecate", "dist-tag", "owner", "access", "login", "token"],
+    ),
+    ("pnpm", &["publish"]),
+    ("yarn", &["publish", "npm publish"]),
+    ("cargo", &["publish", "yank", "owner", "login"]),
+    ("twine", &["upload"]),
+    ("docker", &["push", "image push", "manifest push", "compose push", "login"]),
+    ("podman", &["push", "image push", "manifest push", "login"]),
+    (
+        "kubectl",
+        &[
+            "apply",
+            "create",
+            "delete",
+            "replace",
+            "patch",
+            "scale",
+            "rollout restart",
+            "rollout undo",
+        ],
+    ),
+    ("terraform", &["apply", "destroy", "import"]),
+    ("helm", &["install", "upgrade", "uninstall", "rollback", "push"]),
+];
+
+/// Prefix and wording of a refusal.
+const SPEAKER: &str = "unstuck: ";
+const WHY: &str = "reaches outside and cannot be taken back, so it did not run";
+
+const NEVER: &str = "is on the list of what never runs, so it did not run";
+
+/// Returns the reason why a command was refused, if its output states one.
+pub fn find_refusal(output: &str) -> Option<&str> {
+    let said = output.lines().filter_map(|line| line.trim().strip_prefix(SPEAKER));
+    let why = |said| [WHY, NEVER].iter().find_map(|why| cut_after(said, why));
+    said.rev().find_map(why)
+}
+
+fn cut_after<'a>(said: &'a str, why: &str) -> Option<&'a str> {
+    said.find(why).map(|at| &said[..at + why.len()])
+}
+
+/// Returns the message about a program that never runs.
+pub(super) fn render_never_runs(program: &str) -> String {
+    format!("{SPEAKER}`{program}` {NEVER}.")
+}
+
+/// Returns the message of a refusal; it names the permitted way.
+pub(super) fn render_refusal(what: &str) -> String {
+    format!(
+        "{SPEAKER}`{what}` {WHY}. If the task \
+         needs it, declare it with the mutate tool (in a script: unstuck mutate --key KEY -- {what} \
+         …); it then runs once, after the checks."
+    )
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::shell::split_commands;
     use super::*;
 
     #[test]
@@ -97,5 +283,47 @@ mod tests {
             }
         }
         assert_eq!(CommandRule::parse("  "), None);
+    }
+
+    fn is_destructive(text: &str) -> bool {
+        split_commands(text, 0).iter().any(|command| find_destructive_reason(command).is_some())
+    }
+
+    #[test]
+    fn what_would_take_everything_is_told_from_what_would_not() {
+        for text in [
+            "rm -rf /",
+            "rm -fr ~",
+            "rm -r -f ~/",
+            "rm -rf /*",
+            "rm -rf \"$HOME\"",
+            "rm -rf /usr/",
+            "rm --recursive ${HOME}/*",
+            "rm -rf ..",
+            "rm -rf ../..",
+            "dd if=x of=/dev/sda",
+            "cat x > /dev/nvme0n1",
+            "chmod -R 777 /",
+            "kill -9 -1",
+            "cp x /dev/sdb",
+        ] {
+            assert!(is_destructive(text), "{text}");
+        }
+        for text in [
+            "rm -rf target",
+            "rm -rf ./a/*",
+            "rm /etc/x",
+            "rm -rf /tmp/build/x",
+            "rm a ~",
+            "rm -rf *",
+            "dd if=x of=y",
+            "echo x > /dev/null",
+            "echo x 2>/dev/stderr",
+            "chmod -R u+x bin",
+            "kill -9 1234",
+            "rm -rf ../other/target",
+        ] {
+            assert!(!is_destructive(text), "{text}");
+        }
     }
 }

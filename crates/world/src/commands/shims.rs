@@ -11,10 +11,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::destructive;
-use super::mutators::{MUTATORS, render_never_runs, render_refusal};
 use super::policy::{CommandPolicy, CommandRefusal};
-use super::rule::options_with_value;
+use super::rule::{
+    MUTATORS, list_blocked_programs, options_with_value, render_never_runs, render_refusal,
+};
 
 /// Number of refusals in one run at which the operator is asked.
 pub const REFUSALS_MAX: usize = 3;
@@ -65,7 +65,7 @@ impl CommandShims {
 
     /// Adds a shim for every program on the search path `path` that never runs according to `list`.
     pub fn refusing_never(mut self, path: &OsStr, list: &CommandPolicy) -> io::Result<Self> {
-        let mut never: Vec<String> = destructive::list_blocked_programs()
+        let mut never: Vec<String> = list_blocked_programs()
             .flat_map(|name| match name.strip_suffix('*') {
                 Some(start) => list_programs_starting_with(start, path),
                 None => find_program(name, path, &self.folder)

@@ -1,4 +1,5 @@
-//! Runs commands without a network, where this machine can enforce that.
+//! The restrictions of commands that are really enforced, among them running without a network
+//! where this machine can do that.
 //!
 //! Enforcement is tried out, not assumed: a network that cannot be closed is reported as open.
 
@@ -11,7 +12,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::policy::CommandRules;
-use crate::process::{Connections, EnforcementLevel, Wall, WallLayers};
+use crate::process::{Connections, EnforcementLevel, Wall, WallEnforcement, WallLayers};
 
 /// Timeout of one try.
 const TRY_MAX: Duration = Duration::from_secs(5);
@@ -33,6 +34,19 @@ pub enum NetworkIsolation {
     Bubblewrap,
     /// No network, by `unshare`; its own loopback works if `ip` is installed.
     Unshare,
+}
+
+/// The restrictions of commands that are really enforced, as data to show: none is assumed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandEnforcement {
+    /// The variables that are passed on; all others are removed.
+    pub variables: Vec<String>,
+    /// Programs that have a shim.
+    pub shims: Vec<String>,
+    /// The extent to which the sandbox is enforced.
+    pub held: WallEnforcement,
+    /// The network access of commands.
+    pub network: NetworkIsolation,
 }
 
 impl NetworkIsolation {
