@@ -2,7 +2,7 @@
 //!
 //! A rule of the settings names a command or hosts, and with it the secrets that such an action may
 //! use. An action that no rule covers is performed only if the operator approved its exact text,
-//! which [`text_of`] composes: the call with all its parts, and the probe.
+//! which [`render_action`] composes: the call with all its parts, and the probe.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,7 +10,6 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use unstuck_core::plan::{Call, HttpCall, MutationSpec, ProbeCommand};
 
-use super::declare::as_shell_line;
 use crate::egress::{HostPattern, parse_service_target};
 
 /// Maximum size in bytes of an action's text that the operator can be shown.
@@ -89,6 +88,14 @@ impl ActionRule {
     fn allows_url(&self, url: &str) -> bool {
         let Some(target) = parse_service_target(url) else { return false };
         self.hosts.iter().any(|allowed| allowed.matches(&target))
+    }
+}
+
+/// Returns the shell line of a command; `None` if the command is not `sh -c`.
+pub(super) fn as_shell_line<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
+    match (program, arguments) {
+        ("sh", [option, line]) if option == "-c" => Some(line),
+        _ => None,
     }
 }
 

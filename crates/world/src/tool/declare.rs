@@ -5,20 +5,21 @@
 //! only variables and places listed in the settings are accepted: an agent that was manipulated
 //! must not be able to send a secret to a place of its choice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::Reconciled;
 use unstuck_core::fault::{Fault, Permission};
 use unstuck_core::plan::{
     Call, CommandCall, HttpCall, MutationKind, MutationSpec, ProbeCommand, PullRequest,
-    SecretHeader,
 };
 use unstuck_core::time::Span;
 
-use super::allow::{ActionPermit, ActionReach, ActionRule, TEXT_BYTES_MAX, render_action};
-use super::fail::bad_input_fault;
-use super::wish::Declaration;
+use super::allow::{
+    ActionPermit, ActionReach, ActionRule, TEXT_BYTES_MAX, as_shell_line, render_action,
+};
+use super::output::bad_input_fault;
+use super::wish::{Declaration, IrreversibleAction};
 use crate::commands::CommandPolicy;
 
 const TOOL: &str = "mutate";
@@ -37,66 +38,6 @@ pub struct DeclarationPolicy {
     pub pull_request: Option<PullRequest>,
     /// The rules for commands and requests that are performed without asking the operator.
     pub allowed: Vec<ActionRule>,
-}
-
-/// An irreversible action, as a model declares it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", deny_unknown_fields)]
-pub enum IrreversibleAction {
-    /// A shell line.
-    #[serde(rename = "command")]
-    Command {
-        /// The shell line.
-        command: String,
-        /// The variables of secrets that the command gets.
-        #[serde(default)]
-        secrets: Vec<String>,
-        /// Timeout in seconds.
-        #[serde(default)]
-        timeout_seconds: Option<u64>,
-    },
-    /// An HTTP request.
-    #[serde(rename = "http")]
-    Http {
-        /// The URL.
-        url: String,
-        /// The method; `POST` by default.
-        #[serde(default)]
-        method: Option<String>,
-        /// The headers without secrets.
-        #[serde(default)]
-        headers: BTreeMap<String, String>,
-        /// The headers that contain a secret.
-        #[serde(default)]
-        secrets: Vec<SecretHeader>,
-        /// The body.
-        #[serde(default)]
-        body: Option<String>,
-        /// The URL of the lookup that finds out whether the request got through.
-        #[serde(default)]
-        look_up_url: Option<String>,
-        /// Timeout in seconds.
-        #[serde(default)]
-        timeout_seconds: Option<u64>,
-    },
-    /// A push of the build's branch to the project's remote.
-    #[serde(rename = "git.push")]
-    Push {},
-    /// A pull request from the build's branch.
-    #[serde(rename = "github.pr")]
-    PullRequest {
-        /// The title.
-        title: String,
-        /// The description.
-        #[serde(default)]
-        body: String,
-        /// The target branch; the project's own by default.
-        #[serde(default)]
-        base: Option<String>,
-        /// `true` for a draft.
-        #[serde(default)]
-        draft: bool,
-    },
 }
 
 impl DeclarationPolicy {
@@ -166,7 +107,7 @@ impl DeclarationPolicy {
     }
 
     /// Returns the permissions of an action that an agent's process composed. It has to be one that
-    /// [`action`](Self::build_spec) could have built, and a rule has to cover it, or the operator has
+    /// [`build_spec`](Self::build_spec) could have built, and a rule has to cover it, or the operator has
     /// to have approved its exact text: `approved` holds those texts. The declaring process is not
     /// trusted to have asked. No rule applies to an action that runs code which the work changed:
     /// `changed` shows that code.
@@ -305,14 +246,6 @@ pub fn shell_lines(spec: &MutationSpec) -> Vec<&str> {
     call.into_iter().chain(probe).collect()
 }
 
-/// Returns the shell line of a command; `None` if the command is not `sh -c`.
-pub(super) fn as_shell_line<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
-    match (program, arguments) {
-        ("sh", [option, line]) if option == "-c" => Some(line),
-        _ => None,
-    }
-}
-
 fn build_shell_call(line: &str, secrets: &[String], timeout_seconds: Option<u64>) -> CommandCall {
     let call = CommandCall {
         program: "sh".to_owned(),
@@ -381,6 +314,7 @@ fn clamp_timeout(seconds: Option<u64>, usual: Span) -> Span {
 mod tests {
     use serde_json::json;
     use unstuck_core::fault::{Code, Kind};
+    use unstuck_core::plan::SecretHeader;
 
     use super::*;
     use crate::commands::CommandRules;

@@ -10,26 +10,24 @@
 mod allow;
 mod changed_code;
 mod declare;
-mod fail;
 mod files;
-mod look;
+mod output;
 mod run;
-mod shorten;
 mod spec;
 mod toolbox;
-mod walled;
 mod wish;
 
 pub use allow::{ActionPermit, ActionReach, ActionRule};
 pub use changed_code::find_changed_code;
-pub use declare::{DeclarationPolicy, IrreversibleAction, shell_lines};
-pub(crate) use fail::bad_input_fault;
-pub use shorten::{SHOWN_BYTES_MAX, shorten_text};
+pub use declare::{DeclarationPolicy, shell_lines};
+pub(crate) use output::bad_input_fault;
+pub use output::{PreventedAction, SHOWN_BYTES_MAX, ToolOutput, shorten_text};
+pub use run::ToolContext;
 pub(crate) use spec::{build_tool_spec, number_schema, text_schema};
 pub use spec::{statement_tools, tool_specs};
-pub use toolbox::{PreventedAction, ToolContext, ToolOutput, Toolbox};
+pub use toolbox::Toolbox;
 pub(crate) use wish::parse_input;
 pub use wish::{
-    AskHuman, Declaration, EditFile, ListFiles, ModelStatement, ReadFile, RunCommand, SearchText,
-    ToolCall, WorktreeAction, WriteFile,
+    AskHuman, Declaration, EditFile, IrreversibleAction, ListFiles, ModelStatement, ReadFile,
+    RunCommand, SearchText, ToolCall, WorktreeAction, WriteFile,
 };

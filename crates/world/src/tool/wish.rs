@@ -1,5 +1,6 @@
 //! Calls of a model's tools, parsed into types.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
@@ -7,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::{Fault, Input};
+use unstuck_core::plan::SecretHeader;
 
-use super::declare::IrreversibleAction;
-use super::fail::bad_input_fault;
+use super::output::bad_input_fault;
 
 /// A parsed call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +169,66 @@ inputs! {
         /// The reason, and the help that the model would need.
         reason: String,
     }
+}
+
+/// An irreversible action, as a model declares it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", deny_unknown_fields)]
+pub enum IrreversibleAction {
+    /// A shell line.
+    #[serde(rename = "command")]
+    Command {
+        /// The shell line.
+        command: String,
+        /// The variables of secrets that the command gets.
+        #[serde(default)]
+        secrets: Vec<String>,
+        /// Timeout in seconds.
+        #[serde(default)]
+        timeout_seconds: Option<u64>,
+    },
+    /// An HTTP request.
+    #[serde(rename = "http")]
+    Http {
+        /// The URL.
+        url: String,
+        /// The method; `POST` by default.
+        #[serde(default)]
+        method: Option<String>,
+        /// The headers without secrets.
+        #[serde(default)]
+        headers: BTreeMap<String, String>,
+        /// The headers that contain a secret.
+        #[serde(default)]
+        secrets: Vec<SecretHeader>,
+        /// The body.
+        #[serde(default)]
+        body: Option<String>,
+        /// The URL of the lookup that finds out whether the request got through.
+        #[serde(default)]
+        look_up_url: Option<String>,
+        /// Timeout in seconds.
+        #[serde(default)]
+        timeout_seconds: Option<u64>,
+    },
+    /// A push of the build's branch to the project's remote.
+    #[serde(rename = "git.push")]
+    Push {},
+    /// A pull request from the build's branch.
+    #[serde(rename = "github.pr")]
+    PullRequest {
+        /// The title.
+        title: String,
+        /// The description.
+        #[serde(default)]
+        body: String,
+        /// The target branch; the project's own by default.
+        #[serde(default)]
+        base: Option<String>,
+        /// `true` for a draft.
+        #[serde(default)]
+        draft: bool,
+    },
 }
 
 impl ToolCall {
