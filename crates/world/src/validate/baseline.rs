@@ -1,5 +1,5 @@
 //! The baseline: the results of the checks at the commit that a build starts from, before any agent
-//! works.
+//! works; and whether a check that passes later proves as much.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -7,16 +7,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::failing::CheckFailures;
-use unstuck_core::fault::{CheckStage, Code, Fault, Kind, Missing, SLOW_BASE, Tool};
-use unstuck_core::text::span_words;
-use unstuck_core::time::Span;
+use unstuck_core::fault::{CheckStage, Fault};
 
-use super::check::{CheckFailure, CheckOutcome, CheckPass, GateCheck};
-use super::checks::GateChecks;
-use super::kept::{BaselineRequirement, find_fence_fault};
-use super::missing::find_missing_package;
+use super::check::{CheckPass, FAILED, GateCheck};
 use crate::git::Oid;
-use crate::workspace::{Shell, Workspace};
+
+/// Maximum number of failed tests that are named in a sentence.
+const NAMED_MAX: usize = 20;
 
 /// The consequence of a check that is red at the base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,13 +33,13 @@ pub struct Baseline {
     /// The base commit.
     pub commit: Oid,
     /// The red checks, by command.
-    red: BTreeMap<String, BaselineCheck>,
+    pub(super) red: BTreeMap<String, BaselineCheck>,
     /// Commands of checks that were red and then green without a change.
     #[serde(default)]
-    flaky: Vec<String>,
+    pub(super) flaky: Vec<String>,
     /// Number of tests that green checks report, by command.
     #[serde(default)]
-    tests_run: BTreeMap<String, u64>,
+    pub(super) tests_run: BTreeMap<String, u64>,
 }
 
 /// A check that is red at the base.
@@ -68,61 +65,39 @@ impl BaselineCheck {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
         self.output.split(|c| !is_part(c)).any(|word| word == stem)
     }
+
+    /// Returns the fault of a check that ended with exit code 0 without having tested what failed
+    /// before the work, if so.
+    fn weaker_proof_fault(&self, check: GateCheck<'_>, passed: &CheckPass) -> Option<Fault> {
+        if self.failures.tests.is_empty() {
+            return None;
+        }
+        let still: Vec<&String> = self.failures.tests.intersection(&passed.failed).collect();
+        let (message, said) = if still.is_empty() {
+            let ran = self.tests_run?;
+            let now = passed.render_fewer_tests(ran)?;
+            let failed = join_test_names(self.failures.tests.iter());
+            (
+                format!("{} runs fewer tests than before the work", check.command),
+                format!(
+                    "it passes now because it runs fewer tests: {now} instead of {ran}. What failed \
+                     before has to run and to pass: {failed}. A test that is removed, skipped, ignored \
+                     or not found any more proves nothing"
+                ),
+            )
+        } else {
+            let still = join_test_names(still.into_iter());
+            (
+                format!("{} ends with success although tests fail", check.command),
+                format!("it ends with success now, and this still fails: {still}"),
+            )
+        };
+        let output = format!("{}\n[{said}]", self.output.trim_end());
+        Some(check.red_fault(self.exit, &message, &output))
+    }
 }
 
 impl Baseline {
-    /// Runs every check of these gates in a worktree that no agent has worked in yet. A check that
-    /// cannot run says nothing about the base, and is a fault; so is one that only the sandbox
-    /// makes red.
-    pub async fn measure(
-        workspace: &Workspace,
-        (gates, wanted): (&[&GateChecks], BaselineRequirement<'_>),
-        shell: &Shell,
-    ) -> Result<Self, Fault> {
-        let commit = workspace.resolve_base().await?;
-        let changes = workspace.list_changes().await?;
-        if let Some(change) = changes.first() {
-            let message = format!("{} is changed already", change.path.display());
-            let what = "an untouched worktree".to_owned();
-            return Err(Fault::precondition_missing("validate:base", message, Missing { what }));
-        }
-        let shell = &workspace.confine_shell(shell);
-        let red = BTreeMap::new();
-        let flaky = Vec::new();
-        let tests_run = BTreeMap::new();
-        let mut baseline = Self { commit, red, flaky, tests_run };
-        for checks in gates {
-            for check in (0..checks.commands().len()).filter_map(|n| checks.nth_check(n)) {
-                let command = check.command.to_owned();
-                match check.run(workspace.directory(), shell).await {
-                    CheckOutcome::Green(passed) => {
-                        baseline.tests_run.extend(passed.tests_run.map(|ran| (command, ran)));
-                    }
-                    CheckOutcome::Flaky => baseline.flaky.push(command),
-                    CheckOutcome::Red(red) => {
-                        let kept = find_fence_fault((&command, &red), wanted, workspace).await?;
-                        let CheckFailure { exit, output, failures, tests_run, .. } = *red;
-                        if let Some(package) = find_missing_package(&output, workspace.directory())
-                        {
-                            return Err(cannot_run_fault(
-                                &command,
-                                missing_package_fault(check, exit, &package, &output),
-                            ));
-                        }
-                        if let Some(fault) = kept {
-                            return Err(fault);
-                        }
-                        let gate = checks.gate();
-                        let red = BaselineCheck { gate, exit, output, failures, tests_run };
-                        baseline.red.insert(command, red);
-                    }
-                    CheckOutcome::Failed(fault) => return Err(cannot_run_fault(&command, *fault)),
-                }
-            }
-        }
-        Ok(baseline)
-    }
-
     /// Applies `clean` to all output of checks.
     #[must_use]
     pub fn with_clean_output(mut self, clean: impl Fn(&str) -> String) -> Self {
@@ -156,8 +131,8 @@ impl Baseline {
         passed: &CheckPass,
     ) -> Option<Fault> {
         match self.red.get(check.command) {
-            Some(red) => check.weaker_proof_fault(red, passed),
-            None => check.fewer_tests_fault(*self.tests_run.get(check.command)?, passed),
+            Some(red) => red.weaker_proof_fault(check, passed),
+            None => fewer_tests_fault(check, *self.tests_run.get(check.command)?, passed),
         }
     }
 
@@ -167,40 +142,22 @@ impl Baseline {
     }
 }
 
-/// Returns the fault of a check that needs a package which is not installed.
-fn missing_package_fault(check: GateCheck<'_>, exit: i32, package: &str, output: &str) -> Fault {
-    let tool = Tool { command: Some(package.to_owned()), exit: Some(exit), ..Tool::default() };
-    let message = format!("{package} is not installed\n{output}");
-    Fault::tool_missing(check.fault_source(), message, tool)
+/// Returns the fault of a check that was green before the work and is green now with fewer
+/// tests, if so.
+fn fewer_tests_fault(check: GateCheck<'_>, ran: u64, passed: &CheckPass) -> Option<Fault> {
+    let now = passed.render_fewer_tests(ran)?;
+    let message =
+        format!("`{}` passes with fewer tests than before: {now} instead of {ran}", check.command);
+    let output = format!(
+        "[{} passes, and it runs fewer tests than before the work: {now} instead of {ran}. A test \
+         that is removed, skipped, ignored or not found any more proves nothing; tests that the goal \
+         does not speak of have to stay]",
+        check.command
+    );
+    Some(check.red_fault(FAILED, &message, &output))
 }
 
-/// Returns the fault of a check that cannot run at the base. The operator is asked before any money
-/// is spent; an outage is returned as it is, because it passes by itself.
-fn cannot_run_fault(command: &str, fault: Fault) -> Fault {
-    if let Kind::OperationTimeout(of) = &fault.kind {
-        let limit = match of.limit_ms {
-            ..=1_000 => "one second".to_owned(),
-            limit_ms => span_words(Span::from_millis(limit_ms)),
-        };
-        let took = format!("took longer than {limit}");
-        let output = fault.cause.as_deref().unwrap_or("it wrote nothing");
-        let message = format!("{} (validate.timeout)\n{output}", fault.message);
-        let what = command.to_owned();
-        return Fault::precondition_missing(SLOW_BASE, message, Missing { what }).with_cause(took);
-    }
-    let passes = !matches!(
-        fault.code(),
-        Code::ToolMissing | Code::ToolConfig | Code::ToolCrash | Code::ToolAccessDenied
-    );
-    if passes {
-        return fault;
-    }
-    let message = format!("the check `{command}` cannot run here: {}", fault.message);
-    let what = match &fault.kind {
-        Kind::ToolMissing(Tool { command: Some(missing), .. }) => {
-            format!("{missing}, which the check `{command}` needs")
-        }
-        _ => format!("what the check `{command}` needs to run"),
-    };
-    Fault::precondition_missing("validate:base", message, Missing { what }).with_cause(fault)
+fn join_test_names<'a>(tests: impl Iterator<Item = &'a String>) -> String {
+    let tests: Vec<&str> = tests.take(NAMED_MAX).map(String::as_str).collect();
+    tests.join(", ")
 }

@@ -9,7 +9,6 @@ use unstuck_core::fault::{CheckStage, Code, Crash, Fault, Internal, Kind, Tool, 
 use unstuck_core::signature::Signature;
 use unstuck_core::text::strip_escapes;
 
-use super::baseline::BaselineCheck;
 use super::network::{BlockedConnection, lacks_network, no_network_fault};
 use crate::process::{
     DeniedPath, ProcessEnd, ProcessResult, Wall, add_facts, derive_fault, last_lines,
@@ -27,11 +26,8 @@ const TOO_LONG: i32 = 124;
 /// Signals that a program causes by its own fault: ILL, TRAP, ABRT, BUS, FPE, SEGV.
 const OWN_FAULTS: [i32; 6] = [4, 5, 6, 7, 8, 11];
 
-/// Maximum number of failed tests that are named in a sentence.
-const NAMED_MAX: usize = 20;
-
 /// Exit code that is recorded for a check that ended green or could not run, and counts as red.
-const FAILED: i32 = 1;
+pub(super) const FAILED: i32 = 1;
 
 /// Exit codes of a shell for a program that does not exist, and for one that may not be executed.
 const NOT_FOUND: i32 = 127;
@@ -66,7 +62,7 @@ pub(super) struct CheckPass {
     /// Number of tests that the check reports to have run.
     pub(super) tests_run: Option<u64>,
     /// Tests that failed all the same.
-    failed: BTreeSet<String>,
+    pub(super) failed: BTreeSet<String>,
 }
 
 /// The data of a red check.
@@ -158,65 +154,6 @@ impl GateCheck<'_> {
         let output = format!("{}\n[{said}]", red.output.trim_end());
         let message = format!("{} passes only with {names}", self.command);
         self.red_fault(red.exit, &message, &output)
-    }
-
-    /// Returns the fault of a check that ended with exit code 0 without having tested what failed
-    /// before the work, if so.
-    pub(super) fn weaker_proof_fault(
-        self,
-        before: &BaselineCheck,
-        passed: &CheckPass,
-    ) -> Option<Fault> {
-        if before.failures.tests.is_empty() {
-            return None;
-        }
-        let still: Vec<&String> = before.failures.tests.intersection(&passed.failed).collect();
-        let (message, said) = if still.is_empty() {
-            let ran = before.tests_run?;
-            let now = match passed.tests_run {
-                Some(now) if now >= ran => return None,
-                Some(now) => now.to_string(),
-                None => "none".to_owned(),
-            };
-            let failed = join_test_names(before.failures.tests.iter());
-            (
-                format!("{} runs fewer tests than before the work", self.command),
-                format!(
-                    "it passes now because it runs fewer tests: {now} instead of {ran}. What failed \
-                     before has to run and to pass: {failed}. A test that is removed, skipped, ignored \
-                     or not found any more proves nothing"
-                ),
-            )
-        } else {
-            let still = join_test_names(still.into_iter());
-            (
-                format!("{} ends with success although tests fail", self.command),
-                format!("it ends with success now, and this still fails: {still}"),
-            )
-        };
-        let output = format!("{}\n[{said}]", before.output.trim_end());
-        Some(self.red_fault(before.exit, &message, &output))
-    }
-
-    /// Returns the fault of a check that was green before the work and is green now with fewer
-    /// tests, if so.
-    pub(super) fn fewer_tests_fault(self, ran: u64, passed: &CheckPass) -> Option<Fault> {
-        let now = match passed.tests_run {
-            Some(now) if now >= ran => return None,
-            Some(now) => now.to_string(),
-            None => "none".to_owned(),
-        };
-        let message = format!(
-            "`{}` passes with fewer tests than before: {now} instead of {ran}",
-            self.command
-        );
-        let output = format!(
-            "[{} passes, and it runs fewer tests than before the work: {now} instead of {ran}. A test \
-             that is removed, skipped, ignored or not found any more proves nothing; tests that the goal \
-             does not speak of have to stay]",
-            self.command
-        );
-        Some(self.red_fault(FAILED, &message, &output))
     }
 
     pub(super) async fn run_once(self, directory: &Path, shell: &Shell) -> CheckOutcome {
@@ -328,7 +265,7 @@ impl GateCheck<'_> {
 
     /// Returns the fault of a red check. Its signature covers the whole output; the fault then
     /// carries the end of it.
-    fn red_fault(self, exit: i32, message: &str, output: &str) -> Fault {
+    pub(super) fn red_fault(self, exit: i32, message: &str, output: &str) -> Fault {
         let context = Validation {
             command: self.command.to_owned(),
             exit: Some(exit),
@@ -354,16 +291,20 @@ impl GateCheck<'_> {
 }
 
 impl CheckPass {
+    /// Returns the number of tests in words, if it is less than `ran`.
+    pub(super) fn render_fewer_tests(&self, ran: u64) -> Option<String> {
+        match self.tests_run {
+            Some(now) if now >= ran => None,
+            Some(now) => Some(now.to_string()),
+            None => Some("none".to_owned()),
+        }
+    }
+
     fn from_ended(ended: &ProcessResult, directory: &Path) -> Self {
         let bytes = ended.output.to_bytes();
         let failed = CheckFailures::from_output(&bytes, &directory.to_string_lossy()).tests;
         Self { tests_run: count_tests(ended), failed }
     }
-}
-
-fn join_test_names<'a>(tests: impl Iterator<Item = &'a String>) -> String {
-    let tests: Vec<&str> = tests.take(NAMED_MAX).map(String::as_str).collect();
-    tests.join(", ")
 }
 
 /// Returns the number of tests that a check reports; `None` if its output was truncated, because

@@ -127,9 +127,10 @@ impl GateChecks {
         &self.commands
     }
 
-    pub(super) fn nth_check(&self, n: usize) -> Option<GateCheck<'_>> {
-        let command = self.commands.get(n)?;
-        Some(GateCheck { gate: self.gate, n: n + 1, command })
+    /// Returns the checks, in their order.
+    pub(super) fn list_checks(&self) -> impl Iterator<Item = GateCheck<'_>> {
+        let numbered = (1..).zip(&self.commands);
+        numbered.map(|(n, command)| GateCheck { gate: self.gate, n, command })
     }
 
     /// Returns whether protected paths are restored even if a scope or the operator exempts them.
@@ -153,7 +154,7 @@ impl GateChecks {
         let restored = self.restore_protected(workspace, held, run, now).await?;
         let mut seen = GateReport { restored, ..GateReport::default() };
         let shell = &workspace.confine_shell(shell);
-        for check in (0..self.commands.len()).filter_map(|n| self.nth_check(n)) {
+        for check in self.list_checks() {
             let command = check.command.to_owned();
             let directory = workspace.directory();
             let checked = if baseline.is_some() {
@@ -210,7 +211,7 @@ impl GateChecks {
         }
         let is_green =
             |check: &GateCheck<'_>| seen.green.iter().any(|green| green == check.command);
-        for check in (0..self.commands.len()).filter_map(|n| self.nth_check(n)).filter(is_green) {
+        for check in self.list_checks().filter(is_green) {
             let red = base.find_red(check.command);
             let names_tests = red.is_some_and(|red| !red.failures.tests.is_empty());
             if red.is_some() && !names_tests {
@@ -242,7 +243,7 @@ impl GateChecks {
     /// Runs the checks in a folder that holds a finished commit: no agent works there, so no path
     /// has to be restored, and no failure is excused.
     pub async fn run_in_folder(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
-        for check in (0..self.commands.len()).filter_map(|n| self.nth_check(n)) {
+        for check in self.list_checks() {
             check.run(directory, shell).await.into_result()?;
         }
         Ok(())
@@ -257,7 +258,7 @@ impl GateChecks {
         shell: &Shell,
     ) -> Result<Option<Fault>, Fault> {
         let mut proves_less = None;
-        for check in (0..self.commands.len()).filter_map(|n| self.nth_check(n)) {
+        for check in self.list_checks() {
             let checked = check.run_once(directory, shell).await;
             if let (Some(base), CheckOutcome::Green(passed)) = (baseline, &checked) {
                 proves_less = proves_less.or_else(|| base.weaker_proof_fault(check, passed));

@@ -1,17 +1,16 @@
 //! The checks that the supervisor runs itself; an agent's own claims never count.
 //!
-//! [`GateChecks`] are the commands of one gate, run one after the other in the worktree until one is
-//! red. Before them, protected paths are restored from the base, so that no check passes because it
-//! was edited. A red check is run once more: one that then passes is flaky, not red. [`Baseline`]
-//! knows what was red before any agent worked. [`SecretScanner`] scans a change for values that must not
-//! be committed.
+//! [`GateChecks`] are the commands of one gate, run one after the other in the worktree until one
+//! is red. Before them, protected paths are restored from the base, so that no check passes because
+//! it was edited. A red check is run once more: one that then passes is flaky, not red.
+//! [`Baseline`] knows what was red before any agent worked. [`SecretScanner`] scans a change for
+//! values that must not be committed.
 
 mod baseline;
 mod check;
 mod checks;
 mod definition;
-mod kept;
-mod makefile;
+mod measure;
 mod missing;
 mod network;
 mod secrets;
@@ -19,6 +18,6 @@ mod secrets;
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{BaselineFailure, ChangePermissions, GateChecks, GateReport, GateVerdict};
 pub use definition::{MissingDefinitions, find_defining_files};
-pub use kept::{BaselineRequirement, render_fence_denial};
+pub use measure::{BaselineRequirement, render_fence_denial};
 pub use network::{render_network_denial, render_service_denial};
 pub use secrets::{SecretFinding, SecretScanner};

@@ -6,7 +6,7 @@
 //! `sh shop.sh | grep hello` the script is the work. Scripts and recipes are followed to the files
 //! that they run in turn.
 
-mod loaded;
+mod referenced;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::makefile::Makefile;
 use crate::commands::list_programs;
+use referenced::{Makefile, find_loaded_by_command, find_loaded_by_settings, is_runner_settings};
 use tables::{
     CHECKING, CHECKING_WHOLE, FILES, FOLLOWED_BYTES_MAX, FOLLOWED_MAX, GO_FOLDERS_MAX,
     INTERPRETERS, MANAGERS, RECIPES, RUNNERS, STANDARD_MODULES, TOOL_FOLDERS,
@@ -86,9 +86,8 @@ fn follow_commands(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<
             }
         }
         let run = find_files_run(&command, is_inside).into_iter().chain(list_files_read(&command));
-        let run = run
-            .chain(find_files_beside(&folder, &command))
-            .chain(loaded::find_in_command(&command));
+        let run =
+            run.chain(find_files_beside(&folder, &command)).chain(find_loaded_by_command(&command));
         for file in
             run.chain(expand_patterns(root, &command)).chain(find_make_includes(root, &command))
         {
@@ -109,11 +108,11 @@ fn follow_commands(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<
 /// so.
 fn find_loaded_files(root: &Path, settings: &Path) -> Vec<PathBuf> {
     let name = settings.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if !loaded::is_runner_settings(name) {
+    if !is_runner_settings(name) {
         return Vec::new();
     }
     let text = fs::read_to_string(root.join(settings)).unwrap_or_default();
-    loaded::find_in_settings(&text).into_iter().filter(|file| root.join(file).is_file()).collect()
+    find_loaded_by_settings(&text).into_iter().filter(|file| root.join(file).is_file()).collect()
 }
 
 /// Returns the files that the runners' settings in a manifest name to be loaded before the tests.
@@ -121,7 +120,7 @@ fn find_files_loaded_by_manifest(manifest: &Path) -> Vec<PathBuf> {
     let manifest = fs::read(manifest).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let manifest: Value = manifest.unwrap_or_default();
     let settings = RUNNERS.iter().map(|runner| manifest[runner].to_string());
-    settings.flat_map(|text| loaded::find_in_settings(&text)).collect()
+    settings.flat_map(|text| find_loaded_by_settings(&text)).collect()
 }
 
 /// Returns the files that a Makefile includes, if a command runs `make`.

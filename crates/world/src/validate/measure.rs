@@ -1,0 +1,197 @@
+//! Measures the baseline.
+//!
+//! A check that cannot run before any work, or that fails because of the sandbox (it refuses a read
+//! or a write, or the worktree lacks a file that git ignores), says nothing about the base. No
+//! agent can fix that, so the operator is asked, for example for a line in the settings, before any
+//! money is spent.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use unstuck_core::fault::{Code, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool};
+use unstuck_core::text::{VALUE_CHARS_MAX, quote_words, span_words};
+use unstuck_core::time::Span;
+
+use super::baseline::{Baseline, BaselineCheck, BaselineMode};
+use super::check::{CheckFailure, CheckOutcome, GateCheck};
+use super::checks::GateChecks;
+use super::missing::find_missing_package;
+use crate::workspace::{Shell, Workspace};
+
+impl Baseline {
+    /// Runs every check of these gates in a worktree that no agent has worked in yet. A check that
+    /// cannot run says nothing about the base, and is a fault; so is one that only the sandbox
+    /// makes red.
+    pub async fn measure(
+        workspace: &Workspace,
+        (gates, wanted): (&[&GateChecks], BaselineRequirement<'_>),
+        shell: &Shell,
+    ) -> Result<Self, Fault> {
+        let commit = workspace.resolve_base().await?;
+        let changes = workspace.list_changes().await?;
+        if let Some(change) = changes.first() {
+            let message = format!("{} is changed already", change.path.display());
+            let what = "an untouched worktree".to_owned();
+            return Err(Fault::precondition_missing("validate:base", message, Missing { what }));
+        }
+        let shell = &workspace.confine_shell(shell);
+        let red = BTreeMap::new();
+        let flaky = Vec::new();
+        let tests_run = BTreeMap::new();
+        let mut baseline = Self { commit, red, flaky, tests_run };
+        for checks in gates {
+            for check in checks.list_checks() {
+                let command = check.command.to_owned();
+                match check.run(workspace.directory(), shell).await {
+                    CheckOutcome::Green(passed) => {
+                        baseline.tests_run.extend(passed.tests_run.map(|ran| (command, ran)));
+                    }
+                    CheckOutcome::Flaky => baseline.flaky.push(command),
+                    CheckOutcome::Red(red) => {
+                        let kept = find_fence_fault((&command, &red), wanted, workspace).await?;
+                        let CheckFailure { exit, output, failures, tests_run, .. } = *red;
+                        if let Some(package) = find_missing_package(&output, workspace.directory())
+                        {
+                            return Err(cannot_run_fault(
+                                &command,
+                                missing_package_fault(check, exit, &package, &output),
+                            ));
+                        }
+                        if let Some(fault) = kept {
+                            return Err(fault);
+                        }
+                        let gate = checks.gate();
+                        let red = BaselineCheck { gate, exit, output, failures, tests_run };
+                        baseline.red.insert(command, red);
+                    }
+                    CheckOutcome::Failed(fault) => return Err(cannot_run_fault(&command, *fault)),
+                }
+            }
+        }
+        Ok(baseline)
+    }
+}
+
+/// Returns the fault of a check that needs a package which is not installed.
+fn missing_package_fault(check: GateCheck<'_>, exit: i32, package: &str, output: &str) -> Fault {
+    let tool = Tool { command: Some(package.to_owned()), exit: Some(exit), ..Tool::default() };
+    let message = format!("{package} is not installed\n{output}");
+    Fault::tool_missing(check.fault_source(), message, tool)
+}
+
+/// Returns the fault of a check that cannot run at the base. The operator is asked before any money
+/// is spent; an outage is returned as it is, because it passes by itself.
+fn cannot_run_fault(command: &str, fault: Fault) -> Fault {
+    if let Kind::OperationTimeout(of) = &fault.kind {
+        let limit = match of.limit_ms {
+            ..=1_000 => "one second".to_owned(),
+            limit_ms => span_words(Span::from_millis(limit_ms)),
+        };
+        let took = format!("took longer than {limit}");
+        let output = fault.cause.as_deref().unwrap_or("it wrote nothing");
+        let message = format!("{} (validate.timeout)\n{output}", fault.message);
+        let what = command.to_owned();
+        return Fault::precondition_missing(SLOW_BASE, message, Missing { what }).with_cause(took);
+    }
+    let passes = !matches!(
+        fault.code(),
+        Code::ToolMissing | Code::ToolConfig | Code::ToolCrash | Code::ToolAccessDenied
+    );
+    if passes {
+        return fault;
+    }
+    let message = format!("the check `{command}` cannot run here: {}", fault.message);
+    let what = match &fault.kind {
+        Kind::ToolMissing(Tool { command: Some(missing), .. }) => {
+            format!("{missing}, which the check `{command}` needs")
+        }
+        _ => format!("what the check `{command}` needs to run"),
+    };
+    Fault::precondition_missing("validate:base", message, Missing { what }).with_cause(fault)
+}
+
+/// The consequence, as the operator reads it.
+const NOT_BEGUN: &str = "the work has not begun";
+
+/// The conditions of a task for checks at the base.
+#[derive(Clone, Copy, Debug)]
+pub struct BaselineRequirement<'a> {
+    /// The text of the task: an agent has to provide the files that it names.
+    pub words: &'a str,
+    /// The consequence of a red check.
+    pub mode: BaselineMode,
+}
+
+impl BaselineRequirement<'_> {
+    fn mentions_path(self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        self.words.match_indices(&*name).any(|(at, _)| {
+            !self.words[..at].ends_with(is_part)
+                && !self.words[at + name.len()..].starts_with(is_part)
+        })
+    }
+}
+
+/// Returns the fault that asks the operator about a check which is red at the base because of the
+/// sandbox; `None` if it is red for another reason.
+async fn find_fence_fault(
+    (command, red): (&str, &CheckFailure),
+    wanted: BaselineRequirement<'_>,
+    workspace: &Workspace,
+) -> Result<Option<Fault>, Fault> {
+    // Where failures are compared, existing ones may stay.
+    if wanted.mode == BaselineMode::Compare && !red.failures.tests.is_empty() {
+        return Ok(None);
+    }
+    let who = quote_words(command, VALUE_CHARS_MAX).unwrap_or_default();
+    let denied = red.denied.as_ref().filter(|denied| !denied.warned);
+    if let Some(denied) = denied.filter(|denied| !wanted.mentions_path(&denied.path)) {
+        let who = format!("the check {who}");
+        return Ok(Some(denied.to_fault(KEPT_BASE, (&who, NOT_BEGUN), &red.output)));
+    }
+    let Some(path) = workspace.find_unshared(&red.output).await? else { return Ok(None) };
+    if wanted.mentions_path(&path) {
+        return Ok(None);
+    }
+    let path = path.display().to_string();
+    let what = format!("`share = [\"{path}\"]` below [run] in unstuck.toml (run.share)");
+    let file = quote_words(&path, VALUE_CHARS_MAX).unwrap_or_default();
+    let cause = format!(
+        "The check {who} needs {file}, which only your own tree has because git ignores it, so \
+         {NOT_BEGUN}."
+    );
+    let output = format!(
+        "{}\n[{path} is in your own tree and ignored by git, so worktrees do not have it; {what} copies \
+         a file and links a folder]",
+        red.output.trim_end()
+    );
+    Ok(Some(Fault::precondition_missing(KEPT_BASE, output, Missing { what }).with_cause(cause)))
+}
+
+/// Returns the message about a check or a hook that the sandbox kept from a file, with the setting
+/// that allows it.
+pub fn render_fence_denial(fault: &Fault) -> Option<String> {
+    let Kind::PreconditionMissing(missing) = &fault.kind else { return None };
+    let cause = fault.cause.as_deref().filter(|_| fault.needs_settings_line())?;
+    Some(format!("{cause} To allow it: {}.", missing.what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_task_names_is_its_work() {
+        let cases = [
+            ("write local.json", "local.json", true),
+            ("see to `config/local.json`.", "config/local.json", true),
+            ("write mylocal.json", "local.json", false),
+            ("add a function", "local.json", false),
+        ];
+        for (words, path, expected) in cases {
+            let wanted = BaselineRequirement { words, mode: BaselineMode::Green };
+            assert_eq!(wanted.mentions_path(Path::new(path)), expected, "{words}");
+        }
+    }
+}
