@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unstuck_world::git::{raw, status, worktrees};
+use unstuck_world::git::{parse_worktrees, raw, status};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(entries) = status::parse_status(bytes) {
@@ -12,5 +12,5 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(differences) = raw::parse_differences(bytes) {
         assert!(differences.iter().all(|one| !one.path.as_os_str().is_empty()));
     }
-    let _ = worktrees::parse_worktrees(bytes);
+    let _ = parse_worktrees(bytes);
 });

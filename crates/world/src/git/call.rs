@@ -9,15 +9,13 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{ChildStdin, Command};
 use tokio::time::timeout;
 use unstuck_core::fault::Fault;
 
 use super::fail::{GitAction, GitFailure};
-use super::git::Git;
-use super::remote::SILENCE_MAX;
+use super::git::{Git, GitProcessGroup};
 use crate::process::{Deadline, GuardCommand, Launch, OutputExcerpt, ProcessEnd, StartFailure};
 
 /// Maximum length of git's output, in bytes: more than any expected answer, as a patch may be
@@ -28,6 +26,9 @@ const STDERR_BYTES_MAX: usize = 64 * 1_024;
 /// Maximum time to read git's streams after its end: a helper that git leaves behind may hold them
 /// open, and git's own output is in them long before.
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
+
+/// Maximum silence of a remote. A push reports progress all the time; a query has a short answer.
+pub(super) const SILENCE_MAX: Duration = Duration::from_mins(1);
 
 /// Variables that would redirect git or change its output if they were inherited.
 pub(crate) const REMOVED: [&str; 21] = [
@@ -149,13 +150,16 @@ impl GitCall<'_> {
                 }
                 Ok(GitOutput { status: code, stdout })
             }
-            (Some(exit), _) => Err(self.to_fault(GitFailure::Exited { exit, stderr })),
+            (Some(exit), _) => {
+                let held_lock = self.git.find_held_lock(self.reference.as_deref());
+                Err(self.to_fault(GitFailure::Exited { exit, stderr, held_lock }))
+            }
             (None, signal) => Err(self.to_fault(GitFailure::Signalled(signal.unwrap_or_default()))),
         }
     }
 
     fn to_fault(&self, how: GitFailure) -> Fault {
-        self.operation.fault_from_failure(self.git, how, self.reference.as_deref())
+        self.operation.fault_from_failure(&self.git.program, how, self.reference.as_deref())
     }
 
     async fn run_process(&self) -> Result<(ExitStatus, Vec<u8>, OutputExcerpt), GitFailure> {
@@ -290,20 +294,6 @@ impl GitCall<'_> {
 /// look like a missing program.
 fn find_existing_ancestor(directory: &Path) -> &Path {
     directory.ancestors().find(|dir| dir.is_dir()).unwrap_or(directory)
-}
-
-/// A child process whose whole group is killed on drop: git starts other programs.
-#[derive(Debug)]
-pub(super) struct GitProcessGroup(pub(super) Child);
-
-impl Drop for GitProcessGroup {
-    fn drop(&mut self) {
-        // The id is `None` once the child was waited for.
-        let id = self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let Some(group) = id {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
 }
 
 /// Writes the input. Ignores errors, because git may end without having read everything.

@@ -1,6 +1,8 @@
 //! Maps a failed git command to a fault: by the purpose of the command, and by facts.
 
+use std::ffi::OsStr;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use unstuck_core::fault::text_rules::{self, RuleSet};
@@ -9,10 +11,20 @@ use unstuck_core::fault::{
 };
 use unstuck_core::signature::Signature;
 
-use super::git::Git;
-use super::locks;
-use super::remote::strip_progress;
 use crate::process::OutputExcerpt;
+
+/// Beginnings of lines in which git or a remote reports progress.
+const PROGRESS: [&str; 9] = [
+    "Enumerating objects",
+    "Counting objects",
+    "Delta compression using",
+    "Compressing objects",
+    "Writing objects",
+    "Total ",
+    "Resolving deltas",
+    "Unpacking objects",
+    "Checking connectivity",
+];
 
 /// The purpose of a git command, which decides the error code of its failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +53,8 @@ pub(super) enum GitFailure {
     Exited {
         exit: i32,
         stderr: OutputExcerpt,
+        /// A lock file of git that exists now and explains the failure.
+        held_lock: Option<PathBuf>,
     },
     Signalled(i32),
     TimedOut(Duration),
@@ -101,12 +115,18 @@ impl GitAction {
 
     pub(super) fn fault_from_failure(
         self,
-        git: &Git,
+        program: &OsStr,
         how: GitFailure,
         reference: Option<&str>,
     ) -> Fault {
         match how {
-            GitFailure::Exited { exit, stderr } => self.exit_fault(git, exit, &stderr, reference),
+            GitFailure::Exited { exit, stderr, held_lock: Some(lock) } => {
+                let message = format!("{} is there: {}", lock.display(), self.read_stderr(&stderr));
+                self.lock_fault(message, exit, reference)
+            }
+            GitFailure::Exited { exit, stderr, held_lock: None } => {
+                self.exit_fault(exit, self.read_stderr(&stderr), reference)
+            }
             GitFailure::Signalled(signal) => {
                 let crash = Crash { exit: None, signal: Some(signal) };
                 let message = format!("git was ended by signal {signal}");
@@ -120,7 +140,7 @@ impl GitAction {
                 self.timeout_fault(limit, format!("the remote did not answer for {seconds} s"))
             }
             GitFailure::TooMuch => self.to_fault("git had too much to say", None, reference),
-            GitFailure::Io(error) => self.spawn_fault(git, &error),
+            GitFailure::Io(error) => self.spawn_fault(program, &error),
         }
     }
 
@@ -132,8 +152,8 @@ impl GitAction {
 
     /// Returns the fault for a git that cannot be started. Git is no program of the agent's: if it
     /// is missing, the operator has to install it.
-    fn spawn_fault(self, git: &Git, error: &io::Error) -> Fault {
-        let program = git.program.display();
+    fn spawn_fault(self, program: &OsStr, error: &io::Error) -> Fault {
+        let program = program.display();
         match error.kind() {
             io::ErrorKind::NotFound => {
                 let message = format!("{program}: there is no such program");
@@ -154,20 +174,13 @@ impl GitAction {
         .with_cause(error)
     }
 
-    fn exit_fault(
-        self,
-        git: &Git,
-        exit: i32,
-        stderr: &OutputExcerpt,
-        reference: Option<&str>,
-    ) -> Fault {
+    fn read_stderr(self, stderr: &OutputExcerpt) -> String {
         let bytes = stderr.to_bytes();
         let said = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-        let said = if self == Self::Push { strip_progress(&said) } else { said };
-        if let Some(lock) = locks::find_held_lock(git, reference) {
-            let message = format!("{} is there: {said}", lock.display());
-            return self.lock_fault(message, exit, reference);
-        }
+        if self == Self::Push { strip_progress(&said) } else { said }
+    }
+
+    fn exit_fault(self, exit: i32, said: String, reference: Option<&str>) -> Fault {
         match text_rules::classify_with(said.as_bytes(), RuleSet::Everything) {
             Some((code, rule)) => match self.kind_from_code(code, exit, reference) {
                 Some(kind) => {
@@ -209,5 +222,32 @@ impl GitAction {
             }),
             _ => return None,
         })
+    }
+}
+
+/// Removes progress reports from the output of a push.
+fn strip_progress(said: &str) -> String {
+    // A carriage return overwrites the line, as on a terminal.
+    let lines = said.lines().map(|line| line.rsplit('\r').find(|part| !part.is_empty()));
+    let told = lines.flatten().filter(|line| {
+        let line = line.strip_prefix("remote: ").unwrap_or(line);
+        !PROGRESS.iter().any(|begins| line.starts_with(begins))
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_a_push_was_is_left_out_of_what_it_said() {
+        let said = "Enumerating objects: 3, done.\nCounting objects:  33% (1/3)\rCounting objects: \
+                    100% (3/3), done.\nWriting objects: 100% (3/3), 200 bytes, done.\nTotal 3 \
+                    (delta 0)\nremote: Resolving deltas: 100% (1/1)\rremote: main is protected\n\
+                    remote: \n!\ta:b\t[remote rejected] (hook declined)\nDone\n";
+        let told =
+            "remote: main is protected\nremote: \n!\ta:b\t[remote rejected] (hook declined)\nDone";
+        assert_eq!(strip_progress(said), told);
     }
 }

@@ -1,16 +1,26 @@
-//! The git program, and the repository it works on.
+//! The git program and the repository it works on, with a long-running process that resolves names.
+//!
+//! Most of a task's git calls ask where a ref points, and starting a process for each takes longer
+//! than all the rest together. Only names that mean the same from every working tree are resolved
+//! by that process: full names of refs and objects. Git reads refs from disk each time. If the
+//! process does not answer as it should, the caller starts a separate git, which also reports the
+//! error.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use unstuck_core::fault::{Fault, Missing};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use unstuck_core::fault::Fault;
 
 use super::fail::GitAction;
-use super::lookup::RevisionLookup;
-use super::status::{self, StatusEntry};
+use super::object::Oid;
 use crate::process::GuardCommand;
 
 /// Default timeout of a git command. Cloning and fetching are not among the operations; a status of
@@ -43,19 +53,6 @@ pub(super) struct GitFolders {
     pub(super) common: PathBuf,
     /// `true` if the directory is the root of the working tree.
     pub(super) at_root: bool,
-}
-
-/// The folders of a repository, and its kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GitLayout {
-    /// The git folder of this working tree alone.
-    pub git_dir: PathBuf,
-    /// The git folder that all working trees share.
-    pub common_dir: PathBuf,
-    /// `true` if the repository has no working tree.
-    pub bare: bool,
-    /// `true` if the history is cut off.
-    pub shallow: bool,
 }
 
 impl Git {
@@ -92,16 +89,6 @@ impl Git {
     ) -> Self {
         let folders = GitFolders { own: own.into(), common: common.into(), at_root: true };
         Self { directory: directory.into(), folders: Some(folders), index: None, ..self.clone() }
-    }
-
-    /// Returns a client with the folders of its repository fixed.
-    #[must_use]
-    pub fn with_layout(&self, layout: &GitLayout) -> Self {
-        let own = layout.git_dir.clone();
-        let common = layout.common_dir.clone();
-        let folders = Some(GitFolders { own, common, at_root: false });
-        let lookup = Arc::new(RevisionLookup::new(self.directory.clone(), folders.clone()));
-        Self { folders, lookup, ..self.clone() }
     }
 
     /// Returns a client that uses another file as its index.
@@ -148,54 +135,158 @@ impl Git {
         Ok(call.run_expecting(&[0, 1]).await?.status == 0)
     }
 
-    /// Returns the folders of the repository. The lack of a repository is `PRECONDITION_MISSING`.
-    pub async fn read_layout(&self) -> Result<GitLayout, Fault> {
-        if self.folders.is_none() && !self.has_repository() {
-            let message = format!("{} is not in a git repository", self.directory.display());
-            let what = "a git repository".to_owned();
-            return Err(Fault::precondition_missing("git.look", message, Missing { what }));
-        }
-        let call = self.call(GitAction::Look).args(["rev-parse", "--path-format=absolute"]);
-        let done = call
-            .args(["--git-dir", "--git-common-dir"])
-            .args(["--is-bare-repository", "--is-shallow-repository"])
-            .run()
-            .await?;
-        let lines: Vec<&[u8]> = done.stdout.split(|byte| *byte == b'\n').collect();
-        let [git_dir, common_dir, bare, shallow, ..] = lines.as_slice() else {
-            return Err(self.unreadable_fault(GitAction::Look));
-        };
-        let path = |line: &[u8]| PathBuf::from(OsString::from_vec(line.to_vec()));
-        Ok(GitLayout {
-            git_dir: path(git_dir),
-            common_dir: path(common_dir),
-            bare: *bare == b"true",
-            shallow: *shallow == b"true",
-        })
-    }
-
-    /// Returns the differences between the last commit, the index and the working tree, without
-    /// rename detection. Lists every new file, not just its folder. Of a submodule only the commit
-    /// counts: looking further would start a git there, with the settings that an agent left in it.
-    pub async fn status(&self) -> Result<Vec<StatusEntry>, Fault> {
-        let call = self.call(GitAction::Status).args(["status", "--porcelain=v2", "-z"]);
-        let call =
-            call.args(["--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"]);
-        let done = call.run().await?;
-        status::parse_status(&done.stdout).map_err(|_| self.unreadable_fault(GitAction::Status))
-    }
-
-    /// Returns whether the directory is in a repository. Git itself exits with 128 for every kind
-    /// of error, so the files are checked instead.
-    fn has_repository(&self) -> bool {
-        let bare = |dir: &Path| dir.join("HEAD").is_file() && dir.join("objects").is_dir();
-        let holds = |dir: &Path| dir.join(".git").exists() || bare(dir);
-        self.directory.ancestors().any(holds)
+    /// Returns the hash that is all of git's output.
+    pub(super) fn parse_oid(&self, stdout: &[u8], operation: GitAction) -> Result<Oid, Fault> {
+        Oid::parse(stdout.trim_ascii_end()).ok_or_else(|| self.unreadable_fault(operation))
     }
 
     /// Returns the fault for output of git that cannot be parsed.
     pub(super) fn unreadable_fault(&self, operation: GitAction) -> Fault {
         let message = format!("{} gave an answer that cannot be read", self.program.display());
         operation.to_fault(message, None, None)
+    }
+}
+
+/// Maximum length of an answer line, in bytes: longer than any name that is asked plus git's word
+/// after it.
+const ANSWER_BYTES_MAX: u64 = 4_096;
+
+/// A git process that resolves names, shared by all clients of a repository. It is started at the
+/// first lookup.
+#[derive(Debug)]
+pub(super) struct RevisionLookup {
+    /// The folder in which git runs. It is not a task's worktree: those come and go, and agents
+    /// change their files.
+    directory: PathBuf,
+    folders: Option<GitFolders>,
+    running: Mutex<Option<LookupProcess>>,
+}
+
+#[derive(Debug)]
+struct LookupProcess {
+    ask: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    _child: GitProcessGroup,
+}
+
+/// The result of resolving a name.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum LookupAnswer {
+    Object(Oid),
+    Nothing,
+}
+
+impl RevisionLookup {
+    pub(super) fn new(directory: PathBuf, folders: Option<GitFolders>) -> Self {
+        Self { directory, folders, running: Mutex::default() }
+    }
+
+    /// Resolves a name; returns `None` if the caller has to ask git in another way.
+    pub(super) async fn resolve_name(&self, git: &Git, name: &str) -> Option<LookupAnswer> {
+        if !is_same_everywhere(name) {
+            return None;
+        }
+        let mut kept = self.running.lock().await;
+        // The process is taken out: if this future is dropped, a later caller must not read its
+        // answer.
+        let mut running = match kept.take() {
+            Some(running) => running,
+            None => self.start_process(git)?,
+        };
+        let meaning = timeout(git.patience, running.query_name(name)).await.ok()??;
+        *kept = Some(running);
+        Some(meaning)
+    }
+
+    fn start_process(&self, git: &Git) -> Option<LookupProcess> {
+        let directory = self.directory.clone();
+        let folders = self.folders.clone();
+        let repository = Git { directory, folders, ..git.clone() };
+        let call = repository.call(GitAction::Look);
+        let call = call.args(["cat-file", "--batch-check=%(objectname)"]);
+        let mut command = call.build_command();
+        let mut child =
+            GitProcessGroup(command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?);
+        let ask = child.0.stdin.take()?;
+        let answers = child.0.stdout.take()?;
+        Some(LookupProcess { ask, answers: BufReader::new(answers), _child: child })
+    }
+}
+
+impl LookupProcess {
+    async fn query_name(&mut self, name: &str) -> Option<LookupAnswer> {
+        self.ask.write_all(format!("{name}\n").as_bytes()).await.ok()?;
+        let mut answer = Vec::new();
+        let mut answers = (&mut self.answers).take(ANSWER_BYTES_MAX);
+        answers.read_until(b'\n', &mut answer).await.ok()?;
+        parse_answer(name, &answer)
+    }
+}
+
+/// A child process whose whole group is killed on drop: git starts other programs.
+#[derive(Debug)]
+pub(super) struct GitProcessGroup(pub(super) Child);
+
+impl Drop for GitProcessGroup {
+    fn drop(&mut self) {
+        // The id is `None` once the child was waited for.
+        let id = self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(group) = id {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// Parses one line of git's output; returns `None` if it is no answer to this question.
+fn parse_answer(name: &str, answer: &[u8]) -> Option<LookupAnswer> {
+    let line = answer.strip_suffix(b"\n")?;
+    if let Some(oid) = Oid::parse(line) {
+        return Some(LookupAnswer::Object(oid));
+    }
+    let word = line.strip_prefix(name.as_bytes())?;
+    (word == b" missing").then_some(LookupAnswer::Nothing)
+}
+
+/// Returns whether a name means the same from every working tree, and fits on a line.
+fn is_same_everywhere(name: &str) -> bool {
+    let bare = name.split('^').next().unwrap_or_default();
+    let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+    let of_all = bare.starts_with("refs/") && !own.iter().any(|prefix| bare.starts_with(prefix));
+    (of_all || Oid::parse(bare.as_bytes()).is_some()) && !name.contains(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_an_answer_is_read_as_one() {
+        let name = "refs/heads/a^{commit}";
+        let oid = "1".repeat(40);
+        let object = LookupAnswer::Object(Oid::parse(oid.as_bytes()).unwrap());
+        let rows = [
+            (format!("{oid}\n"), Some(object)),
+            (format!("{name} missing\n"), Some(LookupAnswer::Nothing)),
+            (format!("{name} ambiguous\n"), None),
+            ("refs/heads/b^{commit} missing\n".to_owned(), None),
+            (oid, None),
+            ("\n".to_owned(), None),
+            (String::new(), None),
+        ];
+        for (answer, wanted) in rows {
+            assert_eq!(parse_answer(name, answer.as_bytes()), wanted, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_one_working_tree_alone_are_asked_there() {
+        let oid = "1".repeat(40);
+        for name in ["refs/heads/a^{commit}", &oid, &format!("{oid}^{{tree}}"), &format!("{oid}^1")]
+        {
+            assert!(is_same_everywhere(name), "{name}");
+        }
+        for name in ["HEAD", "main", "refs/bisect/bad", "refs/heads/a\nrefs/heads/b", "1234"] {
+            assert!(!is_same_everywhere(name), "{name}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::mode::GitFileMode;
+use super::object::GitFileMode;
 use super::status::{GitParseError, parse_path, split_records};
 
 /// The kind of difference of a path.

@@ -6,9 +6,8 @@ use std::fmt::Write as _;
 use unstuck_core::fault::{Fault, Missing};
 
 use super::fail::GitAction;
-use super::git::Git;
-use super::lookup::LookupAnswer;
-use super::oid::Oid;
+use super::git::{Git, LookupAnswer};
+use super::object::Oid;
 
 /// A change of one ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,9 +64,7 @@ impl Git {
         let call = self.call(GitAction::Look).args(["rev-parse", "--verify", "--quiet"]);
         let done = call.args(["--end-of-options", name]).run_expecting(&[0, 1]).await?;
         match done.status {
-            0 => Oid::parse(done.stdout.trim_ascii_end())
-                .map(Some)
-                .ok_or_else(|| self.unreadable_fault(GitAction::Look)),
+            0 => self.parse_oid(&done.stdout, GitAction::Look).map(Some),
             _ => Ok(None),
         }
     }

@@ -1,28 +1,11 @@
 //! Remotes: reading their refs, and pushing commits to them.
 
-use std::time::Duration;
-
 use unstuck_core::fault::Fault;
 
+use super::call::{GitOutput, SILENCE_MAX};
 use super::fail::GitAction;
 use super::git::Git;
-use super::oid::Oid;
-
-/// Maximum silence of a remote. A push reports progress all the time; a query has a short answer.
-pub(super) const SILENCE_MAX: Duration = Duration::from_mins(1);
-
-/// Beginnings of lines in which git or a remote reports progress.
-const PROGRESS: [&str; 9] = [
-    "Enumerating objects",
-    "Counting objects",
-    "Delta compression using",
-    "Compressing objects",
-    "Writing objects",
-    "Total ",
-    "Resolving deltas",
-    "Unpacking objects",
-    "Checking connectivity",
-];
+use super::object::Oid;
 
 /// Exit code of git for an unknown name of a remote.
 const NO_REMOTE: i32 = 2;
@@ -78,17 +61,20 @@ impl Git {
     /// Returns the address that `remote` is pushed to. A string that is no name of a remote is an
     /// address itself.
     pub async fn read_push_url(&self, remote: &str) -> Result<String, Fault> {
-        let call = self.call(GitAction::Look).args(["remote", "get-url", "--push"]);
-        let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
+        let done = self.query_push_url(remote).await?;
         let url = String::from_utf8_lossy(done.stdout.trim_ascii_end());
         Ok(if done.status == NO_REMOTE { remote.to_owned() } else { url.into_owned() })
     }
 
     /// Returns whether `remote` is the name of a remote, or an address.
     pub async fn knows_remote(&self, remote: &str) -> Result<bool, Fault> {
-        let call = self.call(GitAction::Look).args(["remote", "get-url", "--push"]);
-        let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
+        let done = self.query_push_url(remote).await?;
         Ok(done.status != NO_REMOTE || remote.contains(['/', ':']))
+    }
+
+    async fn query_push_url(&self, remote: &str) -> Result<GitOutput, Fault> {
+        let call = self.call(GitAction::Look).args(["remote", "get-url", "--push"]);
+        call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await
     }
 
     /// Returns the object of the ref at `remote` with exactly this full name, if it exists.
@@ -127,35 +113,8 @@ impl Git {
     }
 }
 
-/// Removes progress reports from the output of a push.
-pub(super) fn strip_progress(said: &str) -> String {
-    // A carriage return overwrites the line, as on a terminal.
-    let lines = said.lines().map(|line| line.rsplit('\r').find(|part| !part.is_empty()));
-    let told = lines.flatten().filter(|line| {
-        let line = line.strip_prefix("remote: ").unwrap_or(line);
-        !PROGRESS.iter().any(|begins| line.starts_with(begins))
-    });
-    told.collect::<Vec<_>>().join("\n")
-}
-
 fn parse_remote_ref(line: &[u8]) -> Option<RemoteRef> {
     let at = line.iter().position(|byte| *byte == b'\t')?;
     let name = std::str::from_utf8(&line[at + 1..]).ok()?.to_owned();
     Some(RemoteRef { name, oid: Oid::parse(&line[..at])? })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn how_far_a_push_was_is_left_out_of_what_it_said() {
-        let said = "Enumerating objects: 3, done.\nCounting objects:  33% (1/3)\rCounting objects: \
-                    100% (3/3), done.\nWriting objects: 100% (3/3), 200 bytes, done.\nTotal 3 \
-                    (delta 0)\nremote: Resolving deltas: 100% (1/1)\rremote: main is protected\n\
-                    remote: \n!\ta:b\t[remote rejected] (hook declined)\nDone\n";
-        let told =
-            "remote: main is protected\nremote: \n!\ta:b\t[remote rejected] (hook declined)\nDone";
-        assert_eq!(strip_progress(said), told);
-    }
 }

@@ -19,8 +19,9 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::fault::Fault;
 
 use super::fail::GitAction;
-use super::git::{Git, GitLayout};
-use super::oid::Oid;
+use super::git::Git;
+use super::layout::GitLayout;
+use super::object::Oid;
 use super::refs::{RefChange, RefSwapOutcome};
 
 /// Files of the snapshot, relative to the shared git folder.

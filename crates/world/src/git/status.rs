@@ -1,10 +1,14 @@
-//! Parses `git status --porcelain=v2 -z`. Pure; any bytes are safe to parse.
+//! Reads `git status --porcelain=v2 -z`. Parsing is pure, and any bytes are safe to parse.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::mode::GitFileMode;
+use unstuck_core::fault::Fault;
+
+use super::fail::GitAction;
+use super::git::Git;
+use super::object::GitFileMode;
 
 /// The difference of a path between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +103,19 @@ pub struct SubmoduleChanges {
 pub struct GitParseError {
     /// Number of records that were parsed before.
     pub after_records: usize,
+}
+
+impl Git {
+    /// Returns the differences between the last commit, the index and the working tree, without
+    /// rename detection. Lists every new file, not just its folder. Of a submodule only the commit
+    /// counts: looking further would start a git there, with the settings that an agent left in it.
+    pub async fn status(&self) -> Result<Vec<StatusEntry>, Fault> {
+        let call = self.call(GitAction::Status).args(["status", "--porcelain=v2", "-z"]);
+        let call =
+            call.args(["--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"]);
+        let done = call.run().await?;
+        parse_status(&done.stdout).map_err(|_| self.unreadable_fault(GitAction::Status))
+    }
 }
 
 /// Parses a whole status.

@@ -1,4 +1,4 @@
-//! Reads and writes trees and indexes, and checks trees out.
+//! Reads, writes and compares trees and indexes, checks trees out, and makes patches of them.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use unstuck_core::fault::Fault;
 
 use super::fail::GitAction;
 use super::git::Git;
-use super::oid::Oid;
+use super::object::Oid;
 use super::raw::{self, TreeDifference};
 
 impl Git {
@@ -139,8 +139,7 @@ impl Git {
     /// Writes the index as a tree.
     pub async fn write_tree(&self) -> Result<Oid, Fault> {
         let done = self.call(GitAction::Commit).args(["write-tree"]).run().await?;
-        Oid::parse(done.stdout.trim_ascii_end())
-            .ok_or_else(|| self.unreadable_fault(GitAction::Commit))
+        self.parse_oid(&done.stdout, GitAction::Commit)
     }
 
     /// Replaces the index by `tree`; keeps cached file data of unchanged entries.
@@ -165,5 +164,32 @@ impl Git {
         let call = self.call(GitAction::Status).args(["diff-tree", "-r", "-M", "--raw", "-z"]);
         let done = call.args([old.as_str(), new.as_str()]).run().await?;
         raw::parse_differences(&done.stdout).map_err(|_| self.unreadable_fault(GitAction::Status))
+    }
+
+    /// Returns the change from one tree to another, as a binary-safe patch that can be applied.
+    pub async fn create_patch(&self, old: &Oid, new: &Oid) -> Result<Vec<u8>, Fault> {
+        self.create_patch_for(old, new, &[]).await
+    }
+
+    /// Returns the change of these paths alone, or of all if `paths` is empty.
+    pub async fn create_patch_for(
+        &self,
+        old: &Oid,
+        new: &Oid,
+        paths: &[PathBuf],
+    ) -> Result<Vec<u8>, Fault> {
+        let call = self.call(GitAction::Status).args(["diff-tree", "-r", "-p", "-M", "--binary"]);
+        let call = call.args(["--full-index", "--no-color", "--no-ext-diff", "--no-textconv"]);
+        let call = call.args([old.as_str(), new.as_str(), "--"]).args(paths);
+        Ok(call.run().await?.stdout)
+    }
+
+    /// Applies a patch to the index and the working tree, wholly or not at all.
+    pub async fn apply_patch(&self, patch: &[u8]) -> Result<(), Fault> {
+        if patch.is_empty() {
+            return Ok(());
+        }
+        let call = self.call(GitAction::Merge).args(["apply", "--index", "--whitespace=nowarn"]);
+        call.args(["-"]).input(patch).run().await.map(drop)
     }
 }

@@ -6,7 +6,6 @@
 //! files. Fetching works. An agent that names an address itself with a clean environment gets past
 //! this; other modules make sure that it has no credentials and that `git` is shimmed.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,21 +14,19 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 
-use super::elsewhere::misplaced_work_fault;
-use super::names::{WorkspaceKey, agent_email, build_branch_ref, build_start_ref, build_tip_ref};
 use super::project::FOLDER;
 use super::shell::Shell;
-use super::state::io_fault;
+use super::state::{
+    WorkspaceKey, agent_email, build_branch_ref, build_start_ref, build_tip_ref, io_fault,
+};
 use super::workspace::Workspace;
-use crate::git::{Oid, RepositoryExposure, RepositorySnapshot, RestoreReport, kept_ref_name};
+use crate::git::{RepositoryExposure, RepositorySnapshot, RestoreReport};
 use crate::process::{PrivateFolder, Wall, WallEnforcement};
 
 /// An address that no transport of git handles; the message that git prints for it tells the agent
 /// what to use instead.
 pub(super) const REFUSED: &str = "pushing-is-refused-here-use-unstuck-mutate:";
 const BEFORE: &str = "before";
-/// The ref under which git keeps the stash.
-const STASH: &str = "refs/stash";
 /// Folders of a repository that git changes at a commit. Settings and hooks are not among them.
 const COMMITTING: [&str; 3] = ["objects", "refs", "logs"];
 /// Folders for temporary files, beside the one that `TMPDIR` names.
@@ -170,57 +167,6 @@ impl Workspace {
             .chain([build_branch_ref(build), build_start_ref(build), build_tip_ref(build)])
             .collect()
     }
-
-    /// Finds commits that the agent left on another branch, or in the stash, with the worktree
-    /// unchanged. Such an attempt is not one without a change: the agent is told where its work is.
-    pub async fn find_work_elsewhere(
-        &self,
-        restored: &RestoreReport,
-    ) -> Result<Option<Fault>, Fault> {
-        if let Some(fault) = self.find_work_in_submodules().await? {
-            return Ok(Some(fault));
-        }
-        let left = self.list_agent_refs(restored).await?;
-        if left.is_empty() || !self.list_changes().await?.is_empty() {
-            return Ok(None);
-        }
-        let base = self.resolve_base().await?;
-        let known = self.resolve_tree(&base).await?;
-        for (name, commit) in &left {
-            if !self.import_object(commit, &base).await
-                || self.git.resolve_commit(commit.as_str()).await?.is_none()
-                || self.git.is_ancestor(commit, &base).await?
-            {
-                continue;
-            }
-            if self.git.resolve_tree(commit.as_str()).await?.is_some_and(|tree| tree != known) {
-                self.point_ref(&kept_ref_name(commit), commit).await?;
-                return Ok(Some(other_branch_fault(name, commit)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Returns the agent's branches and stash, except the branch that it was given and those at a
-    /// commit that a ref of the operator's repository names.
-    async fn list_agent_refs(
-        &self,
-        restored: &RestoreReport,
-    ) -> Result<BTreeMap<String, Oid>, Fault> {
-        let is_work = |name: &str| name.starts_with("refs/heads/") || name == STASH;
-        let Some(private) = &self.private else {
-            let mut left = restored.stood_at.clone();
-            left.retain(|name, _| is_work(name));
-            return Ok(left);
-        };
-        let mut left = private.read_refs();
-        left.retain(|name, _| is_work(name) && *name != self.branch);
-        if !left.is_empty() {
-            let persons = self.project.git.list_refs(&[]).await?;
-            left.retain(|_, commit| !persons.values().any(|known| known == commit));
-        }
-        Ok(left)
-    }
 }
 
 /// Returns the sandbox for processes in `directory`, a working tree of the project at `root`: they
@@ -263,19 +209,4 @@ fn read_alternates(objects: &Path) -> Vec<PathBuf> {
     let listed = fs::read(objects.join("info/alternates")).unwrap_or_default();
     let lines = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| objects.join(OsStr::from_bytes(line))).collect()
-}
-
-/// Returns the fault of work that is on a branch or in the stash, and not in the worktree.
-fn other_branch_fault(name: &str, commit: &Oid) -> Fault {
-    let place = match name.strip_prefix("refs/heads/") {
-        Some(branch) => format!("on the branch {branch}"),
-        None => "in the stash".to_owned(),
-    };
-    let message = format!("your work is {place}, not in the worktree");
-    let output = format!(
-        "The worktree is as you found it: your work is {place}, and only what is in the worktree \
-         counts.\nBring it back: git checkout {commit} -- .\nThen stay on the branch that you \
-         were given."
-    );
-    misplaced_work_fault(message, output)
 }

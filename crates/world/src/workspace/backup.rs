@@ -13,9 +13,8 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::BuildId;
 use unstuck_core::fault::Fault;
 
-use super::names::build_backup_prefix;
 use super::project::{FOLDER, ProjectRepository};
-use super::state::io_fault;
+use super::state::{build_backup_prefix, io_fault};
 
 /// Folders that are kept as hard links: git adds files to them and does not write into existing
 /// ones.

@@ -1,23 +1,27 @@
-//! The change of a task: the difference between its base and the files in the worktree.
+//! The change of a task: the difference between its base and the files in the worktree, and
+//! reverting exactly the part of it that is outside the scope.
 //!
 //! The difference is one `git status` with a separate index that holds the base, and only its
 //! report about the working tree counts. So it does not matter who made a change, whether it was
 //! committed or staged, or what the agent told its own index to overlook. Files that git ignores
 //! are no part of a change, and neither are by-products of setup, checks and tools (`footprint.rs`,
-//! `by_product.rs`): they are never committed either.
+//! `ecosystem.rs`): they are never committed either.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
 
-use super::names::build_start_ref;
+use super::state::{build_start_ref, io_fault};
 use super::workspace::Workspace;
-use crate::git::raw::TreeDifference;
+use crate::git::raw::{DifferenceKind, TreeDifference};
 use crate::git::status::{ChangedEntry, PathState, StatusEntry};
-use crate::git::{GitFileMode, Oid};
+use crate::git::{GitAction, GitFileMode, Oid};
 
 /// The kind of change to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,5 +184,137 @@ const fn classify_change(changed: &ChangedEntry) -> ChangeKind {
         (_, GitFileMode::File, GitFileMode::Executable)
         | (_, GitFileMode::Executable, GitFileMode::File) => ChangeKind::ModeChanged,
         _ => ChangeKind::Modified,
+    }
+}
+
+/// The result of a revert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevertReport {
+    /// The reverted paths, in the order of the changes.
+    pub paths: Vec<PathBuf>,
+    /// The file with the reverted change, as a patch against the worktree after the revert.
+    pub patch: PathBuf,
+}
+
+impl Workspace {
+    /// Restores these paths to their state in the base: edits, new files, deletions, modes, links.
+    /// Saves the previous state as a patch first; moves a nested repository aside as it is. A
+    /// failure is `GIT_REVERT_FAILED` and quarantines the worktree.
+    pub async fn revert_paths(
+        &self,
+        paths: &[PathBuf],
+        run: RunId,
+        now: Time,
+    ) -> Result<RevertReport, Fault> {
+        self.finish_move().await?;
+        let changes = self.list_changes().await?;
+        let wanted: BTreeSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let out = changes.iter().filter(|change| wanted.contains(change.path.as_path()));
+        let out: Vec<WorktreeChange> = out.cloned().collect();
+        let taken = self.revert_changes(&changes, &out, run, now).await;
+        taken.map_err(|cause| self.quarantine_worktree(&cause))
+    }
+
+    /// Reverts an agent's changes to these paths. A file that it moved there goes back to its old
+    /// path.
+    pub async fn revert_work(
+        &self,
+        paths: &[PathBuf],
+        run: RunId,
+        now: Time,
+    ) -> Result<RevertReport, Fault> {
+        let differences = self.list_differences().await?;
+        let moved = differences.into_iter().filter(|of| of.what == DifferenceKind::Renamed);
+        let sources = moved.filter(|of| paths.contains(&of.path)).filter_map(|of| of.from);
+        let paths: Vec<PathBuf> = paths.iter().cloned().chain(sources).collect();
+        self.revert_paths(&paths, run, now).await
+    }
+
+    /// Restores the worktree to an earlier state of the same attempt. Saves the previous state as a
+    /// patch first. A failure is `GIT_REVERT_FAILED` and quarantines the worktree.
+    pub async fn restore_content(
+        &self,
+        then: &WorktreeContent,
+        run: RunId,
+        now: Time,
+    ) -> Result<(), Fault> {
+        let there = self.capture_content().await?;
+        if there == *then {
+            return Ok(());
+        }
+        let gone_back = self.undo_since(&there, then, run, now).await;
+        gone_back.map_err(|cause| self.quarantine_worktree(&cause))
+    }
+
+    async fn undo_since(
+        &self,
+        there: &WorktreeContent,
+        then: &WorktreeContent,
+        run: RunId,
+        now: Time,
+    ) -> Result<(), Fault> {
+        let patch = self.git.create_patch(&then.tree, &there.tree).await?;
+        self.write_patch(run, &patch)?;
+        let parents = [there.base.clone()];
+        let saved = self.commit_snapshot(&there.tree, &parents, "Before going back\n", now).await?;
+        self.relocate_to(&then.tree, &there.base, &saved, now).await
+    }
+
+    async fn revert_changes(
+        &self,
+        changes: &[WorktreeChange],
+        out: &[WorktreeChange],
+        run: RunId,
+        now: Time,
+    ) -> Result<RevertReport, Fault> {
+        let base = self.resolve_base().await?;
+        let whole = self.write_tree(changes).await?;
+        let rest = self.write_tree_without(&base, out).await?;
+        let patch = self.git.create_patch(&rest, &whole).await?;
+        let patch = self.write_patch(run, &patch)?;
+        self.move_repositories_aside(out, run)?;
+        let parents = [base.clone()];
+        let saved = self.commit_snapshot(&whole, &parents, "Before taking back\n", now).await?;
+        self.relocate_to(&rest, &base, &saved, now).await?;
+        let paths: Vec<PathBuf> = out.iter().map(|change| change.path.clone()).collect();
+        let left = self.list_changes().await?;
+        match left.iter().find(|change| paths.contains(&change.path)) {
+            None => Ok(RevertReport { paths, patch }),
+            Some(change) => {
+                let message = format!("{} could not be taken back", change.path.display());
+                Err(GitAction::Revert.to_fault(message, None, None))
+            }
+        }
+    }
+
+    /// Writes the worktree as a tree, with these paths as the base has them. Expects the scratch
+    /// index to hold the whole worktree still.
+    async fn write_tree_without(&self, base: &Oid, out: &[WorktreeChange]) -> Result<Oid, Fault> {
+        let scratch = self.git.with_index(self.state.scratch_index_file());
+        let base = self.resolve_tree(base).await?;
+        scratch.reset_index_paths(&base, out.iter().map(|change| change.path.as_path())).await?;
+        scratch.write_tree().await
+    }
+
+    /// Saves a patch under the first free numbered name of the run.
+    fn write_patch(&self, run: RunId, patch: &[u8]) -> Result<PathBuf, Fault> {
+        let mut names = (1..).map(|n: u32| format!("patches/{run}-{n}.patch"));
+        let free = |name: &String| {
+            let file = Path::new(name).file_name().unwrap_or_default();
+            !self.state.patches_folder().join(file).exists()
+        };
+        let name = names.find(free).unwrap_or_default();
+        self.state.write_file(&name, patch)
+    }
+
+    fn move_repositories_aside(&self, out: &[WorktreeChange], run: RunId) -> Result<(), Fault> {
+        for change in out.iter().filter(|change| change.kind == ChangeKind::Repository) {
+            let to = self.state.kept_folder().join(run.to_string()).join(&change.path);
+            let from = self.directory.join(&change.path);
+            let folder = to.parent().unwrap_or(&to);
+            let moved = fs::create_dir_all(folder).and_then(|()| fs::rename(&from, &to));
+            moved.map_err(|error| io_fault(&from, &error))?;
+        }
+        Ok(())
     }
 }

@@ -1,13 +1,23 @@
-//! Commits the checked content of a worktree.
+//! Commits the checked content of a worktree, and runs the repository's own hooks like any other
+//! command of the operator's.
+//!
+//! `git commit` exits with 1 when a hook refuses and with 1 when there is nothing to commit. Run
+//! separately, each hook reports its own refusal, and runs under a guard with a timeout.
 
-use unstuck_core::fault::Fault;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use unstuck_core::fault::{Fault, KEPT_HOOK, Validation};
+use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words};
 use unstuck_core::time::Time;
 
 use super::changes::WorktreeContent;
-use super::hooks::GitHook;
+use super::private::{read_plain_file, write_new_file};
 use super::shell::Shell;
+use super::state::io_fault;
 use super::workspace::Workspace;
-use crate::git::{CommitAuthor, HookSources, NewCommit, Oid};
+use crate::git::{CommitAuthor, GitAction, HookSources, NewCommit, Oid};
+use crate::process::{ProcessEnd, derive_fault};
 
 /// The message, author and time of a commit.
 #[derive(Clone, Debug)]
@@ -96,5 +106,194 @@ impl Workspace {
         }
         self.run_commit_hook(GitHook::PreCommit, hooks, shell).await?;
         self.write_hook_tree(base, shell).await
+    }
+}
+
+/// A hook that runs at a commit or a push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GitHook {
+    PreCommit,
+    PrepareMessage,
+    Message,
+    PostCommit,
+    PrePush,
+}
+
+/// Shell command that runs the pre-push hook as git would, with the pushed refs on its standard
+/// input. `git hook run` can pass standard input to a hook only from git 2.40 on.
+const PUSH_HOOK: &str = r#"[ ! -x "$0" ] || printf '%s\n' "$3" | "$0" "$1" "$2""#;
+/// Name of the file with the commit message, which hooks may change; git uses the same.
+const MESSAGE: &str = "COMMIT_EDITMSG";
+/// Maximum size of a commit message, in bytes.
+const MESSAGE_BYTES_MAX: u64 = 1_024 * 1_024;
+
+impl GitHook {
+    /// The hooks that run at a commit, in git's order.
+    const OF_COMMIT: [Self; 4] =
+        [Self::PreCommit, Self::PrepareMessage, Self::Message, Self::PostCommit];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::PreCommit => "pre-commit",
+            Self::PrepareMessage => "prepare-commit-msg",
+            Self::Message => "commit-msg",
+            Self::PostCommit => "post-commit",
+            Self::PrePush => "pre-push",
+        }
+    }
+}
+
+impl Workspace {
+    /// Runs the repository's pre-push hook, if there is one, for a push of `commit` to `remote` as
+    /// `reference` (a full name). A refusal is `VALIDATION_PRE_PUSH`, and nothing is sent.
+    pub async fn pass_push_hook(
+        &self,
+        remote: &str,
+        commit: &Oid,
+        reference: &str,
+        shell: &Shell,
+    ) -> Result<(), Fault> {
+        let hooks = self.find_hooks().await?;
+        if !hooks.may_have(GitHook::PrePush.name()) {
+            return Ok(());
+        }
+        let there = self.git.query_remote_ref(remote, reference).await?;
+        let there = there.map_or_else(|| "0".repeat(commit.as_str().len()), |oid| oid.to_string());
+        // The line that git passes: the name and hash of the pushed commit, and the remote ref with
+        // its current hash.
+        let told = format!("{commit} {commit} {reference} {there}");
+        let url = self.git.read_push_url(remote).await?;
+        let file = hooks.hook_file(GitHook::PrePush.name()).into_os_string();
+        let about = [file, remote.into(), url.into(), told.into()];
+        let arguments = [&["-c", PUSH_HOOK].map(OsString::from)[..], &about[..]].concat();
+        self.run_hook((GitHook::PrePush, &hooks), OsStr::new("sh"), &arguments, shell).await
+    }
+
+    /// Returns the folders that may hold the repository's hooks.
+    async fn find_hooks(&self) -> Result<HookSources, Fault> {
+        self.git.find_hooks(&self.project.layout.common_dir.join("hooks")).await
+    }
+
+    /// Runs a commit hook, if there is one. A refusal is `VALIDATION_PRE_COMMIT`.
+    async fn run_commit_hook(
+        &self,
+        hook: GitHook,
+        of: &HookSources,
+        shell: &Shell,
+    ) -> Result<(), Fault> {
+        if !of.may_have(hook.name()) {
+            return Ok(());
+        }
+        let message = self.agents_git_dir().join(MESSAGE).into_os_string();
+        let after: &[OsString] = match hook {
+            GitHook::PrepareMessage => &["--".into(), message, "message".into()],
+            GitHook::Message => &["--".into(), message],
+            GitHook::PreCommit | GitHook::PostCommit | GitHook::PrePush => &[],
+        };
+        let run = ["hook", "run", "--ignore-missing", hook.name()].map(OsString::from);
+        let arguments = [&of.to_arguments(), &run[..], after].concat();
+        self.run_hook((hook, of), self.git.program(), &arguments, shell).await
+    }
+
+    async fn run_hook(
+        &self,
+        (hook, of): (GitHook, &HookSources),
+        program: &OsStr,
+        arguments: &[OsString],
+        shell: &Shell,
+    ) -> Result<(), Fault> {
+        let name = hook.name();
+        let environment = self.hook_environment();
+        let mut shell = self.confine_shell(shell);
+        shell.wall.readable.push(of.folder().to_owned());
+        let ended = shell.run_program(&self.directory, program, arguments, &environment).await?;
+        let source = format!("hook:{name}");
+        match (ended.how, derive_fault(&ended, &source, name)) {
+            (ProcessEnd::Exited(exit), Some(_)) => {
+                let output = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+                let denied = shell.wall.find_denied(&output, &self.directory);
+                if let Some(denied) = denied.filter(|denied| !denied.warned) {
+                    let file = of.hook_file(name).display().to_string();
+                    let file = quote_words(&file, QUESTION_CHARS_MAX).unwrap_or_default();
+                    let who = format!("the {name} hook of your repository, {file},");
+                    let so = match hook {
+                        GitHook::PrePush => "the work is not pushed",
+                        _ => "the work is not committed",
+                    };
+                    let output = format!("{}\n[{}]", output.trim_end(), denied.render_sentence());
+                    return Err(denied.to_fault(KEPT_HOOK, (&who, so), &output));
+                }
+                let message = format!("the hook {name} refused ({exit})");
+                let context = Validation { command: name.to_owned(), exit: Some(exit), output };
+                Err(match hook {
+                    GitHook::PrePush => Fault::validation_pre_push(source, message, context),
+                    _ => Fault::validation_pre_commit(source, message, context),
+                })
+            }
+            (_, Some(fault)) => Err(fault),
+            (_, None) => Ok(()),
+        }
+    }
+
+    /// Writes the index that a hook left as a tree in the operator's repository. Runs git in the
+    /// sandbox, like the hook itself, because it reads the agent's files.
+    async fn write_hook_tree(&self, base: &Oid, shell: &Shell) -> Result<Oid, Fault> {
+        if self.private.is_none() {
+            return self.git.write_tree().await;
+        }
+        let program = self.git.program();
+        let environment = self.hook_environment();
+        let arguments = ["write-tree".into()];
+        let shell = self.confine_shell(shell);
+        let ended = shell.run_program(&self.directory, program, &arguments, &environment).await?;
+        let unreadable = || {
+            let message = "what the hook pre-commit left cannot be committed";
+            GitAction::Commit.to_fault(message, None, None)
+        };
+        let written = ended.output.to_bytes();
+        let tree = Oid::parse(written.trim_ascii_end()).ok_or_else(unreadable)?;
+        if self.import_object(&tree, base).await { Ok(tree) } else { Err(unreadable()) }
+    }
+
+    /// Passes a commit message to the hooks that may change it, and returns the result.
+    async fn pass_message_hooks(
+        &self,
+        message: &str,
+        hooks: &HookSources,
+        shell: &Shell,
+    ) -> Result<String, Fault> {
+        let message_hooks = [GitHook::PrepareMessage, GitHook::Message];
+        if !message_hooks.iter().any(|hook| hooks.may_have(hook.name())) {
+            return Ok(message.to_owned());
+        }
+        let file = self.agents_git_dir().join(MESSAGE);
+        write_new_file(&file, message.as_bytes()).map_err(|error| io_fault(&file, &error))?;
+        for hook in message_hooks {
+            self.run_commit_hook(hook, hooks, shell).await?;
+        }
+        let left =
+            read_plain_file(&file, MESSAGE_BYTES_MAX).and_then(|left| String::from_utf8(left).ok());
+        left.ok_or_else(|| {
+            let message = "the message that a hook left is no text";
+            GitAction::Commit.to_fault(message, None, None)
+        })
+    }
+
+    /// Returns the git folder that the agent, and hooks, find in the worktree.
+    fn agents_git_dir(&self) -> &Path {
+        self.private.as_ref().map_or(&self.git_dir, |private| private.folder())
+    }
+
+    /// Returns the variables that git itself sets for hooks in a worktree.
+    fn hook_environment(&self) -> Vec<(OsString, Option<OsString>)> {
+        let set = |name: &str, value: OsString| (OsString::from(name), Some(value));
+        let git_dir = self.agents_git_dir();
+        vec![
+            set("GIT_DIR", git_dir.into()),
+            set("GIT_WORK_TREE", self.directory.clone().into()),
+            set("GIT_INDEX_FILE", git_dir.join("index").into()),
+            set("GIT_EDITOR", ":".into()),
+            set("GIT_TERMINAL_PROMPT", "0".into()),
+        ]
     }
 }

@@ -1,13 +1,254 @@
-//! The fault of work in a place that no commit covers: another branch, a submodule, a file that git
-//! ignores.
+//! Work in a place that no commit covers: another branch, the stash, a submodule, or a file that
+//! git ignores.
+//!
+//! No check may depend on ignored files that an agent made. They are moved out of the worktree
+//! before it is checked, and kept.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::{Fault, Validation};
+
+use super::ecosystem::classify_by_product;
+use super::private::PrivateRepository;
+use super::state::io_fault;
+use super::workspace::Workspace;
+use crate::git::{GitAction, Oid, RestoreReport, kept_ref_name};
 
 /// The name of the failed check, as the operator and the agent read it.
 const CHECK: &str = "the work is in files that git commits";
+/// The ref under which git keeps the stash.
+const STASH: &str = "refs/stash";
+
+impl Workspace {
+    /// Finds commits that the agent left on another branch, or in the stash, with the worktree
+    /// unchanged. Such an attempt is not one without a change: the agent is told where its work is.
+    pub async fn find_work_elsewhere(
+        &self,
+        restored: &RestoreReport,
+    ) -> Result<Option<Fault>, Fault> {
+        if let Some(fault) = self.find_work_in_submodules().await? {
+            return Ok(Some(fault));
+        }
+        let left = self.list_agent_refs(restored).await?;
+        if left.is_empty() || !self.list_changes().await?.is_empty() {
+            return Ok(None);
+        }
+        let base = self.resolve_base().await?;
+        let known = self.resolve_tree(&base).await?;
+        for (name, commit) in &left {
+            if !self.import_object(commit, &base).await
+                || self.git.resolve_commit(commit.as_str()).await?.is_none()
+                || self.git.is_ancestor(commit, &base).await?
+            {
+                continue;
+            }
+            if self.git.resolve_tree(commit.as_str()).await?.is_some_and(|tree| tree != known) {
+                self.point_ref(&kept_ref_name(commit), commit).await?;
+                return Ok(Some(other_branch_fault(name, commit)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the agent's branches and stash, except the branch that it was given and those at a
+    /// commit that a ref of the operator's repository names.
+    async fn list_agent_refs(
+        &self,
+        restored: &RestoreReport,
+    ) -> Result<BTreeMap<String, Oid>, Fault> {
+        let is_work = |name: &str| name.starts_with("refs/heads/") || name == STASH;
+        let Some(private) = &self.private else {
+            let mut left = restored.stood_at.clone();
+            left.retain(|name, _| is_work(name));
+            return Ok(left);
+        };
+        let mut left = private.read_refs();
+        left.retain(|name, _| is_work(name) && *name != self.branch);
+        if !left.is_empty() {
+            let persons = self.project.git.list_refs(&[]).await?;
+            left.retain(|_, commit| !persons.values().any(|known| known == commit));
+        }
+        Ok(left)
+    }
+}
 
 /// Returns the fault of such work: `message` is one line, `told` the text for the agent.
 pub(super) fn misplaced_work_fault(message: String, told: String) -> Fault {
     let context = Validation { command: CHECK.to_owned(), exit: None, output: told };
     Fault::validation_pre_commit("workspace:elsewhere", message, context)
+}
+
+/// Returns the fault of work that is on a branch or in the stash, and not in the worktree.
+fn other_branch_fault(name: &str, commit: &Oid) -> Fault {
+    let place = match name.strip_prefix("refs/heads/") {
+        Some(branch) => format!("on the branch {branch}"),
+        None => "in the stash".to_owned(),
+    };
+    let message = format!("your work is {place}, not in the worktree");
+    let output = format!(
+        "The worktree is as you found it: your work is {place}, and only what is in the worktree \
+         counts.\nBring it back: git checkout {commit} -- .\nThen stay on the branch that you \
+         were given."
+    );
+    misplaced_work_fault(message, output)
+}
+
+/// Name of the note that lists the ignored files from before the agent's work.
+pub(super) const IGNORED_NOTE: &str = "ignored";
+/// Name of the note that lists the ignored files that setup has made since, before a check.
+const IGNORED_OF_SETUP: &str = "ignored-of-setup";
+/// A copy of the agent's index while it is read.
+const AGENTS_INDEX: &str = "index.seen";
+/// Files that are named to the agent; the others are counted.
+const NAMED_MAX: usize = 8;
+
+impl Workspace {
+    /// Records the ignored files that exist before an agent works. An attempt that continues in the
+    /// same files keeps the older note.
+    pub async fn note_ignored(&self, start: Start) -> Result<(), Fault> {
+        let is_new = matches!(start, Start::Fresh | Start::NewWorktree);
+        if self.in_place || !is_new && self.state.read_file(IGNORED_NOTE)?.is_some() {
+            return Ok(());
+        }
+        self.state.delete_file(IGNORED_OF_SETUP)?;
+        self.state.write_file(IGNORED_NOTE, &self.encode_ignored().await?).map(drop)
+    }
+
+    /// Records the ignored files that exist after setup ran again: those of the agent were moved
+    /// out before.
+    pub(super) async fn note_ignored_of_setup(&self) -> Result<(), Fault> {
+        if self.in_place {
+            return Ok(());
+        }
+        self.state.write_file(IGNORED_OF_SETUP, &self.encode_ignored().await?).map(drop)
+    }
+
+    async fn encode_ignored(&self) -> Result<Vec<u8>, Fault> {
+        let mut bytes = Vec::new();
+        for path in self.list_ignored().await? {
+            bytes.extend(path.as_os_str().as_bytes());
+            bytes.push(0);
+        }
+        Ok(bytes)
+    }
+
+    /// Moves the ignored files that are new since the note out of the worktree, and those that the agent
+    /// has made git forget; which they are.
+    pub async fn set_aside_ignored(&self, run: RunId) -> Result<Vec<PathBuf>, Fault> {
+        let Some(note) = self.state.read_file(IGNORED_NOTE)? else { return Ok(Vec::new()) };
+        let of_setup = self.state.read_file(IGNORED_OF_SETUP)?.unwrap_or_default();
+        let before: BTreeSet<PathBuf> = split_paths(&note).chain(split_paths(&of_setup)).collect();
+        let now = self.list_ignored().await?;
+        let mut new: Vec<PathBuf> = now.into_iter().filter(|path| !before.contains(path)).collect();
+        new.extend(self.find_no_longer_tracked().await?);
+        let keep = self.ignored_folder(run);
+        for path in &new {
+            let from = self.directory.join(path);
+            let to = keep.join(path);
+            move_file_aside(&from, &to).map_err(|error| io_fault(&from, &error))?;
+        }
+        Ok(new)
+    }
+
+    /// Returns the ignored files of a run that were moved out of the worktree.
+    pub fn list_set_aside(&self, run: RunId) -> Vec<PathBuf> {
+        let keep = self.ignored_folder(run);
+        let mut found = Vec::new();
+        let mut folders = vec![keep.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                } else if let Ok(path) = entry.path().strip_prefix(&keep) {
+                    found.push(path.to_owned());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Returns the fault of an attempt all of whose work is in files that git ignores, if it is
+    /// such an attempt.
+    pub async fn find_only_ignored(&self, set_aside: &[PathBuf]) -> Result<Option<Fault>, Fault> {
+        if set_aside.is_empty() || !self.list_changes().await?.is_empty() {
+            return Ok(None);
+        }
+        let names = render_ignored_names(set_aside);
+        let message = format!("your work is in files that git ignores: {names}");
+        let output = format!(
+            "Nothing but files that git ignores was changed: {names}. They are not part of the commit, \
+             so I moved them out of the worktree. Solve the task with files that git tracks. \
+             Where it asks for these very files, change .gitignore so that git does not ignore them."
+        );
+        Ok(Some(misplaced_work_fault(message, output)))
+    }
+
+    /// The files of the base that git ignores now and that the agent's own index no longer holds
+    /// (`git rm --cached`).
+    async fn find_no_longer_tracked(&self) -> Result<Vec<PathBuf>, Fault> {
+        let listing = ["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"];
+        let done = self.git_with_base_index().call(GitAction::Status).args(listing).run().await?;
+        let mut candidates: Vec<PathBuf> = split_paths(&done.stdout).collect();
+        let index = self.private.as_ref().and_then(PrivateRepository::read_index);
+        let Some(index) = index.filter(|_| !candidates.is_empty()) else { return Ok(Vec::new()) };
+        let theirs = self.git.with_index(self.state.write_file(AGENTS_INDEX, &index)?);
+        let held = theirs.call(GitAction::Status).args(["ls-files", "--cached", "-z"]).run().await;
+        self.state.delete_file(AGENTS_INDEX)?;
+        // An index that cannot be read says nothing.
+        let Ok(held) = held else { return Ok(Vec::new()) };
+        let held: BTreeSet<PathBuf> = split_paths(&held.stdout).collect();
+        candidates.retain(|path| !held.contains(path));
+        Ok(candidates)
+    }
+
+    fn ignored_folder(&self, run: RunId) -> PathBuf {
+        self.state.kept_folder().join(run.to_string()).join("ignored")
+    }
+
+    /// Lists the files that git ignores, without by-products of tools, unless the task's text names
+    /// them.
+    async fn list_ignored(&self) -> Result<Vec<PathBuf>, Fault> {
+        let listing = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
+        let done = self.git_with_base_index().call(GitAction::Status).args(listing).run().await?;
+        let all: Vec<PathBuf> = split_paths(&done.stdout).collect();
+        let named = self.read_named_paths()?;
+        let is_work = |path: &PathBuf| {
+            named.contains(path.as_os_str().as_bytes())
+                || classify_by_product(&self.directory, path).is_none()
+        };
+        Ok(all.into_iter().filter(is_work).collect())
+    }
+}
+
+/// Formats paths for the agent: the first few, and how many more there are.
+pub fn render_ignored_names(files: &[PathBuf]) -> String {
+    let named: Vec<String> =
+        files.iter().take(NAMED_MAX).map(|file| file.display().to_string()).collect();
+    match files.len().saturating_sub(NAMED_MAX) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn split_paths(bytes: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
+    let all = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    all.map(|path| PathBuf::from(OsStr::from_bytes(path)))
+}
+
+fn move_file_aside(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::rename(from, to) {
+        // The file has disappeared meanwhile, so there is no need to move it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        moved => moved,
+    }
 }

@@ -6,24 +6,21 @@
 //! to them from then on, even if it changes later; one that setup made and that the task's text
 //! names is work once it has changed since. A tracked file that setup changed belongs to setup
 //! while it is as setup left it; one that a check changed is restored, and so are the agent's own
-//! files that it wrote to (`own_bytes.rs`). The mark is on disk while commands run, so that the
+//! files that it wrote to (`agent_files.rs`). The mark is on disk while commands run, so that the
 //! comparison can be made up for after a kill.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
-use super::by_product::{ByProduct, classify_by_product};
+use super::agent_files::{RestoreSelection, digest_path};
 use super::changes::WorktreeChange;
-use super::manifests::is_lock_file;
-use super::own_bytes::RestoreSelection;
+use super::ecosystem::{ByProduct, classify_by_product, is_lock_file};
 use super::workspace::Workspace;
 use crate::git::Git;
 use crate::git::status::{PathState, StatusEntry};
@@ -39,9 +36,6 @@ const NAMED: &str = "named";
 /// Name of the state file with the tracked files that checks have changed, each with a zero byte at
 /// its end.
 const CHECKED: &str = "checked";
-/// The digest of a file that does not exist.
-pub(super) const GONE: &str = "-";
-
 /// Paths that differ from the base: new ones, and tracked ones with digests of their content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Footprint {
@@ -391,25 +385,9 @@ fn find_named_folders(text: &str) -> impl Iterator<Item = &str> {
     near.collect::<Vec<_>>().into_iter()
 }
 
-/// What a path holds, with its kind and whether it can be executed.
-pub(super) fn digest_path(path: &Path) -> String {
-    let Ok(found) = fs::symlink_metadata(path) else { return GONE.to_owned() };
-    let mut hasher = blake3::Hasher::new();
-    let read = if found.is_symlink() {
-        fs::read_link(path).map(|to| to.as_os_str().as_bytes().to_vec())
-    } else if found.is_file() {
-        fs::read(path)
-    } else {
-        Ok(Vec::new())
-    };
-    let is_program = found.permissions().mode() & 0o111 != 0;
-    hasher.update(&[u8::from(found.is_symlink()), u8::from(found.is_file() && is_program)]);
-    hasher.update(&read.unwrap_or_default());
-    hasher.finalize().to_hex().to_string()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::agent_files::GONE;
     use super::*;
 
     #[test]

@@ -13,12 +13,11 @@ use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
 use super::changes::{ChangeKind, WorktreeChange, WorktreeContent};
-use super::ignored::NOTE;
-use super::manifests::is_manifest;
-use super::names::WorkspaceKey;
+use super::ecosystem::is_manifest;
+use super::elsewhere::IGNORED_NOTE;
+use super::finish::remove_folder;
 use super::project::ProjectRepository;
-use super::remove::remove_folder;
-use super::state::io_fault;
+use super::state::{WorkspaceKey, io_fault};
 use super::workspace::Workspace;
 use crate::git::{Oid, RefChange};
 
@@ -78,7 +77,7 @@ impl Workspace {
     /// Returns whether packages or files of the home folder are newer than the note from before the
     /// work.
     fn has_installed(&self) -> bool {
-        let note = self.state.folder().join(NOTE);
+        let note = self.state.folder().join(IGNORED_NOTE);
         let Ok(since) = fs::metadata(&note).and_then(|note| note.modified()) else {
             return false;
         };

@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
-use super::names::WorkspaceKey;
 use super::project::{FOLDER, ProjectRepository};
-use super::state::io_fault;
+use super::state::{WorkspaceKey, io_fault};
 use super::workspace::Workspace;
 
 /// Variables that hold paths of code and of build output: paths of the checkout are replaced by

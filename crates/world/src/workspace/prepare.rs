@@ -13,16 +13,13 @@ use unstuck_core::time::Time;
 
 use super::footprint::CommandAuthor;
 use super::in_place::IN_PLACE;
-use super::names::WorkspaceKey;
 use super::private::PrivateRepository;
 use super::project::{ProjectRepository, missing_fault};
-use super::save::require_swapped;
-use super::set_up::SETUP;
-use super::share::require_shareable;
-use super::shell::Shell;
-use super::state::io_fault;
-use super::workspace::{QUARANTINE, Workspace};
-use crate::git::{Oid, RefChange, RepositoryExposure};
+use super::shared::require_shareable;
+use super::shell::{SETUP, Shell};
+use super::state::{WorkspaceKey, io_fault};
+use super::workspace::{QUARANTINE, Workspace, point_refs};
+use crate::git::{GitAction, Oid, RepositoryExposure};
 
 /// Name of the state file with the run that works in the worktree, or did last.
 const RUN: &str = "run";
@@ -59,7 +56,7 @@ impl Workspace {
         shell: &Shell,
     ) -> Result<Self, Fault> {
         let workspace = if wanted.in_place {
-            Self::prepare_in_place(project, wanted).await?
+            Self::prepare_in_place(project, wanted.place, &wanted.head).await?
         } else {
             Self::ensure_worktree(project, wanted).await?
         };
@@ -156,7 +153,7 @@ impl Workspace {
         let quarantined = state.read_file(QUARANTINE)?;
         if let Some(why) = quarantined.as_ref().filter(|_| !fresh) {
             let why = String::from_utf8_lossy(why).into_owned();
-            return Err(crate::git::GitAction::Revert.to_fault(why, None, None));
+            return Err(GitAction::Revert.to_fault(why, None, None));
         }
         let whole = directory.is_dir() && state.index_file().is_file();
         if whole && (wanted.start == Start::NewWorktree || quarantined.is_some()) {
@@ -277,25 +274,6 @@ async fn create_worktree(
     workspace.delete_footprint()?;
     workspace.note_untouched(&scratch).await?;
     state.copy_file(&state.scratch_index_file(), &state.index_file())
-}
-
-/// Points refs of a task at its base, in one transaction.
-pub(super) async fn point_refs(
-    project: &ProjectRepository,
-    names: impl IntoIterator<Item = String>,
-    base: &Oid,
-) -> Result<(), Fault> {
-    let mut changes = Vec::new();
-    for name in names {
-        let old = project.git.resolve_commit(&name).await?;
-        if old.as_ref() != Some(base) {
-            changes.push(RefChange { name, old, new: Some(base.clone()) });
-        }
-    }
-    if changes.is_empty() {
-        return Ok(());
-    }
-    require_swapped(project.git.swap_refs(&changes, "unstuck: begin a task").await?)
 }
 
 /// Moves any file or folder at the worktree's path out of the way. Deletes nothing.

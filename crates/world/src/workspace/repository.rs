@@ -10,10 +10,9 @@ use std::path::Path;
 use unstuck_core::fault::Fault;
 
 use super::agent::REFUSED;
-use super::names::{WorkspaceKey, build_branch_ref};
 use super::private::{CheckoutPosition, PrivateContents};
 use super::project::ProjectRepository;
-use super::state::io_fault;
+use super::state::{WorkspaceKey, build_branch_ref, io_fault};
 use super::workspace::Workspace;
 use crate::git::Oid;
 

@@ -1,10 +1,12 @@
-//! The files that are kept about a task beside its refs: small ones, which are written atomically.
+//! The state of a task: the names of its refs and branches, and the files that are kept beside
+//! them. These are small and written atomically.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use unstuck_core::engine::{BuildId, RunId, TaskId};
 use unstuck_core::fault::{Fault, Internal};
 
 /// The state folder of a task.
@@ -126,4 +128,61 @@ pub(super) fn io_fault(path: &Path, error: &io::Error) -> Fault {
     let message = format!("{} cannot be used", path.display());
     let component = "workspace".to_owned();
     Fault::internal_error("workspace", message, Internal { component }).with_cause(error)
+}
+
+/// A task of a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WorkspaceKey {
+    /// The id of the build.
+    pub build: BuildId,
+    /// The id of the task.
+    pub task: TaskId,
+}
+
+/// Returns the full name of the branch that a build's tasks land on.
+pub(super) fn build_branch_ref(build: BuildId) -> String {
+    format!("refs/heads/unstuck/{build}")
+}
+
+/// Returns the ref of the commit that a build started from.
+pub(super) fn build_start_ref(build: BuildId) -> String {
+    format!("refs/unstuck/start/{build}")
+}
+
+/// Returns the ref of the last known commit of a build's branch, in case that branch is deleted.
+pub(super) fn build_tip_ref(build: BuildId) -> String {
+    format!("refs/unstuck/tip/{build}")
+}
+
+/// Returns the prefix of the refs that back up those of the operator at the start of a build.
+pub(super) fn build_backup_prefix(build: BuildId) -> String {
+    format!("refs/unstuck/backup/{build}")
+}
+
+/// Returns the ref of the commit of a run's attempt.
+pub(super) fn attempt_ref(run: RunId) -> String {
+    run.saved_ref()
+}
+
+/// Returns the email address that an agent commits under, so that reflogs tell what it moved.
+pub(super) fn agent_email(run: RunId) -> String {
+    format!("{run}@agent.unstuck.invalid")
+}
+
+impl WorkspaceKey {
+    /// Returns the full name of the branch that the task's worktree is on. Git keeps branches as
+    /// files, so it cannot lie below the build's branch.
+    pub(super) fn branch_ref(self) -> String {
+        format!("refs/heads/unstuck/{}.{}", self.build, self.task)
+    }
+
+    /// Returns the ref of the commit that the task's change is counted from.
+    pub(super) fn base_ref(self) -> String {
+        format!("refs/unstuck/base/{}", self.task)
+    }
+
+    /// Returns the ref of the destination of a worktree, which exists only during a move.
+    pub(super) fn pending_ref(self) -> String {
+        format!("refs/unstuck/pending/{}", self.task)
+    }
 }

@@ -1,14 +1,21 @@
-//! The worktree of a task, with access to its base, its indexes and its quarantine.
+//! The worktree of a task, with access to its base, its indexes and its quarantine; saving its
+//! content and moving it to another.
+//!
+//! A move survives a kill at any point. The destination is written down first, as a commit under
+//! `refs/unstuck/pending`: its tree is the content to reach, its first parent is the new base, its
+//! second the previous content of the worktree. The next process that finds that ref finishes the
+//! move; doing so twice is the same as once.
 
 use std::path::{Path, PathBuf};
 
+use unstuck_core::engine::RunId;
 use unstuck_core::fault::{Fault, GitOperation};
+use unstuck_core::time::Time;
 
-use super::names::WorkspaceKey;
 use super::private::PrivateRepository;
 use super::project::{ProjectRepository, missing_fault};
-use super::state::TaskStateFolder;
-use crate::git::{CommitAuthor, Git, Oid};
+use super::state::{TaskStateFolder, WorkspaceKey, attempt_ref};
+use crate::git::{CommitAuthor, Git, GitAction, NewCommit, Oid, RefChange, RefSwapOutcome};
 
 /// Name of the state file with the reason why a worktree is quarantined for the operator.
 pub(super) const QUARANTINE: &str = "quarantine";
@@ -88,6 +95,144 @@ impl Workspace {
 }
 
 /// Returns the author of commits that only save a state.
-pub(super) fn unstuck_author() -> CommitAuthor {
+fn unstuck_author() -> CommitAuthor {
     CommitAuthor { name: "Unstuck".to_owned(), email: "unstuck@unstuck.invalid".to_owned() }
+}
+
+impl Workspace {
+    /// Saves the changes of a run under `refs/unstuck/attempts/<run>`; returns `None` if there are
+    /// none. Touches neither the operator's index nor the agent's.
+    pub async fn save_attempt(&self, run: RunId, now: Time) -> Result<Option<Oid>, Fault> {
+        let base = self.resolve_base().await?;
+        let tree = self.write_tree(&self.list_changes().await?).await?;
+        let own = self.import_head(&base).await?;
+        if own.is_none() && tree == self.resolve_tree(&base).await? {
+            return Ok(None);
+        }
+        // The agent's own commits stay reachable.
+        let parents: Vec<Oid> = [Some(base), own].into_iter().flatten().collect();
+        let message = format!("Attempt {run} of {}\n", self.place.task);
+        let saved = self.commit_snapshot(&tree, &parents, &message, now).await?;
+        self.point_ref(&attempt_ref(run), &saved).await?;
+        Ok(Some(saved))
+    }
+
+    /// Makes an unsigned commit that only saves a tree.
+    pub(super) async fn commit_snapshot(
+        &self,
+        tree: &Oid,
+        parents: &[Oid],
+        message: &str,
+        at: Time,
+    ) -> Result<Oid, Fault> {
+        let person = unstuck_author();
+        let new = NewCommit { tree, parents, message, person: &person, at, signed: false };
+        self.git.create_commit(new).await
+    }
+
+    /// Points a ref of Unstuck at a commit, regardless of its current value.
+    pub(super) async fn point_ref(&self, name: &str, to: &Oid) -> Result<(), Fault> {
+        let old = self.git.resolve_commit(name).await?;
+        let change = RefChange { name: name.to_owned(), old, new: Some(to.clone()) };
+        require_swapped(self.git.swap_refs(&[change], "unstuck").await?)
+    }
+}
+
+/// Returns a fault if a ref of Unstuck, which no other program should move, was moved meanwhile.
+fn require_swapped(swapped: RefSwapOutcome) -> Result<(), Fault> {
+    match swapped {
+        RefSwapOutcome::Done => Ok(()),
+        RefSwapOutcome::Moved { name, .. } => {
+            let message = format!("another process moved {name}");
+            Err(GitAction::Commit.to_fault(message, None, Some(&name)))
+        }
+    }
+}
+
+/// Points refs of a task at its base, in one transaction.
+pub(super) async fn point_refs(
+    project: &ProjectRepository,
+    names: impl IntoIterator<Item = String>,
+    base: &Oid,
+) -> Result<(), Fault> {
+    let changes = list_ref_changes(&project.git, names, base).await?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    require_swapped(project.git.swap_refs(&changes, "unstuck: begin a task").await?)
+}
+
+/// Returns the changes of those of these refs that are not at `to` yet.
+async fn list_ref_changes(
+    git: &Git,
+    names: impl IntoIterator<Item = String>,
+    to: &Oid,
+) -> Result<Vec<RefChange>, Fault> {
+    let mut changes = Vec::new();
+    for name in names {
+        let old = git.resolve_commit(&name).await?;
+        if old.as_ref() != Some(to) {
+            changes.push(RefChange { name, old, new: Some(to.clone()) });
+        }
+    }
+    Ok(changes)
+}
+
+impl Workspace {
+    /// Makes the worktree hold `tree`, with `base` as its new base. `saved` is a commit of its
+    /// current content.
+    pub(super) async fn relocate_to(
+        &self,
+        tree: &Oid,
+        base: &Oid,
+        saved: &Oid,
+        now: Time,
+    ) -> Result<(), Fault> {
+        let mut parents = vec![base.clone()];
+        if saved != base {
+            parents.push(saved.clone());
+        }
+        let to = self.commit_snapshot(tree, &parents, "Where the worktree goes\n", now).await?;
+        self.point_ref(&self.place.pending_ref(), &to).await?;
+        self.finish_move().await
+    }
+
+    /// Finishes a move that was begun, if there is one.
+    pub(super) async fn finish_move(&self) -> Result<(), Fault> {
+        let pending = self.place.pending_ref();
+        let Some(to) = self.git.resolve_commit(&pending).await? else { return Ok(()) };
+        let base = self.git.resolve_commit(&format!("{to}^1")).await?.unwrap_or_else(|| to.clone());
+        let saved =
+            self.git.resolve_commit(&format!("{to}^2")).await?.unwrap_or_else(|| base.clone());
+        self.move_files(&to, &base, &saved).await?;
+        self.ensure_submodules(&self.git_with_base_index(), &base).await?;
+        self.move_refs(&to, &base).await
+    }
+
+    async fn move_files(&self, to: &Oid, base: &Oid, saved: &Oid) -> Result<(), Fault> {
+        let scratch = self.git_with_scratch_index()?;
+        scratch.read_tree(&self.resolve_tree(saved).await?).await?;
+        scratch.check_out_tree(&self.resolve_tree(to).await?).await?;
+        self.note_untouched_again(&scratch).await?;
+        scratch.read_tree(&self.resolve_tree(base).await?).await?;
+        self.position_agent_at(base)?;
+        self.state.copy_file(&self.state.scratch_index_file(), &self.state.index_file())
+    }
+
+    async fn move_refs(&self, to: &Oid, base: &Oid) -> Result<(), Fault> {
+        let mut changes =
+            vec![RefChange { name: self.place.pending_ref(), old: Some(to.clone()), new: None }];
+        let mut moved = vec![self.place.base_ref()];
+        if !self.in_place {
+            moved.push(self.branch.clone());
+        }
+        changes.extend(list_ref_changes(&self.git, moved, base).await?);
+        match self.git.swap_refs(&changes, "unstuck: move a worktree").await? {
+            RefSwapOutcome::Done => Ok(()),
+            RefSwapOutcome::Moved { name, .. } => {
+                let message = format!("another process moved {name}");
+                Err(GitAction::Revert.to_fault(message, None, Some(&name)))
+            }
+        }
+    }
 }

@@ -1,9 +1,10 @@
-//! Recognizes by-products of tools, by the names that their ecosystems agree on.
+//! Files that are known by the names that the ecosystems of languages agree on: by-products of
+//! tools, and manifests and lock files, from which setup installs packages.
 //!
-//! A name that could be anything (`dist`, `build`, `target`) counts only beside the file of the tool
-//! that makes it, or where it holds what the tool makes. A compiled file is told by its bytes where its
-//! ending could be another's (a model `cube.obj`). What git tracks at the base below such a folder makes the folder work again; that
-//! is for the caller to look up.
+//! A name of a by-product that could be anything (`dist`, `build`, `target`) counts only beside the
+//! file of the tool that makes it, or where it holds what the tool makes. A compiled file is told
+//! by its bytes where its ending could be another's (a model `cube.obj`). What git tracks at the
+//! base below such a folder makes the folder work again; that is for the caller to look up.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -64,17 +65,17 @@ const FOLDERS: &[ToolFolder] = &[
 const ENVIRONMENT_MARK: &str = "pyvenv.cfg";
 /// Suffixes of folders that packaging tools of Python make.
 const FOLDER_ENDINGS: [&str; 2] = [".egg-info", ".dist-info"];
-/// What Python's packaging tools put into `build`, by its beginning.
+/// Beginnings of the names that the packaging tools of Python put into `build`.
 const IN_PYTHON_BUILD: [&str; 3] = ["lib", "bdist.", "temp."];
 /// Endings of compiled files.
 const FILE_ENDINGS: [&str; 4] = ["pyc", "pyo", "class", "tsbuildinfo"];
 /// Endings of files that are compiled where they are no text.
 const OBJECT_ENDINGS: [&str; 2] = ["o", "obj"];
-/// How programs begin that a compiler makes: ELF, Mach-O.
+/// Beginnings of programs that a compiler makes: ELF, Mach-O.
 const PROGRAM_MARKS: [&[u8]; 3] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
 /// Endings of such programs; most have none.
 const PROGRAM_ENDINGS: [&str; 3] = ["out", "test", "exe"];
-/// How much of a file is looked at.
+/// Number of bytes of a file that are inspected.
 const LOOKED_AT: u64 = 1024;
 /// Names of files that tools leave.
 const FILES: [&str; 7] = [
@@ -170,6 +171,98 @@ fn read_first_bytes(path: &Path) -> Vec<u8> {
     bytes
 }
 
+/// Names of manifests, which people write.
+const MANIFESTS: [&str; 35] = [
+    "Cargo.toml",
+    "Directory.Packages.props",
+    "Gemfile",
+    "Package.swift",
+    "Pipfile",
+    "Podfile",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.sbt",
+    "composer.json",
+    "conanfile.py",
+    "conanfile.txt",
+    "constraints.txt",
+    "deno.json",
+    "deno.jsonc",
+    "dune-project",
+    "environment.yaml",
+    "environment.yml",
+    "go.mod",
+    "go.work",
+    "libs.versions.toml",
+    "mix.exs",
+    "package.json",
+    "pnpm-workspace.yaml",
+    "pom.xml",
+    "project.clj",
+    "pubspec.yaml",
+    "pyproject.toml",
+    "rebar.config",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "setup.cfg",
+    "setup.py",
+    "stack.yaml",
+    "vcpkg.json",
+];
+/// Names of lock files, which package managers write beside the manifests.
+const LOCK_FILES: [&str; 24] = [
+    "Cargo.lock",
+    "Gemfile.lock",
+    "Package.resolved",
+    "Pipfile.lock",
+    "Podfile.lock",
+    "bun.lock",
+    "bun.lockb",
+    "composer.lock",
+    "conan.lock",
+    "deno.lock",
+    "go.sum",
+    "go.work.sum",
+    "gradle.lockfile",
+    "mix.lock",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "packages.lock.json",
+    "pdm.lock",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "pubspec.lock",
+    "rebar.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+/// Extensions of manifests that are named after their project.
+const MANIFEST_ENDINGS: [&str; 5] = ["cabal", "csproj", "fsproj", "gemspec", "opam"];
+
+/// Returns whether a file is a manifest or a lock file.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    MANIFESTS.contains(&name)
+        || MANIFEST_ENDINGS.contains(&ending)
+        || is_lock_file(path)
+        || is_requirements(path, name, ending)
+}
+
+/// Returns whether a file is a lock file, which a package manager writes from a manifest.
+pub(super) fn is_lock_file(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    LOCK_FILES.contains(&name)
+}
+
+/// Returns whether a file is one like `requirements.txt`, `requirements-dev.txt`,
+/// `dev-requirements.txt` or `requirements/dev.txt`.
+fn is_requirements(path: &Path, name: &str, ending: &str) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    matches!(ending, "txt" | "in")
+        && (name.contains("requirements") || folder.is_some_and(|folder| folder == "requirements"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,5 +312,23 @@ mod tests {
         for (path, expected) in cases {
             assert_eq!(classify_by_product(root, Path::new(path)), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn manifests_and_locks_are_known_by_their_names() {
+        for path in [
+            "Cargo.toml",
+            "web/package.json",
+            "requirements-dev.txt",
+            "requirements/base.in",
+            "shop.gemspec",
+            "uv.lock",
+        ] {
+            assert!(is_manifest(Path::new(path)), "{path}");
+        }
+        for path in ["notes.txt", "package.jsonc", "src/requirements.rs", "deps.txt"] {
+            assert!(!is_manifest(Path::new(path)), "{path}");
+        }
+        assert!(is_lock_file(Path::new("a/Cargo.lock")) && !is_lock_file(Path::new("Cargo.toml")));
     }
 }

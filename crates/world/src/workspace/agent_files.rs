@@ -1,29 +1,34 @@
-//! Copies of the agent's files, kept while a check runs: a formatter that is part of a check
-//! rewrites those files, and its output is not the agent's work.
+//! The agent's files and its index, kept while a check runs.
 //!
-//! Only the files of the change are copied. A file that exists with another content afterwards is
-//! restored. One that is deleted, or as the base has it, stays so: such a check has tested
-//! something else, and this is reported. The copies are on disk until then, so that a kill loses
-//! none of them.
+//! A formatter that is part of a check rewrites the agent's files, and its output is not the
+//! agent's work. Only the files of the change are copied. A file that exists with another content
+//! afterwards is restored. One that is deleted, or as the base has it, stays so: such a check has
+//! tested something else, and this is reported.
+//!
+//! The index that a check finds holds all of the work, as the commit will: a check that asks git
+//! for its files (`git ls-files`, `git diff --exit-code`) would otherwise miss new files, and take
+//! the work itself for a difference. The agent's own index is restored afterwards. Copies and index
+//! are on disk until then, so that a kill loses none of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
 use super::changes::{ChangeKind, WorktreeChange};
-use super::footprint::{GONE, digest_path};
 use super::state::io_fault;
 use super::workspace::Workspace;
 
+/// The digest of a file that does not exist.
+pub(super) const GONE: &str = "-";
 /// Name of the state file that lists the copies: records that end with a zero byte, of `?` for a
 /// new file or `=`, a digest, a blank and a path.
-const LIST: &str = "own";
+const COPIES: &str = "own";
 
 /// Name of the folder, beside the copies, for files that a check runs without.
 const ASIDE: &str = "aside";
@@ -47,7 +52,7 @@ impl Workspace {
     /// Copies the files of a change. Existing copies were left by a kill and stay valid: no agent
     /// has worked since.
     pub(super) fn keep_agent_files(&self, changes: &[WorktreeChange]) -> Result<(), Fault> {
-        if self.state.read_file(LIST)?.is_some() {
+        if self.state.read_file(COPIES)?.is_some() {
             return Ok(());
         }
         // A kill may have left incomplete copies.
@@ -68,12 +73,12 @@ impl Workspace {
                 list.push(0);
             }
         }
-        if list.is_empty() { Ok(()) } else { self.state.write_file(LIST, &list).map(drop) }
+        if list.is_empty() { Ok(()) } else { self.state.write_file(COPIES, &list).map(drop) }
     }
 
     /// Restores the agent's files from their copies, and removes the copies.
     pub(super) fn restore_agent_files(&self, which: RestoreSelection<'_>) -> Result<(), Fault> {
-        let Some(list) = self.state.read_file(LIST)? else { return Ok(()) };
+        let Some(list) = self.state.read_file(COPIES)? else { return Ok(()) };
         for record in list.split(|byte| *byte == 0) {
             let Some((mark, rest)) = record.split_first() else { continue };
             let mut parts = rest.splitn(2, |byte| *byte == b' ');
@@ -126,7 +131,7 @@ impl Workspace {
     }
 
     pub(super) fn forget_agent_files(&self) -> Result<(), Fault> {
-        self.state.delete_file(LIST)?;
+        self.state.delete_file(COPIES)?;
         match fs::remove_dir_all(self.state.own_files_folder()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(io_fault(&self.state.own_files_folder(), &error))
@@ -187,5 +192,58 @@ fn copy_new(from: &Path, to: &Path) -> io::Result<()> {
     match copied {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         copied => copied,
+    }
+}
+
+/// Returns a digest of a path: its content, its kind and whether it can be executed.
+pub(super) fn digest_path(path: &Path) -> String {
+    let Ok(found) = fs::symlink_metadata(path) else { return GONE.to_owned() };
+    let mut hasher = blake3::Hasher::new();
+    let read = if found.is_symlink() {
+        fs::read_link(path).map(|to| to.as_os_str().as_bytes().to_vec())
+    } else if found.is_file() {
+        fs::read(path)
+    } else {
+        Ok(Vec::new())
+    };
+    let is_program = found.permissions().mode() & 0o111 != 0;
+    hasher.update(&[u8::from(found.is_symlink()), u8::from(found.is_file() && is_program)]);
+    hasher.update(&read.unwrap_or_default());
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Name of the state file with the agent's own index while a check runs.
+const OWN_INDEX: &str = "index.agent";
+
+impl Workspace {
+    /// Replaces the agent's index by one that holds these changes, for a check. Does nothing in the
+    /// operator's own tree, whose index is the operator's.
+    pub(super) async fn lend_index(&self, changes: &[WorktreeChange]) -> Result<(), Fault> {
+        let sound = self.private.as_ref().filter(|private| private.is_sound(&self.branch));
+        let Some(private) = sound.filter(|_| !changes.is_empty()) else { return Ok(()) };
+        // An index that is saved already was left by a kill, and the one in its place is the
+        // supervisor's.
+        if self.state.read_file(OWN_INDEX)?.is_none() {
+            let Some(own) = private.read_index() else { return Ok(()) };
+            self.state.write_file(OWN_INDEX, &own)?;
+        }
+        self.write_tree(changes).await?;
+        let scratch = self.state.scratch_index_file();
+        let holding = fs::read(&scratch).map_err(|error| io_fault(&scratch, &error))?;
+        private.write_index(&holding).map_err(|error| io_fault(private.folder(), &error))
+    }
+
+    /// Restores the agent's own index.
+    pub(super) fn restore_agent_index(&self) -> Result<(), Fault> {
+        let Some(own) = self.state.read_file(OWN_INDEX)? else { return Ok(()) };
+        if let Some(private) = &self.private {
+            private.write_index(&own).map_err(|error| io_fault(private.folder(), &error))?;
+        }
+        self.state.delete_file(OWN_INDEX)
+    }
+
+    /// Removes the saved index, because the agent's repository is replaced.
+    pub(super) fn forget_agent_index(&self) -> Result<(), Fault> {
+        self.state.delete_file(OWN_INDEX)
     }
 }

@@ -1,13 +1,17 @@
-//! The settings that an agent's repository takes over from the operator's: how files are written,
-//! filters, and the names of remotes. It gets no setting that runs a program by itself, and no
-//! credential.
+//! The border between an agent's repository and the operator's.
+//!
+//! An agent's repository takes over settings about how files are written, filters, and the names of
+//! remotes. It gets no setting that runs a program by itself, and no credential. Objects of it are
+//! brought into the operator's repository as data that is checked.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use unstuck_core::fault::Fault;
 
 use super::fail::GitAction;
 use super::git::Git;
+use super::object::Oid;
 
 /// Settings below `core` that say how files and objects are written.
 const CORE: [&str; 18] = [
@@ -145,6 +149,31 @@ fn strip_password(address: &str) -> String {
     match find_login(address) {
         Some(user) => address.replacen(&format!("{user}@"), "", 1),
         None => address.to_owned(),
+    }
+}
+
+impl Git {
+    /// Returns whether an object is in this repository.
+    pub(crate) async fn has_object(&self, object: &Oid) -> Result<bool, Fault> {
+        let call = self.call(GitAction::Look).args(["cat-file", "-e", object.as_str()]);
+        Ok(call.run_expecting(&[0, 1, 128]).await?.status == 0)
+    }
+
+    /// Brings `object` and all that it needs beyond `known` into this repository from the folder
+    /// `objects`, which an agent has written. Reads only data from there: no settings, no refs and
+    /// no hooks. Each object's hash is computed anew, and a malformed one is refused.
+    pub(crate) async fn import_objects(
+        &self,
+        objects: &Path,
+        object: &Oid,
+        known: &Oid,
+    ) -> Result<(), Fault> {
+        let call = self.call(GitAction::Look).args(["pack-objects", "--quiet", "--revs"]);
+        let call = call.args(["--stdout", "--no-reuse-object", "--threads=1"]);
+        let call = call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
+        let pack = call.input(format!("{object}\n^{known}\n")).run().await?.stdout;
+        let call = self.call(GitAction::Commit).args(["unpack-objects", "-q", "--strict"]);
+        call.input(pack).with_reference(object.as_str()).run().await.map(drop)
     }
 }
 
