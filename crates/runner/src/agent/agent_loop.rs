@@ -19,14 +19,12 @@ use unstuck_world::tool::{Toolbox, tool_specs};
 use unstuck_world::workspace::Workspace;
 
 use super::answer::ToolCallAnswer;
-use super::cost;
 use super::desk::{AttemptAbort, AttemptReporter};
 use super::memory::{AttemptMemory, ModelToolCall};
-use super::prompt;
-use crate::clean;
-use crate::clock::Clock;
+use super::{cost, prompt};
 use crate::decider::Decider;
-use crate::world::EffectRequest;
+use crate::effects::{EffectRequest, redact_fault};
+use crate::event_loop::Clock;
 
 /// The source of faults about an agent that goes in circles.
 const SOURCE: &str = "agent";
@@ -353,7 +351,7 @@ impl AgentLoopState<'_> {
     }
 
     fn redact_failure(&self, failure: &ModelFailure) -> ModelFailure {
-        let fault = Box::new(clean::redact_fault(self.redactor, &failure.fault));
+        let fault = Box::new(redact_fault(self.redactor, &failure.fault));
         ModelFailure { fault, usage: failure.usage }
     }
 }

@@ -19,7 +19,7 @@ use super::agent_loop::{AgentLoopEnd, AgentLoopState};
 use super::desk::{AttemptAbort, DeclarationResult};
 use super::memory::ModelToolCall;
 use super::prompt;
-use crate::clean;
+use crate::effects::{redact_fault, redact_tool_input, redact_value};
 
 /// The source of faults that the agent raises itself.
 const SOURCE: &str = "agent";
@@ -78,7 +78,7 @@ impl AgentLoopState<'_> {
         failed: bool,
     ) -> Result<ToolCallAnswer, AttemptAbort> {
         let tool = ToolCall::tool_kind(&call.name);
-        let input = clean::redact_tool_input(self.redactor, &call.input);
+        let input = redact_tool_input(self.redactor, &call.input);
         let unseen = Observation::from_output(ActionOutcome::Waiting, "", "");
         let mut action = AgentAction { tool, input, observation: unseen };
         let worktree = self.workspace.directory().display().to_string();
@@ -147,7 +147,7 @@ impl AgentLoopState<'_> {
         fault: Fault,
         output: Option<String>,
     ) -> Result<ToolCallAnswer, AttemptAbort> {
-        let fault = Arc::new(clean::redact_fault(self.redactor, &fault));
+        let fault = Arc::new(redact_fault(self.redactor, &fault));
         if let Kind::PermissionCommandBlocked(refused) | Kind::PermissionFileAccess(refused) =
             &fault.kind
         {
@@ -226,7 +226,7 @@ impl AgentLoopState<'_> {
     ) -> Result<ToolCallAnswer, AttemptAbort> {
         let spec = match self.tools.build_declared_spec(declaration) {
             // The declaration is stored unchanged, so it must not contain secrets.
-            Ok(_) if clean::redact_value(self.redactor, &call.input) != call.input => {
+            Ok(_) if redact_value(self.redactor, &call.input) != call.input => {
                 Err(refused_declaration_fault("it holds a secret; name the variable instead"))
             }
             other => other,

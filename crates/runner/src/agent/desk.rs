@@ -13,8 +13,8 @@ use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::tell::{self, CommandWait};
 use unstuck_store::StoredConversation;
 
-use crate::clock::Clock;
 use crate::decider::{DecideError, Decider, StateQuery};
+use crate::event_loop::Clock;
 
 /// The reason for which an attempt ends early.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use unstuck_world::model::{MessagePart, MessageRole, ModelMessage};
 use unstuck_world::redact::Redactor;
 
 use super::{compact, prompt};
-use crate::clean;
+use crate::effects::redact_value;
 
 /// A call to carry out, as the model made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl AttemptMemory {
                 }
                 MessagePart::Call { id, name, input } => {
                     let id = make_unique_id(&id, &mut ids);
-                    let shown = clean::redact_value(redactor, &input);
+                    let shown = redact_value(redactor, &input);
                     heard.push(MessagePart::Call {
                         id: id.clone(),
                         name: name.clone(),

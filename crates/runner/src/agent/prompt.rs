@@ -2,7 +2,7 @@
 
 use unstuck_core::attempt::LoopEvidence;
 
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// The system prompt.
 pub(super) const SYSTEM: &str = "\

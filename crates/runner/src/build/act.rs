@@ -10,7 +10,7 @@ use unstuck_world::git::Oid;
 use unstuck_world::workspace::{LandingOutcome, ProjectRepository, Workspace};
 
 use super::world::{BuildContext, failed_outcome};
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// The result of a merge that had nothing to bring: the task changed no file.
 pub const NOTHING_MERGED: &str = "nothing changed";

@@ -38,7 +38,7 @@ use super::worker::TaskWorker;
 use super::world::{BuildContext, failed_outcome};
 use crate::control::RunSocket;
 use crate::decider::{StateQuery, StateQueryResult};
-use crate::world::{EffectRequest, EffectResult};
+use crate::effects::{EffectRequest, EffectResult};
 
 /// The prefix of a line by which an agent says that it cannot continue without the operator.
 const BLOCKED: &str = "BLOCKED:";

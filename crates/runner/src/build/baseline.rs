@@ -17,7 +17,7 @@ use unstuck_world::validate::{Baseline, BaselineMode, BaselineRequirement, GateC
 use unstuck_world::workspace::{Shell, Workspace};
 
 use super::settings::TaskGates;
-use crate::lock::lock_unpoisoned;
+use crate::effects::lock_unpoisoned;
 
 /// Maximum number of lines of a red check's output shown to an agent.
 const TOLD_LINES_MAX: usize = 40;

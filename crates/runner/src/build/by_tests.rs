@@ -12,7 +12,7 @@ use unstuck_world::workspace::Workspace;
 use super::check::join_path_names;
 use super::follow::ACTIONS_MAX;
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 impl BuildContext {
     /// Restores the files that an agent's own test runs wrote.

@@ -24,8 +24,7 @@ use super::wording::{
 use super::worker::TaskWorker;
 use super::world::{BuildContext, failed_outcome};
 use crate::decider::{StateQuery, StateQueryResult};
-use crate::lock::lock_unpoisoned;
-use crate::world::EffectRequest;
+use crate::effects::{EffectRequest, lock_unpoisoned};
 
 /// Why a change of a protected file is asked about.
 const PROTECTED: &str = "The checks rest on it, so `validate.protect` protects it.";

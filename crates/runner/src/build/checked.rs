@@ -6,7 +6,7 @@ use unstuck_core::fault::{Category, Fault, Kind};
 use unstuck_world::validate::{GateChecks, GateReport, GateVerdict};
 
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 impl BuildContext {
     /// Records the results of a gate.

@@ -6,7 +6,7 @@ use unstuck_world::workspace::{CommitOutcome, CommitWording, Workspace};
 
 use super::check::judge_scope;
 use super::world::{BuildContext, failed_outcome};
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 impl BuildContext {
     pub(super) async fn perform_commit(&self, order: &EffectRequest) -> EffectOutcome {

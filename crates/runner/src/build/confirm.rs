@@ -11,7 +11,7 @@ use unstuck_world::workspace::Workspace;
 use super::egress::explain_refused_hosts;
 use super::settings::TaskSettings;
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// The remark below the output of a check that is red only in a fresh checkout.
 const ONLY_HERE: &str = "[This is how it ends in a fresh checkout of the change, with run.setup run anew. In \

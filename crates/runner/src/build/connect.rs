@@ -13,8 +13,8 @@ use unstuck_world::tool::{ActionPermit, ActionReach};
 use unstuck_world::workspace::ProjectRepository;
 
 use super::world::BuildContext;
-use crate::probe::{idempotency_key, run_probe_command};
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
+use crate::ledger::{idempotency_key, run_probe_command};
 
 /// The environment variable with the idempotency key, for a command that acts.
 const KEY_VARIABLE: &str = "UNSTUCK_IDEMPOTENCY_KEY";

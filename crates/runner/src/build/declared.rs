@@ -11,7 +11,7 @@ use super::check::join_path_names;
 use super::connect::is_planned;
 use super::worker::TaskWorker;
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// Maximum length in bytes of the patch shown with an action that runs changed files. Git names the
 /// hashes of the whole contents at its beginning, so that an approval is for exactly these.

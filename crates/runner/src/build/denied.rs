@@ -17,8 +17,7 @@ use unstuck_world::commands::{CommandPolicy, list_programs};
 
 use super::world::BuildContext;
 use crate::decider::StateQuery;
-use crate::lock::lock_unpoisoned;
-use crate::world::EffectRequest;
+use crate::effects::{EffectRequest, lock_unpoisoned};
 
 /// Maximum number of denials of one attempt that the fault names.
 const NAMED_MAX: usize = 5;

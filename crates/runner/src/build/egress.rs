@@ -14,7 +14,7 @@ use unstuck_world::workspace::Shell;
 use super::settings::TaskSettings;
 use super::worker::ModelWorker;
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 const SOURCE: &str = "egress";
 /// Maximum number of refusals of one attempt that are reported individually.

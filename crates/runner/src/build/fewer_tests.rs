@@ -13,8 +13,7 @@ use unstuck_world::workspace::{ChangeKind, Workspace, WorktreeChange};
 use super::settings::TaskSettings;
 use super::wording::{belongs_to_tests, collect_task_words, removes_something, removes_tests};
 use super::world::BuildContext;
-use crate::lock::lock_unpoisoned;
-use crate::world::EffectRequest;
+use crate::effects::{EffectRequest, lock_unpoisoned};
 
 impl BuildContext {
     /// Fails with what the agent is told about fewer tests, or with the question for a person, unless the

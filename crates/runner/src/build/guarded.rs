@@ -15,7 +15,7 @@ use super::check::join_path_names;
 use super::settings::TaskSettings;
 use super::wording::belongs_to_tests;
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// Changed protected files that are not exempt, and the operator's decision about them.
 pub(super) struct ProtectedChanges {

@@ -10,7 +10,7 @@ use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::TaskId;
 
-use crate::lock::lock_unpoisoned;
+use crate::effects::lock_unpoisoned;
 
 /// The locks of the worktrees, by task.
 #[derive(Debug, Default)]

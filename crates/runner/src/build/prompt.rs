@@ -3,7 +3,7 @@
 use unstuck_core::engine::Start;
 use unstuck_core::tell::NUDGE;
 
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// The rules for all agents.
 const COMMON_RULES: &str = "\

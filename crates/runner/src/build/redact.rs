@@ -6,13 +6,13 @@ use unstuck_core::attempt::Approach;
 use unstuck_core::engine::EffectOutcome;
 use unstuck_world::redact::Redactor;
 
-use crate::clean;
+use crate::effects::redact_fault;
 
 /// Redacts all texts of an outcome.
 pub(super) fn redact_outcome(redactor: &Redactor, outcome: &mut EffectOutcome) {
     match outcome {
         EffectOutcome::Failed { fault: met, approach: did } => {
-            *met = Arc::new(clean::redact_fault(redactor, met));
+            *met = Arc::new(redact_fault(redactor, met));
             if let Some(did) = did {
                 redact_approach(redactor, Arc::make_mut(did));
             }
@@ -22,7 +22,7 @@ pub(super) fn redact_outcome(redactor: &Redactor, outcome: &mut EffectOutcome) {
             redact_approach(redactor, Arc::make_mut(did));
         }
         EffectOutcome::Unknown { fault: met } => {
-            *met = Arc::new(clean::redact_fault(redactor, met));
+            *met = Arc::new(redact_fault(redactor, met));
         }
         EffectOutcome::Applied { result } => *result = redactor.redact_text(result).into(),
         EffectOutcome::CannotTell { said: Some(said) } => *said = redactor.redact_text(said).into(),

@@ -5,7 +5,7 @@ use unstuck_core::fault::{Fault, Tool};
 use unstuck_world::workspace::RemovalOutcome;
 
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// Formats a size, such as `512 MB` or `38.2 GB`.
 fn format_size(bytes: u64) -> String {

@@ -23,7 +23,7 @@ use unstuck_world::workspace::ProjectRepository;
 
 use super::worker::TaskWorker;
 use crate::control::TokenKey;
-use crate::results::ResultFiles;
+use crate::ledger::ResultFiles;
 
 /// The settings that all tasks of a build share.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use unstuck_world::workspace::Workspace;
 use super::egress::explain_refused_hosts;
 use super::settings::TaskSettings;
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// The source of a setup command's fault that the work caused.
 const SOURCE: &str = "validate:setup";

@@ -16,7 +16,7 @@ use super::worker::ModelWorker;
 use super::world::BuildContext;
 use crate::agent::{self, AgentLoop};
 use crate::control::RunSocket;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 impl BuildContext {
     /// Lets the model work. Returns `None` if it was stopped or the run has ended meanwhile.

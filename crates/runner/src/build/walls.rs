@@ -7,7 +7,7 @@ use unstuck_world::commands::NetworkIsolation;
 use unstuck_world::process::{EnforcementLevel, WallEnforcement};
 
 use super::world::BuildContext;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// The enforced sandbox of an agent, and its network access.
 pub(super) type AgentSandboxFacts = (WallEnforcement, AgentNetwork);
@@ -80,8 +80,9 @@ const fn describe_command_network(network: NetworkIsolation) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use unstuck_core::text::lint_text;
+
+    use super::*;
 
     #[test]
     fn its_texts_are_plain() {

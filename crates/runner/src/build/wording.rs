@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// Joins the title, the goal and the brief of a task with the last guidance of the operator.
 pub(super) fn collect_task_words(order: &EffectRequest) -> String {

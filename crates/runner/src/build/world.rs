@@ -24,11 +24,9 @@ use super::denied::AttemptDenials;
 use super::one_at_a_time::TaskWorktreeLocks;
 use super::redact;
 use super::settings::{BuildSettings, TaskSettings};
-use crate::clock::Clock;
 use crate::decider::Decider;
-use crate::runs::RunLocks;
-use crate::under_way::RunningEffects;
-use crate::world::{EffectRequest, EffectResult, Performer};
+use crate::effects::{EffectRequest, EffectResult, Performer, RunLocks, RunningEffects};
+use crate::event_loop::Clock;
 
 /// The target that work is brought onto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

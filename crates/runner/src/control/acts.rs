@@ -13,9 +13,9 @@ use unstuck_core::plan::MutationSpec;
 
 use super::reply::error_response;
 use super::wire::ControlResponse;
-use crate::handle::RunnerHandle;
+use crate::effects::lock_unpoisoned;
+use crate::event_loop::RunnerHandle;
 use crate::ledger::{LedgerAction, sender_gone_fault};
-use crate::lock::lock_unpoisoned;
 
 /// The actions that one process performs.
 pub(super) struct RemoteActions {

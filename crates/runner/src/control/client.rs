@@ -23,10 +23,9 @@ use super::wire::{
     ControlRefusal, ControlRequest, ControlRequestBody, ControlResponse, LINE_BYTES_MAX,
 };
 use crate::decider::{StateQuery, StateQueryResult};
+use crate::effects::{EffectRequest, PerformScope, Performer, lock_unpoisoned};
+use crate::event_loop::RunnerNotice;
 use crate::ledger::{ActionResult, LedgerAction};
-use crate::lock::lock_unpoisoned;
-use crate::notice::RunnerNotice;
-use crate::world::{EffectRequest, PerformScope, Performer};
 
 /// Maximum number of notices that a slow reader may be behind.
 const NOTICES_MAX: usize = 1_024;

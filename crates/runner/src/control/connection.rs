@@ -13,7 +13,6 @@ use unstuck_core::engine::{Command, EffectId};
 use unstuck_core::plan::MutationSpec;
 
 use super::acts::RemoteActions;
-use super::blame;
 use super::lines::{next_line, write_responses};
 use super::may::is_allowed;
 use super::peer::PeerRights;
@@ -21,10 +20,9 @@ use super::remote::RemotePerformer;
 use super::reply::{decision_response, done_response, error_response, refusal_response};
 use super::server::ControlContext;
 use super::wire::{ControlRefusal, ControlRequest, ControlRequestBody, ControlResponse};
-use super::words;
-use crate::handle::CommandError;
-use crate::notice::RunnerNotice;
-use crate::world::PerformScope;
+use super::{blame, words};
+use crate::effects::PerformScope;
+use crate::event_loop::{CommandError, RunnerNotice};
 
 /// The refusal for a process that belongs to a check, a setup command or an action.
 const LIVES_IN_A_RUN: &str =

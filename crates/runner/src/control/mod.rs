@@ -10,6 +10,7 @@ mod acts;
 mod blame;
 mod client;
 mod connection;
+mod decider;
 mod lines;
 mod may;
 mod peer;

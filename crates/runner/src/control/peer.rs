@@ -14,7 +14,7 @@ use unstuck_core::engine::{EffectId, EffectKind, RunId, State, TaskId};
 use unstuck_core::fault;
 use unstuck_world::process::find_runs_around;
 
-use crate::handle::RunnerHandle;
+use crate::event_loop::RunnerHandle;
 
 /// The permissions of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

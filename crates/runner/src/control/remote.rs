@@ -9,8 +9,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectId, TaskId};
 
 use super::wire::ControlResponse;
-use crate::lock::lock_unpoisoned;
-use crate::world::{EffectRequest, EffectResult, Performer};
+use crate::effects::{EffectRequest, EffectResult, Performer, lock_unpoisoned};
 
 /// The [`World`] that hands effects to the process at the other end.
 pub(super) struct RemotePerformer {

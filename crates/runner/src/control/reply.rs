@@ -3,7 +3,7 @@
 use unstuck_core::engine::CommandRejection;
 
 use super::wire::{ControlRefusal, ControlResponse};
-use crate::handle::{CommandError, DurableDecision};
+use crate::event_loop::{CommandError, DurableDecision};
 
 /// Returns the response for a decision.
 pub(super) fn decision_response(

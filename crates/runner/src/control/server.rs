@@ -16,7 +16,7 @@ use unstuck_world::redact::Redactor;
 use super::connection::ControlConnection;
 use super::peer::judge_peer;
 use super::token::TokenKey;
-use crate::handle::RunnerHandle;
+use crate::event_loop::RunnerHandle;
 
 /// The folder of the runs' lock files, next to the socket.
 const RUNS: &str = "runs";

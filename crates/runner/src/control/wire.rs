@@ -10,8 +10,8 @@ use unstuck_store::{CHECKPOINT_BYTES_MAX, Holder, StoredConversation};
 
 use super::blame::ScriptFailure;
 use crate::decider::{StateQuery, StateQueryResult};
+use crate::effects::{EffectRequest, EffectResult, PerformScope};
 use crate::ledger::ActionResult;
-use crate::world::{EffectRequest, EffectResult, PerformScope};
 
 /// Maximum length of a line in bytes. An order or a result contains at most a few texts of 1 MB; a
 /// conversation is JSON, which at worst doubles in length as a text within JSON.

@@ -6,7 +6,7 @@ use unstuck_core::engine::{Command, RunNote};
 use unstuck_core::plan::MutationSpec;
 use unstuck_world::redact::Redactor;
 
-use crate::clean;
+use crate::effects::{redact_fault, redact_value};
 
 /// Returns the command without secrets in its texts. An action is stored unchanged, so one that
 /// contains a secret is refused.
@@ -19,15 +19,15 @@ pub(super) fn redact_command(
             Command::Note { effect, note: redact_note(redactor, note) }
         }
         Command::Raise { effect, fault } => {
-            let fault = Arc::new(clean::redact_fault(redactor, &fault));
+            let fault = Arc::new(redact_fault(redactor, &fault));
             Command::Raise { effect, fault }
         }
         Command::Blame { effect, fault } => {
-            let fault = Arc::new(clean::redact_fault(redactor, &fault));
+            let fault = Arc::new(redact_fault(redactor, &fault));
             Command::Blame { effect, fault }
         }
         Command::Observe { effect, fault, tree } => {
-            let fault = Arc::new(clean::redact_fault(redactor, &fault));
+            let fault = Arc::new(redact_fault(redactor, &fault));
             Command::Observe { effect, fault, tree }
         }
         Command::Mutate { mutation, .. } if has_secret(redactor, &mutation) => {
@@ -55,7 +55,7 @@ fn redact_note(redactor: &Redactor, note: RunNote) -> RunNote {
 
 fn has_secret(redactor: &Redactor, mutation: &MutationSpec) -> bool {
     let kept = serde_json::to_value((&mutation.call, &mutation.look_up));
-    kept.is_ok_and(|kept| clean::redact_value(redactor, &kept) != kept)
+    kept.is_ok_and(|kept| redact_value(redactor, &kept) != kept)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Jobs: scripts that run on a schedule, and the scheduler that reports when they are due.
 //! Design: `docs/design/jobs.md`.
 
+mod action_job;
 mod care;
 pub(crate) mod check;
 mod cron;
@@ -12,6 +13,7 @@ mod tests;
 mod words;
 mod world;
 
+pub use action_job::{ActionJob, ActionJobResult};
 pub use care::{JobLogs, JobOptions};
 pub use schedule::{Schedule, ScheduleError};
 pub use scheduler::{JobTimetable, Scheduler};

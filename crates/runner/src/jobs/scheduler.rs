@@ -13,7 +13,7 @@ use unstuck_core::engine::TaskId;
 use unstuck_core::time::{Span, Time};
 
 use super::schedule::Schedule;
-use crate::clock::Clock;
+use crate::event_loop::Clock;
 
 /// Minimum step by which a clock counts as set back: after a smaller correction, a calendar time
 /// that has fired does not fire again.

@@ -8,10 +8,8 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectId, TaskId};
 
-use crate::lock::lock_unpoisoned;
-use crate::runs::RunLocks;
+use crate::effects::{EffectRequest, EffectResult, Performer, RunLocks, lock_unpoisoned};
 use crate::script::ScriptPerformer;
-use crate::world::{EffectRequest, EffectResult, Performer};
 
 /// The jobs that this process performs, by name. Clones share their state.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use unstuck_world::notify::{DeliveryError, NotifyChannel};
 use super::sender::{AnswerLinkSource, ShutdownPhases};
 use super::waiting::{NextMessage, WaitingMessages};
 use super::words::MessageComposer;
-use crate::clock::Clock;
+use crate::event_loop::Clock;
 
 /// Number of events per page read from the journal.
 const PAGE_EVENTS: u32 = 500;

@@ -13,7 +13,7 @@ use unstuck_store::{Store, StoreError};
 use unstuck_world::notify::NotifyChannel;
 
 use super::line::{ChannelQueue, NotifyContext};
-use crate::clock::Clock;
+use crate::event_loop::Clock;
 
 /// Maximum time at shutdown to store the state of messages that were not delivered.
 const REMEMBERING_MAX: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use unstuck_core::engine::TaskId;
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_world::git::Oid;
 
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// The folder of the notes, one per job.
 #[derive(Clone, Debug)]

@@ -17,9 +17,9 @@ use super::settings::RepairSettings;
 use super::take::{CheckoutMergeResult, fast_forward_checkout};
 use super::{rights, words};
 use crate::build::{BuildContext, MergeTarget, failed_outcome};
-use crate::clock::Clock;
 use crate::decider::Decider;
-use crate::world::{EffectRequest, EffectResult};
+use crate::effects::{EffectRequest, EffectResult};
+use crate::event_loop::Clock;
 
 /// Maximum number of times that a repair is brought onto a head that has moved.
 const MOVES_MAX: u32 = 5;

@@ -5,7 +5,7 @@ use unstuck_core::fault::Fault;
 use unstuck_world::git::{Git, Oid, RefChange, RefSwapOutcome};
 
 use super::words::branch_slug;
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 const HEADS: &str = "refs/heads/";
 /// Maximum number of proposal branches of one job before the operator has to delete some.

@@ -7,7 +7,7 @@ use unstuck_core::engine::{Effect, EffectKind, Start};
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::TaskSpec;
 
-use crate::world::EffectRequest;
+use crate::effects::EffectRequest;
 
 /// Maximum length of the summary in a commit's first line, in characters.
 const SUMMARY_CHARS_MAX: usize = 60;

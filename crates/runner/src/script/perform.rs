@@ -16,14 +16,11 @@ use unstuck_world::process::{
 };
 
 use super::script::ScriptCommand;
-use crate::clean;
-use crate::jobs::{JobOptions, check};
-use crate::lock::lock_unpoisoned;
+use crate::effects::{
+    EffectRequest, EffectResult, RunLocks, RunningEffects, TaskLocks, lock_unpoisoned, redact_fault,
+};
+use crate::jobs::{JobOptions, repeat_failure, run_login_check};
 use crate::repair::ScriptRepairer;
-use crate::runs::RunLocks;
-use crate::turn::TaskLocks;
-use crate::under_way::RunningEffects;
-use crate::world::{EffectRequest, EffectResult};
 
 /// Time to check for a stop request: an operator's Ctrl-C reaches the command and this process at
 /// the same time.
@@ -124,14 +121,14 @@ impl ScriptContext {
         // The name makes recovery end it with the task's other processes.
         let lock = self.script.runs.join(format!("{task}-{id}-check.lock"));
         let launch = Launch::new(self.script.guard.clone(), &lock, &self.script.directory, "");
-        let passed = check::run_login_check(launch, command, stop).await;
+        let passed = run_login_check(launch, command, stop).await;
         let _ = fs::remove_file(lock);
         match passed {
             _ if stop.is_cancelled() => Some(None),
             Ok(true) => None,
-            Ok(false) => Some(Some(check::repeat_failure(fault))),
+            Ok(false) => Some(Some(repeat_failure(fault))),
             Err(fault) => {
-                let fault = Arc::new(clean::redact_fault(&self.script.redactor, &fault));
+                let fault = Arc::new(redact_fault(&self.script.redactor, &fault));
                 Some(Some(EffectOutcome::Failed { fault, approach: None }))
             }
         }
@@ -183,7 +180,7 @@ impl ScriptContext {
         let outcome = match derive_fault(ended, source, &command) {
             None => EffectOutcome::Done,
             Some(fault) => {
-                let fault = Arc::new(clean::redact_fault(&self.script.redactor, &fault));
+                let fault = Arc::new(redact_fault(&self.script.redactor, &fault));
                 EffectOutcome::Failed { fault, approach: None }
             }
         };

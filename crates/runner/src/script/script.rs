@@ -13,10 +13,9 @@ use unstuck_world::process::{
 use unstuck_world::redact::Redactor;
 
 use crate::control::TokenKey;
+use crate::effects::EffectRequest;
 use crate::jobs::JobLogs;
-use crate::probe::ActionProber;
-use crate::results::ResultFiles;
-use crate::world::EffectRequest;
+use crate::ledger::{ActionProber, ResultFiles};
 
 /// A command with all it takes to run it.
 #[derive(Clone, Debug)]

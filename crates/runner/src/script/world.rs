@@ -11,14 +11,12 @@ use unstuck_world::process::IdleGuard;
 
 use super::perform::ScriptContext;
 use super::script::ScriptCommand;
+use crate::effects::{
+    EffectRequest, EffectResult, Performer, RunLocks, RunningEffects, TaskLocks, lock_unpoisoned,
+};
 use crate::jobs::JobOptions;
 use crate::ledger::sender_gone_fault;
-use crate::lock::lock_unpoisoned;
 use crate::repair::ScriptRepairer;
-use crate::runs::RunLocks;
-use crate::turn::TaskLocks;
-use crate::under_way::RunningEffects;
-use crate::world::{EffectRequest, EffectResult, Performer};
 
 /// The worker of a script. Clones share their state.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::GateKey;
 use unstuck_core::time::Time;
 
-use crate::world::{EffectRequest, EffectResult};
+use crate::effects::{EffectRequest, EffectResult};
 
 /// The folder by which projects tell each other of closed gates.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl GateMirror {
     }
 
     /// Publishes the change of a gate to the other projects.
-    pub(crate) fn publish_event(&self, event: &Event, now: Time) {
+    pub(super) fn publish_event(&self, event: &Event, now: Time) {
         let told = match event {
             // The project that found the limit first says when the gate opens: two projects that
             // pass it to each other would keep it closed for ever.
@@ -61,7 +61,7 @@ impl GateMirror {
     }
 
     /// Returns the failed outcome of an effect whose account another project found limited.
-    pub(crate) fn find_refusal(&self, order: &EffectRequest, now: Time) -> Option<EffectResult> {
+    pub(super) fn find_refusal(&self, order: &EffectRequest, now: Time) -> Option<EffectResult> {
         let (EffectKind::Attempt { .. } | EffectKind::Repair { .. }) = order.effect.what else {
             return None;
         };

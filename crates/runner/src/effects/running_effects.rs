@@ -8,9 +8,8 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Effect, EffectId};
 
-use crate::lock::lock_unpoisoned;
-use crate::work::panic_result;
-use crate::world::EffectResult;
+use super::locks::lock_unpoisoned;
+use super::performer::{EffectResult, panic_result};
 
 /// Effects that run or have ended in this process. They outlive the loop that asked for them: when
 /// the holder ends before a result is on disk, the next one asks for the same effect again and gets

@@ -1,4 +1,5 @@
-//! The [`Handle`]: requests of other tasks and processes to the runner's loop.
+//! The [`RunnerHandle`]: requests of other tasks and processes to the loop, and its notices to
+//! watchers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,13 +8,13 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use unstuck_core::engine::{
     Command, CommandRejection, EffectId, ProgressReport, RecordedEvent, State,
 };
+use unstuck_core::time::Time;
 use unstuck_store::{StoreError, StoredConversation};
 
-use crate::notice::RunnerNotice;
-use crate::world::{PerformScope, Performer};
+use crate::effects::{PerformScope, Performer};
 
 /// A request to the loop.
-pub(crate) enum LoopRequest {
+pub(super) enum LoopRequest {
     Command {
         command: Box<Command>,
         reply: CommandReply,
@@ -39,16 +40,16 @@ pub(crate) enum LoopRequest {
 }
 
 /// A request of a worker to perform the effects of `scope`.
-pub(crate) struct AttachRequest {
-    pub(crate) scope: PerformScope,
-    pub(crate) world: Arc<dyn Performer>,
+pub(super) struct AttachRequest {
+    pub(super) scope: PerformScope,
+    pub(super) performer: Arc<dyn Performer>,
     /// Set if the worker waits in line while the scope is taken.
-    pub(crate) waits: bool,
+    pub(super) waits: bool,
     /// The number of the attachment; `None` if another worker has the scope.
-    pub(crate) attached: oneshot::Sender<Option<u64>>,
+    pub(super) attached: oneshot::Sender<Option<u64>>,
 }
 
-pub(crate) type CommandReply = oneshot::Sender<Result<DurableDecision, CommandError>>;
+pub(super) type CommandReply = oneshot::Sender<Result<DurableDecision, CommandError>>;
 
 /// A decision that is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,12 +75,12 @@ pub enum CommandError {
 /// A handle of the loop, by which commands are submitted. All clones address the same loop.
 #[derive(Clone, Debug)]
 pub struct RunnerHandle {
-    pub(crate) requests: mpsc::Sender<LoopRequest>,
-    pub(crate) notices: broadcast::Sender<RunnerNotice>,
+    pub(super) requests: mpsc::Sender<LoopRequest>,
+    pub(super) notices: broadcast::Sender<RunnerNotice>,
     /// Number of decisions that are not durable yet.
-    pub(crate) unwritten: Arc<AtomicUsize>,
+    pub(super) unwritten: Arc<AtomicUsize>,
     /// Set when the loop accepts no new requests.
-    pub(crate) closing: Arc<AtomicBool>,
+    pub(super) closing: Arc<AtomicBool>,
 }
 
 impl RunnerHandle {
@@ -90,15 +91,15 @@ impl RunnerHandle {
         decided.await.map_err(|_| CommandError::Ended)?
     }
 
-    /// Attaches `world` as the worker for the effects of `scope`, including those that wait
+    /// Attaches `performer` as the worker for the effects of `scope`, including those that wait
     /// already, and returns the number of the attachment for [`detach`](Self::detach_performer). A build or
     /// task has one worker at a time: further ones wait for their turn.
     pub async fn attach_performer(
         &self,
         scope: PerformScope,
-        world: Arc<dyn Performer>,
+        performer: Arc<dyn Performer>,
     ) -> Result<u64, CommandError> {
-        self.send_attach_request(scope, world, true).await?.ok_or(CommandError::Ended)
+        self.send_attach_request(scope, performer, true).await?.ok_or(CommandError::Ended)
     }
 
     /// Attaches like [`attach`](Self::attach_performer) without waiting; `None` if another worker has the
@@ -106,19 +107,19 @@ impl RunnerHandle {
     pub async fn try_attach_performer(
         &self,
         scope: PerformScope,
-        world: Arc<dyn Performer>,
+        performer: Arc<dyn Performer>,
     ) -> Result<Option<u64>, CommandError> {
-        self.send_attach_request(scope, world, false).await
+        self.send_attach_request(scope, performer, false).await
     }
 
     async fn send_attach_request(
         &self,
         scope: PerformScope,
-        world: Arc<dyn Performer>,
+        performer: Arc<dyn Performer>,
         waits: bool,
     ) -> Result<Option<u64>, CommandError> {
         let (attached, number) = oneshot::channel();
-        self.send_request(LoopRequest::Attach(AttachRequest { scope, world, waits, attached }))
+        self.send_request(LoopRequest::Attach(AttachRequest { scope, performer, waits, attached }))
             .await?;
         number.await.map_err(|_| CommandError::Ended)
     }
@@ -178,7 +179,45 @@ impl RunnerHandle {
         let _ = self.send_request(LoopRequest::Shutdown { now }).await;
     }
 
-    pub(crate) async fn send_request(&self, request: LoopRequest) -> Result<(), CommandError> {
+    pub(super) async fn send_request(&self, request: LoopRequest) -> Result<(), CommandError> {
         self.requests.send(request).await.map_err(|_| CommandError::Ended)
     }
+
+    /// Records progress of the attempt behind `effect` together with its conversation so far.
+    /// Returns once both are on disk, so a later crash loses neither.
+    pub async fn record_checkpoint(
+        &self,
+        effect: EffectId,
+        report: ProgressReport,
+        conversation: StoredConversation,
+    ) -> Result<DurableDecision, CommandError> {
+        let (reply, decided) = oneshot::channel();
+        self.send_request(LoopRequest::Checkpoint { effect, report, conversation, reply }).await?;
+        decided.await.map_err(|_| CommandError::Ended)?
+    }
+}
+
+/// A notice: an event became durable, or the store cannot write at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunnerNotice {
+    /// An event is durable.
+    Event {
+        /// The recorded event.
+        recorded: Arc<RecordedEvent>,
+        /// The event in one plain sentence, if it is of interest to the operator.
+        narration: Option<Arc<str>>,
+    },
+    /// The store cannot write at the moment; no effect is performed until it can.
+    StoreWaiting {
+        /// The store's error message.
+        message: Arc<str>,
+        /// The time of the next try.
+        until: Time,
+    },
+    /// The store works again.
+    StoreBack,
+    /// The worker of a build has left, and the build may be without one now.
+    Left,
+    /// The reader was too slow and missed notices: it continues from the store.
+    Gap,
 }

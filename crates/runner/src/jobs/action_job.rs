@@ -12,10 +12,8 @@ use unstuck_core::engine::{EffectKind, EffectOutcome, TaskId};
 use unstuck_core::plan::MutationSpec;
 
 use crate::decider::{DecideError, Decider};
-use crate::ledger::{ActionResult, LedgerAction, sender_gone_fault};
-use crate::probe::ActionProber;
-use crate::runs::RunLocks;
-use crate::world::{EffectRequest, EffectResult, Performer};
+use crate::effects::{EffectRequest, EffectResult, Performer, RunLocks};
+use crate::ledger::{ActionProber, ActionResult, LedgerAction, sender_gone_fault};
 
 /// The result of the action; `None` until it is known.
 pub type ActionJobResult = Option<Arc<Result<ActionResult, DecideError>>>;

@@ -11,9 +11,8 @@ use unstuck_world::connector::command;
 use unstuck_world::process::{GuardCommand, Launch, ProcessDeadlines, ProcessEnd, describe_end};
 use unstuck_world::redact::Redactor;
 
-use crate::results::ResultFiles;
-use crate::runs::RunLocks;
-use crate::world::EffectRequest;
+use super::results::ResultFiles;
+use crate::effects::{EffectRequest, RunLocks};
 
 /// The environment variable with the idempotency key, for a command that performs or looks up an
 /// action.
@@ -52,7 +51,7 @@ pub struct ActionProber {
 }
 
 impl ActionProber {
-    /// Looks an action up; without a recorded command the outcome is [`Outcome::CannotTell`].
+    /// Looks an action up; without a recorded command the outcome is [`EffectOutcome::CannotTell`].
     /// Returns `None` if it was stopped.
     pub(crate) async fn probe_action(
         &self,

@@ -1,30 +1,20 @@
-//! The list of effects in progress: which worker performs them, and which of them wait for a
-//! worker.
+//! The work of the loop: the effects in progress and the workers that perform them, the effects
+//! that wait for a worker, and the leftovers that are cleared first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Effect, EffectId, EffectKind, EffectOutcome, TaskId};
-use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::engine::{EffectId, EffectKind, TaskId};
 
-use crate::world::{EffectRequest, EffectResult, PerformScope, Performer};
-
-/// A step that follows from a durable decision.
-#[derive(Clone, Debug)]
-pub(crate) enum DecisionStep {
-    /// Performs the order.
-    Perform(Box<EffectRequest>),
-    /// Stops the effect, because its result is no longer wanted.
-    Stop(EffectId),
-}
+use crate::effects::{EffectRequest, EffectResult, PerformScope, Performer, panic_result};
 
 /// A worker that performs the effects of a scope.
 struct PerformerAttachment {
     number: u64,
     scope: PerformScope,
-    world: Arc<dyn Performer>,
+    performer: Arc<dyn Performer>,
 }
 
 /// An effect that is being performed.
@@ -36,7 +26,7 @@ struct AssignedEffect {
 }
 
 /// All outstanding effects that this loop has released.
-pub(crate) struct WorkList {
+pub(super) struct WorkList {
     attached: Vec<PerformerAttachment>,
     attachments_made: u64,
     running: BTreeMap<EffectId, AssignedEffect>,
@@ -51,7 +41,7 @@ pub(crate) struct WorkList {
 }
 
 impl WorkList {
-    pub(crate) fn new(at_once_max: usize) -> Self {
+    pub(super) fn new(at_once_max: usize) -> Self {
         Self {
             attached: Vec::new(),
             attachments_made: 0,
@@ -64,14 +54,14 @@ impl WorkList {
         }
     }
 
-    pub(crate) fn attach_performer(
+    pub(super) fn attach_performer(
         &mut self,
         scope: PerformScope,
-        world: Arc<dyn Performer>,
+        performer: Arc<dyn Performer>,
     ) -> u64 {
         self.attachments_made += 1;
         let number = self.attachments_made;
-        self.attached.push(PerformerAttachment { number, scope, world });
+        self.attached.push(PerformerAttachment { number, scope, performer });
         for order in std::mem::take(&mut self.waiting) {
             self.perform_effect(order);
         }
@@ -79,24 +69,24 @@ impl WorkList {
     }
 
     /// Returns whether a worker has this scope for itself.
-    pub(crate) fn is_scope_taken(&self, scope: &PerformScope) -> bool {
+    pub(super) fn is_scope_taken(&self, scope: &PerformScope) -> bool {
         self.attached.iter().any(|attached| attached.scope.conflicts_with(scope))
     }
 
     /// Returns the attachments that cover more than one task.
-    pub(crate) fn broad_attachments(&self) -> Vec<(u64, PerformScope)> {
+    pub(super) fn broad_attachments(&self) -> Vec<(u64, PerformScope)> {
         let broad = self.attached.iter().filter(|attached| attached.scope.is_broad());
         broad.map(|attached| (attached.number, attached.scope.clone())).collect()
     }
 
     /// Returns whether the attachment is for a build.
-    pub(crate) fn is_build_attachment(&self, attachment: u64) -> bool {
+    pub(super) fn is_build_attachment(&self, attachment: u64) -> bool {
         let mut attached = self.attached.iter().filter(|attached| attached.number == attachment);
         attached.any(|attached| matches!(attached.scope, PerformScope::Build(_)))
     }
 
     /// Removes an attachment, and returns the tasks it was performing.
-    pub(crate) fn detach_performer(&mut self, attachment: u64) -> BTreeSet<TaskId> {
+    pub(super) fn detach_performer(&mut self, attachment: u64) -> BTreeSet<TaskId> {
         self.attached.retain(|attached| attached.number != attachment);
         let gone: Vec<EffectId> =
             self.running.iter().filter(|(_, r)| r.by == attachment).map(|(id, _)| *id).collect();
@@ -106,11 +96,11 @@ impl WorkList {
             .collect()
     }
 
-    pub(crate) fn find_performer(&self, number: u64) -> Option<&Arc<dyn Performer>> {
-        self.attached.iter().find(|attached| attached.number == number).map(|a| &a.world)
+    pub(super) fn find_performer(&self, number: u64) -> Option<&Arc<dyn Performer>> {
+        self.attached.iter().find(|attached| attached.number == number).map(|a| &a.performer)
     }
 
-    pub(crate) fn perform_effect(&mut self, order: EffectRequest) {
+    pub(super) fn perform_effect(&mut self, order: EffectRequest) {
         if self.find_attachment(&order).is_none() {
             self.waiting.push(order);
         } else if self.closing || self.running.len() >= self.at_once_max {
@@ -121,7 +111,7 @@ impl WorkList {
     }
 
     /// Stops an effect whose result is no longer wanted.
-    pub(crate) fn stop_effect(&mut self, effect: EffectId) {
+    pub(super) fn stop_effect(&mut self, effect: EffectId) {
         self.queue.retain(|order| order.effect.id != effect);
         self.waiting.retain(|order| order.effect.id != effect);
         if let Some(running) = self.running.get(&effect) {
@@ -130,28 +120,28 @@ impl WorkList {
     }
 
     /// Drops waiting effects of a task, which recovery replaces by others.
-    pub(crate) fn forget_waiting(&mut self, concerns: impl Fn(TaskId) -> bool) {
+    pub(super) fn forget_waiting(&mut self, concerns: impl Fn(TaskId) -> bool) {
         self.queue.retain(|order| !concerns(order.effect.task));
         self.waiting.retain(|order| !concerns(order.effect.task));
     }
 
-    pub(crate) fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         !self.running.is_empty()
     }
 
     /// Returns whether no effect is running or waiting.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.running.is_empty() && self.queue.is_empty() && self.waiting.is_empty()
     }
 
     /// Returns whether an effect is running or waiting.
-    pub(crate) fn contains_effect(&self, effect: EffectId) -> bool {
+    pub(super) fn contains_effect(&self, effect: EffectId) -> bool {
         self.running.contains_key(&effect)
             || self.queue.iter().chain(&self.waiting).any(|order| order.effect.id == effect)
     }
 
     /// Waits for the next effect that ends, and returns its result. Cancel safe.
-    pub(crate) async fn next_ended(&mut self) -> Option<(EffectId, Option<EffectResult>)> {
+    pub(super) async fn next_ended(&mut self) -> Option<(EffectId, Option<EffectResult>)> {
         let ended = self.set.join_next().await?;
         let (effect, report) = match ended {
             Ok(ended) => ended,
@@ -171,9 +161,9 @@ impl WorkList {
 
     /// Starts no further effect, and stops those that can be interrupted without harm. Effects in
     /// other processes continue there: these processes take them along to the next holder.
-    pub(crate) fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.closing = true;
-        let theirs = |attached: &&PerformerAttachment| attached.world.outlives_the_loop();
+        let theirs = |attached: &&PerformerAttachment| attached.performer.outlives_the_loop();
         let theirs: BTreeSet<u64> = self.attached.iter().filter(theirs).map(|a| a.number).collect();
         for (_, running) in self.running.extract_if(.., |_, running| theirs.contains(&running.by)) {
             running.task.abort();
@@ -193,12 +183,12 @@ impl WorkList {
     fn start_effect(&mut self, order: EffectRequest) {
         let Some(attached) = self.find_attachment(&order) else { return };
         let by = attached.number;
-        let world = Arc::clone(&attached.world);
+        let performer = Arc::clone(&attached.performer);
         let stop = CancellationToken::new();
         let given = order.clone();
         let told = stop.clone();
         let id = order.effect.id;
-        let task = self.set.spawn(async move { (id, world.perform_effect(given, told).await) });
+        let task = self.set.spawn(async move { (id, performer.perform_effect(given, told).await) });
         self.running.insert(id, AssignedEffect { order, by, task, stop });
     }
 
@@ -224,15 +214,30 @@ const fn can_be_interrupted(work: EffectKind) -> bool {
     }
 }
 
-/// Returns the report of an effect whose worker panicked. For an action the outcome is then
-/// unknown.
-pub(crate) fn panic_result(effect: &Effect) -> EffectResult {
-    let context = Internal { component: "world".to_owned() };
-    let fault = Arc::new(Fault::internal_error("runner", "an effect broke down", context));
-    match effect.what {
-        EffectKind::Perform { .. } | EffectKind::Probe { .. } => {
-            EffectOutcome::Unknown { fault }.into()
-        }
-        _ => EffectOutcome::Failed { fault, approach: None }.into(),
+/// Tasks whose leftover processes are being ended, or whose turn is waited for.
+#[derive(Default)]
+pub(super) struct LeftoverCleanup {
+    pub(super) set: JoinSet<CleanupStep>,
+    /// Tasks that a living process performs, and whose turn is waited for.
+    pub(super) elsewhere: BTreeSet<TaskId>,
+}
+
+/// A completed step of the clearing.
+pub(super) enum CleanupStep {
+    /// No process of these tasks is running any more.
+    Gone(BTreeSet<TaskId>),
+    /// The process that performed this task elsewhere has finished with it, or is gone.
+    TurnFree(TaskId),
+}
+
+impl LeftoverCleanup {
+    pub(super) fn is_pending(&self) -> bool {
+        !self.set.is_empty()
+    }
+
+    /// Waits for the next completed step.
+    pub(super) async fn next_step(&mut self) -> CleanupStep {
+        let next = self.set.join_next().await.and_then(Result::ok);
+        next.unwrap_or_else(|| CleanupStep::Gone(BTreeSet::new()))
     }
 }

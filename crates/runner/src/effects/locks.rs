@@ -1,12 +1,20 @@
-//! The lock files of runs: a locked file means that processes of that run are alive.
+//! Lock files of runs, tasks and builds, which show what living processes work on; and the locking
+//! of shared data.
+//!
+//! A living holder queues the workers itself. When it is killed, a waiting worker would mistake the
+//! task of another living process for left behind, because that process has not connected to the
+//! next holder yet. A lock that only the death of its process releases prevents that.
 
+use std::fmt::Display;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{RunId, TaskId};
-use unstuck_world::process::reap_run;
+use unstuck_core::engine::{BuildId, RunId, TaskId};
+use unstuck_world::process::{FileLock, reap_run};
 
 /// Duration of one check of whether an earlier process is gone.
 const REAP_PATIENCE: Duration = Duration::from_secs(10);
@@ -96,4 +104,63 @@ fn reap_all(locks: Vec<PathBuf>, stop: &CancellationToken) -> bool {
         let _ = fs::remove_file(path);
     }
     true
+}
+
+/// The turns at the tasks and builds of a project: lock files next to those of its runs. At most
+/// one living process at a time performs a task or a build, regardless of the holder.
+#[derive(Clone, Debug)]
+pub struct TaskLocks {
+    folder: PathBuf,
+}
+
+impl TaskLocks {
+    /// Creates the turns in `folder`.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// Takes the turn at a task; `None` if another process has it.
+    pub fn try_lock_task(&self, task: TaskId) -> io::Result<Option<FileLock>> {
+        FileLock::try_acquire(&self.turn_path(task))
+    }
+
+    /// Takes the turn at a task, and waits while another process has it.
+    pub async fn lock_task(&self, task: TaskId) -> io::Result<FileLock> {
+        FileLock::acquire(&self.turn_path(task)).await
+    }
+
+    /// Takes the turn at a build; `None` if another process has it.
+    pub fn try_lock_build(&self, build: BuildId) -> io::Result<Option<FileLock>> {
+        FileLock::try_acquire(&self.turn_path(build))
+    }
+
+    /// Takes the turn at a build, and waits while another process has it.
+    pub async fn lock_build(&self, build: BuildId) -> io::Result<FileLock> {
+        FileLock::acquire(&self.turn_path(build)).await
+    }
+
+    /// Returns whether a living process has the turn at a task. A lock that cannot be checked
+    /// counts as free.
+    pub fn is_task_locked(&self, task: TaskId) -> bool {
+        is_locked(&self.turn_path(task))
+    }
+
+    /// Returns whether a living process has the turn at a build.
+    pub fn is_build_locked(&self, build: BuildId) -> bool {
+        is_locked(&self.turn_path(build))
+    }
+
+    fn turn_path(&self, of: impl Display) -> PathBuf {
+        self.folder.join(format!("{of}.turn"))
+    }
+}
+
+fn is_locked(path: &Path) -> bool {
+    path.exists() && matches!(FileLock::try_acquire(path), Ok(None))
+}
+
+/// Locks a mutex and ignores poisoning: the data behind these mutexes is consistent between any two
+/// statements, so a panic leaves nothing half done in it.
+pub(crate) fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! The interface between the loop and the workers that perform effects.
+//! The interface between the loop and the workers that perform effects: requests, results and
+//! scopes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{
     BuildId, Effect, EffectId, EffectKind, EffectOutcome, Mutation, TaskId,
 };
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::{ProbeCommand, TaskSpec};
 use unstuck_core::policy::Amount;
 
@@ -166,5 +167,18 @@ impl PerformScope {
 impl From<EffectOutcome> for EffectResult {
     fn from(outcome: EffectOutcome) -> Self {
         Self { outcome, spent: Amount::ZERO }
+    }
+}
+
+/// Returns the report of an effect whose worker panicked. For an action the outcome is then
+/// unknown.
+pub(crate) fn panic_result(effect: &Effect) -> EffectResult {
+    let context = Internal { component: "world".to_owned() };
+    let fault = Arc::new(Fault::internal_error("runner", "an effect broke down", context));
+    match effect.what {
+        EffectKind::Perform { .. } | EffectKind::Probe { .. } => {
+            EffectOutcome::Unknown { fault }.into()
+        }
+        _ => EffectOutcome::Failed { fault, approach: None }.into(),
     }
 }

@@ -1,81 +1,20 @@
-//! The decider, as workers see it: the [`Runner`](crate::Runner) in this process, or the holder of
-//! the project at the other end of its socket.
+//! Queries of workers about the state of the project.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
-    BudgetLeft, BuildId, BuildState, Command, CommandRejection, EffectId, MutationState,
-    ProgressReport, QuestionId, RecordedEvent, RunId, State, Subject, TaskId, TaskState,
-    budget_left,
+    BudgetLeft, BuildId, BuildState, MutationState, QuestionId, RunId, State, Subject, TaskId,
+    TaskState, budget_left,
 };
-use unstuck_core::fault::{Fault, Internal};
-use unstuck_core::plan::{MutationSpec, Request, TaskSpec};
+use unstuck_core::plan::{Request, TaskSpec};
 use unstuck_core::policy::{BudgetLimits, Policy};
 use unstuck_core::signature::Signature;
 use unstuck_core::tell::{self, SessionDirection};
 use unstuck_core::time::Time;
-use unstuck_store::StoredConversation;
 
-use crate::control::{ClientError, ControlClient, ControlRefusal};
-use crate::handle::{CommandError, RunnerHandle};
-use crate::ledger::{ActionResult, LedgerAction, find_known_action};
-use crate::probe::idempotency_key;
-
-/// A decider of commands: a [`RunnerHandle`], a [`ControlClient`], or a [`DeciderSuccession`](crate::DeciderSuccession) of
-/// either.
-#[async_trait]
-pub trait Decider: Send + Sync {
-    /// Submits a command, and waits until the decision is on disk.
-    async fn submit_command(
-        &self,
-        command: Command,
-    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError>;
-
-    /// Records progress of an attempt together with its conversation so far.
-    async fn record_checkpoint(
-        &self,
-        effect: EffectId,
-        report: ProgressReport,
-        conversation: StoredConversation,
-    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError>;
-
-    /// Queries the state of the project.
-    async fn query_state(&self, look: StateQuery) -> Result<StateQueryResult, DecideError>;
-
-    /// Performs an irreversible action of an attempt or execution through the ledger.
-    async fn perform_action(
-        &self,
-        effect: EffectId,
-        spec: MutationSpec,
-        action: Arc<dyn LedgerAction>,
-    ) -> Result<ActionResult, DecideError>;
-}
-
-/// The reason for which there is no decision.
-#[derive(Debug, thiserror::Error)]
-pub enum DecideError {
-    /// The effect that the command is about is no longer awaited.
-    #[error("the result is no longer awaited")]
-    Stale,
-    /// The command does not fit the state of the project.
-    #[error("{0}")]
-    Refused(String),
-    /// The idempotency key was used before, for another action.
-    #[error("{0}")]
-    KeyReused(String),
-    /// The key of the request was used before, for a request with other content.
-    #[error("{0}")]
-    RequestReused(String),
-    /// The decision could not be written to the store.
-    #[error("{0}")]
-    Store(Box<Fault>),
-    /// The decider has ended, or the connection to it is lost.
-    #[error("the holder of the project has ended")]
-    Ended,
-}
+use crate::ledger::{find_known_action, idempotency_key};
 
 /// A query of a worker about the state of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -339,7 +278,7 @@ impl StateQueryResult {
         matches!(self, Self::Is(true))
     }
 
-    /// Returns the text of a [`Looked::Text`].
+    /// Returns the text of a [`StateQueryResult::Text`].
     pub(crate) fn into_text(self) -> Option<Arc<str>> {
         match self {
             Self::Text(text) => text,
@@ -354,113 +293,6 @@ impl StateQueryResult {
             | Self::Intent(_)
             | Self::PermanentAction(_)
             | Self::Build(_) => None,
-        }
-    }
-}
-
-#[async_trait]
-impl Decider for RunnerHandle {
-    async fn submit_command(
-        &self,
-        command: Command,
-    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
-        Ok(self.submit_command(command).await?.events.to_vec())
-    }
-
-    async fn record_checkpoint(
-        &self,
-        effect: EffectId,
-        report: ProgressReport,
-        conversation: StoredConversation,
-    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
-        Ok(self.record_checkpoint(effect, report, conversation).await?.events.to_vec())
-    }
-
-    async fn query_state(&self, look: StateQuery) -> Result<StateQueryResult, DecideError> {
-        Ok(self.read_state(move |state| look.answer_from(state)).await?)
-    }
-
-    async fn perform_action(
-        &self,
-        effect: EffectId,
-        spec: MutationSpec,
-        action: Arc<dyn LedgerAction>,
-    ) -> Result<ActionResult, DecideError> {
-        Ok(self.perform_action(effect, spec, action).await?)
-    }
-}
-
-#[async_trait]
-impl Decider for ControlClient {
-    async fn submit_command(
-        &self,
-        command: Command,
-    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
-        Ok(share_events(self.submit_command(command).await?))
-    }
-
-    async fn record_checkpoint(
-        &self,
-        effect: EffectId,
-        report: ProgressReport,
-        conversation: StoredConversation,
-    ) -> Result<Vec<Arc<RecordedEvent>>, DecideError> {
-        Ok(share_events(self.record_checkpoint(effect, report, conversation).await?))
-    }
-
-    async fn query_state(&self, look: StateQuery) -> Result<StateQueryResult, DecideError> {
-        Ok(self.query_state(look).await?)
-    }
-
-    async fn perform_action(
-        &self,
-        effect: EffectId,
-        spec: MutationSpec,
-        action: Arc<dyn LedgerAction>,
-    ) -> Result<ActionResult, DecideError> {
-        Ok(self.perform_action(effect, spec, action).await?)
-    }
-}
-
-fn share_events(events: Vec<RecordedEvent>) -> Vec<Arc<RecordedEvent>> {
-    events.into_iter().map(Arc::new).collect()
-}
-
-impl From<CommandError> for DecideError {
-    fn from(error: CommandError) -> Self {
-        match error {
-            CommandError::Rejected(CommandRejection::Stale(_)) => Self::Stale,
-            CommandError::Rejected(reused @ CommandRejection::KeyReused(_)) => {
-                Self::KeyReused(reused.to_string())
-            }
-            CommandError::Rejected(reused @ CommandRejection::RequestReused(_)) => {
-                Self::RequestReused(reused.to_string())
-            }
-            CommandError::Rejected(rejected) => Self::Refused(rejected.to_string()),
-            CommandError::Store(error) => Self::Store(Box::new(error.to_fault())),
-            CommandError::Ended => Self::Ended,
-        }
-    }
-}
-
-impl From<ClientError> for DecideError {
-    fn from(error: ClientError) -> Self {
-        match error {
-            ClientError::Gone | ClientError::Refused { why: ControlRefusal::Ended, .. } => {
-                Self::Ended
-            }
-            ClientError::Refused { why: ControlRefusal::Stale, .. } => Self::Stale,
-            ClientError::Refused { why: ControlRefusal::Store, message } => {
-                let context = Internal { component: "store".to_owned() };
-                Self::Store(Box::new(Fault::internal_store("store", message, context)))
-            }
-            ClientError::Refused { why: ControlRefusal::KeyReused, message } => {
-                Self::KeyReused(message)
-            }
-            ClientError::Refused { why: ControlRefusal::RequestReused, message } => {
-                Self::RequestReused(message)
-            }
-            ClientError::Refused { message, .. } => Self::Refused(message),
         }
     }
 }

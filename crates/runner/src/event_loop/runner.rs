@@ -9,22 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tokio::sync::{broadcast, mpsc};
-use unstuck_core::chance::Rng;
-use unstuck_core::engine::{Command, CommandRejection, EffectId, QuestionId, State, Task, decide};
+use unstuck_core::engine::{Command, EffectId, QuestionId, State, Task};
 use unstuck_core::policy::Policy;
-use unstuck_store::{Batch, Holder, Journal, Store, StoreError, crash, serialize_snapshot};
+use unstuck_store::{Batch, Holder, Journal, Store, StoreError};
 
-use crate::clock::Clock;
-use crate::gates::GateMirror;
-use crate::handle::{
-    AttachRequest, CommandError, CommandReply, DurableDecision, LoopRequest, RunnerHandle,
-};
-use crate::pending::{PendingDecision, PendingDecisions};
-use crate::recover::LeftoverCleanup;
-use crate::timer::WakeTimer;
-use crate::turn::TaskLocks;
-use crate::work::{DecisionStep, WorkList};
-use crate::world::{EffectRequest, EffectResult};
+use super::clock::{Clock, WakeTimer};
+use super::gate_mirror::GateMirror;
+use super::handle::{AttachRequest, CommandError, LoopRequest, RunnerHandle};
+use super::pending::PendingDecisions;
+use super::work_list::{LeftoverCleanup, WorkList};
+use crate::effects::TaskLocks;
 
 /// Capacity of the request queue.
 const REQUESTS_MAX: usize = 1_024;
@@ -57,22 +51,22 @@ pub struct RunnerSetup {
 
 /// The loop of one project. It holds the project's lock.
 pub struct Runner {
-    pub(crate) setup: RunnerSetup,
-    pub(crate) state: State,
-    pub(crate) journal: Option<Box<dyn Journal>>,
+    pub(super) setup: RunnerSetup,
+    pub(super) state: State,
+    pub(super) journal: Option<Box<dyn Journal>>,
     /// Set if the previous holder released the project properly.
-    pub(crate) clean: bool,
+    pub(super) clean: bool,
     /// Effects that were outstanding when this holder took over: their worker is gone.
-    pub(crate) leftover: Vec<EffectId>,
-    pub(crate) handle: RunnerHandle,
-    pub(crate) work: WorkList,
-    pub(crate) pending: PendingDecisions,
+    pub(super) leftover: Vec<EffectId>,
+    pub(super) handle: RunnerHandle,
+    pub(super) work: WorkList,
+    pub(super) pending: PendingDecisions,
     requests: mpsc::Receiver<LoopRequest>,
     /// Workers that wait until their scope is free.
     line: VecDeque<AttachRequest>,
-    pub(crate) clearing: LeftoverCleanup,
+    pub(super) clearing: LeftoverCleanup,
     /// Questions whose answers are taken up and not durable yet.
-    pub(crate) answering: BTreeSet<QuestionId>,
+    pub(super) answering: BTreeSet<QuestionId>,
     timer: WakeTimer,
     closing: bool,
 }
@@ -189,19 +183,19 @@ impl Runner {
     }
 
     fn attach_performer(&mut self, attach: AttachRequest) {
-        let AttachRequest { scope, world, waits, attached } = attach;
+        let AttachRequest { scope, performer, waits, attached } = attach;
         if attached.is_closed() {
             return;
         }
         if self.work.is_scope_taken(&scope) {
             if waits {
-                self.line.push_back(AttachRequest { scope, world, waits, attached });
+                self.line.push_back(AttachRequest { scope, performer, waits, attached });
             } else {
                 let _ = attached.send(None);
             }
             return;
         }
-        let number = self.work.attach_performer(scope.clone(), world);
+        let number = self.work.attach_performer(scope.clone(), performer);
         self.take_up_leftovers(&scope, number);
         if attached.send(Some(number)).is_err() {
             // The worker left in this very moment and has performed no effect.
@@ -210,7 +204,7 @@ impl Runner {
     }
 
     /// Retries the attachments in line, after a worker has left.
-    pub(crate) fn retry_queued_attachments(&mut self) {
+    pub(super) fn retry_queued_attachments(&mut self) {
         for attach in std::mem::take(&mut self.line) {
             self.attach_performer(attach);
         }
@@ -229,122 +223,6 @@ impl Runner {
         // The clock may have been set back since.
         if self.state.next_wake().is_some_and(|at| at <= now) {
             self.decide_command(Command::Wake, None, None);
-        }
-    }
-
-    /// Starts an effect, unless another project found its account limited.
-    fn start_effect(&mut self, order: EffectRequest) {
-        let gates = self.setup.gates.as_ref();
-        match gates.and_then(|gates| gates.find_refusal(&order, self.setup.clock.now())) {
-            Some(report) => self.settle_effect(order.effect.id, report),
-            None => self.work.perform_effect(order),
-        }
-    }
-
-    fn settle_effect(&mut self, effect: EffectId, report: EffectResult) {
-        crash::crash_point();
-        let command = Command::Settle { effect, outcome: report.outcome, spent: report.spent };
-        let result = Some(command.clone());
-        self.decide_command(command, result, None);
-    }
-
-    /// Decides a command. `result` is a copy of the command if it has to survive a failed write.
-    pub(crate) fn decide_command(
-        &mut self,
-        command: Command,
-        result: Option<Command>,
-        reply: Option<CommandReply>,
-    ) {
-        match self.apply_command(command) {
-            Ok(batch) => self.append_batch(batch, result, reply),
-            Err(rejected) => self.queue_refusal(rejected, reply),
-        }
-    }
-
-    /// Applies a command to the state in memory, and returns the batch to write.
-    pub(crate) fn apply_command(&mut self, command: Command) -> Result<Batch, CommandRejection> {
-        let now = self.setup.clock.now();
-        let mut rng = Rng::for_decision(&self.setup.project, self.state.seq());
-        let events = decide(&mut self.state, command, &self.setup.policy, now, &mut rng)?;
-        Ok(Batch::new(&self.state, events))
-    }
-
-    /// Queues a refusal, which waits for its turn like a decision.
-    pub(crate) fn queue_refusal(
-        &mut self,
-        rejected: CommandRejection,
-        reply: Option<CommandReply>,
-    ) {
-        if let CommandRejection::Stale(effect) = &rejected {
-            tracing::debug!(%effect, "a result came that is no longer awaited");
-        }
-        self.pending.push(PendingDecision {
-            durable: None,
-            result: None,
-            events: Arc::new([]),
-            rejected: Some(rejected),
-            steps: Vec::new(),
-            notices: Vec::new(),
-            reply,
-        });
-    }
-
-    /// Appends a batch to the journal, and queues its consequences until it is durable.
-    pub(crate) fn append_batch(
-        &mut self,
-        mut batch: Batch,
-        result: Option<Command>,
-        reply: Option<CommandReply>,
-    ) {
-        let due = self.journal.as_ref().is_some_and(|journal| journal.is_snapshot_due());
-        if due && !batch.events.is_empty() {
-            batch.snapshot = Some(serialize_snapshot(&self.state));
-        }
-        let steps = batch.events.iter().flat_map(|recorded| self.derive_steps(recorded)).collect();
-        let events: Arc<[_]> = batch.events.iter().cloned().map(Arc::new).collect();
-        let notices = self.compose_notices(&events);
-        let durable = match &mut self.journal {
-            _ if batch.events.is_empty() && batch.taken.is_empty() => None,
-            Some(journal) => Some(journal.append_batch(batch)),
-            None => None,
-        };
-        let durable = durable.map(|receipt| Box::pin(receipt.wait_until_durable()) as _);
-        self.pending.push(PendingDecision {
-            durable,
-            result,
-            events,
-            rejected: None,
-            steps,
-            notices,
-            reply,
-        });
-    }
-
-    /// Releases the effects, notices and reply of a decision that is on disk.
-    fn release_decision(&mut self, entry: Option<PendingDecision>) {
-        let Some(entry) = entry else { return };
-        for step in entry.steps {
-            crash::crash_point();
-            match step {
-                DecisionStep::Perform(order) => self.start_effect(*order),
-                DecisionStep::Stop(effect) => self.work.stop_effect(effect),
-            }
-        }
-        if let Some(gates) = &self.setup.gates {
-            let now = self.setup.clock.now();
-            entry.events.iter().for_each(|recorded| gates.publish_event(&recorded.event, now));
-        }
-        for notice in entry.notices {
-            // There may be no watcher.
-            let _ = self.handle.notices.send(notice);
-        }
-        if let Some(reply) = entry.reply {
-            let decided = match entry.rejected {
-                Some(rejected) => Err(CommandError::Rejected(rejected)),
-                None => Ok(DurableDecision { events: entry.events }),
-            };
-            // The caller may be gone.
-            let _ = reply.send(decided);
         }
     }
 }

@@ -19,12 +19,9 @@ use unstuck_core::engine::{
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::MutationSpec;
 
-use crate::checkpoint::find_effect_task;
-use crate::handle::{CommandError, RunnerHandle};
-use crate::lock::lock_unpoisoned;
-use crate::notice::RunnerNotice;
-use crate::probe::idempotency_key;
-use crate::world::{EffectRequest, EffectResult, PerformScope, Performer};
+use super::probe::idempotency_key;
+use crate::effects::{EffectRequest, EffectResult, PerformScope, Performer, lock_unpoisoned};
+use crate::event_loop::{CommandError, RunnerHandle, RunnerNotice};
 
 /// An irreversible action: its call and its lookup.
 #[async_trait]
@@ -70,9 +67,9 @@ impl RunnerHandle {
         let mut notices = self.subscribe_notices();
         let task = self.find_effect_task(effect).await?;
         let failure = Arc::new(Mutex::new(None));
-        let world = Arc::new(ActionPerformer { action, failure: Arc::clone(&failure) });
+        let performer = Arc::new(ActionPerformer { action, failure: Arc::clone(&failure) });
         let scope = PerformScope::Action { task, key: Arc::from(spec.key.as_str()) };
-        let attachment = self.attach_performer(scope, world).await?;
+        let attachment = self.attach_performer(scope, performer).await?;
         let settled = self.settle_action(effect, task, &spec, &mut notices, &failure).await;
         self.detach_performer(attachment).await?;
         settled
@@ -152,7 +149,8 @@ impl RunnerHandle {
     }
 
     async fn find_effect_task(&self, effect: EffectId) -> Result<TaskId, CommandError> {
-        let task = self.read_state(move |state| find_effect_task(state, effect)).await?;
+        let task =
+            self.read_state(move |state| state.effect(effect).map(|effect| effect.task)).await?;
         task.ok_or(CommandError::Rejected(CommandRejection::Stale(effect)))
     }
 }

@@ -1,12 +1,17 @@
-//! The clock.
+//! The clock, and the one timer of the loop.
 //!
 //! Decisions take the time as an argument, and waits end at a point in time rather than after a
 //! duration, so that they are correct again at once after the machine slept or its clock was set.
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use unstuck_core::time::Time;
+
+/// Longest sleep where no kernel timer reports that the clock was set.
+const SLEEP_MAX: Duration = Duration::from_secs(30);
 
 /// A source of the current time, and of waits until a point in time.
 #[async_trait]
@@ -40,9 +45,6 @@ impl Clock for SystemClock {
     }
 }
 
-/// Longest sleep where no kernel timer reports that the clock was set.
-const SLEEP_MAX: Duration = Duration::from_secs(30);
-
 /// A kernel timer on the wall clock: it keeps running through a suspend, and ends early when the
 /// clock is set.
 #[cfg(target_os = "linux")]
@@ -67,5 +69,29 @@ mod timer {
         timerfd_settime(&timer, flags, &Itimerspec { it_interval: interval, it_value: value })?;
         // Only readability is needed, so the timer is treated as a pipe.
         pipe::Receiver::from_owned_fd_unchecked(timer)?.readable().await
+    }
+}
+
+/// A wait for the next point in time, recreated only when that changes.
+#[derive(Default)]
+pub(super) struct WakeTimer {
+    armed: Option<(Time, TimerFuture)>,
+}
+
+type TimerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl WakeTimer {
+    /// Waits until `at`, or for ever without one. Cancel safe.
+    pub(super) async fn wait_until(&mut self, clock: &Arc<dyn Clock>, at: Option<Time>) {
+        let Some(at) = at else { return std::future::pending().await };
+        if self.armed.as_ref().is_none_or(|(armed, _)| *armed != at) {
+            let clock = Arc::clone(clock);
+            let wait: TimerFuture = Box::pin(async move { clock.wait_until(at).await });
+            self.armed = Some((at, wait));
+        }
+        if let Some((_, wait)) = &mut self.armed {
+            wait.await;
+        }
+        self.armed = None;
     }
 }

@@ -1,0 +1,14 @@
+//! Effects as the workers see them: requests and results, the effects in progress, the lock files
+//! of their processes, and the redaction of what they record.
+
+mod locks;
+mod performer;
+mod redaction;
+mod running_effects;
+
+pub(crate) use locks::{RunLocks, lock_unpoisoned};
+pub use locks::{TaskLocks, action_lock_path};
+pub(crate) use performer::panic_result;
+pub use performer::{EffectRequest, EffectResult, PerformScope, Performer};
+pub(crate) use redaction::{redact_fault, redact_tool_input, redact_value};
+pub(crate) use running_effects::RunningEffects;
