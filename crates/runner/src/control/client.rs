@@ -17,10 +17,9 @@ use unstuck_core::plan::MutationSpec;
 use unstuck_store::{Holder, StoredConversation};
 use unstuck_world::process::SocketPath;
 
-use super::blame::ScriptFailure;
-use super::lines::next_line;
+use super::script_failure::ScriptFailure;
 use super::wire::{
-    ControlRefusal, ControlRequest, ControlRequestBody, ControlResponse, LINE_BYTES_MAX,
+    ControlRefusal, ControlRequest, ControlRequestBody, ControlResponse, LINE_BYTES_MAX, next_line,
 };
 use crate::decider::{StateQuery, StateQueryResult};
 use crate::effects::{EffectRequest, PerformScope, Performer, lock_unpoisoned};
@@ -58,7 +57,7 @@ struct ClientConnection {
     write: tokio::sync::Mutex<OwnedWriteHalf>,
     next: AtomicU64,
     waiting: Mutex<Option<BTreeMap<u64, oneshot::Sender<ControlResponse>>>>,
-    worlds: Mutex<Vec<(PerformScope, Arc<dyn Performer>)>>,
+    performers: Mutex<Vec<(PerformScope, Arc<dyn Performer>)>>,
     running: Mutex<BTreeMap<EffectId, CancellationToken>>,
     /// The actions of this process, by the id of their request.
     acts: Mutex<BTreeMap<u64, Arc<dyn LedgerAction>>>,
@@ -87,7 +86,7 @@ impl ControlClient {
             write: tokio::sync::Mutex::new(write),
             next: AtomicU64::new(1),
             waiting: Mutex::new(Some(BTreeMap::new())),
-            worlds: Mutex::new(Vec::new()),
+            performers: Mutex::new(Vec::new()),
             running: Mutex::new(BTreeMap::new()),
             acts: Mutex::new(BTreeMap::new()),
             notices,
@@ -181,14 +180,14 @@ impl ControlClient {
         self.send_request(ControlRequestBody::Answers).await.map(drop)
     }
 
-    /// Attaches `world` as the worker for the effects of `scope`, as soon as no other worker has
+    /// Attaches `performer` as the worker for the effects of `scope`, as soon as no other worker has
     /// it.
     pub async fn attach_performer(
         &self,
         scope: PerformScope,
-        world: Arc<dyn Performer>,
+        performer: Arc<dyn Performer>,
     ) -> Result<(), ClientError> {
-        self.send_attach_request(scope, world, true).await
+        self.send_attach_request(scope, performer, true).await
     }
 
     /// Attaches like [`attach`](Self::attach_performer) without waiting, and returns whether the scope was
@@ -196,9 +195,9 @@ impl ControlClient {
     pub async fn try_attach_performer(
         &self,
         scope: PerformScope,
-        world: Arc<dyn Performer>,
+        performer: Arc<dyn Performer>,
     ) -> Result<bool, ClientError> {
-        match self.send_attach_request(scope, world, false).await {
+        match self.send_attach_request(scope, performer, false).await {
             Err(ClientError::Refused { why: ControlRefusal::Taken, .. }) => Ok(false),
             attached => attached.map(|()| true),
         }
@@ -207,18 +206,18 @@ impl ControlClient {
     async fn send_attach_request(
         &self,
         scope: PerformScope,
-        world: Arc<dyn Performer>,
+        performer: Arc<dyn Performer>,
         waits: bool,
     ) -> Result<(), ClientError> {
-        let performing = world.running_effects();
+        let performing = performer.running_effects();
         // The first order may arrive before the response.
-        lock_unpoisoned(&self.0.worlds).push((scope.clone(), world));
+        lock_unpoisoned(&self.0.performers).push((scope.clone(), performer));
         let attached = self
             .send_request(ControlRequestBody::Attach { scope, performing, waits })
             .await
             .map(drop);
         if attached.is_err() {
-            lock_unpoisoned(&self.0.worlds).pop();
+            lock_unpoisoned(&self.0.performers).pop();
         }
         attached
     }
@@ -330,12 +329,12 @@ impl ControlClient {
     }
 
     fn reap_leftovers(&self, tasks: Vec<TaskId>) {
-        let worlds: Vec<_> =
-            lock_unpoisoned(&self.0.worlds).iter().map(|(_, w)| Arc::clone(w)).collect();
+        let performers: Vec<_> =
+            lock_unpoisoned(&self.0.performers).iter().map(|(_, w)| Arc::clone(w)).collect();
         let client = self.clone();
         tokio::spawn(async move {
-            for world in worlds {
-                world.reap_leftovers(&tasks).await;
+            for performer in performers {
+                performer.reap_leftovers(&tasks).await;
             }
             // A holder that is gone recovers by itself.
             let _ = client.send_request(ControlRequestBody::Cleared { tasks }).await;
@@ -357,17 +356,17 @@ impl ControlClient {
     }
 
     fn perform_effect(&self, order: EffectRequest) {
-        let covering = lock_unpoisoned(&self.0.worlds)
+        let covering = lock_unpoisoned(&self.0.performers)
             .iter()
             .find(|(scope, _)| scope.covers_request(&order))
             .cloned();
-        let Some((_, world)) = covering else { return };
+        let Some((_, performer)) = covering else { return };
         let effect = order.effect.id;
         let stop = CancellationToken::new();
         lock_unpoisoned(&self.0.running).insert(effect, stop.clone());
         let client = self.clone();
         tokio::spawn(async move {
-            let report = world.perform_effect(order, stop).await;
+            let report = performer.perform_effect(order, stop).await;
             lock_unpoisoned(&client.0.running).remove(&effect);
             // A holder that is gone recovers by itself.
             let _ = client.send_request(ControlRequestBody::Ended { effect, report }).await;

@@ -1,6 +1,7 @@
 //! A connection of one client process to the holder, and the responses to it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -11,18 +12,19 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use unstuck_core::engine::{Command, EffectId};
 use unstuck_core::plan::MutationSpec;
+use unstuck_store::Holder;
+use unstuck_world::redact::Redactor;
 
-use super::acts::RemoteActions;
-use super::lines::{next_line, write_responses};
-use super::may::is_allowed;
-use super::peer::PeerRights;
-use super::remote::RemotePerformer;
-use super::reply::{decision_response, done_response, error_response, refusal_response};
-use super::server::ControlContext;
-use super::wire::{ControlRefusal, ControlRequest, ControlRequestBody, ControlResponse};
-use super::{blame, words};
-use crate::effects::PerformScope;
-use crate::event_loop::{CommandError, RunnerNotice};
+use super::remote::{RemoteActions, RemotePerformer};
+use super::rights::{PeerRights, is_allowed};
+use super::script_failure;
+use super::token::TokenKey;
+use super::wire::{
+    ControlRefusal, ControlRequest, ControlRequestBody, ControlResponse, decision_response,
+    done_response, error_response, next_line, refusal_response, write_responses,
+};
+use crate::effects::{PerformScope, redact_command};
+use crate::event_loop::{CommandError, RunnerHandle, RunnerNotice};
 
 /// The refusal for a process that belongs to a check, a setup command or an action.
 const LIVES_IN_A_RUN: &str =
@@ -94,8 +96,8 @@ impl ControlConnection {
         if let Some(watches) = self.watches {
             watches.abort();
         }
-        for (number, world) in &self.attached {
-            world.abandon_clearing();
+        for (number, performer) in &self.attached {
+            performer.abandon_clearing();
             // The loop may have ended.
             let _ = self.talk.handle.detach_performer(*number).await;
         }
@@ -114,7 +116,7 @@ impl ControlConnection {
                         &"only a script can fail like this",
                     );
                 };
-                match blame::to_script_fault(&stated) {
+                match script_failure::to_script_fault(&stated) {
                     Ok(fault) => {
                         self.submit_command(id, Command::Blame { effect, fault: Arc::new(fault) })
                             .await
@@ -138,10 +140,10 @@ impl ControlConnection {
                 Err(error) => error_response(id, &error),
             },
             ControlRequestBody::Attach { scope, performing, waits } => {
-                let world = Arc::new(RemotePerformer::new(self.say.clone(), performing));
-                match self.attach_performer(scope, &world, waits).await {
+                let performer = Arc::new(RemotePerformer::new(self.say.clone(), performing));
+                match self.attach_performer(scope, &performer, waits).await {
                     Ok(Some(number)) => {
-                        self.attached.insert(number, world);
+                        self.attached.insert(number, performer);
                         done_response(id)
                     }
                     Ok(None) => {
@@ -155,15 +157,15 @@ impl ControlConnection {
                 refusal_response(id, ControlRefusal::Malformed, &"not here")
             }
             ControlRequestBody::Cleared { tasks } => {
-                for world in self.attached.values() {
-                    world.pass_cleared(&tasks);
+                for performer in self.attached.values() {
+                    performer.pass_cleared(&tasks);
                 }
                 done_response(id)
             }
             ControlRequestBody::Leave => self.detach_all(id).await,
             ControlRequestBody::Ended { effect, report } => {
-                for world in self.attached.values() {
-                    world.pass_result(effect, report.clone());
+                for performer in self.attached.values() {
+                    performer.pass_result(effect, report.clone());
                 }
                 done_response(id)
             }
@@ -189,16 +191,16 @@ impl ControlConnection {
     async fn attach_performer(
         &mut self,
         scope: PerformScope,
-        world: &Arc<RemotePerformer>,
+        performer: &Arc<RemotePerformer>,
         waits: bool,
     ) -> Result<Option<u64>, CommandError> {
         let handle = &self.talk.handle;
-        let world = Arc::clone(world) as _;
+        let performer = Arc::clone(performer) as _;
         if !waits {
-            return handle.try_attach_performer(scope, world).await;
+            return handle.try_attach_performer(scope, performer).await;
         }
         tokio::select! {
-            attached = handle.attach_performer(scope, world) => attached.map(Some),
+            attached = handle.attach_performer(scope, performer) => attached.map(Some),
             _ = self.lines.fill_buf() => Ok(None),
         }
     }
@@ -258,7 +260,7 @@ impl ControlConnection {
         let command = match self.only {
             None => command,
             // The words of an agent may contain secrets, just as its actions may.
-            Some(_) => match words::redact_command(&self.talk.redactor, command) {
+            Some(_) => match redact_command(&self.talk.redactor, command) {
                 Ok(command) => command,
                 Err(why) => return refusal_response(id, ControlRefusal::Denied, &why),
             },
@@ -278,7 +280,7 @@ impl ControlConnection {
         if !is_allowed(&wanted, self.only) {
             return Some(refusal_response(id, ControlRefusal::Denied, &"this is not yours to ask"));
         }
-        match words::redact_command(&self.talk.redactor, wanted) {
+        match redact_command(&self.talk.redactor, wanted) {
             Ok(Command::Mutate { effect, mutation }) => {
                 self.acts.begin_action(&self.talk.handle, id, effect, mutation);
                 None
@@ -308,4 +310,14 @@ async fn forward_notices(
             return;
         }
     }
+}
+
+/// The parts that all connections share.
+pub(super) struct ControlContext {
+    pub(super) handle: RunnerHandle,
+    pub(super) key: TokenKey,
+    pub(super) holder: Holder,
+    pub(super) redactor: Arc<Redactor>,
+    /// The folder of the runs' lock files.
+    pub(super) runs: PathBuf,
 }

@@ -6,25 +6,20 @@
 //! exists. Approval questions are not answered here: answers are rows in the store, and the socket
 //! only announces them.
 
-mod acts;
-mod blame;
 mod client;
 mod connection;
 mod decider;
-mod lines;
-mod may;
-mod peer;
 mod remote;
-mod reply;
+mod rights;
 mod run_socket;
+mod script_failure;
 mod server;
 mod token;
 mod wire;
-mod words;
 
-pub use blame::ScriptFailure;
 pub use client::{ClientError, ControlClient};
 pub use run_socket::RunSocket;
+pub use script_failure::ScriptFailure;
 pub use server::ControlServer;
 pub use token::{RunToken, TokenKey};
 pub use wire::ControlRefusal;

@@ -17,9 +17,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use unstuck_world::process::SocketPath;
 
-use super::lines::next_line;
+use super::server::ACCEPT_PAUSE;
 use super::token::RunToken;
-use super::wire::{ControlRequest, ControlRequestBody, ControlResponse};
+use super::wire::{ControlRequest, ControlRequestBody, ControlResponse, next_line};
 
 /// Maximum number of simultaneous connections of one run.
 const CONNECTIONS_MAX: usize = 32;
@@ -71,7 +71,7 @@ async fn accept_connections(listener: UnixListener, control: Arc<Path>, token: A
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // The process may be out of file descriptors, which passes.
-            tokio::time::sleep(super::server::ACCEPT_PAUSE).await;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let control = Arc::clone(&control);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use unstuck_store::Holder;
 use unstuck_world::process::SocketPath;
 use unstuck_world::redact::Redactor;
 
-use super::connection::ControlConnection;
-use super::peer::judge_peer;
+use super::connection::{ControlConnection, ControlContext};
+use super::rights::judge_peer;
 use super::token::TokenKey;
 use crate::event_loop::RunnerHandle;
 
@@ -69,16 +69,6 @@ impl Drop for ControlServer {
         // The file stays: by now it may belong to the next holder.
         self.0.abort();
     }
-}
-
-/// The parts that all connections share.
-pub(super) struct ControlContext {
-    pub(super) handle: RunnerHandle,
-    pub(super) key: TokenKey,
-    pub(super) holder: Holder,
-    pub(super) redactor: Arc<Redactor>,
-    /// The folder of the runs' lock files.
-    pub(super) runs: PathBuf,
 }
 
 async fn accept_connections(listener: UnixListener, talk: Arc<ControlContext>) {

@@ -1,16 +1,22 @@
-//! The messages of the control socket.
+//! The messages of the control socket, one JSON value per line in both directions, and the
+//! responses to requests.
 
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::mpsc;
 use unstuck_core::engine::{
-    Command, Effect, EffectId, EffectOutcome, ProgressReport, RecordedEvent, TaskId,
+    Command, CommandRejection, Effect, EffectId, EffectOutcome, ProgressReport, RecordedEvent,
+    TaskId,
 };
 use unstuck_core::fault::{Category, Code};
 use unstuck_core::plan::MutationSpec;
 use unstuck_store::{CHECKPOINT_BYTES_MAX, Holder, StoredConversation};
 
-use super::blame::ScriptFailure;
+use super::script_failure::ScriptFailure;
 use crate::decider::{StateQuery, StateQueryResult};
 use crate::effects::{EffectRequest, EffectResult, PerformScope};
+use crate::event_loop::{CommandError, DurableDecision};
 use crate::ledger::ActionResult;
 
 /// Maximum length of a line in bytes. An order or a result contains at most a few texts of 1 MB; a
@@ -209,4 +215,74 @@ impl ControlRefusal {
             Self::Ended => Code::EnvUnavailable,
         }
     }
+}
+
+/// Reads the next line, up to the maximum length; `None` at the end or if the line is too long.
+pub(super) async fn next_line<R: tokio::io::AsyncRead + Unpin>(
+    lines: &mut BufReader<R>,
+) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    let most = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX);
+    let read = lines.take(most).read_until(b'\n', &mut line).await;
+    (read.is_ok() && line.ends_with(b"\n")).then_some(line)
+}
+
+/// Writes messages, one per line, until all senders are dropped.
+pub(super) async fn write_responses(
+    mut write: OwnedWriteHalf,
+    mut sayings: mpsc::Receiver<ControlResponse>,
+) {
+    while let Some(say) = sayings.recv().await {
+        let Ok(mut line) = serde_json::to_vec(&say) else { continue };
+        line.push(b'\n');
+        if write.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Returns the response for a decision.
+pub(super) fn decision_response(
+    id: u64,
+    decided: Result<DurableDecision, CommandError>,
+) -> ControlResponse {
+    match decided {
+        Ok(DurableDecision { events }) => {
+            let events = events.iter().map(|recorded| (**recorded).clone()).collect();
+            ControlResponse::Done { id, events, holder: None, effect: None }
+        }
+        Err(error) => error_response(id, &error),
+    }
+}
+
+pub(super) const fn done_response(id: u64) -> ControlResponse {
+    ControlResponse::Done { id, events: Vec::new(), holder: None, effect: None }
+}
+
+pub(super) fn refusal_response(
+    id: u64,
+    why: ControlRefusal,
+    message: &dyn std::fmt::Display,
+) -> ControlResponse {
+    let code = why.code();
+    let message = message.to_string();
+    ControlResponse::Refused {
+        id,
+        why,
+        code: Some(code),
+        category: Some(code.row().category),
+        message,
+    }
+}
+
+pub(super) fn error_response(id: u64, error: &CommandError) -> ControlResponse {
+    let why = match error {
+        CommandError::Rejected(CommandRejection::Stale(_)) => ControlRefusal::Stale,
+        CommandError::Rejected(CommandRejection::KeyReused(_)) => ControlRefusal::KeyReused,
+        CommandError::Rejected(CommandRejection::RequestReused(_)) => ControlRefusal::RequestReused,
+        CommandError::Rejected(_) => ControlRefusal::Rejected,
+        CommandError::Store(_) => ControlRefusal::Store,
+        CommandError::Ended => ControlRefusal::Ended,
+    };
+    refusal_response(id, why, error)
 }
