@@ -7,21 +7,19 @@ use unstuck_core::attempt::{
     ActionOutcome, AgentAction, AgentStep, LoopDetector, StepVerdict, StuckLimits,
 };
 use unstuck_core::engine::{EffectKind, ProgressReport, RunNote, Start};
-use unstuck_core::fault::Fault;
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::tell::NUDGE;
-use unstuck_core::time::{Span, Time};
 use unstuck_store::StoredConversation;
-use unstuck_world::model::{Model, ModelFailure, ModelRequest, ModelTurn, ToolSpec};
-use unstuck_world::provider::prices::Price;
+use unstuck_world::model::{Model, ModelFailure, ModelRequest, ModelTurn};
 use unstuck_world::redact::Redactor;
 use unstuck_world::tool::{Toolbox, tool_specs};
 use unstuck_world::workspace::Workspace;
 
 use super::answer::ToolCallAnswer;
-use super::desk::{AttemptAbort, AttemptReporter};
+use super::attempt::{self, AgentLoopEnd, AgentLoopState, ModelCallLimits};
 use super::memory::{AttemptMemory, ModelToolCall};
-use super::{cost, prompt};
+use super::prompt;
+use super::reporter::{AttemptAbort, AttemptReporter};
 use crate::decider::Decider;
 use crate::effects::{EffectRequest, redact_fault};
 use crate::event_loop::Clock;
@@ -43,17 +41,6 @@ pub struct AgentLoop {
     pub redactor: Arc<Redactor>,
     /// The limits of a model call.
     pub settings: ModelCallLimits,
-}
-
-/// The limits of a model call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ModelCallLimits {
-    /// Maximum number of output tokens.
-    pub output_tokens_max: u32,
-    /// The price of the model, if known.
-    pub price: Option<Price>,
-    /// Maximum duration of a call, reserved from a time budget; zero if there is none.
-    pub call_time_max: Span,
 }
 
 /// The input of one attempt.
@@ -79,46 +66,6 @@ pub struct AgentLoopResult {
     pub actions: Vec<AgentAction>,
     /// The amount spent since the last report.
     pub spent: Amount,
-}
-
-/// The way an attempt ended.
-#[derive(Debug)]
-pub enum AgentLoopEnd {
-    /// The model says that it is done.
-    Done {
-        /// The model's own summary of its work.
-        summary: String,
-    },
-    /// The attempt cannot continue.
-    Failed(Box<Fault>),
-    /// The attempt was stopped, or the engine has ended the run: there is nothing to report.
-    Stopped,
-}
-
-impl From<AttemptAbort> for AgentLoopEnd {
-    fn from(over: AttemptAbort) -> Self {
-        match over {
-            AttemptAbort::Run => Self::Stopped,
-            AttemptAbort::Failed(fault) => Self::Failed(fault),
-        }
-    }
-}
-
-/// The state of an attempt in progress.
-pub(super) struct AgentLoopState<'a> {
-    pub(super) desk: AttemptReporter<'a>,
-    pub(super) tools: &'a Toolbox,
-    pub(super) workspace: &'a Workspace,
-    pub(super) redactor: &'a Redactor,
-    pub(super) stop: &'a CancellationToken,
-    pub(super) memory: AttemptMemory,
-    model: &'a dyn Model,
-    settings: ModelCallLimits,
-    specs: Vec<ToolSpec>,
-    /// The amount spent and not yet reported.
-    spent: Amount,
-    /// The token usage of the last call, and the length of the conversation at that time.
-    measured: Option<cost::MeasuredUsage>,
 }
 
 impl AgentLoop {
@@ -262,7 +209,7 @@ impl AgentLoopState<'_> {
         }
         self.desk.send_note(RunNote::Thinking).await;
         let most =
-            cost::estimate_max_cost(&self.memory, &self.specs, &self.settings, self.measured);
+            attempt::estimate_max_cost(&self.memory, &self.specs, &self.settings, self.measured);
         if self.desk.reserve_budget(most).await? && self.memory.begin_wind_down() {
             self.memory.append_user_text(prompt::WIND_DOWN);
         }
@@ -280,9 +227,9 @@ impl AgentLoopState<'_> {
         };
         self.spent = self
             .spent
-            .saturating_add(cost::compute_call_cost(&usage, turn.is_ok().then_some(most)));
+            .saturating_add(attempt::compute_call_cost(&usage, turn.is_ok().then_some(most)));
         self.count_time_since(began);
-        self.measured = Some(cost::MeasuredUsage::from_usage(&usage, &self.memory));
+        self.measured = Some(attempt::MeasuredUsage::from_usage(&usage, &self.memory));
         Ok(Some(turn.map_err(|failure| self.redact_failure(&failure))))
     }
 
@@ -331,23 +278,6 @@ impl AgentLoopState<'_> {
             return Ok(Some(AgentLoopEnd::Stopped));
         }
         Ok(end)
-    }
-
-    /// Writes the conversation and the amount spent so far to disk.
-    pub(super) async fn record_checkpoint(
-        &mut self,
-        report: ProgressReport,
-    ) -> Result<(), AttemptAbort> {
-        let spent = std::mem::replace(&mut self.spent, Amount::ZERO);
-        let report = ProgressReport { spent, ..report };
-        let conversation = self.memory.to_checkpoint().map_err(AttemptAbort::Failed)?;
-        self.desk.record_checkpoint(report, conversation).await
-    }
-
-    /// Adds the time since `began` to the amount spent. Waits are not counted.
-    pub(super) fn count_time_since(&mut self, began: Time) {
-        let time_ms = self.desk.clock.now().since(began).as_millis();
-        self.spent = self.spent.saturating_add(Amount { time_ms, ..Amount::ZERO });
     }
 
     fn redact_failure(&self, failure: &ModelFailure) -> ModelFailure {

@@ -15,10 +15,10 @@ use unstuck_world::tool::{
     WorktreeAction, shorten_text,
 };
 
-use super::agent_loop::{AgentLoopEnd, AgentLoopState};
-use super::desk::{AttemptAbort, DeclarationResult};
+use super::attempt::{AgentLoopEnd, AgentLoopState};
 use super::memory::ModelToolCall;
 use super::prompt;
+use super::reporter::{AttemptAbort, DeclarationResult};
 use crate::effects::{redact_fault, redact_tool_input, redact_value};
 
 /// The source of faults that the agent raises itself.
