@@ -20,7 +20,6 @@ mod ledger;
 pub mod notify;
 pub mod repair;
 pub mod report;
-mod script;
 
 pub use decider::{
     DecideError, Decider, DeciderSuccession, HoldReason, Intent, KnownJob, PermanentAction,
@@ -33,8 +32,7 @@ pub use event_loop::{
     Clock, CommandError, DurableDecision, GateMirror, Runner, RunnerHandle, RunnerNotice,
     RunnerResult, RunnerSetup, SystemClock,
 };
-pub use jobs::{ActionJob, ActionJobResult};
+pub use jobs::{ActionJob, ActionJobResult, ScriptCommand, ScriptPerformer};
 pub use ledger::{
     ActionProber, ActionResult, IDEMPOTENCY_KEY, LedgerAction, RESULT_BYTES_MAX, ResultFiles,
 };
-pub use script::{ScriptCommand, ScriptPerformer};

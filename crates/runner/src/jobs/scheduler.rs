@@ -171,3 +171,181 @@ impl Scheduler {
         self.heap.extend(kept);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use async_trait::async_trait;
+
+    use super::*;
+
+    /// A clock on which waiting for a time sets it to that time.
+    struct Set(AtomicU64);
+
+    impl Set {
+        fn at(hour: u64, minute: u64) -> Arc<Self> {
+            Arc::new(Self(AtomicU64::new(time(hour, minute).as_millis())))
+        }
+
+        fn to(&self, time: Time) {
+            self.0.store(time.as_millis(), Ordering::SeqCst);
+        }
+    }
+
+    #[async_trait]
+    impl Clock for Set {
+        fn now(&self) -> Time {
+            Time::from_millis(self.0.load(Ordering::SeqCst))
+        }
+
+        async fn wait_until(&self, at: Time) {
+            self.to(self.now().max(at));
+        }
+    }
+
+    /// Returns a time on a fixed day.
+    fn time(hour: u64, minute: u64) -> Time {
+        Time::from_millis(1_767_225_600_000) + Span::from_mins(hour * 60 + minute)
+    }
+
+    fn on(schedule: &str, last: Time) -> JobTimetable {
+        let schedule = Schedule::parse(schedule).unwrap();
+        JobTimetable { schedule, zone: TimeZone::UTC, last, held: false }
+    }
+
+    fn stage(hour: u64, minute: u64, jobs: &[(&str, Time)]) -> (Arc<Set>, Scheduler) {
+        let clock = Set::at(hour, minute);
+        let mut scheduler = Scheduler::new(Arc::clone(&clock) as _);
+        for (id, (schedule, last)) in (0..).zip(jobs) {
+            scheduler.set_timetable(TaskId(id), on(schedule, *last));
+        }
+        (clock, scheduler)
+    }
+
+    const A: TaskId = TaskId(0);
+    const B: TaskId = TaskId(1);
+
+    #[tokio::test]
+    async fn each_is_due_at_its_time_and_none_before() {
+        let jobs = [("every 5 minutes", time(9, 0)), ("3 9 * * *", time(9, 0))];
+        let (clock, mut scheduler) = stage(9, 0, &jobs);
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            seen.push((scheduler.wait_for_due().await, clock.now()));
+        }
+        let expected = [
+            (vec![B], time(9, 3)),
+            (vec![A], time(9, 5)),
+            (vec![A], time(9, 10)),
+            (vec![A], time(9, 15)),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(scheduler.job_due_time(B), Some(time(24 + 9, 3)));
+    }
+
+    #[test]
+    fn what_was_missed_comes_once() {
+        let jobs = [("every 5 minutes", time(3, 2)), ("*/5 * * * *", time(3, 2))];
+        let (clock, mut scheduler) = stage(9, 1, &jobs);
+        assert_eq!(scheduler.take_due().len(), 2);
+        assert!(scheduler.take_due().is_empty(), "not once more for each time that was missed");
+        assert_eq!(scheduler.job_due_time(A), Some(time(9, 6)));
+        assert_eq!(scheduler.job_due_time(B), Some(time(9, 5)));
+        // The machine was suspended.
+        clock.to(time(15, 0));
+        assert_eq!(scheduler.take_due().len(), 2);
+        assert!(scheduler.take_due().is_empty());
+    }
+
+    #[test]
+    fn a_beat_is_kept_however_late_it_is_looked_at() {
+        let (clock, mut scheduler) = stage(9, 0, &[("every 5 minutes", time(9, 0))]);
+        for beat in 1..50 {
+            clock.to(time(9, 5 * beat) + Span::from_millis(40 * beat));
+            assert_eq!(scheduler.take_due(), [A]);
+            assert_eq!(scheduler.job_due_time(A), Some(time(9, 5 * beat + 5)));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_stops_no_job_and_a_correction_repeats_nothing() {
+        let jobs = [("every 5 minutes", time(33, 0)), ("0 3 * * *", time(33, 0))];
+        let (clock, mut scheduler) = stage(33, 0, &jobs);
+        scheduler.take_due();
+        clock.to(time(9, 0));
+        assert!(scheduler.take_due().is_empty());
+        assert_eq!(scheduler.next_due_time(), Some(time(9, 5)));
+        assert_eq!(scheduler.job_due_time(B), Some(time(27, 0)), "tomorrow, as the clock says now");
+        clock.to(time(27, 0) + Span::from_millis(5));
+        assert_eq!(scheduler.take_due().len(), 2);
+        clock.to(time(27, 0) - Span::from_millis(5));
+        assert!(scheduler.take_due().is_empty());
+        clock.to(time(27, 1));
+        assert!(scheduler.take_due().is_empty(), "three o'clock was");
+        assert_eq!(scheduler.job_due_time(B), Some(time(51, 0)));
+        assert!(scheduler.job_due_time(A).is_some_and(|at| at <= time(27, 5)));
+    }
+
+    #[test]
+    fn who_is_held_has_missed_nothing_when_let_go() {
+        let (clock, mut scheduler) = stage(9, 0, &[("every 5 minutes", time(9, 0))]);
+        scheduler.set_held(A, true);
+        clock.to(time(12, 0));
+        assert!(scheduler.take_due().is_empty());
+        assert_eq!(scheduler.next_due_time(), None);
+        scheduler.set_held(A, false);
+        assert!(scheduler.take_due().is_empty());
+        assert_eq!(scheduler.next_due_time(), Some(time(12, 5)));
+        scheduler.set_held(A, false);
+        assert_eq!(scheduler.next_due_time(), Some(time(12, 5)), "it was let go before");
+    }
+
+    #[test]
+    fn another_schedule_takes_effect_at_once_and_an_old_one_counts_for_nothing() {
+        let (clock, mut scheduler) = stage(9, 0, &[("every 5 minutes", time(9, 0))]);
+        scheduler.set_timetable(A, on("every hour", time(9, 0)));
+        clock.to(time(9, 30));
+        assert!(scheduler.take_due().is_empty());
+        assert_eq!(scheduler.next_due_time(), Some(time(10, 0)));
+        scheduler.remove_job(A);
+        clock.to(time(11, 0));
+        assert!(scheduler.take_due().is_empty());
+        assert_eq!(scheduler.next_due_time(), None);
+    }
+
+    #[test]
+    fn an_interval_counts_from_a_run_that_was_asked_for() {
+        let jobs = [("every 5 minutes", time(9, 0)), ("5 9 * * *", time(9, 0))];
+        let (clock, mut scheduler) = stage(9, 0, &jobs);
+        clock.to(time(9, 3));
+        scheduler.note_run(A, time(9, 3));
+        scheduler.note_run(B, time(9, 3));
+        assert_eq!(
+            (scheduler.job_due_time(A), scheduler.job_due_time(B)),
+            (Some(time(9, 8)), Some(time(9, 5)))
+        );
+    }
+
+    #[test]
+    fn a_last_run_in_the_future_is_a_clock_that_was_wrong() {
+        let (_, mut scheduler) = stage(9, 0, &[("every 5 minutes", time(500, 0))]);
+        assert_eq!(scheduler.next_due_time(), Some(time(9, 5)));
+    }
+
+    #[test]
+    fn thousands_are_due_each_in_its_order() {
+        let jobs: Vec<(String, Time)> =
+            (0..10_000).map(|n| (format!("every {} seconds", 60 + n % 600), time(9, 0))).collect();
+        let jobs: Vec<(&str, Time)> =
+            jobs.iter().map(|(text, last)| (text.as_str(), *last)).collect();
+        let (clock, mut scheduler) = stage(9, 0, &jobs);
+        let mut fired = 0;
+        for second in 1..=600 {
+            clock.to(time(9, 0) + Span::from_secs(second));
+            fired += scheduler.take_due().len();
+        }
+        let expected: u64 = (0..10_000_u64).map(|n| 600 / (60 + n % 600)).sum();
+        assert_eq!(fired as u64, expected);
+    }
+}

@@ -1,25 +1,30 @@
-//! The running of a script, its repair, and the report of the result.
+//! The worker of a script in this process, regardless of the holder: it runs the script under the
+//! guard, has it repaired, and reports the result.
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Effect, EffectOutcome};
+use unstuck_core::engine::{Effect, EffectId, EffectKind, EffectOutcome, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_world::process::{
     FileLock, IdleGuard, Launch, Process, ProcessEnd, ProcessResult, derive_fault,
 };
 
+use super::job_options::{self, JobOptions};
 use super::script::ScriptCommand;
 use crate::effects::{
-    EffectRequest, EffectResult, RunLocks, RunningEffects, TaskLocks, lock_unpoisoned, redact_fault,
+    EffectRequest, EffectResult, Performer, RunLocks, RunningEffects, TaskLocks, lock_unpoisoned,
+    redact_fault,
 };
-use crate::jobs::{JobOptions, repeat_failure, run_login_check};
+use crate::ledger::sender_gone_fault;
 use crate::repair::ScriptRepairer;
 
 /// Time to check for a stop request: an operator's Ctrl-C reaches the command and this process at
@@ -32,26 +37,149 @@ const STATUS_SIGINT: i32 = 130;
 const SIGPIPE: i32 = 13;
 const STATUS_SIGPIPE: i32 = 141;
 
+/// The worker of a script. Clones share their state.
+#[derive(Clone, Debug)]
+pub struct ScriptPerformer(Arc<ScriptContext>);
+
+impl ScriptPerformer {
+    /// Creates the worker of `script`, which runs the first time under the guard `ahead`, if there
+    /// is one.
+    pub fn new(script: ScriptCommand, ahead: Option<IdleGuard>) -> Self {
+        Self::with_options(script, ahead, JobOptions::default())
+    }
+
+    /// Creates the worker of a job that is defined in the settings.
+    pub fn with_options(script: ScriptCommand, ahead: Option<IdleGuard>, care: JobOptions) -> Self {
+        Self(Arc::new(ScriptContext {
+            care,
+            runs: RunLocks::new(script.runs.clone()),
+            turns: TaskLocks::new(script.runs.clone()),
+            script,
+            ahead: Mutex::new(ahead),
+            under_way: RunningEffects::default(),
+            last_status: Mutex::default(),
+            has_begun: AtomicBool::new(false),
+            turn: Mutex::default(),
+            repairer: Mutex::default(),
+        }))
+    }
+
+    /// Sets the repairer of the script. Without one it is never repaired.
+    pub fn repair_with(&self, repairer: ScriptRepairer) {
+        *lock_unpoisoned(&self.0.repairer) = Some(Arc::new(repairer));
+    }
+
+    /// Takes the turn at a task for as long as this lives, and returns whether it has it or another
+    /// living process does. Performing without the turn may end the work of another process.
+    pub fn try_lock_task(&self, task: TaskId) -> io::Result<bool> {
+        let mut turn = lock_unpoisoned(&self.0.turn);
+        if turn.is_none() {
+            *turn = self.0.turns.try_lock_task(task)?;
+        }
+        Ok(turn.is_some())
+    }
+
+    /// Takes the turn at a task, and waits while another process has it.
+    pub async fn lock_task(&self, task: TaskId) -> io::Result<()> {
+        let taken = self.0.turns.lock_task(task).await?;
+        *lock_unpoisoned(&self.0.turn) = Some(taken);
+        Ok(())
+    }
+
+    /// Returns whether the command was ever started here.
+    pub fn has_begun(&self) -> bool {
+        self.0.has_begun.load(Ordering::Acquire)
+    }
+
+    /// Returns the command's last exit code; `None` if it did not end by itself.
+    pub fn last_status(&self) -> Option<i32> {
+        *lock_unpoisoned(&self.0.last_status)
+    }
+
+    /// Stops the running effects, and returns when they are gone.
+    pub async fn stop_effects(&self) {
+        self.0.under_way.stop_all().await;
+    }
+
+    /// Starts the command, or its repair, unless it is running already.
+    async fn execute_script(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
+        self.0.has_begun.store(true, Ordering::Release);
+        let effect = order.effect.clone();
+        let performer = self.clone();
+        let work = |stop: CancellationToken| async move {
+            match order.effect.what {
+                EffectKind::Repair { propose } => {
+                    performer.0.repair_script(&order, propose, &stop).await
+                }
+                _ => performer.0.run_in_turn(&order, &stop).await,
+            }
+        };
+        self.0.under_way.perform_or_join(&effect, &stop, work).await
+    }
+}
+
+#[async_trait]
+impl Performer for ScriptPerformer {
+    async fn perform_effect(
+        &self,
+        order: EffectRequest,
+        stop: CancellationToken,
+    ) -> Option<EffectResult> {
+        match order.effect.what {
+            EffectKind::Execute { .. } | EffectKind::Repair { .. } => {
+                self.execute_script(order, stop).await
+            }
+            EffectKind::Probe { .. } => self
+                .0
+                .script
+                .action_prober()
+                .probe_action(&order, &stop)
+                .await
+                .map(EffectResult::from),
+            // The process that was about to send the action is gone, and may have sent it.
+            EffectKind::Perform { .. } => {
+                Some(EffectOutcome::Unknown { fault: sender_gone_fault() }.into())
+            }
+            _ => Some(EffectOutcome::Done.into()),
+        }
+    }
+
+    fn running_effects(&self) -> Vec<EffectId> {
+        self.0.under_way.effect_ids()
+    }
+
+    async fn reap_leftovers(&self, tasks: &[TaskId]) {
+        let never = CancellationToken::new();
+        for task in tasks {
+            self.0.runs.reap_task(*task, &never).await;
+        }
+    }
+}
+
 /// The state that all clones of a script share.
 #[derive(Debug)]
-pub(super) struct ScriptContext {
-    pub(super) script: ScriptCommand,
+struct ScriptContext {
+    script: ScriptCommand,
     /// The guard that was started ahead, for the first execution, which a caller waits for.
-    pub(super) ahead: Mutex<Option<IdleGuard>>,
-    pub(super) runs: RunLocks,
-    pub(super) turns: TaskLocks,
-    pub(super) under_way: RunningEffects,
-    pub(super) last_status: Mutex<Option<i32>>,
-    pub(super) has_begun: AtomicBool,
-    pub(super) turn: Mutex<Option<FileLock>>,
-    pub(super) repairer: Mutex<Option<Arc<ScriptRepairer>>>,
-    pub(super) care: JobOptions,
+    ahead: Mutex<Option<IdleGuard>>,
+    runs: RunLocks,
+    turns: TaskLocks,
+    under_way: RunningEffects,
+    last_status: Mutex<Option<i32>>,
+    has_begun: AtomicBool,
+    turn: Mutex<Option<FileLock>>,
+    repairer: Mutex<Option<Arc<ScriptRepairer>>>,
+    care: JobOptions,
 }
 
 impl ScriptContext {
     /// Runs the script. An unwatched job may be performed by other processes as well: one at a
     /// time.
-    pub(super) async fn run_in_turn(
+    async fn run_in_turn(
         &self,
         order: &EffectRequest,
         stop: &CancellationToken,
@@ -121,12 +249,12 @@ impl ScriptContext {
         // The name makes recovery end it with the task's other processes.
         let lock = self.script.runs.join(format!("{task}-{id}-check.lock"));
         let launch = Launch::new(self.script.guard.clone(), &lock, &self.script.directory, "");
-        let passed = run_login_check(launch, command, stop).await;
+        let passed = job_options::run_login_check(launch, command, stop).await;
         let _ = fs::remove_file(lock);
         match passed {
             _ if stop.is_cancelled() => Some(None),
             Ok(true) => None,
-            Ok(false) => Some(Some(repeat_failure(fault))),
+            Ok(false) => Some(Some(job_options::repeat_failure(fault))),
             Err(fault) => {
                 let fault = Arc::new(redact_fault(&self.script.redactor, &fault));
                 Some(Some(EffectOutcome::Failed { fault, approach: None }))
@@ -135,7 +263,7 @@ impl ScriptContext {
     }
 
     /// Lets an agent repair the script. Without a repairer the operator has taken care of it.
-    pub(super) async fn repair_script(
+    async fn repair_script(
         &self,
         order: &EffectRequest,
         only_propose: bool,
@@ -215,7 +343,7 @@ fn was_cut_off_by_reader(ended: &ProcessResult) -> bool {
         String::from_utf8_lossy(&said).to_lowercase().contains("broken pipe")
     };
     let failed = !matches!(ended.how, ProcessEnd::Exited(0));
-    let stdout = std::io::stdout();
+    let stdout = io::stdout();
     let mut ours = [PollFd::new(&stdout, PollFlags::OUT)];
     (is_told || failed && says())
         && poll(&mut ours, Some(&Timespec::default())).is_ok()

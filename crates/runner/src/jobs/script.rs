@@ -12,9 +12,9 @@ use unstuck_world::process::{
 };
 use unstuck_world::redact::Redactor;
 
+use super::job_options::JobLogs;
 use crate::control::TokenKey;
 use crate::effects::EffectRequest;
-use crate::jobs::JobLogs;
 use crate::ledger::{ActionProber, ResultFiles};
 
 /// A command with all it takes to run it.

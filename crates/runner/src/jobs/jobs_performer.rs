@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectId, TaskId};
 
+use super::script_performer::ScriptPerformer;
 use crate::effects::{EffectRequest, EffectResult, Performer, RunLocks, lock_unpoisoned};
-use crate::script::ScriptPerformer;
 
 /// The jobs that this process performs, by name. Clones share their state.
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
-//! Settings of a job's login check and of its logs.
+//! A job's logs, and the check of whether a login or permission works again that the operator says
+//! is fixed.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -6,14 +7,22 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use unstuck_world::process::{ProcessLog, ProcessOutput};
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::EffectOutcome;
+use unstuck_core::fault::Fault;
+use unstuck_world::process::{Launch, ProcessDeadlines, ProcessEnd, ProcessLog, ProcessOutput};
 use unstuck_world::redact::Redactor;
 
 /// Number of firings whose output is kept.
 const LOGS_KEPT: usize = 20;
 /// Maximum length in bytes of one firing's output.
 const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Maximum duration of the check.
+const CHECK_MAX: Duration = Duration::from_mins(1);
+/// The prefix of the failure that was said to be fixed.
+const STILL: &str = "it was said to be mended and still does not work: ";
 
 /// A job's login check and logs.
 #[derive(Debug, Default)]
@@ -42,7 +51,7 @@ impl JobLogs {
     }
 
     /// Returns the destination for the output of a firing. All its runs share one file.
-    pub(crate) fn open_output(&self, firing: u32, redactor: &Arc<Redactor>) -> ProcessOutput {
+    pub(super) fn open_output(&self, firing: u32, redactor: &Arc<Redactor>) -> ProcessOutput {
         let path = self.log_path(firing);
         if let Err(error) = self.delete_old_logs(&path) {
             tracing::warn!(%error, folder = %self.folder.display(), "outputs cannot be kept");
@@ -74,6 +83,29 @@ impl JobLogs {
         }
         Ok(())
     }
+}
+
+/// Runs the command that proves it, with the directory and guard of `launch`.
+pub(super) async fn run_login_check(
+    mut launch: Launch,
+    command: &[OsString],
+    stop: &CancellationToken,
+) -> Result<bool, Fault> {
+    let Some((program, arguments)) = command.split_first() else { return Ok(true) };
+    launch.program.clone_from(program);
+    launch.arguments = arguments.to_vec();
+    launch.deadlines = ProcessDeadlines { total: Some(CHECK_MAX), ..ProcessDeadlines::default() };
+    let ended = launch.start().await?.wait_or_stop(stop).await;
+    Ok(ended.how == ProcessEnd::Exited(0))
+}
+
+/// Returns the same failure once more, so that the operator is asked the same question.
+pub(super) fn repeat_failure(fault: &Arc<Fault>) -> EffectOutcome {
+    let mut fault = Fault::clone(fault);
+    if !fault.message.starts_with(STILL) {
+        fault.message = format!("{STILL}{}", fault.message);
+    }
+    EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
 }
 
 #[cfg(test)]
