@@ -1,18 +1,16 @@
-//! The sender of all channels of a project, each at its own pace.
+//! The sender of all channels of a project, each at its own pace, and of test messages.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::QuestionId;
-use unstuck_core::question::QuestionOption;
-use unstuck_core::tell::AnswerLink;
+use unstuck_core::tell::Notification;
+use unstuck_core::time::Time;
 use unstuck_store::{Store, StoreError};
-use unstuck_world::notify::NotifyChannel;
+use unstuck_world::notify::{DeliveryError, NotifyChannel};
 
-use super::line::{ChannelQueue, NotifyContext};
+use super::channel_queue::{AnswerLinkSource, ChannelQueue, NotifyContext, ShutdownPhases};
 use crate::event_loop::Clock;
 
 /// Maximum time at shutdown to store the state of messages that were not delivered.
@@ -32,33 +30,13 @@ pub struct NotifySetup {
     pub links: Option<Arc<dyn AnswerLinkSource>>,
 }
 
-/// A source of links by which people can answer questions.
-pub trait AnswerLinkSource: Send + Sync {
-    /// Returns the links for a question, to be sent on a channel.
-    fn make_links(
-        &self,
-        channel: &str,
-        question: QuestionId,
-        options: &[QuestionOption],
-    ) -> Vec<AnswerLink>;
-}
-
 /// A sender of notifications about a project, until it is finished or dropped.
 ///
 /// It belongs to the holder of the project. Two at a time would lose no message, but deliver some
 /// twice.
 pub struct NotificationSender {
-    lines: JoinSet<()>,
+    queues: JoinSet<()>,
     end: ShutdownPhases,
-}
-
-/// The phases of the shutdown.
-#[derive(Clone, Default)]
-pub(super) struct ShutdownPhases {
-    /// Cancelled when no further event follows.
-    pub(super) closing: CancellationToken,
-    /// Cancelled when messages in progress are left to the next start.
-    pub(super) over: CancellationToken,
 }
 
 impl NotificationSender {
@@ -68,15 +46,15 @@ impl NotificationSender {
         let NotifySetup { store, project, clock, channels, links } = outgoing;
         let shared = NotifyContext { store, project, clock, links };
         let mut opened = Vec::new();
-        let mut lines = JoinSet::new();
+        let mut queues = JoinSet::new();
         for channel in channels {
             opened.push(ChannelQueue::open(shared.clone(), channel).await?);
         }
         let end = ShutdownPhases::default();
-        for line in opened {
-            lines.spawn(line.deliver_until_end(end.clone()));
+        for queue in opened {
+            queues.spawn(queue.deliver_until_end(end.clone()));
         }
-        Ok(Self { lines, end })
+        Ok(Self { queues, end })
     }
 
     /// Delivers the messages that can be delivered now, within `grace` at most. The rest (a channel
@@ -93,13 +71,38 @@ impl NotificationSender {
     }
 
     async fn ended_within(&mut self, time: Duration) -> bool {
-        let all = async { while self.lines.join_next().await.is_some() {} };
+        let all = async { while self.queues.join_next().await.is_some() {} };
         tokio::time::timeout(time, all).await.is_ok()
     }
 }
 
 impl fmt::Debug for NotificationSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("channels", &self.lines.len()).finish_non_exhaustive()
+        f.debug_struct("Sender").field("channels", &self.queues.len()).finish_non_exhaustive()
     }
+}
+
+/// The result of a test message on one channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelTestResult {
+    /// The channel's name.
+    pub channel: String,
+    /// `Ok` if the message arrived, or the reason for which it did not.
+    pub arrived: Result<(), DeliveryError>,
+}
+
+/// Sends a test message on each channel, now and regardless of quiet hours, and returns the
+/// results.
+pub async fn send_test_messages(
+    project: &str,
+    channels: &[NotifyChannel],
+    now: Time,
+) -> Vec<ChannelTestResult> {
+    let message = Notification::test_message(project, now.as_millis(), now);
+    let mut tested = Vec::new();
+    for channel in channels {
+        let arrived = channel.deliver(&message, now).await;
+        tested.push(ChannelTestResult { channel: channel.name().to_owned(), arrived });
+    }
+    tested
 }

@@ -6,7 +6,7 @@ use unstuck_core::tell::{BuildTally, News, NewsKind, Notification};
 use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 use unstuck_store::{Store, StoreError};
 
-use super::waiting::NextMessage;
+use super::waiting_messages::NextMessage;
 
 /// The project that the messages are about.
 #[derive(Clone, Copy)]

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::tell::{Notification, news_from_event};
+use unstuck_core::engine::QuestionId;
+use unstuck_core::question::QuestionOption;
+use unstuck_core::tell::{AnswerLink, Notification, news_from_event};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::{EventPage, Outbox, Store, StoreError, crash};
 use unstuck_world::notify::{DeliveryError, NotifyChannel};
 
-use super::sender::{AnswerLinkSource, ShutdownPhases};
-use super::waiting::{NextMessage, WaitingMessages};
-use super::words::MessageComposer;
+use super::message_composer::MessageComposer;
+use super::waiting_messages::{NextMessage, WaitingMessages};
 use crate::event_loop::Clock;
 
 /// Number of events per page read from the journal.
@@ -247,6 +248,26 @@ async fn wait_for_change(
 
 fn to_undelivered(error: &StoreError) -> DeliveryError {
     DeliveryError::Later { why: error.to_string(), after: None }
+}
+
+/// A source of links by which people can answer questions.
+pub trait AnswerLinkSource: Send + Sync {
+    /// Returns the links for a question, to be sent on a channel.
+    fn make_links(
+        &self,
+        channel: &str,
+        question: QuestionId,
+        options: &[QuestionOption],
+    ) -> Vec<AnswerLink>;
+}
+
+/// The phases of the shutdown.
+#[derive(Clone, Default)]
+pub(super) struct ShutdownPhases {
+    /// Cancelled when no further event follows.
+    pub(super) closing: CancellationToken,
+    /// Cancelled when messages in progress are left to the next start.
+    pub(super) over: CancellationToken,
 }
 
 #[cfg(test)]
