@@ -7,13 +7,9 @@
 //!
 //! Design: `docs/design/repair.md`.
 
+mod landing;
 mod note;
-mod perform;
-mod propose;
-mod rights;
-mod settings;
-mod take;
-mod words;
+mod repairer;
+mod wording;
 
-pub use perform::ScriptRepairer;
-pub use settings::RepairSettings;
+pub use repairer::{RepairSettings, ScriptRepairer};

@@ -1,28 +1,38 @@
-//! The performing of a repair, from the agent's worktree to its use.
+//! The performing of a repair, from the agent's worktree to its use. A repair must not turn a file
+//! into a program, a link or a repository of its own.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Approach;
 use unstuck_core::engine::{EffectOutcome, Start};
-use unstuck_core::fault::{Code, Fault, NoProgress};
+use unstuck_core::fault::{Code, Fault, Files, NoProgress};
 use unstuck_core::policy::Amount;
 use unstuck_store::Store;
-use unstuck_world::git::Oid;
+use unstuck_world::git::raw::TreeDifference;
+use unstuck_world::git::{GitFileMode, Oid};
 use unstuck_world::workspace::{RemovalOutcome, Workspace};
 
+use super::landing::{CheckoutMergeResult, fast_forward_checkout, propose_on_branch};
 use super::note::{CommittedRepair, RepairNote, RepairNotes};
-use super::propose::propose_on_branch;
-use super::settings::RepairSettings;
-use super::take::{CheckoutMergeResult, fast_forward_checkout};
-use super::{rights, words};
-use crate::build::{BuildContext, MergeTarget, failed_outcome};
+use super::wording;
+use crate::build::{BuildContext, BuildSettings, MergeTarget, failed_outcome};
 use crate::decider::Decider;
 use crate::effects::{EffectRequest, EffectResult};
 use crate::event_loop::Clock;
 
 /// Maximum number of times that a repair is brought onto a head that has moved.
 const MOVES_MAX: u32 = 5;
+
+/// The settings for the repairs of one job.
+#[derive(Clone, Debug)]
+pub struct RepairSettings {
+    /// The repository, with the job as its one task: the worker, the allowed paths, the checks.
+    pub work: BuildSettings,
+    /// The command that the job runs, as an operator would type it.
+    pub command: String,
+}
 
 /// The worker that lets an agent repair the script of a job.
 pub struct ScriptRepairer {
@@ -105,7 +115,7 @@ impl ScriptRepairer {
         {
             return Some(Err(Box::new(failed_outcome(fault).into())));
         }
-        let told = words::make_agent_request(order, &self.command, start);
+        let told = wording::make_agent_request(order, &self.command, start);
         let EffectResult { outcome, spent } =
             self.shared.perform_attempt(&told, start, stop).await?;
         let approach = match outcome {
@@ -142,14 +152,14 @@ impl ScriptRepairer {
         workspace: &Workspace,
     ) -> Result<(), Fault> {
         self.shared.enforce_scope(order, self.shared.task_settings(order)?, workspace).await?;
-        let gained = rights::find_gained_modes(&workspace.list_differences().await?);
+        let gained = find_gained_modes(&workspace.list_differences().await?);
         if gained.is_empty() {
             return Ok(());
         }
         let run = order.effect.run;
         let now = self.shared.clock.now();
         let taken = workspace.revert_paths(&gained, run, now).await?;
-        Err(rights::gained_modes_fault(&gained, &taken.patch))
+        Err(gained_modes_fault(&gained, &taken.patch))
     }
 
     async fn check_and_commit(
@@ -159,7 +169,7 @@ impl ScriptRepairer {
         workspace: &Workspace,
     ) -> Result<Oid, Fault> {
         self.shared.try_check(order).await?;
-        let message = words::render_repair_message(order, approach);
+        let message = wording::render_repair_message(order, approach);
         let message = self.shared.settings.redactor.redact_text(&message).into_owned();
         self.shared.commit_with_message(order, message, workspace).await?;
         let commit = workspace.find_commit_made().await?;
@@ -243,5 +253,59 @@ impl ScriptRepairer {
 impl std::fmt::Debug for ScriptRepairer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Repairer").field("command", &self.command).finish_non_exhaustive()
+    }
+}
+
+/// Returns the paths to which a change gives such a mode.
+fn find_gained_modes(differences: &[TreeDifference]) -> Vec<PathBuf> {
+    let gains = |of: &&TreeDifference| match of.new {
+        GitFileMode::Absent | GitFileMode::File => false,
+        GitFileMode::Executable
+        | GitFileMode::Link
+        | GitFileMode::Submodule
+        | GitFileMode::Other(_) => of.old != of.new,
+    };
+    differences.iter().filter(gains).map(|of| of.path.clone()).collect()
+}
+
+/// Returns the fault about these paths, with the patch that keeps the change that was taken back.
+fn gained_modes_fault(paths: &[PathBuf], patch: &Path) -> Fault {
+    let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let message = format!("a repair must not make these programs or links: {}", files.join(", "));
+    let patch = Some(patch.display().to_string());
+    Fault::scope_forbidden("repair", message, Files { files, patch })
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_world::git::raw::DifferenceKind;
+
+    use super::*;
+
+    #[test]
+    fn only_what_becomes_more_than_it_was_is_named() {
+        let table = [
+            (GitFileMode::File, GitFileMode::File, false),
+            (GitFileMode::Absent, GitFileMode::File, false),
+            (GitFileMode::Executable, GitFileMode::Executable, false),
+            (GitFileMode::Executable, GitFileMode::File, false),
+            (GitFileMode::File, GitFileMode::Absent, false),
+            (GitFileMode::File, GitFileMode::Executable, true),
+            (GitFileMode::Absent, GitFileMode::Executable, true),
+            (GitFileMode::File, GitFileMode::Link, true),
+            (GitFileMode::Link, GitFileMode::Link, false),
+            (GitFileMode::Absent, GitFileMode::Submodule, true),
+            (GitFileMode::File, GitFileMode::Other(0o100_600), true),
+        ];
+        for (old, new, named) in table {
+            let of = TreeDifference {
+                path: "a".into(),
+                from: None,
+                what: DifferenceKind::Modified,
+                old,
+                new,
+            };
+            assert_eq!(!find_gained_modes(&[of]).is_empty(), named, "{old:?} to {new:?}");
+        }
     }
 }
