@@ -1,17 +1,31 @@
-//! Assembly of a report from the facts of the store. Pure: it reads no store and decides nothing.
+//! Assembly of a report from the facts of the store, with its cost, the waits for accounts and the
+//! errors that were overcome. Pure: it reads no store and decides nothing.
 
-use unstuck_core::engine::{SkipReason, TaskState, TaskStateKind};
-use unstuck_core::question::Decision;
-use unstuck_core::text::{QUESTION_CHARS_MAX, verbatim_line};
-use unstuck_store::tables::{QuestionRow, QuestionStatus};
+use std::collections::BTreeSet;
 
-use super::facts::{BuildFacts, TaskFacts};
-use super::report::{
-    AnsweredQuestion, BuildReport, NotDoneTask, OngoingTask, RefusedRequest, ShippedTask,
-    TaskCounts, UnchangedTask, WaitingQuestion,
+use unstuck_core::engine::{
+    CLOSINGS_KEPT_MAX, GateClosing, GateKey, SkipReason, TaskState, TaskStateKind,
 };
-use super::words::{self, TaskNames};
-use super::{checks, cost, healed, waits};
+use unstuck_core::fault::{Code, Fault};
+use unstuck_core::policy::Amount;
+use unstuck_core::question::Decision;
+use unstuck_core::text::{
+    QUESTION_CHARS_MAX, count_noun, failure_phrase, span_words, verbatim_line,
+};
+use unstuck_core::time::Span;
+use unstuck_store::tables::{GateRow, QuestionRow, QuestionStatus, RunRow};
+
+use super::checks;
+use super::facts::{BuildFacts, TaskFacts};
+use super::missing_push::find_missing_push;
+use super::report::{
+    AccountWait, AnsweredQuestion, BuildCost, BuildReport, CostCoverage, HealedError, NotDoneTask,
+    OngoingTask, RefusedRequest, ShippedTask, TaskCost, TaskCounts, UnchangedTask, WaitingQuestion,
+};
+use super::wording::{self, TaskNames};
+
+/// Maximum length of a quoted message, in characters.
+const MESSAGE_CHARS_MAX: usize = 200;
 
 impl BuildReport {
     /// Assembles the report of these facts.
@@ -32,8 +46,8 @@ impl BuildReport {
             started_at: build.started_at,
             ended_at: build.ended_at,
             counts,
-            headline: words::render_headline(counts, build.state),
-            remarks: words::render_remarks(facts),
+            headline: wording::render_headline(counts, build.state),
+            remarks: wording::render_remarks(facts),
             code,
             category: code.map(|code| code.row().category),
             shipped: tasks().filter_map(|task| assemble_shipped(facts, &names, task)).collect(),
@@ -44,9 +58,9 @@ impl BuildReport {
             answered: over.into_iter().filter_map(assemble_answered).collect(),
             not_done: tasks().filter_map(|task| assemble_not_done(facts, &names, task)).collect(),
             still: tasks().filter_map(|task| assemble_ongoing(facts, &names, task)).collect(),
-            waits: waits::find_account_waits(facts),
-            cost: cost::compute_build_cost(facts, &names),
-            healed: healed::find_healed_errors(facts, &names),
+            waits: find_account_waits(facts),
+            cost: compute_build_cost(facts, &names),
+            healed: find_healed_errors(facts, &names),
         }
     }
 }
@@ -82,7 +96,7 @@ fn assemble_shipped(
         title: names.task_name(row.id),
         landed: checks::find_landing(task),
         attempts: task.count_attempts(),
-        took_ms: cost::compute_task_span(facts, task),
+        took_ms: compute_task_span(facts, task),
         spent: moved.spent,
         checked: checks::summarize_checks(task),
         actions: checks::summarize_actions(facts, task),
@@ -156,7 +170,7 @@ fn assemble_not_done(
         TaskState::Skipped { left: SkipReason::Denied } => moved.failure.as_ref().map(|f| f.code()),
         _ => None,
     };
-    let why = words::render_not_done_reason(&moved.state, facts.build.state, names)?;
+    let why = wording::render_not_done_reason(&moved.state, facts.build.state, names)?;
     let landed = checks::find_landing(task);
     let (task, title, attempts) = (row.id, names.task_name(row.id), task.count_attempts());
     let category = code.map(|code| code.row().category);
@@ -169,6 +183,156 @@ fn assemble_ongoing(
     task: &TaskFacts,
 ) -> Option<OngoingTask> {
     let row = &task.row;
-    let stands = words::describe_ongoing(&row.moved.state, facts.at_work)?;
+    let stands = wording::describe_ongoing(&row.moved.state, facts.at_work)?;
     Some(OngoingTask { task: row.id, title: names.task_name(row.id), stands: stands.to_owned() })
+}
+
+/// Returns the cost of a build.
+fn compute_build_cost(facts: &BuildFacts, names: &TaskNames<'_>) -> BuildCost {
+    let begun = facts.tasks.iter().filter(|task| !task.runs.is_empty());
+    let tasks: Vec<TaskCost> = begun.map(|task| compute_task_cost(facts, names, task)).collect();
+    let ended = facts.build.ended_at.unwrap_or(facts.now);
+    BuildCost {
+        total: facts.build.spent,
+        priced: combine_coverage(&tasks),
+        took_ms: ended.since(facts.build.started_at),
+        tasks,
+    }
+}
+
+fn compute_task_cost(facts: &BuildFacts, names: &TaskNames<'_>, task: &TaskFacts) -> TaskCost {
+    let moved = &task.row.moved;
+    TaskCost {
+        task: task.row.id,
+        title: names.task_name(task.row.id),
+        spent: moved.spent,
+        priced: cost_coverage(moved.spent),
+        attempts: task.count_attempts(),
+        took_ms: compute_task_span(facts, task),
+    }
+}
+
+/// Returns the time from the start of the first run to the end of the last one, including all
+/// waits.
+fn compute_task_span(facts: &BuildFacts, task: &TaskFacts) -> Span {
+    let began = task.runs.first().map(|run| run.started_at);
+    let ended = task.runs.last().map(|run| run.ended_at.unwrap_or(facts.now));
+    match (began, ended) {
+        (Some(began), Some(ended)) => ended.since(began),
+        _ => Span::ZERO,
+    }
+}
+
+const fn cost_coverage(spent: Amount) -> CostCoverage {
+    if spent.money_micros > 0 {
+        CostCoverage::Money
+    } else if spent.tokens > 0 {
+        CostCoverage::TokensOnly
+    } else {
+        CostCoverage::NotMeasured
+    }
+}
+
+fn combine_coverage(tasks: &[TaskCost]) -> CostCoverage {
+    let first = tasks.first().map_or(CostCoverage::NotMeasured, |task| task.priced);
+    if tasks.iter().all(|task| task.priced == first) {
+        first
+    } else if tasks.iter().any(|task| task.priced == CostCoverage::Money) {
+        CostCoverage::Partly
+    } else {
+        CostCoverage::TokensOnly
+    }
+}
+
+/// Returns an entry for each account that was closed while the build ran.
+fn find_account_waits(facts: &BuildFacts) -> Vec<AccountWait> {
+    let used: BTreeSet<GateKey> = facts.tasks.iter().map(|task| task.row.spec.gate).collect();
+    let gates = facts.gates.iter().filter(|gate| used.contains(&gate.key));
+    gates.filter_map(|gate| measure_account_wait(facts, gate)).collect()
+}
+
+fn measure_account_wait(facts: &BuildFacts, gate: &GateRow) -> Option<AccountWait> {
+    let began = facts.build.started_at;
+    let ended = facts.build.ended_at.unwrap_or(facts.now);
+    let now = gate.since.zip(gate.closed_by);
+    let now = now.map(|(from, code)| GateClosing { from, to: facts.now, code });
+    let all = gate.closings.iter().copied().chain(now);
+    let within: Vec<GateClosing> = all.filter(|c| c.to > began && c.from < ended).collect();
+    let last = within.last()?;
+    let length = |c: &GateClosing| c.to.min(ended).since(c.from.max(began));
+    let total = within.iter().fold(Span::ZERO, |sum, closing| sum.saturating_add(length(closing)));
+    let oldest = gate.closings.front();
+    let at_least = gate.closings.len() >= CLOSINGS_KEPT_MAX
+        && oldest.is_some_and(|closing| closing.from > began);
+    let goes_on = now.is_some() && facts.build.ended_at.is_none();
+    let times = u32::try_from(within.len()).unwrap_or(u32::MAX);
+    let often = match times {
+        1 => String::new(),
+        many => format!(" {}, in all", count_noun(many, "time", "times")),
+    };
+    let long = if at_least { " at least" } else { "" };
+    let why = failure_phrase(last.code, false);
+    let still = if goes_on { " It still waits." } else { "" };
+    let said = format!("The work waited{often}{long} {}, because {why}.{still}", span_words(total));
+    Some(AccountWait { said, times, total_ms: total, at_least, goes_on })
+}
+
+/// Returns the errors of finished tasks, except those that a person was asked about.
+fn find_healed_errors(facts: &BuildFacts, names: &TaskNames<'_>) -> Vec<HealedError> {
+    let done = facts.tasks.iter().filter(|task| task.row.moved.state == TaskState::Done);
+    done.flat_map(|task| find_healed_in_task(facts, names, task)).collect()
+}
+
+fn find_healed_in_task(
+    facts: &BuildFacts,
+    names: &TaskNames<'_>,
+    task: &TaskFacts,
+) -> Vec<HealedError> {
+    let mut healed: Vec<(&Fault, HealedError)> = Vec::new();
+    let met = task.runs.iter().filter_map(|run| Some((run, run.fault.as_deref()?)));
+    // A push that never arrived was not overcome.
+    let not_pushed = find_missing_push(facts).is_some();
+    let stays = |fault: &Fault| {
+        not_pushed && fault.code() == Code::GitPushFailed || was_asked_about(facts, task, fault)
+    };
+    for (run, fault) in met.filter(|(_, fault)| !stays(fault)) {
+        let known = healed.iter_mut().find(|(known, _)| known.signature == fault.signature);
+        match known {
+            Some((_, known)) => known.runs.push(run.id),
+            None => healed.push((fault, make_healed_error(names, task, run, fault))),
+        }
+    }
+    healed.into_iter().map(|(_, healed)| healed).collect()
+}
+
+fn was_asked_about(facts: &BuildFacts, task: &TaskFacts, fault: &Fault) -> bool {
+    let key = fault.signature.key(&facts.project);
+    let about = |row: &QuestionRow| row.signature == key && row.tasks.contains(&task.row.id);
+    facts.questions.iter().any(about)
+}
+
+fn make_healed_error(
+    names: &TaskNames<'_>,
+    task: &TaskFacts,
+    run: &RunRow,
+    fault: &Fault,
+) -> HealedError {
+    HealedError {
+        task: task.row.id,
+        title: names.task_name(task.row.id),
+        code: fault.code(),
+        source: fault.source.clone(),
+        message: shorten_first_line(&fault.message),
+        runs: vec![run.id],
+    }
+}
+
+/// Returns the first non-empty line, shortened.
+fn shorten_first_line(message: &str) -> String {
+    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match clean.char_indices().nth(MESSAGE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean,
+    }
 }

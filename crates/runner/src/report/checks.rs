@@ -8,7 +8,7 @@ use unstuck_store::tables::{MutationRow, MutationStatus};
 
 use super::facts::{BuildFacts, TaskFacts};
 use super::report::{ActionSummary, CheckSummary, ReportAction, ReportActionOutcome, TaskLanding};
-use super::words::{capitalize_first, join_parts};
+use super::wording::{capitalize_first, join_parts};
 use crate::build::NOTHING_MERGED;
 
 /// The sentence about a push that did not arrive.

@@ -4,7 +4,7 @@ use unstuck_core::engine::{BuildState, PauseCause, SkipReason, TaskId, TaskState
 use unstuck_core::text::{VALUE_CHARS_MAX, failure_phrase, quote_words, verbatim_line};
 
 use super::facts::{BuildFacts, TaskFacts};
-use super::push::find_missing_push;
+use super::missing_push::find_missing_push;
 use super::report::TaskCounts;
 
 /// The public names of tasks.

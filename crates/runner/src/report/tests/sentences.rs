@@ -10,7 +10,7 @@ use unstuck_core::fault::{CheckStage, Code, Config, Fault};
 use unstuck_core::plan::GateKey;
 use unstuck_core::text::{lint_text, our_words};
 
-use super::stage::{facts, task};
+use super::{facts, task};
 use crate::report::BuildReport;
 
 #[test]
