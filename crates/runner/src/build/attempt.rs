@@ -1,47 +1,40 @@
-//! An attempt at a task: its worktree, the agent or model that works in it, and the result.
+//! An attempt at a task: the agent or model that works in its worktree, and the result.
 
-use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{AgentAction, Approach, DiffChange};
 use unstuck_core::engine::{Command, EffectOutcome, RedCheck, RunNote, Start};
-use unstuck_core::fault::{BudgetSpent, Code, Fault, Input, Internal};
+use unstuck_core::fault::{BudgetSpent, Code, Fault, Input, Kind};
 use unstuck_core::policy::Amount;
-use unstuck_store::StoredConversation;
-use unstuck_world::agent::{
-    ACTIVITIES_QUEUED_MAX, Agent, AgentAssignment, AgentEnd, AttemptLimits,
-};
-use unstuck_world::commands::{CommandShims, NetworkIsolation};
-use unstuck_world::git::Oid;
-use unstuck_world::mcp;
+use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, AgentAssignment, AgentEnd};
+use unstuck_world::commands::NetworkIsolation;
 use unstuck_world::process::WallEnforcement;
 use unstuck_world::validate::{BaselineMode, render_service_denial};
-use unstuck_world::workspace::{Workspace, WorkspacePreparation, WorktreeContent};
+use unstuck_world::workspace::{Workspace, WorktreeContent};
 
-use super::baseline;
-use super::denied::relativize_denied_paths;
+use super::agent_follower::{ACTIONS_MAX, AgentFollower};
+use super::context::{BuildContext, failed_outcome};
+use super::denials::{is_file_denial, parse_declared_keys, relativize_denied_paths};
 use super::egress::explain_refused_hosts;
-use super::follow::AgentFollower;
-use super::left_out::save_left_out_work;
-use super::prompt::render_agent_prompt;
-use super::settings::{AgentControl, TaskSettings};
-use super::setup::ask_about_setup;
-use super::walls::AgentNetwork;
+use super::sandbox::AgentNetwork;
+use super::scope_check::join_path_names;
+use super::settings::{TaskSettings, TaskWorker};
 use super::wording::collect_task_words;
-use super::worker::TaskWorker;
-use super::world::{BuildContext, failed_outcome};
-use crate::control::RunSocket;
-use crate::decider::{StateQuery, StateQueryResult};
+use crate::decider::StateQuery;
 use crate::effects::{EffectRequest, EffectResult};
 
 /// The prefix of a line by which an agent says that it cannot continue without the operator.
 const BLOCKED: &str = "BLOCKED:";
+/// Maximum number of denials of one attempt that are noted in the journal.
+const NOTED_MAX: usize = 20;
+/// The reason for which an agent program refuses a tool call.
+const NOT_PERMITTED: &str = "commands.allowed does not list it";
+
+/// The reason for which an agent program refuses a file.
+const GUARDED: &str = "the agent's own program guards this file";
 
 /// The result of an agent's or model's work.
 pub(super) struct AttemptWork {
@@ -55,15 +48,6 @@ pub(super) struct AttemptWork {
     pub(super) held: WallEnforcement,
     /// The content of the worktree when the agent said that the task is done.
     pub(super) content: Option<WorktreeContent>,
-}
-
-/// The connection of a run's processes to the supervisor.
-#[derive(Default)]
-pub(super) struct SupervisorLink {
-    /// The environment variables that describe it.
-    pub(super) variables: Vec<(OsString, OsString)>,
-    /// The socket of the run, open as long as this value lives.
-    pub(super) socket: Option<RunSocket>,
 }
 
 impl BuildContext {
@@ -240,238 +224,6 @@ impl BuildContext {
         }
     }
 
-    /// Returns the notes from the task's files, and the checks that are red before its agent
-    /// begins.
-    pub(super) fn compose_notes(&self, order: &EffectRequest, task: &TaskSettings) -> String {
-        let known = self.baselines.find_baseline(order.build, &task.gates);
-        let red =
-            known.and_then(|baseline| baseline::render_red_checks(&baseline, task.gates.baseline));
-        match red {
-            Some(red) if task.brief.is_empty() => red,
-            Some(red) => format!("{}\n\n{red}", task.brief),
-            None => task.brief.clone(),
-        }
-    }
-
-    async fn prepare_worktree(
-        &self,
-        order: &EffectRequest,
-        start: Start,
-    ) -> Result<Workspace, Fault> {
-        self.prepare_worktree_at(order, start, self.target_head(order).await?).await
-    }
-
-    /// Prepares the worktree for an attempt that starts from the commit `head`.
-    pub(super) async fn prepare_worktree_at(
-        &self,
-        order: &EffectRequest,
-        start: Start,
-        head: Oid,
-    ) -> Result<Workspace, Fault> {
-        let settings = &self.settings;
-        if settings.in_place {
-            let kept = (&*self.store, self.project_name.as_str());
-            save_left_out_work(&settings.project, kept, order.build, self.clock.now()).await?;
-        }
-        let wanted = WorkspacePreparation {
-            place: Self::task_place(order),
-            run: order.effect.run,
-            start,
-            head,
-            share: settings.share.clone(),
-            setup: settings.setup.clone(),
-            in_place: settings.in_place,
-            now: self.clock.now(),
-        };
-        let shell = self.task_shell(order);
-        let (shell, egress) =
-            self.open_shell_with_egress(order, &settings.setup_egress, shell).await?;
-        let prepared = Workspace::prepare(&settings.project, &wanted, &shell).await;
-        let refused = egress.as_ref().is_some_and(|egress| !egress.list_refusals().is_empty());
-        let workspace = prepared.map_err(|fault| {
-            let fault = explain_refused_hosts(fault, egress.as_ref());
-            ask_about_setup(fault, &settings.setup, refused)
-        })?;
-        workspace
-            .note_named_paths(&self.task_settings(order)?.scope, &collect_task_words(order))?;
-        Ok(workspace)
-    }
-
-    /// Makes landed work the base of the next attempt. Work that was refused after it landed, by a
-    /// check before the push for example, is part of the build.
-    async fn adopt_landed_work(
-        &self,
-        order: &EffectRequest,
-        workspace: &Workspace,
-    ) -> Result<(), Fault> {
-        let made = workspace.find_commit_made().await?;
-        if made == workspace.resolve_base().await? {
-            return Ok(());
-        }
-        let head = self.target_head(order).await?;
-        if self.settings.project.git().is_ancestor(&made, &head).await? {
-            workspace.integrate_onto(&made, order.effect.run, self.clock.now()).await?;
-        }
-        Ok(())
-    }
-
-    async fn make_assignment(
-        &self,
-        order: &EffectRequest,
-        start: Start,
-        task: &TaskSettings,
-        workspace: &Workspace,
-    ) -> Result<(AgentAssignment, Option<RunSocket>), Fault> {
-        let mut environment = self.task_environment(order);
-        for (name, value) in workspace.build_agent_environment(order.effect.run).await? {
-            environment.retain(|(known, _)| *known != name);
-            environment.extend(value.map(|value| (name, value)));
-        }
-        // Inherited variables of an outer run would lead to the wrong supervisor.
-        environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
-        let SupervisorLink { variables, socket } = self.open_supervisor_link(order)?;
-        environment.extend(variables);
-        let allowed_commands = self.allowed_commands(order).await;
-        self.put_shims_first(order, &allowed_commands, &mut environment)?;
-        let prompt = render_agent_prompt(
-            order,
-            &self.compose_notes(order, task),
-            start,
-            self.settings.control.is_some(),
-        );
-        let assignment = AgentAssignment {
-            directory: workspace.directory().to_owned(),
-            lock: self.runs.lock_path(order.effect.task, order.effect.run),
-            prompt: self.settings.redactor.redact_text(&prompt).into_owned(),
-            thread: self.find_resumed_thread(order, start).await,
-            attempt: order.attempt,
-            model: task.model.clone(),
-            wall: self.agent_sandbox(order, workspace, &environment),
-            environment,
-            allowed_commands,
-            limits: self.compute_limits(order, task).await,
-        };
-        Ok((assignment, socket))
-    }
-
-    /// Returns the limits of an attempt: the agent program ends itself when the money is spent, and
-    /// is ended when the working time is.
-    async fn compute_limits(&self, order: &EffectRequest, task: &TaskSettings) -> AttemptLimits {
-        let budget = self.settings.budget;
-        let now = self.clock.now();
-        let left = StateQuery::BudgetLeft { task: order.effect.task, budget, now };
-        // The error shows up again at the end of the attempt.
-        let Ok(StateQueryResult::Budget(left)) = self.decider.query_state(left).await else {
-            return task.limits;
-        };
-        let time = left.time_ms.map(|left| Duration::from_millis(left.max(1)));
-        AttemptLimits {
-            // With zero the program would not start and could not say why.
-            money_micros_max: left.money_micros.map(|left| left.max(1)),
-            total: time.map_or(task.limits.total, |time| task.limits.total.min(time)),
-            ..task.limits
-        }
-    }
-
-    /// Puts shims first in the search path, which refuse denied and irreversible commands to an
-    /// agent program as well, unless the settings or the operator allow them.
-    fn put_shims_first(
-        &self,
-        order: &EffectRequest,
-        allowed: &BTreeSet<String>,
-        environment: &mut Vec<(OsString, OsString)>,
-    ) -> Result<(), Fault> {
-        let path = search_path(environment).to_owned();
-        let listed = &self.settings.allowed;
-        let permitted =
-            |what: &str| listed.iter().chain(allowed).any(|command| command.starts_with(what));
-        let shims = self.create_shims(order, |shims| {
-            let shims = shims.refusing_mutators(&path, permitted)?;
-            shims.refusing_never(&path, &self.command_denylist())
-        })?;
-        if !shims.programs().is_empty() {
-            let folders = std::env::split_paths(&path);
-            let folders = std::iter::once(shims.folder().to_owned()).chain(folders);
-            // A folder whose name cannot be part of a search path leaves it unchanged.
-            if let Ok(path) = std::env::join_paths(folders) {
-                environment.retain(|(name, _)| name != "PATH");
-                environment.push(("PATH".into(), path));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the folder of a run's shims.
-    pub(super) fn shims_folder(&self, order: &EffectRequest) -> PathBuf {
-        self.settings.runs.join("shims").join(order.effect.run.to_string())
-    }
-
-    /// Creates the shims of a run.
-    pub(super) fn create_shims(
-        &self,
-        order: &EffectRequest,
-        make: impl FnOnce(CommandShims) -> io::Result<CommandShims>,
-    ) -> Result<CommandShims, Fault> {
-        let folder = self.shims_folder(order);
-        CommandShims::open_in(&folder).and_then(make).map_err(|error| {
-            let context = Internal { component: "shims".to_owned() };
-            let message = format!("{} cannot be used", folder.display());
-            Fault::internal_error("build", message, context).with_cause(error)
-        })
-    }
-
-    /// Opens the run's socket, and returns the variables by which the agent's processes reach the
-    /// supervisor, to report for this attempt only.
-    pub(super) fn open_supervisor_link(
-        &self,
-        order: &EffectRequest,
-    ) -> Result<SupervisorLink, Fault> {
-        let Some(AgentControl { socket, key, declarable }) = &self.settings.control else {
-            return Ok(SupervisorLink::default());
-        };
-        let declarable = serde_json::to_string(declarable).map_err(|error| {
-            let context = Internal { component: "build".to_owned() };
-            Fault::internal_error("build", error.to_string(), context)
-        })?;
-        let token = key.issue_token(order.effect.id);
-        let path = self.runs.socket_path(order.effect.run);
-        let own = RunSocket::open(path, socket.clone(), &token).map_err(|error| {
-            let context = Internal { component: "control".to_owned() };
-            let message = "the socket of the run cannot be opened";
-            Fault::internal_error("build", message, context).with_cause(error)
-        })?;
-        let variables = vec![
-            (mcp::SOCKET.into(), own.path().into()),
-            (mcp::TOKEN.into(), token.as_str().into()),
-            (mcp::RUN.into(), order.effect.run.to_string().into()),
-            (mcp::DECLARABLE.into(), declarable.into()),
-        ];
-        Ok(SupervisorLink { variables, socket: Some(own) })
-    }
-
-    /// Returns the conversation that an agent program resumes. One that has grown too long is begun
-    /// anew, because the worktree is kept.
-    async fn find_resumed_thread(&self, order: &EffectRequest, start: Start) -> Option<String> {
-        if start != Start::Resume {
-            return None;
-        }
-        self.load_conversation(order).await.map(|said| said.as_str().to_owned())
-    }
-
-    /// Returns the latest conversation of a task; `None` if it cannot be read.
-    pub(super) async fn load_conversation(
-        &self,
-        order: &EffectRequest,
-    ) -> Option<StoredConversation> {
-        match self.store.load_checkpoint(&self.project_name, order.effect.task).await {
-            Ok(conversation) => conversation,
-            Err(error) => {
-                tracing::warn!(%error, "a conversation could not be read; it begins anew");
-                None
-            }
-        }
-    }
-
     /// Redacts the transcripts that the agent's program keeps: it may have printed its own key.
     async fn redact_transcripts(&self, agent: &dyn Agent) {
         let Some(folder) = agent.transcript_folder().map(Path::to_owned) else { return };
@@ -530,12 +282,75 @@ impl BuildContext {
         let worktree = workspace.directory().to_string_lossy();
         Ok(Approach::from_attempt(&change, actions, said.as_deref(), &worktree))
     }
-}
 
-/// Returns the search path of an environment.
-pub(super) fn search_path(environment: &[(OsString, OsString)]) -> &OsStr {
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    path.map_or(OsStr::new(""), |(_, value)| value)
+    /// Restores the files that an agent's own test runs wrote: tracked files that checks are known to
+    /// change, and that neither the agent's actions nor the task's words name.
+    async fn restore_test_written_files(
+        &self,
+        order: &EffectRequest,
+        start: Start,
+        actions: &[AgentAction],
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        // In a worktree that is not new, an earlier attempt may have changed the files on purpose.
+        let is_new = matches!(start, Start::Fresh | Start::FromBase | Start::NewWorktree);
+        let by_checks = workspace.read_changed_by_checks()?;
+        if !is_new || by_checks.is_empty() || actions.len() >= ACTIONS_MAX {
+            return Ok(());
+        }
+        let is_named = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            actions.iter().any(|action| action.input.contains(&*name))
+                || order.task.title.contains(&*name)
+                || order.task.goal.contains(&*name)
+        };
+        let changes = workspace.list_changes().await?.into_iter().map(|change| change.path);
+        let written: Vec<PathBuf> =
+            changes.filter(|path| by_checks.contains(path) && !is_named(path)).collect();
+        if written.is_empty() {
+            return Ok(());
+        }
+        workspace.revert_paths(&written, order.effect.run, self.clock.now()).await?;
+        let said =
+            format!("I put back what only the tests have changed: {}.", join_path_names(&written));
+        self.send_remark(order, &said).await;
+        Ok(())
+    }
+
+    /// Notes in the journal what an agent was not allowed to do.
+    async fn note_denials(&self, order: &EffectRequest, end: &AgentEnd) {
+        let AgentEnd::Finished { denials, .. } = end else { return };
+        let mut what: Vec<(&str, bool)> =
+            denials.iter().map(|denial| (denial.what.as_str(), is_file_denial(denial))).collect();
+        what.sort_unstable();
+        what.dedup();
+        for (what, is_file) in what.into_iter().take(NOTED_MAX) {
+            let what = Arc::from(self.settings.redactor.redact_text(what));
+            let why = if is_file { GUARDED } else { NOT_PERMITTED };
+            let note = RunNote::Refused { what, why: Arc::from(why) };
+            let note = Command::Note { effect: order.effect.id, note };
+            if let Err(error) = self.decider.submit_command(note).await {
+                tracing::debug!(%error, "a refusal could not be noted");
+            }
+        }
+    }
+
+    /// Returns whether an agent was denied the declaration of an action and has not declared it in
+    /// another way.
+    pub(super) async fn lacks_declaration(&self, order: &EffectRequest, denied: &Fault) -> bool {
+        let Kind::PermissionCommandBlocked(of) = &denied.kind else { return false };
+        for key in of.commands.iter().flat_map(|line| parse_declared_keys(line)) {
+            let Some(key) = key else { return true };
+            let looked = self
+                .decider
+                .query_state(StateQuery::Declares { task: order.effect.task, key })
+                .await;
+            if !looked.is_ok_and(|seen| seen.is_yes()) {
+                return true;
+            }
+        }
+        false
+    }
 }
 
 fn attempt_outcome(end: AgentEnd, approach: Approach) -> EffectOutcome {

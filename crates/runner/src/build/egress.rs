@@ -11,9 +11,8 @@ use unstuck_world::egress::{EgressPolicy, EgressProxy, JAVA_OPTIONS};
 use unstuck_world::process::Wall;
 use unstuck_world::workspace::Shell;
 
-use super::settings::TaskSettings;
-use super::worker::ModelWorker;
-use super::world::BuildContext;
+use super::context::BuildContext;
+use super::settings::{ModelWorker, TaskSettings};
 use crate::effects::EffectRequest;
 
 const SOURCE: &str = "egress";
@@ -60,7 +59,7 @@ impl BuildContext {
         self.open_shell_with_egress(order, &self.settings.check_egress, shell).await
     }
 
-    /// Returns a shell with the network access of `policy`, until the [`Egress`] is dropped.
+    /// Returns a shell with the network access of `policy`, until the [`EgressProxy`] is dropped.
     pub(super) async fn open_shell_with_egress(
         &self,
         order: &EffectRequest,

@@ -10,9 +10,9 @@ use unstuck_core::fault::Fault;
 use unstuck_world::scope;
 use unstuck_world::workspace::{ChangeKind, Workspace, WorktreeChange};
 
+use super::context::BuildContext;
 use super::settings::TaskSettings;
 use super::wording::{belongs_to_tests, collect_task_words, removes_something, removes_tests};
-use super::world::BuildContext;
 use crate::effects::{EffectRequest, lock_unpoisoned};
 
 impl BuildContext {

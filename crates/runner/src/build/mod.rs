@@ -7,37 +7,30 @@
 //!
 //! Design: `docs/design/build.md`.
 
-mod act;
+mod actions;
+mod agent_follower;
+mod assignment;
 mod attempt;
 mod baseline;
-mod by_tests;
+mod calls;
 mod check;
-mod checked;
-mod commit;
-mod confirm;
-mod connect;
-mod declared;
-mod denied;
+mod check_results;
+mod context;
+mod denials;
 mod egress;
 mod fewer_tests;
-mod follow;
-mod guarded;
-mod left_out;
-mod one_at_a_time;
-mod prompt;
-mod redact;
-mod room;
+mod fresh_checkout;
+mod model_attempt;
+mod performer;
+mod protected_files;
+mod sandbox;
+mod scope_check;
 mod settings;
-mod setup;
-mod think;
-mod walls;
 mod wording;
-mod worker;
-mod world;
+mod worktree;
 
-pub use act::NOTHING_MERGED;
-pub use left_out::save_left_out_work;
-pub use settings::{AgentControl, BuildSettings, TaskGates, TaskSettings};
-pub use worker::{ModelWorker, TaskWorker};
-pub use world::BuildPerformer;
-pub(crate) use world::{BuildContext, MergeTarget, failed_outcome};
+pub use actions::NOTHING_MERGED;
+pub(crate) use context::{BuildContext, MergeTarget, failed_outcome};
+pub use performer::BuildPerformer;
+pub use settings::{AgentControl, BuildSettings, ModelWorker, TaskGates, TaskSettings, TaskWorker};
+pub use worktree::save_left_out_work;

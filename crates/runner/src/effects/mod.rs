@@ -10,5 +10,7 @@ pub(crate) use locks::{RunLocks, lock_unpoisoned};
 pub use locks::{TaskLocks, action_lock_path};
 pub(crate) use performer::panic_result;
 pub use performer::{EffectRequest, EffectResult, PerformScope, Performer};
-pub(crate) use redaction::{redact_command, redact_fault, redact_tool_input, redact_value};
+pub(crate) use redaction::{
+    redact_command, redact_fault, redact_outcome, redact_tool_input, redact_value,
+};
 pub(crate) use running_effects::RunningEffects;

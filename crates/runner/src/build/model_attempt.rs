@@ -9,11 +9,11 @@ use unstuck_world::commands::{CommandEnforcement, CommandEnvironment, CommandPol
 use unstuck_world::tool::{ToolContext, Toolbox};
 use unstuck_world::workspace::Workspace;
 
-use super::attempt::{AttemptWork, SupervisorLink, search_path};
-use super::settings::TaskSettings;
-use super::walls::AgentNetwork;
-use super::worker::ModelWorker;
-use super::world::BuildContext;
+use super::assignment::{SupervisorLink, search_path};
+use super::attempt::AttemptWork;
+use super::context::BuildContext;
+use super::sandbox::AgentNetwork;
+use super::settings::{ModelWorker, TaskSettings};
 use crate::agent::{self, AgentLoop};
 use crate::control::RunSocket;
 use crate::effects::EffectRequest;

@@ -1,5 +1,5 @@
-//! Irreversible actions of a build and their lookup: those of git in this module, the others in
-//! `connect`.
+//! The commit of checked work, and the irreversible actions of a build with their lookup: those of
+//! git in this module, the others in `calls`.
 
 use std::sync::Arc;
 
@@ -7,15 +7,57 @@ use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::{Fault, GitOperation, Kind, Missing};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::git::Oid;
-use unstuck_world::workspace::{LandingOutcome, ProjectRepository, Workspace};
+use unstuck_world::workspace::{
+    CommitOutcome, CommitWording, LandingOutcome, ProjectRepository, Workspace,
+};
 
-use super::world::{BuildContext, failed_outcome};
+use super::context::{BuildContext, failed_outcome};
 use crate::effects::EffectRequest;
 
 /// The result of a merge that had nothing to bring: the task changed no file.
 pub const NOTHING_MERGED: &str = "nothing changed";
 
 impl BuildContext {
+    pub(super) async fn perform_commit(&self, order: &EffectRequest) -> EffectOutcome {
+        match self.try_commit(order).await {
+            Ok(()) => EffectOutcome::Done,
+            Err(fault) => {
+                self.remark_sandbox_block(order, &fault).await;
+                failed_outcome(fault)
+            }
+        }
+    }
+
+    async fn try_commit(&self, order: &EffectRequest) -> Result<(), Fault> {
+        let workspace = self.open_workspace(order).await?;
+        self.commit_with_message(order, render_commit_message(order), &workspace).await
+    }
+
+    /// Commits the checked content with this message.
+    pub(crate) async fn commit_with_message(
+        &self,
+        order: &EffectRequest,
+        message: String,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        let task = self.task_settings(order)?;
+        let content = workspace.capture_content().await?;
+        self.settings.secrets.check_patch(&workspace.create_patch_of(&content).await?)?;
+        let wording =
+            CommitWording { message, person: self.settings.person.clone(), at: self.clock.now() };
+        // The repository's hooks run code that agents wrote, as checks do.
+        let egress = &self.settings.check_egress;
+        let (shell, _egress) =
+            self.open_shell_with_egress(order, egress, self.task_shell(order)).await?;
+        match workspace.commit_content(&content, &wording, &shell).await? {
+            // A hook changed the content, so it is no longer what was checked.
+            CommitOutcome::As { by_hook: true, .. } => {
+                self.run_gate(order, task, &task.gates.pre_commit, workspace).await
+            }
+            CommitOutcome::As { .. } | CommitOutcome::Nothing => Ok(()),
+        }
+    }
+
     /// Performs the action of an order.
     pub(super) async fn perform_action(&self, order: &EffectRequest) -> EffectOutcome {
         let done = match mutation_kind(order) {
@@ -132,6 +174,12 @@ impl BuildContext {
             Fault::precondition_missing("git.push", "no remote is set", Missing { what })
         })
     }
+}
+
+/// Returns the commit message: the task's title, its name and the run.
+fn render_commit_message(order: &EffectRequest) -> String {
+    let title = if order.task.title.is_empty() { &order.task.name } else { &order.task.title };
+    format!("{title}\n\nUnstuck-Task: {}\nUnstuck-Run: {}\n", order.task.name, order.effect.run)
 }
 
 fn mutation_kind(order: &EffectRequest) -> Option<MutationKind> {

@@ -11,10 +11,10 @@ use unstuck_world::scope;
 use unstuck_world::validate::{ChangePermissions, GateChecks, GateVerdict};
 use unstuck_world::workspace::{Workspace, WorktreeContent};
 
-use super::check::join_path_names;
+use super::context::BuildContext;
+use super::scope_check::join_path_names;
 use super::settings::TaskSettings;
 use super::wording::belongs_to_tests;
-use super::world::BuildContext;
 use crate::effects::EffectRequest;
 
 /// Changed protected files that are not exempt, and the operator's decision about them.

@@ -1,27 +1,37 @@
 //! Actions outside of git: performed and looked up by the call that was recorded with their intent.
+//!
+//! Actions that agents declared for after the checks are compared with the settings once more
+//! before they are performed: a declaration comes over a socket that any process of an agent can
+//! use.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use unstuck_core::engine::{EffectOutcome, Mutation};
 use unstuck_core::fault::{Auth, Fault, Missing};
-use unstuck_core::plan::{Call, CommandCall, PullRequest};
+use unstuck_core::plan::{Call, CommandCall, MutationSpec, PullRequest};
+use unstuck_world::commands::{CommandPolicy, CommandRules};
 use unstuck_world::connector::command;
 use unstuck_world::egress::{EgressPolicy, EgressProxy, ReachSetting};
 use unstuck_world::process::{Connections, Launch, ProcessDeadlines, Wall};
-use unstuck_world::tool::{ActionPermit, ActionReach};
+use unstuck_world::tool::{
+    ActionPermit, ActionReach, DeclarationPolicy, find_changed_code, shell_lines,
+};
 use unstuck_world::workspace::ProjectRepository;
 
-use super::world::BuildContext;
+use super::context::BuildContext;
+use super::scope_check::join_path_names;
+use super::settings::TaskWorker;
 use crate::effects::EffectRequest;
-use crate::ledger::{idempotency_key, run_probe_command};
+use crate::ledger::{IDEMPOTENCY_KEY, idempotency_key, run_probe_command};
 
-/// The environment variable with the idempotency key, for a command that acts.
-const KEY_VARIABLE: &str = "UNSTUCK_IDEMPOTENCY_KEY";
 /// The setting that names the hosts of an action.
 const ALLOWED: ReachSetting = ReachSetting { heading: "[[actions.allowed]]", name: "hosts" };
 /// The prefix of a branch's full name.
 const BRANCHES: &str = "refs/heads/";
+/// Maximum length in bytes of the patch shown with an action that runs changed files. Git names the
+/// hashes of the whole contents at its beginning, so that an approval is for exactly these.
+const PATCH_BYTES_MAX: usize = 4 * 1_024;
 
 impl BuildContext {
     /// Sends a call.
@@ -78,7 +88,7 @@ impl BuildContext {
 
     /// Returns the launch of a program in the task's worktree, with the key of an action. An action
     /// that an agent declared runs in the sandbox, with the variables of all commands and those
-    /// that were allowed. The [`Egress`] keeps its connections open until it is dropped.
+    /// that were allowed. The [`EgressProxy`] keeps its connections open until it is dropped.
     async fn prepare_launch(
         &self,
         order: &EffectRequest,
@@ -106,7 +116,7 @@ impl BuildContext {
         launch.environment = shell.environment;
         launch.wall = shell.wall;
         let key = OsString::from(self.make_idempotency_key(mutation));
-        launch.environment.push((KEY_VARIABLE.into(), Some(key)));
+        launch.environment.push((IDEMPOTENCY_KEY.into(), Some(key)));
         Ok((launch, egress))
     }
 
@@ -134,6 +144,60 @@ impl BuildContext {
         }
         Ok((launch, egress))
     }
+
+    /// Returns the access that an action has. An action of the plan is always permitted; one that
+    /// an agent declared needs a rule or an approval of the operator.
+    async fn permit_action(
+        &self,
+        order: &EffectRequest,
+        mutation: &Mutation,
+    ) -> Result<ActionPermit, Fault> {
+        let spec = &mutation.spec;
+        if is_planned(order, mutation) {
+            return Ok(ActionPermit::default());
+        }
+        let nothing = DeclarationPolicy::default();
+        let (rules, declarable) = match &self.task_settings(order)?.worker {
+            TaskWorker::Model(worker) => (worker.commands.clone(), &worker.declarable),
+            TaskWorker::Agent(_) => {
+                let control = self.settings.control.as_ref();
+                (CommandRules::default(), control.map_or(&nothing, |control| &control.declarable))
+            }
+        };
+        let approved = self.allowed_commands(order).await;
+        let commands = CommandPolicy::new(&rules).with_permitted(approved.clone());
+        let changed = self.describe_changed_code(order, spec).await?;
+        let permitted = declarable.permit_action(spec, &commands, &approved, changed.as_deref());
+        permitted.map_err(|fault| *fault)
+    }
+
+    /// Returns the description of changed files that an action runs; `None` if it runs the
+    /// project's files unchanged.
+    async fn describe_changed_code(
+        &self,
+        order: &EffectRequest,
+        spec: &MutationSpec,
+    ) -> Result<Option<String>, Fault> {
+        let lines = shell_lines(spec);
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        let workspace = self.open_workspace(order).await?;
+        let changed = workspace.list_paths_changed_by_build().await?;
+        let run = find_changed_code(workspace.directory(), &lines, &changed);
+        if run.is_empty() {
+            return Ok(None);
+        }
+        let patch = workspace.create_build_patch(&run).await?;
+        let patch = String::from_utf8_lossy(&patch);
+        let cut = patch.floor_char_boundary(PATCH_BYTES_MAX);
+        let rest = if cut < patch.len() { "\n(and more)" } else { "" };
+        Ok(Some(format!(
+            "It runs {}, which this work changed:\n{}{rest}",
+            join_path_names(&run),
+            &patch[..cut]
+        )))
+    }
 }
 
 /// Returns the network of an action: closed unless its rule allows all. Named hosts are reached
@@ -146,7 +210,7 @@ const fn network_for(reach: &ActionReach) -> Connections {
 }
 
 /// Returns whether the action is part of the plan rather than declared by an agent.
-pub(super) fn is_planned(order: &EffectRequest, mutation: &Mutation) -> bool {
+fn is_planned(order: &EffectRequest, mutation: &Mutation) -> bool {
     order.task.mutations.iter().any(|planned| **planned == *mutation.spec)
 }
 

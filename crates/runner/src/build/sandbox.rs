@@ -1,12 +1,18 @@
-//! The report on which parts of the sandbox this machine enforces, made when the first agent
-//! begins.
+//! The sandbox of agents, and what the operator is told about it: the parts that this machine
+//! enforces, and programs that it kept from running.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use unstuck_world::commands::NetworkIsolation;
-use unstuck_world::process::{EnforcementLevel, WallEnforcement};
+use unstuck_core::fault::Fault;
+use unstuck_world::commands::{CommandShims, NetworkIsolation};
+use unstuck_world::mcp;
+use unstuck_world::process::{EnforcementLevel, Wall, WallEnforcement};
+use unstuck_world::validate::{render_fence_denial, render_network_denial};
+use unstuck_world::workspace::Workspace;
 
-use super::world::BuildContext;
+use super::context::BuildContext;
 use crate::effects::EffectRequest;
 
 /// The enforced sandbox of an agent, and its network access.
@@ -31,6 +37,32 @@ impl BuildContext {
     ) {
         if self.settings.says_walls && !self.walls_told.swap(true, Ordering::Relaxed) {
             self.send_remark(order, &render_sandbox_remark(find_out())).await;
+        }
+    }
+
+    /// Returns the sandbox of an agent's processes in a task's worktree. It includes read access to
+    /// the shims of the run, and to the socket that the environment names.
+    pub(super) fn agent_sandbox(
+        &self,
+        order: &EffectRequest,
+        workspace: &Workspace,
+        environment: &[(OsString, OsString)],
+    ) -> Wall {
+        let mut wall = workspace.build_wall(environment).with_rules(&self.settings.wall);
+        let shims = self.shims_folder(order);
+        wall.writable.iter_mut().for_each(|writable| writable.push(shims.join(CommandShims::LOG)));
+        wall.readable.push(shims);
+        let socket = environment.iter().find(|(name, _)| name == mcp::SOCKET);
+        wall.readable.extend(socket.map(|(_, path)| PathBuf::from(path)));
+        // Only the guard's executable itself is needed, not its folder.
+        wall.readable.push(self.settings.guard.executable.clone());
+        wall
+    }
+
+    /// Tells the operator that a check or a hook could not run because of the sandbox.
+    pub(super) async fn remark_sandbox_block(&self, order: &EffectRequest, fault: &Fault) {
+        if let Some(text) = render_network_denial(fault).or_else(|| render_fence_denial(fault)) {
+            self.send_remark(order, &text).await;
         }
     }
 }

@@ -1,31 +1,28 @@
-//! The worker that performs the effects of a build.
+//! The parts that the effects of a build share, and the locks of its worktrees.
+//!
+//! A decision may end a run while its worker still cleans up, and the next run may begin at once.
+//! It waits for the lock until the worktree is released.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use async_trait::async_trait;
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, EffectKind, EffectOutcome, RunNote, TaskId};
-use unstuck_core::fault::{Config, Fault, Internal};
+use unstuck_core::engine::{Command, EffectOutcome, RunNote, TaskId};
+use unstuck_core::fault::{Config, Fault};
 use unstuck_store::Store;
-use unstuck_world::commands::CommandShims;
+use unstuck_world::commands::{CommandPolicy, CommandRules};
 use unstuck_world::connector::Connector;
 use unstuck_world::git::Oid;
-use unstuck_world::mcp;
-use unstuck_world::process::Wall;
 use unstuck_world::workspace::{Shell, Workspace, WorkspaceKey};
 
 use super::baseline::BuildBaselines;
-use super::denied::AttemptDenials;
-use super::one_at_a_time::TaskWorktreeLocks;
-use super::redact;
+use super::denials::AttemptDenials;
 use super::settings::{BuildSettings, TaskSettings};
-use crate::decider::Decider;
-use crate::effects::{EffectRequest, EffectResult, Performer, RunLocks, RunningEffects};
+use crate::decider::{Decider, StateQuery, StateQueryResult};
+use crate::effects::{EffectRequest, EffectResult, RunLocks, lock_unpoisoned, redact_outcome};
 use crate::event_loop::Clock;
 
 /// The target that work is brought onto.
@@ -35,15 +32,6 @@ pub(crate) enum MergeTarget {
     Build,
     /// The operator's current checkout.
     Checkout,
-}
-
-/// The worker of a build's effects. Clones share their state.
-#[derive(Clone)]
-pub struct BuildPerformer {
-    shared: Arc<BuildContext>,
-    /// Kept apart from `Shared`, which running effects own: they are aborted when the last clone is
-    /// dropped.
-    under_way: Arc<RunningEffects>,
 }
 
 /// The parts that are needed to perform an attempt and to judge its work.
@@ -63,106 +51,9 @@ pub(crate) struct BuildContext {
     pub(super) told_fewer: Mutex<BTreeSet<TaskId>>,
     pub(super) walls_told: AtomicBool,
     /// Cancelled when no further effect is performed.
-    over: CancellationToken,
+    pub(super) over: CancellationToken,
     worktrees: TaskWorktreeLocks,
     connector: Result<Connector, Fault>,
-}
-
-impl BuildPerformer {
-    /// Creates the worker for the decisions of `decider` about the project `project_name` in
-    /// `store`.
-    pub fn new(
-        settings: BuildSettings,
-        decider: Arc<dyn Decider>,
-        store: Arc<dyn Store>,
-        project_name: impl Into<String>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        let shared = BuildContext::new(
-            settings,
-            MergeTarget::Build,
-            decider,
-            store,
-            project_name.into(),
-            clock,
-        );
-        Self { shared: Arc::new(shared), under_way: Arc::default() }
-    }
-
-    /// Stops the running effects, and performs no further ones.
-    pub fn shut_down(&self) {
-        self.shared.over.cancel();
-    }
-}
-
-impl BuildContext {
-    /// Performs an effect until it has ended or the worker is ended.
-    async fn perform_until_over(
-        &self,
-        order: &EffectRequest,
-        stop: &CancellationToken,
-    ) -> Option<EffectResult> {
-        let mut work =
-            pin!(self.with_worktree_lock(order, Box::pin(self.dispatch_effect(order, stop)), stop));
-        tokio::select! {
-            biased;
-            report = &mut work => return report,
-            () = self.over.cancelled() => stop.cancel(),
-        }
-        work.await
-    }
-
-    async fn dispatch_effect(
-        &self,
-        order: &EffectRequest,
-        stop: &CancellationToken,
-    ) -> Option<EffectResult> {
-        let outcome = match order.effect.what {
-            EffectKind::Attempt { start } => return self.perform_attempt(order, start, stop).await,
-            // A check that is stopped halfway starts again, as after a kill.
-            EffectKind::Check => {
-                stop.run_until_cancelled(Box::pin(self.perform_check(order))).await?
-            }
-            EffectKind::Commit => self.perform_commit(order).await,
-            EffectKind::Perform { .. } => self.perform_action(order).await,
-            EffectKind::Probe { .. } => self.probe_action(order).await,
-            EffectKind::TakeBack => self.perform_take_back(order).await,
-            EffectKind::Emit => {
-                self.remove_landed_worktree(order).await;
-                EffectOutcome::Done
-            }
-            EffectKind::Repair { .. } | EffectKind::Execute { .. } | EffectKind::Stop { .. } => {
-                failed_outcome(misplaced_effect_fault(order))
-            }
-        };
-        Some(outcome.into())
-    }
-}
-
-#[async_trait]
-impl Performer for BuildPerformer {
-    async fn perform_effect(
-        &self,
-        order: EffectRequest,
-        stop: CancellationToken,
-    ) -> Option<EffectResult> {
-        let effect = order.effect.clone();
-        let shared = Arc::clone(&self.shared);
-        let work =
-            |stop: CancellationToken| async move { shared.perform_until_over(&order, &stop).await };
-        self.under_way.perform_or_join(&effect, &stop, work).await
-    }
-
-    fn running_effects(&self) -> Vec<EffectId> {
-        self.under_way.effect_ids()
-    }
-
-    async fn reap_leftovers(&self, tasks: &[TaskId]) {
-        let never = CancellationToken::new();
-        for task in tasks {
-            self.shared.runs.reap_task(*task, &never).await;
-        }
-    }
 }
 
 impl BuildContext {
@@ -202,7 +93,7 @@ impl BuildContext {
     ) -> Option<EffectResult> {
         let _turn = self.worktrees.lock_worktree(order.effect.task, stop).await?;
         let mut report = work.await?;
-        redact::redact_outcome(&self.settings.redactor, &mut report.outcome);
+        redact_outcome(&self.settings.redactor, &mut report.outcome);
         Some(report)
     }
 
@@ -277,23 +168,24 @@ impl BuildContext {
         }
     }
 
-    /// Returns the sandbox of an agent's processes in a task's worktree. It includes read access to
-    /// the shims of the run, and to the socket that the environment names.
-    pub(super) fn agent_sandbox(
-        &self,
-        order: &EffectRequest,
-        workspace: &Workspace,
-        environment: &[(OsString, OsString)],
-    ) -> Wall {
-        let mut wall = workspace.build_wall(environment).with_rules(&self.settings.wall);
-        let shims = self.shims_folder(order);
-        wall.writable.iter_mut().for_each(|writable| writable.push(shims.join(CommandShims::LOG)));
-        wall.readable.push(shims);
-        let socket = environment.iter().find(|(name, _)| name == mcp::SOCKET);
-        wall.readable.extend(socket.map(|(_, path)| PathBuf::from(path)));
-        // Only the guard's executable itself is needed, not its folder.
-        wall.readable.push(self.settings.guard.executable.clone());
-        wall
+    /// Returns the commands that the operator allowed the agents of a task in addition to the
+    /// rules, without those on the denylist.
+    pub(super) async fn allowed_commands(&self, order: &EffectRequest) -> BTreeSet<String> {
+        let task = order.effect.task;
+        match self.decider.query_state(StateQuery::AllowedCommands { task }).await {
+            Ok(StateQueryResult::Commands(mut commands)) => {
+                let list = self.command_denylist();
+                commands.retain(|command| !list.is_never_allowed(command));
+                commands
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// Returns the denylist of commands, as the settings leave it.
+    pub(super) fn command_denylist(&self) -> CommandPolicy {
+        let unlisted = self.settings.unlisted.clone();
+        CommandPolicy::new(&CommandRules { unlisted, ..CommandRules::default() })
     }
 }
 
@@ -302,7 +194,37 @@ pub(crate) fn failed_outcome(fault: Fault) -> EffectOutcome {
     EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
 }
 
-fn misplaced_effect_fault(order: &EffectRequest) -> Fault {
-    let message = format!("{:?} is nothing a build does", order.effect.what);
-    Fault::internal_error("build", message, Internal { component: "build".to_owned() })
+/// The locks of the worktrees, by task.
+#[derive(Debug, Default)]
+struct TaskWorktreeLocks(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
+
+impl TaskWorktreeLocks {
+    /// Waits for the lock of a task's worktree, which is held until the guard is dropped; `None` if
+    /// cancelled.
+    async fn lock_worktree(
+        &self,
+        task: TaskId,
+        stop: &CancellationToken,
+    ) -> Option<OwnedMutexGuard<()>> {
+        let turn = Arc::clone(lock_unpoisoned(&self.0).entry(task).or_default());
+        stop.run_until_cancelled(turn.lock_owned()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_next_waits_for_the_last_and_for_nobody_else() {
+        let worktrees = TaskWorktreeLocks::default();
+        let never = CancellationToken::new();
+        let held = worktrees.lock_worktree(TaskId(1), &never).await.unwrap();
+        worktrees.lock_worktree(TaskId(2), &never).await.unwrap();
+        let stopped = CancellationToken::new();
+        stopped.cancel();
+        assert!(worktrees.lock_worktree(TaskId(1), &stopped).await.is_none());
+        drop(held);
+        assert!(worktrees.lock_worktree(TaskId(1), &never).await.is_some());
+    }
 }

@@ -5,7 +5,7 @@ use unstuck_core::engine::{Check, CheckVerdict, Checked, Command, RunNote};
 use unstuck_core::fault::{Category, Fault, Kind};
 use unstuck_world::validate::{GateChecks, GateReport, GateVerdict};
 
-use super::world::BuildContext;
+use super::context::BuildContext;
 use crate::effects::EffectRequest;
 
 impl BuildContext {

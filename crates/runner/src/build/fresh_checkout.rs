@@ -8,9 +8,9 @@ use unstuck_world::git::Oid;
 use unstuck_world::validate::{GateChecks, GateReport};
 use unstuck_world::workspace::Workspace;
 
+use super::context::BuildContext;
 use super::egress::explain_refused_hosts;
 use super::settings::TaskSettings;
-use super::world::BuildContext;
 use crate::effects::EffectRequest;
 
 /// The remark below the output of a check that is red only in a fresh checkout.

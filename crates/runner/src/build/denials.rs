@@ -7,27 +7,18 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::engine::{Command, RunNote, TaskId};
-use unstuck_core::fault::{Fault, Kind, OF_AGENT, Permission};
+use unstuck_core::engine::TaskId;
+use unstuck_core::fault::{Fault, OF_AGENT, Permission};
 use unstuck_world::agent::{AgentEnd, Denial};
 use unstuck_world::commands::{CommandPolicy, list_programs};
 
-use super::world::BuildContext;
-use crate::decider::StateQuery;
-use crate::effects::{EffectRequest, lock_unpoisoned};
+use crate::effects::lock_unpoisoned;
 
 /// Maximum number of denials of one attempt that the fault names.
 const NAMED_MAX: usize = 5;
-/// Maximum number of denials of one attempt that are noted in the journal.
-const NOTED_MAX: usize = 20;
-/// The reason for which an agent program refuses a tool call.
-const NOT_PERMITTED: &str = "commands.allowed does not list it";
-
-/// The reason for which an agent program refuses a file.
-const GUARDED: &str = "the agent's own program guards this file";
 
 /// The name of this program in an agent's shell.
 const PROGRAM: &str = "unstuck";
@@ -53,45 +44,8 @@ impl AttemptDenials {
     }
 }
 
-impl BuildContext {
-    /// Notes in the journal what an agent was not allowed to do.
-    pub(super) async fn note_denials(&self, order: &EffectRequest, end: &AgentEnd) {
-        let AgentEnd::Finished { denials, .. } = end else { return };
-        let mut what: Vec<(&str, bool)> =
-            denials.iter().map(|denial| (denial.what.as_str(), is_file_denial(denial))).collect();
-        what.sort_unstable();
-        what.dedup();
-        for (what, is_file) in what.into_iter().take(NOTED_MAX) {
-            let what = Arc::from(self.settings.redactor.redact_text(what));
-            let why = if is_file { GUARDED } else { NOT_PERMITTED };
-            let note = RunNote::Refused { what, why: Arc::from(why) };
-            let note = Command::Note { effect: order.effect.id, note };
-            if let Err(error) = self.decider.submit_command(note).await {
-                tracing::debug!(%error, "a refusal could not be noted");
-            }
-        }
-    }
-
-    /// Returns whether an agent was denied the declaration of an action and has not declared it in
-    /// another way.
-    pub(super) async fn lacks_declaration(&self, order: &EffectRequest, denied: &Fault) -> bool {
-        let Kind::PermissionCommandBlocked(of) = &denied.kind else { return false };
-        for key in of.commands.iter().flat_map(|line| parse_declared_keys(line)) {
-            let Some(key) = key else { return true };
-            let looked = self
-                .decider
-                .query_state(StateQuery::Declares { task: order.effect.task, key })
-                .await;
-            if !looked.is_ok_and(|seen| seen.is_yes()) {
-                return true;
-            }
-        }
-        false
-    }
-}
-
 /// Returns the actions that a shell line declares, by their keys if the line contains them.
-fn parse_declared_keys(line: &str) -> Vec<Option<String>> {
+pub(super) fn parse_declared_keys(line: &str) -> Vec<Option<String>> {
     let key = |words: Vec<String>| {
         let program = words.first()?.rsplit('/').next()?;
         let mut options = words.iter().skip(1).take_while(|word| *word != "--");
@@ -134,7 +88,7 @@ fn to_denial_fault(denials: &[Denial], list: &CommandPolicy) -> Option<Fault> {
     })
 }
 
-const fn is_file_denial(denial: &Denial) -> bool {
+pub(super) const fn is_file_denial(denial: &Denial) -> bool {
     matches!(denial.tool, ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::List)
 }
 
