@@ -77,7 +77,7 @@ impl AgentLoop {
         stop: &CancellationToken,
     ) -> AgentLoopResult {
         let effect = &given.order.effect;
-        let desk = AttemptReporter {
+        let reporter = AttemptReporter {
             decider: &*self.decider,
             clock: &*self.clock,
             policy: &self.policy,
@@ -86,12 +86,12 @@ impl AgentLoop {
             run: effect.run,
             stop,
         };
-        let memory = match self.begin_conversation(&given, &desk).await {
+        let memory = match self.begin_conversation(&given, &reporter).await {
             Ok(memory) => memory,
             Err(over) => return AgentLoopResult::without_work(over.into()),
         };
         let mut working = AgentLoopState {
-            desk,
+            reporter,
             tools: given.tools,
             workspace: given.workspace,
             redactor: &self.redactor,
@@ -111,7 +111,7 @@ impl AgentLoop {
     async fn begin_conversation(
         &self,
         given: &AgentLoopInput<'_>,
-        desk: &AttemptReporter<'_>,
+        reporter: &AttemptReporter<'_>,
     ) -> Result<AttemptMemory, AttemptAbort> {
         let start = match given.order.effect.what {
             EffectKind::Attempt { start } => start,
@@ -139,7 +139,7 @@ impl AgentLoop {
         }
         // The operator's guidance goes into a resumed conversation as well; a mere wait adds
         // nothing to it.
-        if desk.has_guidance().await? {
+        if reporter.has_guidance().await? {
             let context = given.order.context.as_deref().unwrap_or_default();
             memory.append_user_text_once(&self.redactor.redact_text(context));
         }
@@ -207,13 +207,13 @@ impl AgentLoopState<'_> {
         if self.stop.is_cancelled() {
             return Ok(None);
         }
-        self.desk.send_note(RunNote::Thinking).await;
+        self.reporter.send_note(RunNote::Thinking).await;
         let most =
             attempt::estimate_max_cost(&self.memory, &self.specs, &self.settings, self.measured);
-        if self.desk.reserve_budget(most).await? && self.memory.begin_wind_down() {
+        if self.reporter.reserve_budget(most).await? && self.memory.begin_wind_down() {
             self.memory.append_user_text(prompt::WIND_DOWN);
         }
-        let began = self.desk.clock.now();
+        let began = self.reporter.clock.now();
         let request = ModelRequest {
             system: prompt::SYSTEM,
             messages: self.memory.messages(),

@@ -18,7 +18,7 @@ use unstuck_world::tool::{
 use super::attempt::{AgentLoopEnd, AgentLoopState};
 use super::memory::ModelToolCall;
 use super::prompt;
-use super::reporter::{AttemptAbort, DeclarationResult};
+use super::reporter::{AttemptAbort, DeclarationResult, internal_fault};
 use crate::effects::{redact_fault, redact_tool_input, redact_value};
 
 /// The source of faults that the agent raises itself.
@@ -84,7 +84,7 @@ impl AgentLoopState<'_> {
         let worktree = self.workspace.directory().display().to_string();
         let label = Arc::from(action.label_with_name(&call.name, &worktree));
         let running = action.command_line().map(Arc::from).into_iter().collect();
-        self.desk.send_note(RunNote::ToolCalled { tool, label, running }).await;
+        self.reporter.send_note(RunNote::ToolCalled { tool, label, running }).await;
         let mut answered = match ToolCall::parse(&call.name, &call.input) {
             Err(fault) => self.report_failed_call(call, *fault, None).await?,
             Ok(ToolCall::Speak(speak)) => self.answer_speech(call, speak, failed).await?,
@@ -114,7 +114,7 @@ impl AgentLoopState<'_> {
         call: &ModelToolCall,
         act: WorktreeAction,
     ) -> Result<ToolCallAnswer, AttemptAbort> {
-        let began = self.desk.clock.now();
+        let began = self.reporter.clock.now();
         let came = self.tools.perform_action(act, self.stop).await;
         self.count_time_since(began);
         match came {
@@ -127,7 +127,7 @@ impl AgentLoopState<'_> {
                             RunNote::Refused { what: clean(&command), why: clean(&why) }
                         }
                     };
-                    self.desk.send_note(note).await;
+                    self.reporter.send_note(note).await;
                 }
                 Ok(ToolCallAnswer::new(text, outcome))
             }
@@ -153,7 +153,7 @@ impl AgentLoopState<'_> {
         {
             let why = fault.message.strip_prefix(&refused.what).unwrap_or(&fault.message);
             let why = Arc::from(why.trim_start_matches([':', ' ']));
-            self.desk
+            self.reporter
                 .send_note(RunNote::Refused { what: Arc::from(refused.what.as_str()), why })
                 .await;
         }
@@ -173,9 +173,9 @@ impl AgentLoopState<'_> {
                 .create_patch()
                 .await
                 .map_err(|f| AttemptAbort::Failed(Box::new(f)))?;
-            self.desk.observe_fault(Arc::clone(&fault), diff_digest(&patch)).await?
+            self.reporter.observe_fault(Arc::clone(&fault), diff_digest(&patch)).await?
         } else {
-            self.desk.raise_fault(Arc::clone(&fault)).await?
+            self.reporter.raise_fault(Arc::clone(&fault)).await?
         };
         let text = match (decided, output) {
             (None, _) => seen,
@@ -196,7 +196,7 @@ impl AgentLoopState<'_> {
         Ok(match speak {
             ModelStatement::Narrate(narrate) => {
                 let text = Arc::from(&*self.redactor.redact_text(&narrate.text));
-                self.desk.send_note(RunNote::Narrated { text }).await;
+                self.reporter.send_note(RunNote::Narrated { text }).await;
                 ToolCallAnswer::with_success("said.")
             }
             ModelStatement::Mutate(declaration) => self.declare_action(call, &declaration).await?,
@@ -237,7 +237,7 @@ impl AgentLoopState<'_> {
         };
         let key = spec.key.clone();
         let kind = spec.kind;
-        let state = match self.desk.declare_action(spec.clone()).await? {
+        let state = match self.reporter.declare_action(spec.clone()).await? {
             DeclarationResult::Noted(before) => {
                 let runs = self.tools.explain_timing(&spec, before);
                 match before {
@@ -253,9 +253,8 @@ impl AgentLoopState<'_> {
                 return Ok(ToolCallAnswer::new(why, ActionOutcome::Failed));
             }
         };
-        // Serialization cannot fail for these types.
-        let answer =
-            serde_json::to_string(&DeclaredActionAnswer { key, kind, state }).unwrap_or_default();
+        let answer = serde_json::to_string(&DeclaredActionAnswer { key, kind, state })
+            .map_err(|error| AttemptAbort::Failed(internal_fault(&error)))?;
         Ok(ToolCallAnswer::with_success(answer))
     }
 }

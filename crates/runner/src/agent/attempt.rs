@@ -52,7 +52,7 @@ impl From<AttemptAbort> for AgentLoopEnd {
 
 /// The state of an attempt in progress.
 pub(super) struct AgentLoopState<'a> {
-    pub(super) desk: AttemptReporter<'a>,
+    pub(super) reporter: AttemptReporter<'a>,
     pub(super) tools: &'a Toolbox,
     pub(super) workspace: &'a Workspace,
     pub(super) redactor: &'a Redactor,
@@ -76,12 +76,12 @@ impl AgentLoopState<'_> {
         let spent = std::mem::replace(&mut self.spent, Amount::ZERO);
         let report = ProgressReport { spent, ..report };
         let conversation = self.memory.to_checkpoint().map_err(AttemptAbort::Failed)?;
-        self.desk.record_checkpoint(report, conversation).await
+        self.reporter.record_checkpoint(report, conversation).await
     }
 
     /// Adds the time since `began` to the amount spent. Waits are not counted.
     pub(super) fn count_time_since(&mut self, began: Time) {
-        let time_ms = self.desk.clock.now().since(began).as_millis();
+        let time_ms = self.reporter.clock.now().since(began).as_millis();
         self.spent = self.spent.saturating_add(Amount { time_ms, ..Amount::ZERO });
     }
 }

@@ -20,6 +20,7 @@ use unstuck_world::redact::Redactor;
 use unstuck_world::tool::shorten_text;
 
 use super::prompt::{self, SHORTENED};
+use super::reporter::internal_fault;
 use crate::effects::redact_value;
 
 /// Number of messages at the end that are kept whole.
@@ -77,8 +78,7 @@ impl AttemptMemory {
     }
 
     pub(super) fn to_checkpoint(&self) -> Result<StoredConversation, Box<Fault>> {
-        // Serialization cannot fail for these types.
-        let written = serde_json::to_string(self).unwrap_or_default();
+        let written = serde_json::to_string(self).map_err(|error| internal_fault(&error))?;
         StoredConversation::new(written).map_err(|error| Box::new(error.to_fault()))
     }
 
@@ -179,7 +179,6 @@ impl AttemptMemory {
         }
     }
 
-    /// Appends a text to the user message.
     pub(super) fn append_user_text(&mut self, words: &str) {
         self.user_parts_mut().push(text_part(words));
     }

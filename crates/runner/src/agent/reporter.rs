@@ -1,5 +1,6 @@
 //! Reports of an attempt to the decider, and the decisions that come back.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -146,10 +147,7 @@ impl AttemptReporter<'_> {
                 DecideError::Refused(why)
                 | DecideError::KeyReused(why)
                 | DecideError::RequestReused(why),
-            ) => {
-                let context = Internal { component: "agent loop".to_owned() };
-                Err(AttemptAbort::Failed(Box::new(Fault::internal_error("agent", why, context))))
-            }
+            ) => Err(AttemptAbort::Failed(internal_fault(&why))),
         }
     }
 
@@ -191,4 +189,10 @@ impl AttemptReporter<'_> {
         let told = self.decider.query_state(look).await.map_err(|_| AttemptAbort::Run)?;
         Ok(told.into_text().map(|text| text.to_string()))
     }
+}
+
+/// Returns the fault about a state of the loop that should not be.
+pub(super) fn internal_fault(why: &dyn Display) -> Box<Fault> {
+    let context = Internal { component: "agent loop".to_owned() };
+    Box::new(Fault::internal_error("agent", why.to_string(), context))
 }

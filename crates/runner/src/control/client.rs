@@ -138,7 +138,7 @@ impl ControlClient {
     ) -> Result<Vec<RecordedEvent>, ClientError> {
         match self.send_request(what).await? {
             ControlResponse::Done { events, .. } => Ok(events),
-            _ => Ok(Vec::new()),
+            _ => Err(ClientError::Gone),
         }
     }
 

@@ -285,7 +285,7 @@ impl ControlConnection {
                 self.acts.begin_action(&self.talk.handle, id, effect, mutation);
                 None
             }
-            Ok(_) => None,
+            Ok(_) => Some(refusal_response(id, ControlRefusal::Malformed, &"this is no action")),
             Err(why) => Some(refusal_response(id, ControlRefusal::Denied, &why)),
         }
     }

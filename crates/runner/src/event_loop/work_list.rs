@@ -101,13 +101,22 @@ impl WorkList {
     }
 
     pub(super) fn perform_effect(&mut self, order: EffectRequest) {
-        if self.find_attachment(&order).is_none() {
+        let Some(attached) = self.find_attachment(&order) else {
             self.waiting.push(order);
-        } else if self.closing || self.running.len() >= self.at_once_max {
+            return;
+        };
+        if self.closing || self.running.len() >= self.at_once_max {
             self.queue.push_back(order);
-        } else {
-            self.start_effect(order);
+            return;
         }
+        let by = attached.number;
+        let performer = Arc::clone(&attached.performer);
+        let stop = CancellationToken::new();
+        let given = order.clone();
+        let told = stop.clone();
+        let id = order.effect.id;
+        let task = self.set.spawn(async move { (id, performer.perform_effect(given, told).await) });
+        self.running.insert(id, AssignedEffect { order, by, task, stop });
     }
 
     /// Stops an effect whose result is no longer wanted.
@@ -180,18 +189,6 @@ impl WorkList {
         covering.min_by_key(|attached| attached.scope.breadth_rank())
     }
 
-    fn start_effect(&mut self, order: EffectRequest) {
-        let Some(attached) = self.find_attachment(&order) else { return };
-        let by = attached.number;
-        let performer = Arc::clone(&attached.performer);
-        let stop = CancellationToken::new();
-        let given = order.clone();
-        let told = stop.clone();
-        let id = order.effect.id;
-        let task = self.set.spawn(async move { (id, performer.perform_effect(given, told).await) });
-        self.running.insert(id, AssignedEffect { order, by, task, stop });
-    }
-
     fn remove_running(&mut self, effect: EffectId) -> Option<EffectRequest> {
         let running = self.running.remove(&effect)?;
         running.stop.cancel();
@@ -237,7 +234,11 @@ impl LeftoverCleanup {
 
     /// Waits for the next completed step.
     pub(super) async fn next_step(&mut self) -> CleanupStep {
-        let next = self.set.join_next().await.and_then(Result::ok);
-        next.unwrap_or_else(|| CleanupStep::Gone(BTreeSet::new()))
+        match self.set.join_next().await {
+            Some(Ok(step)) => return step,
+            Some(Err(error)) => tracing::error!(%error, "the cleanup of an old run broke down"),
+            None => {}
+        }
+        CleanupStep::Gone(BTreeSet::new())
     }
 }
