@@ -11,8 +11,8 @@ use unstuck_world::workspace::{
     CommitOutcome, CommitWording, LandingOutcome, ProjectRepository, Workspace,
 };
 
-use super::context::{BuildContext, failed_outcome};
-use crate::effects::EffectRequest;
+use super::context::BuildContext;
+use crate::effects::{EffectRequest, failed_outcome};
 
 /// The result of a merge that had nothing to bring: the task changed no file.
 pub const NOTHING_MERGED: &str = "nothing changed";
@@ -58,7 +58,6 @@ impl BuildContext {
         }
     }
 
-    /// Performs the action of an order.
     pub(super) async fn perform_action(&self, order: &EffectRequest) -> EffectOutcome {
         let done = match mutation_kind(order) {
             Some(MutationKind::Merge) => self.merge_task(order).await,

@@ -42,7 +42,6 @@ pub(super) struct AgentFollower<'a> {
     effect: EffectId,
     redactor: Arc<Redactor>,
     workspace: &'a Workspace,
-    /// The path of the worktree.
     worktree: String,
     price: Option<Price>,
     watch: LoopDetector,
@@ -89,11 +88,6 @@ impl<'a> AgentFollower<'a> {
     ) -> Self {
         let worktree = workspace.directory().to_string_lossy().into_owned();
         let watch = LoopDetector::new(StuckLimits::default(), worktree.as_str());
-        let open = BTreeMap::new();
-        let seen = AgentObservations::default();
-        let says_done = None;
-        let calls = 0;
-        let unpriced = false;
         Self {
             decider,
             effect,
@@ -102,11 +96,11 @@ impl<'a> AgentFollower<'a> {
             worktree,
             price,
             watch,
-            open,
-            seen,
-            says_done,
-            calls,
-            unpriced,
+            open: BTreeMap::new(),
+            seen: AgentObservations::default(),
+            says_done: None,
+            calls: 0,
+            unpriced: false,
         }
     }
 
@@ -297,9 +291,7 @@ impl<'a> AgentFollower<'a> {
 /// The behavior of an agent once its task is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterDone {
-    /// The agent ended.
     Ended,
-    /// The agent continues to work.
     GoesOn,
 }
 

@@ -158,7 +158,6 @@ impl BuildContext {
         self.settings.runs.join("shims").join(order.effect.run.to_string())
     }
 
-    /// Creates the shims of a run.
     pub(super) fn create_shims(
         &self,
         order: &EffectRequest,

@@ -16,7 +16,7 @@ use unstuck_world::validate::{BaselineMode, render_service_denial};
 use unstuck_world::workspace::{Workspace, WorktreeContent};
 
 use super::agent_follower::{ACTIONS_MAX, AgentFollower};
-use super::context::{BuildContext, failed_outcome};
+use super::context::BuildContext;
 use super::denials::{is_file_denial, parse_declared_keys, relativize_denied_paths};
 use super::egress::explain_refused_hosts;
 use super::sandbox::AgentNetwork;
@@ -24,7 +24,7 @@ use super::scope_check::join_path_names;
 use super::settings::{TaskSettings, TaskWorker};
 use super::wording::collect_task_words;
 use crate::decider::StateQuery;
-use crate::effects::{EffectRequest, EffectResult};
+use crate::effects::{EffectRequest, EffectResult, failed_outcome};
 
 /// The prefix of a line by which an agent says that it cannot continue without the operator.
 const BLOCKED: &str = "BLOCKED:";
@@ -38,9 +38,7 @@ const GUARDED: &str = "the agent's own program guards this file";
 
 /// The result of an agent's or model's work.
 pub(super) struct AttemptWork {
-    /// The way it ended.
     pub(super) end: AgentEnd,
-    /// The actions performed.
     pub(super) actions: Vec<AgentAction>,
     /// The cost that has not been reported yet.
     pub(super) spent: Amount,
@@ -341,11 +339,8 @@ impl BuildContext {
         let Kind::PermissionCommandBlocked(of) = &denied.kind else { return false };
         for key in of.commands.iter().flat_map(|line| parse_declared_keys(line)) {
             let Some(key) = key else { return true };
-            let looked = self
-                .decider
-                .query_state(StateQuery::Declares { task: order.effect.task, key })
-                .await;
-            if !looked.is_ok_and(|seen| seen.is_yes()) {
+            let declared = StateQuery::Declares { task: order.effect.task, key };
+            if !self.is_confirmed(declared).await {
                 return true;
             }
         }
@@ -355,20 +350,17 @@ impl BuildContext {
 
 fn attempt_outcome(end: AgentEnd, approach: Approach) -> EffectOutcome {
     let approach = Arc::new(approach);
-    match end {
-        AgentEnd::Finished { said, .. } if parse_blocked_need(&said).is_some() => {
-            let asked = parse_blocked_need(&said).unwrap_or_default().to_owned();
-            let fault = Fault::precondition_input(
-                "agent",
-                asked.clone(),
-                Input { asked, ..Input::default() },
-            );
-            EffectOutcome::Failed { fault: Arc::new(fault), approach: Some(approach) }
-        }
-        AgentEnd::Finished { .. } | AgentEnd::Stopped => EffectOutcome::Attempted { approach },
-        AgentEnd::Failed(fault) => {
-            EffectOutcome::Failed { fault: Arc::from(fault), approach: Some(approach) }
-        }
+    let fault = match end {
+        AgentEnd::Finished { said, .. } => parse_blocked_need(&said).map(|asked| {
+            let context = Input { asked: asked.to_owned(), ..Input::default() };
+            Arc::new(Fault::precondition_input("agent", asked, context))
+        }),
+        AgentEnd::Stopped => None,
+        AgentEnd::Failed(fault) => Some(Arc::from(fault)),
+    };
+    match fault {
+        Some(fault) => EffectOutcome::Failed { fault, approach: Some(approach) },
+        None => EffectOutcome::Attempted { approach },
     }
 }
 

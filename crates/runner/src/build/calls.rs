@@ -34,7 +34,6 @@ const BRANCHES: &str = "refs/heads/";
 const PATCH_BYTES_MAX: usize = 4 * 1_024;
 
 impl BuildContext {
-    /// Sends a call.
     pub(super) async fn send_call(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
         let (mutation, call) = require_recorded_call(order)?;
         let permitted = self.permit_action(order, mutation).await?;

@@ -4,14 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::{Category, CheckStage, Fault, Kind, Missing, Validation};
 use unstuck_world::validate::{
     BaselineFailure, BaselineMode, ChangePermissions, GateChecks, GateReport, GateVerdict,
 };
 use unstuck_world::workspace::{Workspace, WorktreeChange, render_ignored_names};
 
-use super::context::{BuildContext, failed_outcome};
+use super::context::BuildContext;
 use super::egress::explain_refused_hosts;
 use super::scope_check::{find_named_protected, join_path_names};
 use super::settings::{TaskSettings, TaskWorker};
@@ -20,13 +19,6 @@ use crate::decider::{StateQuery, StateQueryResult};
 use crate::effects::EffectRequest;
 
 impl BuildContext {
-    pub(super) async fn perform_check(&self, order: &EffectRequest) -> EffectOutcome {
-        match self.try_check(order).await {
-            Ok(()) => EffectOutcome::Done,
-            Err(fault) => failed_outcome(fault),
-        }
-    }
-
     pub(crate) async fn try_check(&self, order: &EffectRequest) -> Result<(), Fault> {
         let task = self.task_settings(order)?;
         let workspace = self.open_workspace(order).await?;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectOutcome, RunNote, TaskId};
+use unstuck_core::engine::{Command, RunNote, TaskId};
 use unstuck_core::fault::{Config, Fault};
 use unstuck_store::Store;
 use unstuck_world::commands::{CommandPolicy, CommandRules};
@@ -182,16 +182,16 @@ impl BuildContext {
         }
     }
 
+    /// Returns whether the holder answers a query with yes.
+    pub(super) async fn is_confirmed(&self, query: StateQuery) -> bool {
+        self.decider.query_state(query).await.is_ok_and(|seen| seen.is_yes())
+    }
+
     /// Returns the denylist of commands, as the settings leave it.
     pub(super) fn command_denylist(&self) -> CommandPolicy {
         let unlisted = self.settings.unlisted.clone();
         CommandPolicy::new(&CommandRules { unlisted, ..CommandRules::default() })
     }
-}
-
-/// Returns the outcome of an effect that failed.
-pub(crate) fn failed_outcome(fault: Fault) -> EffectOutcome {
-    EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
 }
 
 /// The locks of the worktrees, by task.

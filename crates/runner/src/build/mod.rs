@@ -30,7 +30,7 @@ mod wording;
 mod worktree;
 
 pub use actions::NOTHING_MERGED;
-pub(crate) use context::{BuildContext, MergeTarget, failed_outcome};
+pub(crate) use context::{BuildContext, MergeTarget};
 pub use performer::BuildPerformer;
 pub use settings::{AgentControl, BuildSettings, ModelWorker, TaskGates, TaskSettings, TaskWorker};
 pub use worktree::save_left_out_work;

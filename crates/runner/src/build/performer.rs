@@ -9,10 +9,10 @@ use unstuck_core::engine::{EffectId, EffectKind, EffectOutcome, TaskId};
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_store::Store;
 
-use super::context::{BuildContext, MergeTarget, failed_outcome};
+use super::context::{BuildContext, MergeTarget};
 use super::settings::BuildSettings;
 use crate::decider::Decider;
-use crate::effects::{EffectRequest, EffectResult, Performer, RunningEffects};
+use crate::effects::{EffectRequest, EffectResult, Performer, RunningEffects, failed_outcome};
 use crate::event_loop::Clock;
 
 /// The worker of a build's effects. Clones share their state.
@@ -77,12 +77,12 @@ impl BuildContext {
             EffectKind::Attempt { start } => return self.perform_attempt(order, start, stop).await,
             // A check that is stopped halfway starts again, as after a kill.
             EffectKind::Check => {
-                stop.run_until_cancelled(Box::pin(self.perform_check(order))).await?
+                to_outcome(stop.run_until_cancelled(Box::pin(self.try_check(order))).await?)
             }
             EffectKind::Commit => self.perform_commit(order).await,
             EffectKind::Perform { .. } => self.perform_action(order).await,
             EffectKind::Probe { .. } => self.probe_action(order).await,
-            EffectKind::TakeBack => self.perform_take_back(order).await,
+            EffectKind::TakeBack => to_outcome(self.try_take_back(order).await),
             EffectKind::Emit => {
                 self.remove_landed_worktree(order).await;
                 EffectOutcome::Done
@@ -114,11 +114,12 @@ impl Performer for BuildPerformer {
     }
 
     async fn reap_leftovers(&self, tasks: &[TaskId]) {
-        let never = CancellationToken::new();
-        for task in tasks {
-            self.shared.runs.reap_task(*task, &never).await;
-        }
+        self.shared.runs.reap_tasks(tasks).await;
     }
+}
+
+fn to_outcome(done: Result<(), Fault>) -> EffectOutcome {
+    done.map_or_else(failed_outcome, |()| EffectOutcome::Done)
 }
 
 fn misplaced_effect_fault(order: &EffectRequest) -> Fault {

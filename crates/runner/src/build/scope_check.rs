@@ -3,13 +3,12 @@
 
 use std::path::PathBuf;
 
-use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::{CHECK_FILES, Fault, Files};
 use unstuck_world::scope;
 use unstuck_world::validate::{ChangePermissions, GateChecks};
 use unstuck_world::workspace::{ChangeKind, Workspace, WorktreeChange};
 
-use super::context::{BuildContext, failed_outcome};
+use super::context::BuildContext;
 use super::settings::TaskSettings;
 use super::wording::{
     belongs_to_tests, changes_tests, collect_task_words, is_named_in, names_file,
@@ -132,9 +131,7 @@ impl BuildContext {
         fault: &Fault,
     ) -> bool {
         let task = order.effect.task;
-        let signature = fault.signature;
-        let looked = self.decider.query_state(StateQuery::GoesWithout { task, signature }).await;
-        looked.is_ok_and(|seen| seen.is_yes())
+        self.is_confirmed(StateQuery::GoesWithout { task, signature: fault.signature }).await
     }
 
     /// Returns whether the operator allowed the action that a fault is about.
@@ -144,20 +141,11 @@ impl BuildContext {
         fault: &Fault,
     ) -> bool {
         let task = order.effect.task;
-        let signature = fault.signature;
-        let allowed = self.decider.query_state(StateQuery::Allows { task, signature }).await;
-        allowed.is_ok_and(|seen| seen.is_yes())
-    }
-
-    pub(super) async fn perform_take_back(&self, order: &EffectRequest) -> EffectOutcome {
-        match self.try_take_back(order).await {
-            Ok(()) => EffectOutcome::Done,
-            Err(fault) => failed_outcome(fault),
-        }
+        self.is_confirmed(StateQuery::Allows { task, signature: fault.signature }).await
     }
 
     /// Takes back all changes that need an approval, because the operator denied it.
-    async fn try_take_back(&self, order: &EffectRequest) -> Result<(), Fault> {
+    pub(super) async fn try_take_back(&self, order: &EffectRequest) -> Result<(), Fault> {
         let task = self.task_settings(order)?;
         let workspace = self.open_workspace(order).await?;
         let verdict = judge_scope(task, &workspace).await?;

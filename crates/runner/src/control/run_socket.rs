@@ -6,18 +6,16 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, BufReader, copy_bidirectional};
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 use unstuck_world::process::SocketPath;
 
-use super::server::ACCEPT_PAUSE;
+use super::server::PrivateListener;
 use super::token::RunToken;
 use super::wire::{ControlRequest, ControlRequestBody, ControlResponse, next_line};
 
@@ -41,12 +39,7 @@ impl RunSocket {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let listener = UnixListener::bind(SocketPath::from_path(&path)?.as_path())?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        let listener = PrivateListener::bind(&path, CONNECTIONS_MAX)?;
         let control = Arc::from(control);
         let token = Arc::from(token.as_str());
         Ok(Self { path, listening: tokio::spawn(accept_connections(listener, control, token)) })
@@ -65,15 +58,8 @@ impl Drop for RunSocket {
     }
 }
 
-async fn accept_connections(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            // The process may be out of file descriptors, which passes.
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
+async fn accept_connections(listener: PrivateListener, control: Arc<Path>, token: Arc<str>) {
+    while let Some((stream, place)) = listener.accept().await {
         let control = Arc::clone(&control);
         let token = Arc::clone(&token);
         tokio::spawn(async move {

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::UnixListener;
-use tokio::sync::Semaphore;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use unstuck_store::Holder;
 use unstuck_world::process::SocketPath;
 use unstuck_world::redact::Redactor;
@@ -23,7 +23,7 @@ const RUNS: &str = "runs";
 /// Maximum number of simultaneous connections.
 const CONNECTIONS_MAX: usize = 256;
 /// Pause after a connection could not be accepted.
-pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A listener for other processes, until it is dropped.
 #[derive(Debug)]
@@ -51,13 +51,7 @@ impl ControlServer {
         holder: Holder,
         redactor: Arc<Redactor>,
     ) -> io::Result<Self> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let short = SocketPath::from_path(path)?;
-        let listener = UnixListener::bind(short.as_path())?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        let listener = PrivateListener::bind(path, CONNECTIONS_MAX)?;
         let runs = path.with_file_name(RUNS);
         let talk = Arc::new(ControlContext { handle, key, holder, redactor, runs });
         Ok(Self(tokio::spawn(accept_connections(listener, talk))))
@@ -71,20 +65,44 @@ impl Drop for ControlServer {
     }
 }
 
-async fn accept_connections(listener: UnixListener, talk: Arc<ControlContext>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            // The process may be out of file descriptors, which passes.
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
+async fn accept_connections(listener: PrivateListener, talk: Arc<ControlContext>) {
+    while let Some((stream, place)) = listener.accept().await {
         let talk = Arc::clone(&talk);
         tokio::spawn(async move {
             let rights = judge_peer(&stream, talk.runs.clone(), &talk.handle).await;
             ControlConnection::new(talk, stream, rights).serve_requests().await;
             drop(place);
         });
+    }
+}
+
+/// A socket that is accessible to the user alone, with a maximum number of simultaneous connections.
+pub(super) struct PrivateListener {
+    listener: UnixListener,
+    places: Arc<Semaphore>,
+}
+
+impl PrivateListener {
+    /// Binds the socket at `path`. An existing one is a dead one, and is replaced.
+    pub(super) fn bind(path: &Path, connections_max: usize) -> io::Result<Self> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(SocketPath::from_path(path)?.as_path())?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        Ok(Self { listener, places: Arc::new(Semaphore::new(connections_max)) })
+    }
+
+    /// Accepts the next connection, which counts until its permit is dropped.
+    pub(super) async fn accept(&self) -> Option<(UnixStream, OwnedSemaphorePermit)> {
+        let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => return Some((stream, place)),
+                // The process may be out of file descriptors, which passes.
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            }
+        }
     }
 }

@@ -110,7 +110,6 @@ pub(super) enum ControlRequestBody {
 pub(super) enum ControlResponse {
     /// The response to a request that was carried out.
     Done {
-        /// The id of the request.
         id: u64,
         /// The events that were decided.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -123,11 +122,7 @@ pub(super) enum ControlResponse {
         effect: Option<Effect>,
     },
     /// The response to a query.
-    Seen {
-        /// The id of the request.
-        id: u64,
-        seen: StateQueryResult,
-    },
+    Seen { id: u64, seen: StateQueryResult },
     /// The order to perform an action of the client's, or to look it up.
     Act {
         /// The id of the client's `Act` request.
@@ -138,16 +133,10 @@ pub(super) enum ControlResponse {
         look_up: bool,
     },
     /// The result of an action.
-    Settled {
-        /// The id of the request.
-        id: u64,
-        settled: ActionResult,
-    },
+    Settled { id: u64, settled: ActionResult },
     /// The response to a request that was refused.
     Refused {
-        /// The id of the request.
         id: u64,
-        /// The kind of refusal.
         why: ControlRefusal,
         /// The error code, for clients that sort failures by code.
         #[serde(default, skip_serializing_if = "Option::is_none")]

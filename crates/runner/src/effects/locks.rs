@@ -52,6 +52,14 @@ impl RunLocks {
         self.reap_locks(self.find_task_locks(task), stop).await
     }
 
+    /// Ends the processes that earlier runs of these tasks left, and returns when they are gone.
+    pub(crate) async fn reap_tasks(&self, tasks: &[TaskId]) {
+        let never = CancellationToken::new();
+        for task in tasks {
+            self.reap_task(*task, &never).await;
+        }
+    }
+
     async fn reap_locks(&self, left: Vec<PathBuf>, stop: &CancellationToken) -> bool {
         if left.is_empty() {
             return true;

@@ -8,8 +8,8 @@ mod running_effects;
 
 pub(crate) use locks::{RunLocks, lock_unpoisoned};
 pub use locks::{TaskLocks, action_lock_path};
-pub(crate) use performer::panic_result;
 pub use performer::{EffectRequest, EffectResult, PerformScope, Performer};
+pub(crate) use performer::{failed_outcome, panic_result};
 pub(crate) use redaction::{
     redact_command, redact_fault, redact_outcome, redact_tool_input, redact_value,
 };

@@ -170,6 +170,11 @@ impl From<EffectOutcome> for EffectResult {
     }
 }
 
+/// Returns the outcome of an effect that failed.
+pub(crate) fn failed_outcome(fault: Fault) -> EffectOutcome {
+    EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
+}
+
 /// Returns the report of an effect whose worker panicked. For an action the outcome is then
 /// unknown.
 pub(crate) fn panic_result(effect: &Effect) -> EffectResult {

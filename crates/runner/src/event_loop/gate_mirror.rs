@@ -9,12 +9,12 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{EffectKind, EffectOutcome, Event};
+use unstuck_core::engine::{EffectKind, Event};
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::GateKey;
 use unstuck_core::time::Time;
 
-use crate::effects::{EffectRequest, EffectResult};
+use crate::effects::{EffectRequest, EffectResult, failed_outcome};
 
 /// The folder by which projects tell each other of closed gates.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl GateMirror {
         let message = "another project found this account limited";
         let fault =
             Fault::new(Kind::bare(closed.code), "gate", message).with_resets_at(closed.until);
-        Some(EffectOutcome::Failed { fault: fault.into(), approach: None }.into())
+        Some(failed_outcome(fault).into())
     }
 
     fn close_gate(&self, gate: GateKey, closed: &ClosedGateRecord) -> io::Result<()> {

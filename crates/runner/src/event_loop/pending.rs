@@ -64,7 +64,6 @@ impl PendingDecisions {
 /// A step that follows from a durable decision.
 #[derive(Clone, Debug)]
 pub(super) enum DecisionStep {
-    /// Performs the order.
     Perform(Box<EffectRequest>),
     /// Stops the effect, because its result is no longer wanted.
     Stop(EffectId),

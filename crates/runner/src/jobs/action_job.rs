@@ -69,10 +69,6 @@ impl Performer for ActionJob {
     }
 
     async fn reap_leftovers(&self, tasks: &[TaskId]) {
-        let runs = RunLocks::new(self.prober.runs.clone());
-        let never = CancellationToken::new();
-        for task in tasks {
-            runs.reap_task(*task, &never).await;
-        }
+        RunLocks::new(self.prober.runs.clone()).reap_tasks(tasks).await;
     }
 }

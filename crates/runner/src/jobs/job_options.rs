@@ -15,6 +15,8 @@ use unstuck_core::fault::Fault;
 use unstuck_world::process::{Launch, ProcessDeadlines, ProcessEnd, ProcessLog, ProcessOutput};
 use unstuck_world::redact::Redactor;
 
+use crate::effects::failed_outcome;
+
 /// Number of firings whose output is kept.
 const LOGS_KEPT: usize = 20;
 /// Maximum length in bytes of one firing's output.
@@ -105,7 +107,7 @@ pub(super) fn repeat_failure(fault: &Arc<Fault>) -> EffectOutcome {
     if !fault.message.starts_with(STILL) {
         fault.message = format!("{STILL}{}", fault.message);
     }
-    EffectOutcome::Failed { fault: Arc::new(fault), approach: None }
+    failed_outcome(fault)
 }
 
 #[cfg(test)]

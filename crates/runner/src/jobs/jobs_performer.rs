@@ -86,9 +86,6 @@ impl Performer for JobsPerformer {
     }
 
     async fn reap_leftovers(&self, tasks: &[TaskId]) {
-        let never = CancellationToken::new();
-        for task in tasks {
-            self.0.runs.reap_task(*task, &never).await;
-        }
+        self.0.runs.reap_tasks(tasks).await;
     }
 }

@@ -21,8 +21,8 @@ use unstuck_world::process::{
 use super::job_options::{self, JobOptions};
 use super::script::ScriptCommand;
 use crate::effects::{
-    EffectRequest, EffectResult, Performer, RunLocks, RunningEffects, TaskLocks, lock_unpoisoned,
-    redact_fault,
+    EffectRequest, EffectResult, Performer, RunLocks, RunningEffects, TaskLocks, failed_outcome,
+    lock_unpoisoned, redact_fault,
 };
 use crate::ledger::sender_gone_fault;
 use crate::repair::ScriptRepairer;
@@ -153,10 +153,7 @@ impl Performer for ScriptPerformer {
     }
 
     async fn reap_leftovers(&self, tasks: &[TaskId]) {
-        let never = CancellationToken::new();
-        for task in tasks {
-            self.0.runs.reap_task(*task, &never).await;
-        }
+        self.0.runs.reap_tasks(tasks).await;
     }
 }
 
@@ -227,9 +224,7 @@ impl ScriptContext {
                 };
                 self.make_effect_result(&ended, &source, stop).await
             }
-            Err(fault) => {
-                Some(EffectOutcome::Failed { fault: Arc::new(fault), approach: None }.into())
-            }
+            Err(fault) => Some(failed_outcome(fault).into()),
         };
         // The process tree is gone, so its lock is not needed any more. The removal is not awaited,
         // because the file system may take milliseconds for it.
@@ -255,10 +250,7 @@ impl ScriptContext {
             _ if stop.is_cancelled() => Some(None),
             Ok(true) => None,
             Ok(false) => Some(Some(job_options::repeat_failure(fault))),
-            Err(fault) => {
-                let fault = Arc::new(redact_fault(&self.script.redactor, &fault));
-                Some(Some(EffectOutcome::Failed { fault, approach: None }))
-            }
+            Err(fault) => Some(Some(failed_outcome(redact_fault(&self.script.redactor, &fault)))),
         }
     }
 
@@ -307,10 +299,7 @@ impl ScriptContext {
         };
         let outcome = match derive_fault(ended, source, &command) {
             None => EffectOutcome::Done,
-            Some(fault) => {
-                let fault = Arc::new(redact_fault(&self.script.redactor, &fault));
-                EffectOutcome::Failed { fault, approach: None }
-            }
+            Some(fault) => failed_outcome(redact_fault(&self.script.redactor, &fault)),
         };
         let time_ms = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
         Some(EffectResult { outcome, spent: Amount { time_ms, ..Amount::ZERO } })

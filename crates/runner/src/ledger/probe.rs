@@ -12,7 +12,7 @@ use unstuck_world::process::{GuardCommand, Launch, ProcessDeadlines, ProcessEnd,
 use unstuck_world::redact::Redactor;
 
 use super::results::ResultFiles;
-use crate::effects::{EffectRequest, RunLocks};
+use crate::effects::{EffectRequest, RunLocks, failed_outcome};
 
 /// The environment variable with the idempotency key, for a command that performs or looks up an
 /// action.
@@ -98,9 +98,7 @@ pub(crate) async fn run_probe_command(
     let (ended, told) = match command::run_to_end(launch, stop).await {
         Ok(ran) => ran,
         // The command was not started, so the lookup can be retried.
-        Err(fault) => {
-            return Some(EffectOutcome::Failed { fault: Arc::new(fault), approach: None });
-        }
+        Err(fault) => return Some(failed_outcome(fault)),
     };
     match (ended.how, told) {
         (ProcessEnd::Stopped, _) if stop.is_cancelled() => None,

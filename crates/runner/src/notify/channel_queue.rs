@@ -61,7 +61,7 @@ enum ChannelStep {
 }
 
 /// Returns the backoff after so many failed tries.
-pub fn retry_delay(tries: u32) -> Span {
+fn retry_delay(tries: u32) -> Span {
     let factor = 1_u64.checked_shl(tries.saturating_sub(1)).unwrap_or(u64::MAX);
     RETRY_FIRST.saturating_mul(factor).min(RETRY_MAX)
 }

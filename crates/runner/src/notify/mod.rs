@@ -12,6 +12,6 @@ mod message_composer;
 mod sender;
 mod waiting_messages;
 
-pub use channel_queue::{AnswerLinkSource, RETRY_MAX, retry_delay};
+pub use channel_queue::{AnswerLinkSource, RETRY_MAX};
 pub use sender::{ChannelTestResult, NotificationSender, NotifySetup, send_test_messages};
 pub use waiting_messages::{AGE_MAX, WAITING_MAX};

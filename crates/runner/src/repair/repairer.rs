@@ -17,9 +17,9 @@ use unstuck_world::workspace::{RemovalOutcome, Workspace};
 use super::landing::{CheckoutMergeResult, fast_forward_checkout, propose_on_branch};
 use super::note::{CommittedRepair, RepairNote, RepairNotes};
 use super::wording;
-use crate::build::{BuildContext, BuildSettings, MergeTarget, failed_outcome};
+use crate::build::{BuildContext, BuildSettings, MergeTarget};
 use crate::decider::Decider;
-use crate::effects::{EffectRequest, EffectResult};
+use crate::effects::{EffectRequest, EffectResult, failed_outcome};
 use crate::event_loop::Clock;
 
 /// Maximum number of times that a repair is brought onto a head that has moved.
