@@ -63,7 +63,7 @@ pub struct Runner {
     pub(super) pending: PendingDecisions,
     requests: mpsc::Receiver<LoopRequest>,
     /// Workers that wait until their scope is free.
-    line: VecDeque<AttachRequest>,
+    queued: VecDeque<AttachRequest>,
     pub(super) clearing: LeftoverCleanup,
     /// Questions whose answers are taken up and not durable yet.
     pub(super) answering: BTreeSet<QuestionId>,
@@ -97,7 +97,7 @@ impl Runner {
             work: WorkList::new(EFFECTS_MAX),
             pending: PendingDecisions::default(),
             requests,
-            line: VecDeque::new(),
+            queued: VecDeque::new(),
             clearing: LeftoverCleanup::default(),
             answering: BTreeSet::new(),
             timer: WakeTimer::default(),
@@ -189,7 +189,7 @@ impl Runner {
         }
         if self.work.is_scope_taken(&scope) {
             if waits {
-                self.line.push_back(AttachRequest { scope, performer, waits, attached });
+                self.queued.push_back(AttachRequest { scope, performer, waits, attached });
             } else {
                 let _ = attached.send(None);
             }
@@ -205,7 +205,7 @@ impl Runner {
 
     /// Retries the attachments in line, after a worker has left.
     pub(super) fn retry_queued_attachments(&mut self) {
-        for attach in std::mem::take(&mut self.line) {
+        for attach in std::mem::take(&mut self.queued) {
             self.attach_performer(attach);
         }
     }
@@ -214,7 +214,7 @@ impl Runner {
         self.closing = true;
         self.handle.closing.store(true, Ordering::Release);
         // The waiting workers turn to the next holder.
-        self.line.clear();
+        self.queued.clear();
         self.work.close();
     }
 
