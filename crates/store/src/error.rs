@@ -1,10 +1,13 @@
-//! The errors of a store, and their faults.
+//! The errors of a store, the holder that one of them names, and their faults.
 
+use std::fmt;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::QuestionId;
 use unstuck_core::fault::{Config, Fault, Http, Internal, Origin, Tool};
-
-use crate::store::Holder;
+use unstuck_core::question::Decision;
+use unstuck_core::time::Time;
 
 /// The source of the store's faults.
 const SOURCE: &str = "store";
@@ -81,6 +84,43 @@ pub enum StoreError {
     },
 }
 
+/// The reason why an answer was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// The question does not exist.
+    #[error("there is no question {0}")]
+    NoQuestion(QuestionId),
+    /// The question was answered before.
+    #[error("question {0} has already been answered")]
+    Answered(QuestionId),
+    /// The answer is no longer needed.
+    #[error("question {0} was withdrawn: the answer is no longer needed")]
+    Withdrawn(QuestionId),
+    /// The question does not offer this decision.
+    #[error("question {question} does not offer {decision}")]
+    NotAnOption {
+        /// The question concerned.
+        question: QuestionId,
+        /// The refused decision.
+        decision: Decision,
+    },
+    /// The answer could not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The process that holds a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Holder {
+    /// The process id.
+    pub pid: u32,
+    /// The command it runs: `run`, `exec`, `serve`.
+    pub verb: String,
+    /// The time of the claim.
+    pub since: Time,
+}
+
 impl StoreError {
     /// Converts the error to a fault with the source `store`.
     pub fn to_fault(&self) -> Fault {
@@ -130,4 +170,10 @@ impl StoreError {
 
 fn config_for_path(path: String) -> Config {
     Config { path: Some(path), ..Config::default() }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`unstuck {}` (process {})", self.verb, self.pid)
+    }
 }

@@ -7,27 +7,21 @@
 //!
 //! Nothing here decides, performs or prints.
 
-mod batch;
+mod build_lookup;
 mod chain;
 mod checkpoint;
 pub mod crash;
 mod error;
 pub mod memory;
-mod outbox;
-mod places;
 mod snapshot;
 pub mod sqlite;
 mod store;
 pub mod tables;
 
-pub use batch::Batch;
+pub use build_lookup::BuildLookup;
 pub use checkpoint::{CHECKPOINT_BYTES_MAX, Checkpoint, ConversationTooLong, StoredConversation};
-pub use error::StoreError;
+pub use error::{AnswerError, Holder, StoreError};
 pub use memory::MemoryStore;
-pub use outbox::Outbox;
-pub use places::BuildLookup;
 pub use snapshot::{JournalTail, serialize_snapshot};
 pub use sqlite::{AcceptedLoss, JournalVerification, SqliteStore};
-pub use store::{
-    Answer, AnswerError, Claim, EventPage, Holder, Journal, QuestionPage, Receipt, Store,
-};
+pub use store::{Answer, Batch, Claim, EventPage, Journal, Outbox, QuestionPage, Receipt, Store};

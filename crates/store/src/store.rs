@@ -11,13 +11,11 @@ use unstuck_core::engine::{BuildId, MutationId, QuestionId, RecordedEvent, RunId
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 
-use crate::batch::Batch;
-use crate::checkpoint::StoredConversation;
-use crate::error::StoreError;
-use crate::outbox::Outbox;
+use crate::checkpoint::{Checkpoint, StoredConversation};
+use crate::error::{AnswerError, Holder, StoreError};
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
-    TaskRow,
+    TableChanges, TaskRow,
 };
 
 /// A store of projects. Any process may read and answer; writing requires a [`Claim`].
@@ -185,6 +183,31 @@ pub trait Journal: fmt::Debug + Send {
     async fn close(self: Box<Self>, state: &State) -> Result<(), StoreError>;
 }
 
+/// The writes of one decision: its events, the changes they make in the tables, the answers they take up, and
+/// the checkpoint of a conversation. A batch is durable as a whole or not at all.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// The events, in the order of their `seq`.
+    pub events: Vec<RecordedEvent>,
+    /// The changes of the table rows.
+    pub changes: TableChanges,
+    /// Questions whose answers became part of the journal.
+    pub taken: Vec<QuestionId>,
+    /// The conversation at the time of the decision. It is not kept if the decision ends the conversation.
+    pub checkpoint: Option<Checkpoint>,
+    /// The whole state after these events, serialized, if a snapshot is due: opening reads the last snapshot
+    /// and the events after it.
+    pub snapshot: Option<Vec<u8>>,
+}
+
+impl Batch {
+    /// Creates the batch of `events`, which have been applied to `state`.
+    pub fn new(state: &State, events: Vec<RecordedEvent>) -> Self {
+        let changes = TableChanges::from_events(state, &events);
+        Self { events, changes, ..Self::default() }
+    }
+}
+
 /// A receipt that resolves when a batch is durable.
 #[derive(Debug)]
 pub struct Receipt(pub(crate) oneshot::Receiver<BatchReply>);
@@ -196,18 +219,6 @@ pub(crate) struct BatchReply {
     /// The rows made from the batch. They are dropped on the thread that made them, because freeing another
     /// thread's memory means waiting for it.
     pub(crate) _written: Option<Box<dyn Any + Send>>,
-}
-
-/// The process that holds a project.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Holder {
-    /// The process id.
-    pub pid: u32,
-    /// The command it runs: `run`, `exec`, `serve`.
-    pub verb: String,
-    /// The time of the claim.
-    pub since: Time,
 }
 
 /// A page of the journal.
@@ -248,29 +259,23 @@ pub struct Answer {
     pub at: Time,
 }
 
-/// The reason why an answer was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AnswerError {
-    /// The question does not exist.
-    #[error("there is no question {0}")]
-    NoQuestion(QuestionId),
-    /// The question was answered before.
-    #[error("question {0} has already been answered")]
-    Answered(QuestionId),
-    /// The answer is no longer needed.
-    #[error("question {0} was withdrawn: the answer is no longer needed")]
-    Withdrawn(QuestionId),
-    /// The question does not offer this decision.
-    #[error("question {question} does not offer {decision}")]
-    NotAnOption {
-        /// The question concerned.
-        question: QuestionId,
-        /// The refused decision.
-        decision: Decision,
-    },
-    /// The answer could not be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+/// The delivery progress of a notification channel. The messages follow from the journal, so there is no copy
+/// of them: the process that continues after a crash reads the journal from this position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outbox {
+    /// The position of the last event about which everything was delivered.
+    pub upto: u64,
+    /// Number of failed attempts to deliver the next message.
+    pub tries: u32,
+    /// Earliest time of the next attempt.
+    pub retry_at: Option<Time>,
+}
+
+impl Outbox {
+    /// Creates an outbox with everything delivered up to this position.
+    pub const fn delivered_up_to(upto: u64) -> Self {
+        Self { upto, tries: 0, retry_at: None }
+    }
 }
 
 impl Receipt {
@@ -294,8 +299,21 @@ impl Receipt {
     }
 }
 
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`unstuck {}` (process {})", self.verb, self.pid)
-    }
+/// Returns the run each event belongs to. A decision that names none belongs to the run that was named last
+/// before it, if it is about the same task: why a run was followed by a wait or a question is part of that
+/// run's history.
+pub(crate) fn attribute_runs(events: &[RecordedEvent]) -> Vec<Option<RunId>> {
+    let mut last: Option<(RunId, Option<TaskId>)> = None;
+    let mut credit = |recorded: &RecordedEvent| {
+        let about = recorded.event.subject_ids();
+        if let Some(run) = about.run {
+            let known = last.filter(|(before, _)| *before == run).and_then(|(_, task)| task);
+            last = Some((run, about.task.or(known)));
+            return Some(run);
+        }
+        let (run, task) = last.filter(|_| recorded.why.is_some())?;
+        let same = about.task.is_none() || task.is_none() || about.task == task;
+        same.then_some(run)
+    };
+    events.iter().map(&mut credit).collect()
 }

@@ -8,10 +8,9 @@ use unstuck_core::time::Time;
 
 use super::content::ProjectContent;
 use super::{AT, MemoryStore};
-use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::snapshot::{JournalTail, serialize_snapshot};
-use crate::store::{Answer, Journal, Receipt};
+use crate::store::{Answer, Batch, Journal, Receipt};
 
 pub(super) struct MemoryJournal {
     store: MemoryStore,

@@ -5,7 +5,6 @@
 
 mod content;
 mod journal;
-mod rows;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,9 +14,8 @@ use tokio::sync::watch;
 use unstuck_core::engine::{BuildId, MutationId, QuestionId, RecordedEvent, RunId, TaskId};
 
 use crate::checkpoint::StoredConversation;
-use crate::error::StoreError;
-use crate::outbox::Outbox;
-use crate::store::{Answer, AnswerError, Claim, EventPage, Holder, QuestionPage, Store};
+use crate::error::{AnswerError, Holder, StoreError};
+use crate::store::{Answer, Claim, EventPage, Outbox, QuestionPage, Store};
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
     TaskRow,

@@ -12,7 +12,7 @@ use super::mark::{self, JournalMark};
 use super::open::MarkPolicy;
 use super::readers::{ReadError, open_reader};
 use super::table::project;
-use super::{header, journaled, load, migrate, open};
+use super::{claim, files, migrate, open, verify};
 use crate::error::StoreError;
 
 /// Number of pages copied at once. No other process writes meanwhile, so all of them.
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// overwritten.
 pub(super) fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
     let failed = |error: &std::io::Error| fail::convert_io_error(to, "written", error);
-    let file = open::create_private_file(to).map_err(|error| failed(&error))?;
+    let file = files::create_private_file(to).map_err(|error| failed(&error))?;
     let copied = (|| {
         let conn = open_reader(from)?;
         conn.execute("VACUUM INTO ?1", [to.to_string_lossy()])
@@ -59,7 +59,7 @@ pub(super) fn restore_database(from: &Path, at: &Path, wanted: &str) -> Result<(
 pub(super) fn open_checked_copy(from: &Path, wanted: &str) -> Result<Connection, StoreError> {
     let file =
         std::fs::File::open(from).map_err(|error| fail::convert_io_error(from, "read", &error))?;
-    header::check_header(from, &file, migrate::newest_schema(migrate::STEPS))?;
+    files::check_header(from, &file, migrate::newest_schema(migrate::STEPS))?;
     let copy = open_reader(from)?;
     check_database(&copy, from)?;
     let reading =
@@ -75,13 +75,13 @@ pub(super) fn open_checked_copy(from: &Path, wanted: &str) -> Result<Connection,
 
 /// Resets the marks of all journals to their current positions.
 fn reset_marks(conn: &Connection, at: &Path) -> Result<(), ReadError> {
-    for (id, name, _) in project::load_all(conn)? {
-        if journaled::is_unsealed(conn, id)? {
+    for (id, name, _) in project::load_projects(conn)? {
+        if verify::is_unsealed(conn, id)? {
             let sealing = conn.unchecked_transaction()?;
-            journaled::seal_all(&sealing, id, &name)?;
+            verify::seal_all(&sealing, id, &name)?;
             sealing.commit()?;
         }
-        let (_, tip, _) = load::load_project(conn, at, id, &name)?;
+        let (_, tip, _) = claim::load_project(conn, at, id, &name)?;
         // An unreadable mark provides no epoch.
         let marked = mark::read_mark(at, &name).ok().flatten();
         let epoch = marked.map_or(0, |marked| marked.reached.epoch);

@@ -7,9 +7,9 @@ use std::thread::{self, JoinHandle};
 use rusqlite::{Connection, InterruptHandle};
 
 use super::fail::{self, FailedOperation};
-use super::journaled;
 use super::readers::{ReadError, open_reader};
 use super::table::project;
+use super::verify;
 use crate::error::StoreError;
 
 /// A check of the database that may be running.
@@ -59,13 +59,13 @@ pub(super) fn check_database(conn: &Connection, at: &Path) -> Result<(), StoreEr
 
 /// Verifies the journals. A copy may be older than the chains.
 fn verify_journals(conn: &Connection, at: &Path) -> Result<(), ReadError> {
-    if !journaled::is_chained(conn)? {
+    if !verify::is_chained(conn)? {
         return Ok(());
     }
     // A transaction, so that all of them are read at one moment.
     let reading = conn.unchecked_transaction()?;
-    for (id, name, _) in project::load_all(&reading)? {
-        journaled::verify_chain(&reading, at, id, &name)?;
+    for (id, name, _) in project::load_projects(&reading)? {
+        verify::verify_chain(&reading, at, id, &name)?;
     }
     Ok(())
 }

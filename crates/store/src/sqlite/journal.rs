@@ -4,22 +4,25 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 use unstuck_core::engine::State;
 use unstuck_core::time::Time;
 
 use super::SqliteStoreInner;
-use super::desk::WriterState;
 use super::lock::ProjectLock;
-use super::retain;
-use super::rows::BatchRows;
-use super::table::answer;
-use super::writer::QueuedBatch;
-use crate::batch::Batch;
+use super::rows::{BatchRows, QueuedBatch};
+use super::table::{event, question};
+use super::value::to_sql_time;
+use super::writer_state::WriterState;
 use crate::error::StoreError;
-use crate::snapshot::{JournalTail, serialize_snapshot as written_down};
-use crate::store::{Answer, Journal, Receipt};
+use crate::snapshot::{JournalTail, serialize_snapshot};
+use crate::store::{Answer, Batch, Journal, Receipt};
 
+/// Maximum number of events deleted per transaction, so that batches wait for one such step at most.
+const STEP_EVENTS: u32 = 2_000;
+
+/// The writer of a claimed project.
 pub(super) struct SqliteJournal {
     pub(super) shared: Arc<SqliteStoreInner>,
     pub(super) project: i64,
@@ -57,8 +60,8 @@ impl Journal for SqliteJournal {
 
     async fn load_pending_answers(&mut self) -> Result<Vec<Answer>, StoreError> {
         let project = self.project;
-        let look = move |desk: &mut WriterState| {
-            desk.read_data(|conn| Ok(answer::load_pending(conn, project)?))
+        let look = move |state: &mut WriterState| {
+            state.read_data(|conn| Ok(question::load_pending_answers(conn, project)?))
         };
         self.shared.writer.run_work(look).await
     }
@@ -69,19 +72,17 @@ impl Journal for SqliteJournal {
         let writer = &self.shared.writer;
         let mut dropped = 0;
         loop {
-            let step = writer.run_work(move |desk| {
-                desk.run_as_holder(project, epoch, |conn| {
-                    retain::prune_events(conn, project, before)
-                })
+            let step = writer.run_work(move |state| {
+                state.run_as_holder(project, epoch, |conn| prune_events(conn, project, before))
             });
             let step = step.await?;
             dropped += step;
-            if !retain::may_have_left(step) {
+            if step < u64::from(STEP_EVENTS) {
                 break;
             }
         }
-        let builds = writer.run_work(move |desk| {
-            desk.run_as_holder(project, epoch, |conn| retain::prune_builds(conn, project, before))
+        let builds = writer.run_work(move |state| {
+            state.run_as_holder(project, epoch, |conn| prune_builds(conn, project, before))
         });
         builds.await?;
         Ok(dropped)
@@ -90,10 +91,10 @@ impl Journal for SqliteJournal {
     async fn close(self: Box<Self>, state: &State) -> Result<(), StoreError> {
         let project = self.project;
         let epoch = self.epoch;
-        let body = self.tail.is_worth_closing().then(|| written_down(state));
+        let body = self.tail.is_worth_closing().then(|| serialize_snapshot(state));
         self.shared
             .writer
-            .run_work(move |desk| desk.close_project(project, epoch, body.as_deref()))
+            .run_work(move |state| state.close_project(project, epoch, body.as_deref()))
             .await
     }
 }
@@ -105,4 +106,37 @@ impl fmt::Debug for SqliteJournal {
             .field("project", &self.project)
             .finish_non_exhaustive()
     }
+}
+
+/// Deletes some of the oldest events from before `before`, and returns their number. Events that the older of
+/// two snapshots needs stay, and while there is only one snapshot, all events stay.
+fn prune_events(conn: &Connection, project: i64, before: Time) -> rusqlite::Result<u64> {
+    let kept = event::load_snapshot_positions(conn, project)?;
+    let Some(&needed) = kept.get(usize::from(event::SNAPSHOTS_KEPT) - 1) else { return Ok(0) };
+    event::delete_oldest_events(conn, project, needed, before, STEP_EVENTS)
+}
+
+/// Deletes builds that ended before `before`, with everything that belongs to them. The latest build stays:
+/// it can be revived until another one starts.
+fn prune_builds(conn: &Connection, project: i64, before: Time) -> rusqlite::Result<()> {
+    conn.execute(
+        "DELETE FROM builds WHERE project = ?1 AND ended_at < ?2 AND standing = 0
+         AND id < (SELECT max(id) FROM builds WHERE project = ?1 AND standing = 0)",
+        params![project, to_sql_time(before)],
+    )?;
+    for orphans in [
+        "DELETE FROM tasks WHERE project = ?1
+         AND build NOT IN (SELECT id FROM builds WHERE project = ?1)",
+        "DELETE FROM runs WHERE project = ?1
+         AND task NOT IN (SELECT id FROM tasks WHERE project = ?1)",
+        "DELETE FROM mutations WHERE project = ?1
+         AND task NOT IN (SELECT id FROM tasks WHERE project = ?1)",
+        "DELETE FROM questions WHERE project = ?1 AND build IS NOT NULL
+         AND build NOT IN (SELECT id FROM builds WHERE project = ?1)",
+        "DELETE FROM answers WHERE project = ?1
+         AND question NOT IN (SELECT id FROM questions WHERE project = ?1)",
+    ] {
+        conn.execute(orphans, [project])?;
+    }
+    Ok(())
 }

@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use unstuck_core::time::Time;
 
-use super::{fail, mark, open};
-use crate::error::StoreError;
-use crate::store::Holder;
+use super::{fail, files, mark};
+use crate::error::{Holder, StoreError};
 
 /// Maximum number of reads of the holder's name, which is written just after the lock is taken.
 const NAME_LOOKS: u32 = 20;
@@ -38,13 +37,13 @@ impl ProjectLock {
     ) -> Result<Self, StoreError> {
         let path = lock_path(database, project);
         let failed = |error: &std::io::Error| fail::convert_io_error(&path, "written", error);
-        let mut file = open::open_private_file(&path).map_err(|error| failed(&error))?;
+        let mut file = files::open_private_file(&path).map_err(|error| failed(&error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StoreError::Held(read_holder(&mut file))),
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
         }
-        let mut name = serde_json::to_vec(holder).unwrap_or_default();
+        let mut name = serde_json::to_vec(holder).map_err(|error| failed(&error.into()))?;
         // All names are padded to the same length, so that the previous one need not be truncated first: the
         // file system may take milliseconds for that.
         name.resize(name.len().max(NAME_BYTES), b' ');
@@ -64,7 +63,7 @@ pub(super) fn acquire_all(database: &Path) -> Result<Vec<ProjectLock>, StoreErro
         let path = entry.map_err(|error| failed(&error))?.path();
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         if name.starts_with(begins.as_encoded_bytes()) && name.ends_with(b".lock") {
-            let mut file = open::open_private_file(&path).map_err(|error| failed(&error))?;
+            let mut file = files::open_private_file(&path).map_err(|error| failed(&error))?;
             match file.try_lock() {
                 Ok(()) => locks.push(ProjectLock { _file: file }),
                 Err(TryLockError::WouldBlock) => {

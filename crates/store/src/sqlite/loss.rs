@@ -9,10 +9,9 @@ use unstuck_core::time::Time;
 
 use super::readers::open_reader;
 use super::table::project;
-use super::{SqliteStore, fail, header, lock, mark};
-use crate::batch::Batch;
-use crate::error::StoreError;
-use crate::store::{Claim, Holder, Store as _};
+use super::{SqliteStore, fail, files, lock, mark};
+use crate::error::{Holder, StoreError};
+use crate::store::{Batch, Claim, Store as _};
 
 /// The extent of an accepted loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,13 +93,13 @@ impl SqliteStore {
 fn database_files(path: &Path) -> [PathBuf; 3] {
     let mut index = path.as_os_str().to_owned();
     index.push("-shm");
-    [path.to_owned(), header::log_path(path), PathBuf::from(index)]
+    [path.to_owned(), files::log_path(path), PathBuf::from(index)]
 }
 
 /// Copies the files of a database, with its marks.
 fn copy_files_aside(path: &Path, aside: &Path) -> Result<(), StoreError> {
     let failed = |error: std::io::Error| fail::convert_io_error(aside, "written", &error);
-    super::open::make_private_folder(aside)?;
+    files::make_private_folder(aside)?;
     let marks = mark::list_mark_files(path).map_err(failed)?;
     for file in database_files(path).into_iter().chain(marks) {
         if let Some(name) = file.file_name().filter(|_| file.exists()) {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::DoubtedAction;
 
-use super::{fail, open};
+use super::{fail, files};
 use crate::chain::Seal;
 use crate::error::StoreError;
 
@@ -99,7 +99,7 @@ impl JournalMark {
                 Err(error) => return Err(failed(error)),
             }
         }
-        let file = open::open_private_file(&path).map_err(failed)?;
+        let file = files::open_private_file(&path).map_err(failed)?;
         // An unreadable mark was refused before, or is not enforced.
         let actions = read_mark_file(&path).ok().flatten().map_or(0, |read| read.actions);
         Ok(Self { file, path, actions })
@@ -110,7 +110,7 @@ impl JournalMark {
         let failed = |error: io::Error| fail::convert_io_error(path, "written", &error);
         let mut new = path.as_os_str().to_owned();
         new.push(".new");
-        let file = open::open_private_file(Path::new(&new)).map_err(failed)?;
+        let file = files::open_private_file(Path::new(&new)).map_err(failed)?;
         file.write_all_at(&[0; FILE_BYTES], 0).map_err(failed)?;
         let mark = Self { file, path: path.to_owned(), actions: 0 };
         mark.write_position(first)?;

@@ -5,11 +5,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::fail::{self, FailedOperation};
-use super::open;
+use super::files::{self, APPLICATION};
 use crate::error::StoreError;
-
-/// The application id of Unstuck's databases: `UnSt` in ASCII.
-pub(super) const APPLICATION: u32 = 0x556e_5374;
 
 /// A migration step.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +87,7 @@ fn read_schema(conn: &Connection, at: &Path, known: u32) -> Result<u32, StoreErr
 fn back_up_database(conn: &Connection, at: &Path, schema: u32) -> Result<(), StoreError> {
     let backup = backup_path(at, schema);
     let failed = |error: &std::io::Error| fail::convert_io_error(&backup, "written", error);
-    let file = open::open_private_file(&backup).map_err(|error| failed(&error))?;
+    let file = files::open_private_file(&backup).map_err(|error| failed(&error))?;
     file.set_len(0).map_err(|error| failed(&error))?;
     conn.execute("VACUUM INTO ?1", [backup.to_string_lossy()])
         .map_err(|error| fail::convert_sqlite_error(&backup, FailedOperation::Writing, &error))?;

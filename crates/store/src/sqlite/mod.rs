@@ -1,28 +1,27 @@
 //! A store in a SQLite file, for a single machine.
 //!
-//! One thread writes (`writer`, `desk`), a few connections read (`readers`). The file is inspected before
-//! anything is written (`open`), and locked per project (`lock`). Each table has its own file (`table`). The
-//! layout is described in docs/design/store.md.
+//! One thread writes (`writer`, `writer_state`), a few connections read (`readers`). The file is inspected
+//! before anything is written (`open`), and locked per project (`lock`). The layout is described in
+//! docs/design/store.md.
 
 mod backup;
 mod check;
-mod desk;
+mod claim;
 mod fail;
-mod header;
+mod files;
 mod journal;
-mod journaled;
-mod load;
 mod lock;
 mod loss;
 mod mark;
 mod migrate;
 mod open;
 mod readers;
-mod retain;
 mod rows;
 mod table;
 mod value;
+mod verify;
 mod writer;
+mod writer_state;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -35,27 +34,24 @@ use tokio::task;
 use unstuck_core::engine::{BuildId, MutationId, QuestionId, RecordedEvent, RunId, TaskId};
 
 use crate::checkpoint::StoredConversation;
-use crate::error::StoreError;
-use crate::outbox::Outbox;
-use crate::store::{Answer, AnswerError, Claim, EventPage, Holder, QuestionPage, Store};
+use crate::error::{AnswerError, Holder, StoreError};
+use crate::store::{Answer, Claim, EventPage, Outbox, QuestionPage, Store};
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, RunRow, SignatureRow, TaskRow,
 };
 
 use check::IntegrityCheck;
-use desk::{LoadedClaim, WriterState};
+use claim::LoadedClaim;
 use journal::SqliteJournal;
 use migrate::MigrationStep;
 use open::{DatabaseFacts, MarkPolicy};
 use readers::ReaderPool;
-use table::{
-    answer, build, checkpoint, cost, event, gate, mutation, outbox, project, question, run,
-    signature, task as tasks,
-};
+use table::{event, limits, mutation, project, question, work};
 use writer::WriterHandle;
+use writer_state::WriterState;
 
-pub use journaled::JournalVerification;
 pub use loss::AcceptedLoss;
+pub use verify::JournalVerification;
 
 /// A store in a SQLite file. Clones share the same store.
 #[derive(Clone, Debug)]
@@ -93,10 +89,10 @@ impl SqliteStore {
     ) -> Result<Self, StoreError> {
         let opened = DatabaseFacts::inspect_file(&path, marks);
         let conn = open::open_writer(&path, steps, marks)?;
-        let file = open::file_identity(&path)?;
+        let file = files::file_identity(&path)?;
         let check = IntegrityCheck::default();
-        let desk = WriterState::new(conn, path.clone(), Arc::clone(&check.found), opened);
-        let writer = WriterHandle::start(desk, path.clone())?;
+        let state = WriterState::new(conn, path.clone(), Arc::clone(&check.found), opened);
+        let writer = WriterHandle::start(state, path.clone())?;
         let readers = ReaderPool::new(path.clone());
         let written = Mutex::default();
         Ok(Self(Arc::new(SqliteStoreInner { path, file, check, readers, writer, written })))
@@ -125,7 +121,7 @@ impl SqliteStore {
         let walk = move |conn: &Connection| {
             check::check_database(conn, &at)?;
             match project::find_id(conn, &name)? {
-                Some(id) => journaled::verify_chain(conn, &at, id, &name),
+                Some(id) => verify::verify_chain(conn, &at, id, &name),
                 None => Ok(JournalVerification { events: 0, last: 0 }),
             }
         };
@@ -186,7 +182,7 @@ impl SqliteStoreInner {
     /// Checks that the file is still the one that was opened: writes to another one, or to a removed one, are
     /// lost.
     fn check_file_identity(&self) -> Result<(), StoreError> {
-        if open::file_identity(&self.path)? == self.file {
+        if files::file_identity(&self.path)? == self.file {
             return Ok(());
         }
         let what = "another file was put in its place".to_owned();
@@ -207,7 +203,7 @@ impl Store for SqliteStore {
         let written = self.0.position_sender(project);
         // In one job of the writer, where everything is already open: it has nothing else to do for a project
         // without a holder.
-        let claim = move |desk: &mut WriterState| desk.claim_project(&name, &holder, written);
+        let claim = move |state: &mut WriterState| state.claim_project(&name, &holder, written);
         let LoadedClaim { id, lock, start, state, tail } = self.0.writer.run_work(claim).await?;
         if !start.clean {
             self.0.check.start(self.0.path.clone())?;
@@ -233,7 +229,7 @@ impl Store for SqliteStore {
     async fn check_usable(&self, project: &str) -> Result<(), StoreError> {
         self.0.check_file_identity()?;
         self.load_newest_seq(project).await?;
-        self.0.writer.run_work(|desk: &mut WriterState| desk.check_usable()).await
+        self.0.writer.run_work(|state: &mut WriterState| state.check_usable()).await
     }
 
     async fn load_events(
@@ -241,8 +237,9 @@ impl Store for SqliteStore {
         project: &str,
         page: EventPage,
     ) -> Result<Vec<RecordedEvent>, StoreError> {
-        let events =
-            self.read_project(project, move |conn, id| event::load_page(conn, id, page)).await?;
+        let events = self
+            .read_project(project, move |conn, id| event::load_event_page(conn, id, page))
+            .await?;
         if let Some(last) = events.last() {
             self.0.position_sender(project).send_if_modified(|seq| {
                 let news = last.seq > *seq;
@@ -266,7 +263,7 @@ impl Store for SqliteStore {
     }
 
     async fn load_builds(&self, project: &str) -> Result<Vec<BuildRow>, StoreError> {
-        self.read_project(project, build::load_all).await
+        self.read_project(project, work::load_builds).await
     }
 
     async fn load_build_tasks(
@@ -274,19 +271,19 @@ impl Store for SqliteStore {
         project: &str,
         build: BuildId,
     ) -> Result<Vec<TaskRow>, StoreError> {
-        self.read_project(project, move |conn, id| tasks::load_for_build(conn, id, build)).await
+        self.read_project(project, move |conn, id| work::load_build_tasks(conn, id, build)).await
     }
 
     async fn load_task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
-        self.read_project(project, move |conn, id| tasks::load_one(conn, id, task)).await
+        self.read_project(project, move |conn, id| work::load_task(conn, id, task)).await
     }
 
     async fn load_task_runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError> {
-        self.read_project(project, move |conn, id| run::load_for_task(conn, id, task)).await
+        self.read_project(project, move |conn, id| work::load_task_runs(conn, id, task)).await
     }
 
     async fn load_run(&self, project: &str, run: RunId) -> Result<Option<RunRow>, StoreError> {
-        self.read_project(project, move |conn, id| run::load_one(conn, id, run)).await
+        self.read_project(project, move |conn, id| work::load_run(conn, id, run)).await
     }
 
     async fn load_question_page(
@@ -294,7 +291,8 @@ impl Store for SqliteStore {
         project: &str,
         page: QuestionPage,
     ) -> Result<Vec<QuestionRow>, StoreError> {
-        self.read_project(project, move |conn, id| question::load_page(conn, id, page)).await
+        self.read_project(project, move |conn, id| question::load_question_page(conn, id, page))
+            .await
     }
 
     async fn load_question(
@@ -302,11 +300,12 @@ impl Store for SqliteStore {
         project: &str,
         question: QuestionId,
     ) -> Result<Option<QuestionRow>, StoreError> {
-        self.read_project(project, move |conn, id| question::load_one(conn, id, question)).await
+        self.read_project(project, move |conn, id| question::load_question(conn, id, question))
+            .await
     }
 
     async fn load_pending_answers(&self, project: &str) -> Result<Vec<Answer>, StoreError> {
-        self.read_project(project, answer::load_pending).await
+        self.read_project(project, question::load_pending_answers).await
     }
 
     async fn count_unanswered(&self, project: &str) -> Result<u64, StoreError> {
@@ -318,7 +317,8 @@ impl Store for SqliteStore {
         project: &str,
         task: TaskId,
     ) -> Result<Vec<MutationRow>, StoreError> {
-        self.read_project(project, move |conn, id| mutation::load_for_task(conn, id, task)).await
+        self.read_project(project, move |conn, id| mutation::load_task_mutations(conn, id, task))
+            .await
     }
 
     async fn load_mutation(
@@ -326,7 +326,8 @@ impl Store for SqliteStore {
         project: &str,
         mutation: MutationId,
     ) -> Result<Option<MutationRow>, StoreError> {
-        self.read_project(project, move |conn, id| mutation::load_one(conn, id, mutation)).await
+        self.read_project(project, move |conn, id| mutation::load_mutation(conn, id, mutation))
+            .await
     }
 
     async fn load_checkpoint(
@@ -334,27 +335,29 @@ impl Store for SqliteStore {
         project: &str,
         task: TaskId,
     ) -> Result<Option<StoredConversation>, StoreError> {
-        self.read_project(project, move |conn, id| checkpoint::load_for_task(conn, id, task)).await
+        self.read_project(project, move |conn, id| work::load_checkpoint(conn, id, task)).await
     }
 
     async fn load_gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError> {
-        self.read_project(project, gate::load_all).await
+        self.read_project(project, limits::load_gates).await
     }
 
     async fn load_signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError> {
-        self.read_project(project, signature::load_all).await
+        self.read_project(project, limits::load_signatures).await
     }
 
     async fn load_costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError> {
-        self.read_project(project, move |conn, project| cost::load_since(conn, project, since_day))
-            .await
+        self.read_project(project, move |conn, project| {
+            limits::load_costs(conn, project, since_day)
+        })
+        .await
     }
 
     async fn record_answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError> {
         let name = project.to_owned();
-        let give = move |desk: &mut WriterState| {
-            let given = desk.run_transaction(|conn| match project::find_id(conn, &name)? {
-                Some(project) => answer::record_answer(conn, project, &answer),
+        let give = move |state: &mut WriterState| {
+            let given = state.run_transaction(|conn| match project::find_id(conn, &name)? {
+                Some(project) => question::record_answer(conn, project, &answer),
                 None => Ok(Err(AnswerError::NoQuestion(answer.question))),
             });
             given.unwrap_or_else(|error| Err(error.into()))
@@ -365,9 +368,9 @@ impl Store for SqliteStore {
     async fn open_outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError> {
         let name = project.to_owned();
         let channel = channel.to_owned();
-        let open = move |desk: &mut WriterState| {
-            desk.run_transaction(|conn| {
-                outbox::open_outbox(conn, project::find_or_create(conn, &name)?, &channel)
+        let open = move |state: &mut WriterState| {
+            state.run_transaction(|conn| {
+                project::open_outbox(conn, project::find_or_create(conn, &name)?, &channel)
             })
         };
         self.0.writer.run_work(open).await
@@ -381,9 +384,9 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let name = project.to_owned();
         let channel = channel.to_owned();
-        let put = move |desk: &mut WriterState| {
-            desk.run_transaction(|conn| {
-                outbox::upsert_outbox(conn, project::find_or_create(conn, &name)?, &channel, &told)
+        let put = move |state: &mut WriterState| {
+            state.run_transaction(|conn| {
+                project::upsert_outbox(conn, project::find_or_create(conn, &name)?, &channel, &told)
             })
         };
         self.0.writer.run_work(put).await

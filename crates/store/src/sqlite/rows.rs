@@ -3,38 +3,35 @@
 //! Making them takes about as long as writing them, so the thread that appends makes them and the writer's
 //! thread only writes.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use unstuck_core::engine::{DoubtedAction, QuestionId, TaskId};
+use tokio::sync::oneshot;
+use unstuck_core::engine::DoubtedAction;
 use unstuck_core::time::Time;
 
-use super::journaled::JournalTip;
-use super::table::{
-    answer, build, checkpoint, cost, event, gate, mutation, question, run, signature, snapshot,
-    task,
-};
-use crate::batch::{Batch, attribute_runs};
+use super::table::{event, limits, mutation, question, work};
+use super::value::RowWrite;
+use super::verify::JournalTip;
 use crate::checkpoint::Checkpoint;
-use crate::tables::{CostRow, SignatureRow};
+use crate::store::{Batch, BatchReply, attribute_runs};
+use crate::tables::TableChanges;
+
+/// A batch on its way to the disk.
+pub(super) struct QueuedBatch {
+    pub(super) project: i64,
+    pub(super) epoch: i64,
+    /// Boxed, because the queue has many slots.
+    pub(super) rows: Box<BatchRows>,
+    pub(super) reply: oneshot::Sender<BatchReply>,
+}
 
 /// A batch ready to be written.
 #[derive(Debug)]
 pub(super) struct BatchRows {
     pub(super) events: Vec<event::EventInsert>,
-    builds: Vec<build::BuildUpsert>,
-    new_tasks: Vec<task::TaskUpsert>,
-    tasks: Vec<task::TaskRowUpdate>,
-    runs: Vec<run::RunUpsert>,
-    questions: Vec<question::QuestionUpsert>,
-    mutations: Vec<mutation::MutationUpsert>,
-    gates: Vec<gate::GateUpsert>,
-    signatures: Vec<SignatureRow>,
-    costs: Vec<CostRow>,
-    taken: Vec<QuestionId>,
     checkpoint: Option<Checkpoint>,
-    conversations_over: BTreeSet<TaskId>,
+    writes: Vec<RowWrite>,
     snapshot: Option<Vec<u8>>,
 }
 
@@ -43,23 +40,12 @@ impl BatchRows {
         let credited = attribute_runs(&batch.events);
         let events = batch.events.iter().zip(credited);
         let events = events.map(|(event, run)| event::EventInsert::from_recorded(event, run));
-        let changes = batch.changes;
+        let mut writes = table_writes(&batch.changes)?;
+        writes.extend(batch.taken.into_iter().map(question::mark_answer_taken));
         Ok(Self {
             events: events.collect::<Result<_, _>>()?,
-            builds: convert_all(&changes.builds, build::BuildUpsert::from_row)?,
-            new_tasks: convert_all(&changes.new_tasks, task::TaskUpsert::from_row)?,
-            tasks: convert_all(&changes.tasks, |(id, moved)| {
-                task::TaskRowUpdate::from_change(*id, moved)
-            })?,
-            runs: convert_all(&changes.runs, run::RunUpsert::from_change)?,
-            questions: convert_all(&changes.questions, question::QuestionUpsert::from_change)?,
-            mutations: convert_all(&changes.mutations, mutation::MutationUpsert::from_change)?,
-            gates: convert_all(&changes.gates, gate::GateUpsert::from_row)?,
-            signatures: changes.signatures,
-            costs: changes.costs,
-            taken: batch.taken,
             checkpoint: batch.checkpoint,
-            conversations_over: changes.conversations_over,
+            writes,
             snapshot: batch.snapshot,
         })
     }
@@ -93,25 +79,13 @@ impl BatchRows {
             seal = event.insert_row(conn, project, seal)?;
         }
         let tip = JournalTip { seq: self.events.last().map_or(tip.seq, |event| event.seq), seal };
-        self.builds.iter().try_for_each(|row| row.upsert_row(conn, project))?;
-        self.new_tasks.iter().try_for_each(|row| row.upsert_row(conn, project))?;
-        self.tasks.iter().try_for_each(|row| row.update_row(conn, project))?;
-        self.runs.iter().try_for_each(|row| row.upsert_row(conn, project))?;
-        self.questions.iter().try_for_each(|row| row.upsert_row(conn, project))?;
-        self.mutations.iter().try_for_each(|row| row.upsert_row(conn, project))?;
-        self.gates.iter().try_for_each(|row| row.upsert_row(conn, project))?;
-        self.signatures
-            .iter()
-            .try_for_each(|row| signature::upsert_signature(conn, project, row))?;
-        self.costs.iter().try_for_each(|row| cost::add_cost(conn, project, row))?;
-        self.taken.iter().try_for_each(|id| answer::mark_taken(conn, project, *id))?;
-        self.checkpoint
-            .iter()
-            .try_for_each(|row| checkpoint::upsert_checkpoint(conn, project, row))?;
-        let over = self.conversations_over.iter();
-        over.copied().try_for_each(|task| checkpoint::delete_checkpoint(conn, project, task))?;
+        if let Some(checkpoint) = &self.checkpoint {
+            work::upsert_checkpoint(conn, project, checkpoint)?;
+        }
+        // After the checkpoint, which they delete if the batch ends its conversation.
+        self.writes.iter().try_for_each(|write| write.execute(conn, project))?;
         if let Some(body) = &self.snapshot {
-            snapshot::insert_snapshot(conn, project, tip.seq, body)?;
+            event::insert_snapshot(conn, project, tip.seq, body)?;
         }
         Ok(tip)
     }
@@ -125,7 +99,7 @@ impl BatchRows {
         let mut actions = Vec::new();
         for event in &self.events {
             if let Some(id) = event.lets_go
-                && let Some(known) = mutation::load_one(conn, project, id)?
+                && let Some(known) = mutation::load_mutation(conn, project, id)?
             {
                 let at = Time::from_millis(event.recorded_at().unsigned_abs());
                 let key = Arc::from(known.spec.key.as_str());
@@ -136,9 +110,36 @@ impl BatchRows {
     }
 }
 
-fn convert_all<T, W>(
-    all: &[T],
-    make: impl Fn(&T) -> serde_json::Result<W>,
-) -> serde_json::Result<Vec<W>> {
-    all.iter().map(make).collect()
+/// Returns the writes of the changes of the tables.
+fn table_writes(changes: &TableChanges) -> serde_json::Result<Vec<RowWrite>> {
+    let mut writes = Vec::new();
+    for row in &changes.builds {
+        writes.push(work::upsert_build(row)?);
+    }
+    for row in &changes.new_tasks {
+        writes.push(work::upsert_task(row)?);
+    }
+    for (id, change) in &changes.tasks {
+        writes.push(work::update_task(*id, change)?);
+    }
+    for change in &changes.runs {
+        writes.extend(work::insert_run(change)?);
+        writes.push(work::update_run(change)?);
+    }
+    for change in &changes.questions {
+        writes.extend(change.asked.as_deref().map(question::upsert_question).transpose()?);
+        let ended = change.ended.as_ref();
+        writes.extend(ended.map(|ended| question::end_question(change.id, ended)).transpose()?);
+    }
+    for change in &changes.mutations {
+        writes.extend(mutation::insert_mutation(change)?);
+        writes.push(mutation::update_mutation(change)?);
+    }
+    for row in &changes.gates {
+        writes.push(limits::upsert_gate(row)?);
+    }
+    writes.extend(changes.signatures.iter().map(limits::upsert_signature));
+    writes.extend(changes.costs.iter().map(limits::add_cost));
+    writes.extend(changes.conversations_over.iter().copied().map(work::delete_checkpoint));
+    Ok(writes)
 }

@@ -11,11 +11,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::desk::WriterState;
-use super::rows::BatchRows;
+use super::rows::QueuedBatch;
+use super::writer_state::WriterState;
 use crate::crash;
 use crate::error::StoreError;
-use crate::store::BatchReply;
 
 /// Capacity of the queue. A caller that appends to a full queue waits no longer than a commit.
 const QUEUE_MAX: usize = 4_096;
@@ -29,15 +28,6 @@ const GROUP_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// the last commit is about to append the next batch, and sharing a wait for the disk is worth many of these.
 /// A lone writer never waits.
 const NEXT_WAIT: Duration = Duration::from_micros(200);
-
-/// A batch on its way to the disk.
-pub(super) struct QueuedBatch {
-    pub(super) project: i64,
-    pub(super) epoch: i64,
-    /// Boxed, because the queue has many slots.
-    pub(super) rows: Box<BatchRows>,
-    pub(super) reply: oneshot::Sender<BatchReply>,
-}
 
 enum WriterJob {
     Append(QueuedBatch),
@@ -53,9 +43,9 @@ pub(super) struct WriterHandle {
 }
 
 impl WriterHandle {
-    pub(super) fn start(desk: WriterState, at: PathBuf) -> Result<Self, StoreError> {
+    pub(super) fn start(state: WriterState, at: PathBuf) -> Result<Self, StoreError> {
         let (jobs, queue) = sync_channel(QUEUE_MAX);
-        let work = move || serve_queue(desk, &queue);
+        let work = move || serve_queue(state, &queue);
         let started = thread::Builder::new().name("unstuck-store".to_owned()).spawn(work);
         let thread = started.map_err(|error| StoreError::NotWritten {
             at: at.display().to_string(),
@@ -81,8 +71,8 @@ impl WriterHandle {
         E: From<StoreError> + Send + 'static,
     {
         let (reply, done) = oneshot::channel();
-        let job = move |desk: &mut WriterState| {
-            reply.send(work(desk)).ok();
+        let job = move |state: &mut WriterState| {
+            reply.send(work(state)).ok();
         };
         if let Some(jobs) = &self.jobs {
             jobs.send(WriterJob::Do(Box::new(job))).ok();
@@ -104,16 +94,16 @@ impl Drop for WriterHandle {
     }
 }
 
-fn serve_queue(mut desk: WriterState, queue: &Receiver<WriterJob>) {
+fn serve_queue(mut state: WriterState, queue: &Receiver<WriterJob>) {
     let mut next = queue.recv().ok();
     let mut usual = 1;
     while let Some(job) = next.take() {
         match job {
-            WriterJob::Do(work) => work(&mut desk),
+            WriterJob::Do(work) => work(&mut state),
             WriterJob::Append(first) => {
                 let mut group = BatchGroup::new(first, queue, usual);
                 crash::crash_point();
-                usual = desk.commit_group(&mut group);
+                usual = state.commit_group(&mut group);
                 next = group.other;
             }
         }
@@ -121,12 +111,12 @@ fn serve_queue(mut desk: WriterState, queue: &Receiver<WriterJob>) {
             next = queue.recv().ok();
         }
     }
-    desk.fold_log();
+    state.fold_log();
 }
 
 /// The batches of one transaction, in order of arrival. Each is written while later ones are still being
 /// prepared, so that their callers and the disk do not wait for each other.
-pub(super) struct BatchGroup<'a> {
+struct BatchGroup<'a> {
     first: Option<QueuedBatch>,
     queue: &'a Receiver<WriterJob>,
     /// Number of batches that may still be on their way.

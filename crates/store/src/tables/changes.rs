@@ -7,19 +7,14 @@ use unstuck_core::engine::{
     BuildId, Event, EventIds, MutationId, QuestionId, Reconciled, RecordedEvent, RunId, State,
     Subject, TaskId,
 };
-use unstuck_core::plan::{GateKey, MutationSpec, TaskSpec};
+use unstuck_core::plan::{GateKey, TaskSpec};
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 
-use super::build::BuildRow;
-use super::conversation;
-use super::cost::CostRow;
-use super::gate::GateRow;
+use super::limits::{CostRow, GateRow, SignatureRow};
 use super::mutation::{MutationChange, MutationStatus};
 use super::question::{QuestionChange, QuestionEnding, QuestionRow, QuestionStatus};
-use super::run::{RunChange, RunEnd, RunStatus};
-use super::signature::SignatureRow;
-use super::task::{TaskChange, TaskRow};
+use super::work::{BuildRow, RunChange, RunEnd, RunStatus, TaskChange, TaskRow};
 
 /// The changes that a batch makes in the tables. Each item appears at most once per list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -220,63 +215,37 @@ impl TableChangesBuilder<'_> {
     }
 
     fn note_mutation(&mut self, event: &Event, at: Time) {
-        match event {
+        let change_to = |id: &MutationId, status: MutationStatus| MutationChange {
+            id: *id,
+            intended: None,
+            run: None,
+            status,
+            result: None,
+            at,
+        };
+        let change = match event {
             Event::MutationIntended { mutation, run, spec } => {
                 let task = self.state.run(*run).map(|run| run.task).unwrap_or_default();
-                self.push_mutation_change(
-                    *mutation,
-                    MutationStatus::Intended,
-                    Some((task, spec)),
-                    Some(*run),
-                    None,
-                    at,
-                );
+                MutationChange {
+                    intended: Some((task, Arc::clone(spec), at)),
+                    run: Some(*run),
+                    ..change_to(mutation, MutationStatus::Intended)
+                }
             }
             Event::MutationInFlight { mutation, run } => {
-                self.push_mutation_change(
-                    *mutation,
-                    MutationStatus::InFlight,
-                    None,
-                    Some(*run),
-                    None,
-                    at,
-                );
+                MutationChange { run: Some(*run), ..change_to(mutation, MutationStatus::InFlight) }
             }
-            Event::MutationProbing { mutation, .. } => {
-                self.push_mutation_change(*mutation, MutationStatus::Probing, None, None, None, at);
-            }
+            Event::MutationProbing { mutation, .. } => change_to(mutation, MutationStatus::Probing),
             Event::MutationSettling { mutation, .. } => {
-                self.push_mutation_change(
-                    *mutation,
-                    MutationStatus::Settling,
-                    None,
-                    None,
-                    None,
-                    at,
-                );
+                change_to(mutation, MutationStatus::Settling)
             }
-            Event::MutationApplied { mutation, result } => {
-                self.push_mutation_change(
-                    *mutation,
-                    MutationStatus::Applied,
-                    None,
-                    None,
-                    Some(result),
-                    at,
-                );
-            }
-            Event::MutationFailed { mutation } => {
-                self.push_mutation_change(*mutation, MutationStatus::Failed, None, None, None, at);
-            }
+            Event::MutationApplied { mutation, result } => MutationChange {
+                result: Some(Arc::clone(result)),
+                ..change_to(mutation, MutationStatus::Applied)
+            },
+            Event::MutationFailed { mutation } => change_to(mutation, MutationStatus::Failed),
             Event::MutationIndeterminate { mutation, .. } => {
-                self.push_mutation_change(
-                    *mutation,
-                    MutationStatus::Indeterminate,
-                    None,
-                    None,
-                    None,
-                    at,
-                );
+                change_to(mutation, MutationStatus::Indeterminate)
             }
             Event::MutationReconciled { mutation, to, result } => {
                 let status = match to {
@@ -284,24 +253,11 @@ impl TableChangesBuilder<'_> {
                     Reconciled::NotApplied => MutationStatus::NotApplied,
                     Reconciled::Skipped => MutationStatus::Skipped,
                 };
-                self.push_mutation_change(*mutation, status, None, None, Some(result), at);
+                MutationChange { result: Some(Arc::clone(result)), ..change_to(mutation, status) }
             }
-            _ => {}
-        }
-    }
-
-    fn push_mutation_change(
-        &mut self,
-        id: MutationId,
-        status: MutationStatus,
-        intended: Option<(TaskId, &Arc<MutationSpec>)>,
-        run: Option<RunId>,
-        result: Option<&Arc<str>>,
-        at: Time,
-    ) {
-        let intended = intended.map(|(task, spec)| (task, Arc::clone(spec), at));
-        let result = result.map(Arc::clone);
-        self.changes.mutations.push(MutationChange { id, intended, run, status, result, at });
+            _ => return,
+        };
+        self.changes.mutations.push(change);
     }
 
     fn note_gate(&mut self, event: &Event) {
@@ -339,9 +295,19 @@ impl TableChangesBuilder<'_> {
         }
     }
 
+    /// Notes the task whose conversation an event ends because a new one begins. The end of the task itself
+    /// is seen in its state.
     fn note_conversation(&mut self, event: &Event) {
-        let over = conversation::task_of_ended_conversation(self.state, event);
-        self.changes.conversations_over.extend(over);
+        let task = match event {
+            Event::RunStarted { task, next, .. } => next.step.begins_anew().then_some(*task),
+            Event::RunResumed { run, step } | Event::RunStep { run, step }
+                if step.begins_anew() =>
+            {
+                self.state.run(*run).map(|run| run.task)
+            }
+            _ => None,
+        };
+        self.changes.conversations_over.extend(task);
     }
 
     /// Collects everything touched and still known, in its current state.

@@ -1,4 +1,4 @@
-//! The SQLite table of the journal.
+//! The SQLite tables of the journal: the events, and the snapshots (the newest, and one to fall back to).
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -7,9 +7,13 @@ use unstuck_core::time::Time;
 
 use crate::chain::{ChainLink, Seal};
 use crate::sqlite::value::{
-    read_json, read_optional_uint, read_time, read_uint, to_json, to_sql_int, to_sql_time,
+    read_json, read_optional_json, read_optional_uint, read_time, read_uint, to_json, to_sql_int,
+    to_sql_time,
 };
 use crate::store::EventPage;
+
+/// Number of snapshots kept.
+pub(crate) const SNAPSHOTS_KEPT: u8 = 2;
 
 /// An event ready to be written.
 #[derive(Debug)]
@@ -87,15 +91,21 @@ impl EventInsert {
     }
 }
 
-/// Returns the position of the newest event.
+/// Returns the position of the newest event; 0 if there is none.
 pub(crate) fn load_newest_seq(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
     let mut find =
         conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE project = ?1")?;
     find.query_row(params![project], |row| read_uint(row, 0))
 }
 
+/// Returns the position at which a journal ends: that of the newest event or snapshot.
+pub(crate) fn load_journal_end(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
+    let remembered = load_snapshot_positions(conn, project)?.first().copied().unwrap_or(0);
+    Ok(load_newest_seq(conn, project)?.max(remembered))
+}
+
 /// Returns the events after a position, oldest first.
-pub(crate) fn load_page(
+pub(crate) fn load_event_page(
     conn: &Connection,
     project: i64,
     page: EventPage,
@@ -104,7 +114,7 @@ pub(crate) fn load_page(
         "SELECT seq, at, why, body FROM events
          WHERE project = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let found = find.query_map(params![project, to_sql_int(page.after), page.limit], read_row)?;
+    let found = find.query_map(params![project, to_sql_int(page.after), page.limit], read_event)?;
     found.collect()
 }
 
@@ -118,7 +128,7 @@ pub(crate) struct JournalRow<'a> {
 
 impl JournalRow<'_> {
     pub(crate) fn read_recorded(&self) -> rusqlite::Result<RecordedEvent> {
-        read_row(self.row)
+        read_event(self.row)
     }
 
     pub(crate) const fn byte_len(&self) -> u64 {
@@ -215,20 +225,13 @@ pub(crate) fn load_run_decisions(
         "SELECT seq, at, why, body FROM events
          WHERE project = ?1 AND run = ?2 AND why IS NOT NULL ORDER BY seq",
     )?;
-    let found = find.query_map(params![project, to_sql_int(run.0)], read_row)?;
+    let found = find.query_map(params![project, to_sql_int(run.0)], read_event)?;
     found.collect()
-}
-
-/// Returns the position of the last event; 0 if there is none.
-pub(crate) fn load_last_seq(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
-    let mut find =
-        conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE project = ?1")?;
-    find.query_row([project], |row| read_uint(row, 0))
 }
 
 /// Deletes the oldest events up to `upto` from before `before`, at most `limit` of them. It stops at the
 /// first younger one, so that the rest has no gaps.
-pub(crate) fn drop_oldest(
+pub(crate) fn delete_oldest_events(
     conn: &Connection,
     project: i64,
     upto: u64,
@@ -257,15 +260,53 @@ pub(crate) fn drop_oldest(
     delete.execute(params![project, to_sql_int(last)]).map(|count| count as u64)
 }
 
-fn read_row(row: &Row<'_>) -> rusqlite::Result<RecordedEvent> {
-    let why = match row.get_ref(2)? {
-        rusqlite::types::ValueRef::Null => None,
-        _ => Some(read_json(row, 2)?),
-    };
+fn read_event(row: &Row<'_>) -> rusqlite::Result<RecordedEvent> {
     Ok(RecordedEvent {
         seq: read_uint(row, 0)?,
         at: read_time(row, 1)?,
-        why,
+        why: read_optional_json(row, 2)?,
         event: read_json(row, 3)?,
     })
+}
+
+/// Inserts a snapshot, and deletes those that are no longer kept.
+pub(crate) fn insert_snapshot(
+    conn: &Connection,
+    project: i64,
+    seq: u64,
+    body: &[u8],
+) -> rusqlite::Result<()> {
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO snapshots (project, seq, body) VALUES (?1, ?2, ?3)
+         ON CONFLICT (project, seq) DO UPDATE SET body = excluded.body",
+    )?;
+    insert.execute(params![project, to_sql_int(seq), body])?;
+    let mut delete = conn.prepare_cached(
+        "DELETE FROM snapshots WHERE project = ?1 AND seq NOT IN
+         (SELECT seq FROM snapshots WHERE project = ?1 ORDER BY seq DESC LIMIT ?2)",
+    )?;
+    delete.execute(params![project, SNAPSHOTS_KEPT])?;
+    Ok(())
+}
+
+/// Returns the positions of the snapshots, newest first.
+pub(crate) fn load_snapshot_positions(
+    conn: &Connection,
+    project: i64,
+) -> rusqlite::Result<Vec<u64>> {
+    let mut find =
+        conn.prepare_cached("SELECT seq FROM snapshots WHERE project = ?1 ORDER BY seq DESC")?;
+    let found = find.query_map([project], |row| read_uint(row, 0))?;
+    found.collect()
+}
+
+/// Returns the snapshot at a position.
+pub(crate) fn load_snapshot(
+    conn: &Connection,
+    project: i64,
+    seq: u64,
+) -> rusqlite::Result<Vec<u8>> {
+    let mut find =
+        conn.prepare_cached("SELECT body FROM snapshots WHERE project = ?1 AND seq = ?2")?;
+    find.query_row(params![project, to_sql_int(seq)], |row| row.get(0))
 }

@@ -1,73 +1,52 @@
 //! The SQLite table of the ledger.
 
-use std::sync::Arc;
-
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use unstuck_core::engine::{MutationId, RunId, TaskId};
 
 use crate::sqlite::value::{
-    read_json, read_time, read_uint, read_word, to_json, to_sql_int, to_sql_time, to_word,
+    RowWrite, read_json, read_time, read_uint, read_word, to_json, to_sql_int, to_sql_time, to_word,
 };
 use crate::tables::{MutationChange, MutationRow};
 
-/// A change of an action, ready to be written.
-#[derive(Debug)]
-pub(crate) struct MutationUpsert {
-    id: i64,
-    intended: Option<MutationInsert>,
-    run: Option<i64>,
-    status: String,
-    result: Option<Arc<str>>,
-    at: i64,
+/// Inserts the row of an intended action.
+pub(crate) fn insert_mutation(change: &MutationChange) -> serde_json::Result<Option<RowWrite>> {
+    let (Some((task, spec, at)), Some(run)) = (&change.intended, change.run) else {
+        return Ok(None);
+    };
+    Ok(Some(RowWrite::new(
+        "INSERT INTO mutations
+           (project, id, task, run, spec, status, result, intended_at, changed_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?7)
+         ON CONFLICT (project, id) DO NOTHING",
+        [
+            to_sql_int(change.id.0).into(),
+            task.0.into(),
+            to_sql_int(run.0).into(),
+            to_json(spec)?.into(),
+            to_word(&change.status)?.into(),
+            to_sql_time(*at).into(),
+        ],
+    )))
 }
 
-#[derive(Debug)]
-struct MutationInsert {
-    task: u32,
-    spec: String,
-    at: i64,
-}
-
-impl MutationUpsert {
-    pub(crate) fn from_change(change: &MutationChange) -> serde_json::Result<Self> {
-        let intended = change.intended.as_ref().map(|(task, spec, at)| {
-            Ok(MutationInsert { task: task.0, spec: to_json(spec)?, at: to_sql_time(*at) })
-        });
-        Ok(Self {
-            id: to_sql_int(change.id.0),
-            intended: intended.transpose()?,
-            run: change.run.map(|run| to_sql_int(run.0)),
-            status: to_word(&change.status)?,
-            result: change.result.clone(),
-            at: to_sql_time(change.at),
-        })
-    }
-
-    /// Inserts the row of an intended action; then updates the fields that are set.
-    pub(crate) fn upsert_row(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
-        if let (Some(intended), Some(run)) = (&self.intended, self.run) {
-            let mut insert = conn.prepare_cached(
-                "INSERT INTO mutations
-                   (project, id, task, run, spec, status, result, intended_at, changed_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?7)
-                 ON CONFLICT (project, id) DO NOTHING",
-            )?;
-            let task = intended.task;
-            let spec = &intended.spec;
-            insert.execute(params![project, self.id, task, run, spec, self.status, intended.at])?;
-        }
-        let mut update = conn.prepare_cached(
-            "UPDATE mutations SET run = coalesce(?3, run), status = ?4,
-               result = coalesce(?5, result), changed_at = ?6
-             WHERE project = ?1 AND id = ?2",
-        )?;
-        update.execute(params![project, self.id, self.run, self.status, self.result, self.at])?;
-        Ok(())
-    }
+/// Updates the fields of an action that are set.
+pub(crate) fn update_mutation(change: &MutationChange) -> serde_json::Result<RowWrite> {
+    Ok(RowWrite::new(
+        "UPDATE mutations SET run = coalesce(?3, run), status = ?4,
+           result = coalesce(?5, result), changed_at = ?6
+         WHERE project = ?1 AND id = ?2",
+        [
+            to_sql_int(change.id.0).into(),
+            change.run.map(|run| to_sql_int(run.0)).into(),
+            to_word(&change.status)?.into(),
+            change.result.as_deref().map(str::to_owned).into(),
+            to_sql_time(change.at).into(),
+        ],
+    ))
 }
 
 /// Returns the actions of a task, oldest first.
-pub(crate) fn load_for_task(
+pub(crate) fn load_task_mutations(
     conn: &Connection,
     project: i64,
     task: TaskId,
@@ -81,7 +60,7 @@ pub(crate) fn load_for_task(
 }
 
 /// Returns an action.
-pub(crate) fn load_one(
+pub(crate) fn load_mutation(
     conn: &Connection,
     project: i64,
     mutation: MutationId,

@@ -1,12 +1,18 @@
-//! The first bytes of the files, inspected before any process changes them.
+//! The files of a database: readable by their owner only, and inspected before any process changes them.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::fail;
-use super::migrate::APPLICATION;
 use crate::error::StoreError;
+
+/// The application id of Unstuck's databases: `UnSt` in ASCII.
+pub(super) const APPLICATION: u32 = 0x556e_5374;
+
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const HEADER_BYTES: usize = 100;
@@ -73,4 +79,49 @@ pub(super) fn log_path(at: &Path) -> PathBuf {
 fn parse_u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at + 4)?;
     four.try_into().ok().map(u32::from_be_bytes)
+}
+
+/// Returns the identity of a file: its device and inode.
+pub(super) fn file_identity(at: &Path) -> Result<(u64, u64), StoreError> {
+    let found = fs::metadata(at).map_err(|error| fail::convert_io_error(at, "read", &error))?;
+    Ok((found.dev(), found.ino()))
+}
+
+/// Creates a file that only its owner may read; an existing one is not touched.
+pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+}
+
+/// Opens a file that only its owner may read, and creates it if there is none.
+pub(super) fn open_private_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(FILE_MODE)
+        .open(path)?;
+    let mode = file.metadata()?.permissions().mode() & 0o777;
+    if mode != FILE_MODE {
+        // Another user's file keeps its mode; Unstuck's own is private whatever the umask.
+        file.set_permissions(Permissions::from_mode(FILE_MODE)).ok();
+    }
+    Ok(file)
+}
+
+/// Creates the folder of a file.
+pub(super) fn make_parent_folder(at: &Path) -> Result<(), StoreError> {
+    match at.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => make_private_folder(folder),
+        None => Ok(()),
+    }
+}
+
+/// Creates a folder that only its owner may read; an existing one is not touched.
+pub(super) fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
+    if fs::metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder);
+    made.map_err(|error| fail::convert_io_error(folder, "made", &error))
 }

@@ -1,13 +1,15 @@
-//! Verification of a journal: its hash chain, and its position.
+//! Verification of a journal: its hash chain, and the position it had reached according to its mark.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
 use super::mark::{self, JournalPosition};
 use super::readers::ReadError;
 use super::table::event::EventSlot;
-use super::table::{event, project, snapshot};
+use super::table::{event, project};
+use super::{fail, files};
 use crate::chain::Seal;
 use crate::error::StoreError;
 
@@ -34,12 +36,6 @@ pub struct JournalVerification {
     pub events: u64,
     /// The last event; 0 if there is none.
     pub last: u64,
-}
-
-/// Returns the position at which a journal ends.
-pub(super) fn load_last_seq(conn: &Connection, id: i64) -> rusqlite::Result<u64> {
-    let remembered = snapshot::load_positions(conn, id)?.first().copied().unwrap_or(0);
-    Ok(event::load_last_seq(conn, id)?.max(remembered))
 }
 
 /// Returns the seal at a position; before the first remaining event it is that of the last deleted one.
@@ -70,7 +66,7 @@ fn seal_before_first(conn: &Connection, id: i64, name: &str) -> rusqlite::Result
 
 /// Returns whether the last event is from before seals existed.
 pub(super) fn is_unsealed(conn: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let last = event::load_last_seq(conn, id)?;
+    let last = event::load_newest_seq(conn, id)?;
     Ok(event::load_slot(conn, id, last)? == EventSlot::Unsealed)
 }
 
@@ -150,7 +146,7 @@ pub(super) fn check_mark(
             }
         },
     };
-    let last = load_last_seq(conn, id)?;
+    let last = event::load_journal_end(conn, id)?;
     if marked.seq > last {
         let what = format!("its journal ends at event {last} and had come to event {}", marked.seq);
         return Err(damage_error(at, what).into());
@@ -179,7 +175,7 @@ pub(super) fn check_all_marks(conn: &Connection, at: &Path) -> Result<(), ReadEr
             marks.push((path, read.reached));
         }
     }
-    let projects = if is_chained(conn)? { project::load_all(conn)? } else { Vec::new() };
+    let projects = if is_chained(conn)? { project::load_projects(conn)? } else { Vec::new() };
     for (id, name, _) in &projects {
         let known = marks.iter().position(|(marked, _)| mark::is_mark_of(marked, at, name));
         let reached = known.map(|known| marks.swap_remove(known).1);
@@ -217,7 +213,7 @@ pub(super) fn missing_project_error(at: &Path, seq: u64) -> StoreError {
 
 /// Refuses a database that is missing or empty although files beside it prove that it existed.
 pub(super) fn require_database(at: &Path) -> Result<(), StoreError> {
-    let is_there = || std::fs::metadata(at).is_ok_and(|found| found.len() > 0);
+    let is_there = || fs::metadata(at).is_ok_and(|found| found.len() > 0);
     if is_there() {
         return Ok(());
     }
@@ -236,12 +232,12 @@ fn find_sign_of_loss(at: &Path) -> Result<Option<String>, StoreError> {
             return Ok(Some(format!("it is gone, and its journal had come to event {seq}")));
         }
     }
-    let has_log = std::fs::metadata(super::header::log_path(at)).is_ok_and(|log| log.len() > 0);
+    let has_log = fs::metadata(files::log_path(at)).is_ok_and(|log| log.len() > 0);
     Ok(has_log.then(|| "it is gone, and its log is still there".to_owned()))
 }
 
-fn find_mark_files(at: &Path) -> Result<Vec<std::path::PathBuf>, StoreError> {
-    mark::list_mark_files(at).map_err(|error| super::fail::convert_io_error(at, "read", &error))
+fn find_mark_files(at: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    mark::list_mark_files(at).map_err(|error| fail::convert_io_error(at, "read", &error))
 }
 
 pub(super) fn damage_error(at: &Path, what: String) -> StoreError {
@@ -266,7 +262,7 @@ mod tests {
         assert!(project::is_marked(&conn, id).unwrap());
         // Another process created it after this one had looked.
         check_mark(&conn, &at, (id, "a"), None).unwrap();
-        std::fs::remove_file(mark::mark_path(&at, "a")).unwrap();
+        fs::remove_file(mark::mark_path(&at, "a")).unwrap();
         check_mark(&conn, &at, (id, "a"), None).unwrap_err();
     }
 }

@@ -9,22 +9,19 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use tokio::sync::watch;
-use unstuck_core::engine::{DoubtedAction, State};
+use unstuck_core::engine::DoubtedAction;
 
 use super::fail::{self, FailedOperation};
-use super::header::log_path;
-use super::journaled::{self, JournalTip};
-use super::lock::ProjectLock;
-use super::mark::{self, JournalMark, JournalPosition};
-use super::open::{DatabaseFacts, MarkPolicy};
+use super::files::log_path;
+use super::mark::JournalMark;
+use super::open::{self, DatabaseFacts, MarkPolicy};
 use super::readers::ReadError;
-use super::table::{project, snapshot};
-use super::writer::{BatchGroup, QueuedBatch};
-use super::{load, open};
+use super::rows::QueuedBatch;
+use super::table::{event, project};
+use super::verify::JournalTip;
 use crate::crash;
 use crate::error::StoreError;
-use crate::snapshot::JournalTail;
-use crate::store::{BatchReply, Holder};
+use crate::store::BatchReply;
 
 /// Maximum size of the WAL left beside the file at a clean end.
 const LOG_BYTES_LEFT: u64 = 1024 * 1024;
@@ -38,42 +35,25 @@ type JournalTips = HashMap<i64, Result<JournalTip, StoreError>>;
 #[derive(Debug)]
 pub(super) struct WriterState {
     conn: Connection,
-    at: PathBuf,
+    pub(super) at: PathBuf,
     /// Projects claimed in this process.
-    taken: HashMap<i64, ClaimedProject>,
+    pub(super) taken: HashMap<i64, ClaimedProject>,
     /// The result of the background check; nothing is written on top of damage.
     found: Arc<OnceLock<Result<(), StoreError>>>,
     /// The facts at opening, including whether a journal that lost something is accepted.
-    opened: DatabaseFacts,
+    pub(super) opened: DatabaseFacts,
 }
 
 /// A claimed project.
 #[derive(Debug)]
-struct ClaimedProject {
-    epoch: i64,
-    tip: JournalTip,
-    /// The mark that records the position of the journal.
-    mark: JournalMark,
-    /// The error after which nothing can be written until the project is claimed again.
-    failed: Option<StoreError>,
-    written: watch::Sender<u64>,
-}
-
-/// The result of claiming a project.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ClaimStart {
+pub(super) struct ClaimedProject {
     pub(super) epoch: i64,
-    pub(super) clean: bool,
-}
-
-/// A project that is locked, claimed and read.
-#[derive(Debug)]
-pub(super) struct LoadedClaim {
-    pub(super) id: i64,
-    pub(super) lock: ProjectLock,
-    pub(super) start: ClaimStart,
-    pub(super) state: State,
-    pub(super) tail: JournalTail,
+    pub(super) tip: JournalTip,
+    /// The mark that records the position of the journal.
+    pub(super) mark: JournalMark,
+    /// The error after which nothing can be written until the project is claimed again.
+    pub(super) failed: Option<StoreError>,
+    pub(super) written: watch::Sender<u64>,
 }
 
 impl WriterState {
@@ -149,73 +129,6 @@ impl WriterState {
         look(&self.conn).map_err(|error| error.into_store_error(&self.at))
     }
 
-    /// Locks a project, claims it and reads its state. An unknown one is created.
-    pub(super) fn claim_project(
-        &mut self,
-        name: &str,
-        holder: &Holder,
-        written: watch::Sender<u64>,
-    ) -> Result<LoadedClaim, StoreError> {
-        let id = match self.read_data(|conn| Ok(project::find_id(conn, name)?))? {
-            Some(id) => id,
-            None => self.create_project(name)?,
-        };
-        let lock = ProjectLock::acquire(&self.at, id, holder)?;
-        let marked = self.read_marked_position(name)?;
-        if self.read_data(|conn| Ok(journaled::is_unsealed(conn, id)?))? {
-            self.run_transaction(|conn| journaled::seal_all(conn, id, name))?;
-        }
-        if self.opened.marks == MarkPolicy::Count {
-            self.read_data(|conn| journaled::check_mark(conn, &self.at, (id, name), marked))?;
-        }
-        let (state, tip, tail) =
-            self.read_data(|conn| load::load_project(conn, &self.at, id, name))?;
-        let start = self.start_epoch((id, name), tip, marked, written)?;
-        Ok(LoadedClaim { id, lock, start, state, tail })
-    }
-
-    /// Creates a project that the database does not contain.
-    fn create_project(&mut self, name: &str) -> Result<i64, StoreError> {
-        if let Some(marked) = self.read_marked_position(name)?.filter(|marked| marked.seq > 0)
-            && self.opened.marks == MarkPolicy::Count
-        {
-            // Another process may have created it meanwhile: marked data was in the database before.
-            let made = self.read_data(|conn| Ok(project::find_id(conn, name)?))?;
-            return made.ok_or_else(|| journaled::missing_project_error(&self.at, marked.seq));
-        }
-        self.run_transaction_without_sync(|conn| project::find_or_create(conn, name))
-    }
-
-    /// Returns the position of a project's journal according to its mark.
-    fn read_marked_position(&self, name: &str) -> Result<Option<JournalPosition>, StoreError> {
-        match mark::read_mark(&self.at, name) {
-            Ok(read) => Ok(read.map(|read| read.reached)),
-            Err(_) if self.opened.marks == MarkPolicy::DoNotCount => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Claims a project: from now on no other process writes.
-    fn start_epoch(
-        &mut self,
-        (id, name): (i64, &str),
-        tip: JournalTip,
-        marked: Option<JournalPosition>,
-        written: watch::Sender<u64>,
-    ) -> Result<ClaimStart, StoreError> {
-        let epoch = marked.map_or(0, |marked| marked.epoch);
-        let mark = JournalMark::open(&self.at, name, tip.to_position(epoch))?;
-        // Without waiting for the disk: the holder acts on nothing before its first batch is durable.
-        let project::ProjectEpoch { epoch, clean } =
-            self.run_transaction_without_sync(|conn| project::start_epoch(conn, id, epoch))?;
-        if self.opened.marks == MarkPolicy::Count {
-            mark.write_position(tip.to_position(epoch))?;
-        }
-        written.send_replace(tip.seq);
-        self.taken.insert(id, ClaimedProject { epoch, tip, mark, failed: None, written });
-        Ok(ClaimStart { epoch, clean })
-    }
-
     /// Runs work that only the holder of the project may do.
     pub(super) fn run_as_holder<T>(
         &mut self,
@@ -238,7 +151,7 @@ impl WriterState {
         let last = self.check_held(id, epoch)?.seq;
         let at = self.at.display().to_string();
         let close = |conn: &Connection| {
-            body.map_or(Ok(()), |body| snapshot::insert_snapshot(conn, id, last, body))?;
+            body.map_or(Ok(()), |body| event::insert_snapshot(conn, id, last, body))?;
             project::mark_clean(conn, id)
         };
         // Without waiting for the disk: if it is lost in a power failure, the next holder only checks the
@@ -248,7 +161,7 @@ impl WriterState {
 
     /// Writes batches in one transaction, reports the result of each, and returns their number. A batch that
     /// may not be written is left out before anything of it is written; if the disk fails, all fail.
-    pub(super) fn commit_group(&mut self, group: &mut BatchGroup<'_>) -> usize {
+    pub(super) fn commit_group(&mut self, group: &mut impl Iterator<Item = QueuedBatch>) -> usize {
         let mut taken = Vec::new();
         let mut verdicts = Vec::new();
         let sound = self.check_undamaged();
@@ -310,7 +223,7 @@ impl WriterState {
     /// Writes the batches in order.
     fn write_group(
         &self,
-        group: &mut BatchGroup<'_>,
+        group: &mut impl Iterator<Item = QueuedBatch>,
         taken: &mut Vec<QueuedBatch>,
         verdicts: &mut Vec<Result<(), StoreError>>,
     ) -> Result<JournalTips, StoreError> {
