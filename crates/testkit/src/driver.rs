@@ -12,8 +12,8 @@ use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 
 use crate::check::{self, EventInvariant, JournalMonitor, Violation};
-use crate::elsewhere::{ends_effect, is_elsewhere};
 pub use crate::moves::{SimulatedEffect, SimulationMove, SimulationStats};
+use crate::moves::{ends_effect, is_elsewhere};
 use crate::profile::WorldProfile;
 use crate::world::{self, SimulatedWorld};
 

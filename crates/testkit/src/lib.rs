@@ -11,15 +11,14 @@
 pub mod chance;
 pub mod check;
 pub mod driver;
-pub mod elsewhere;
 pub mod faults;
 #[cfg(feature = "healing")]
 pub mod healing;
 pub mod moves;
-pub mod outside;
 pub mod people;
 pub mod plans;
 pub mod profile;
+pub mod remote_side;
 pub mod run;
 pub mod search;
 pub mod store;

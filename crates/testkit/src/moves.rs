@@ -1,6 +1,6 @@
 //! The building blocks of a simulation: its moves, the running effects, and its statistics.
 
-use unstuck_core::engine::{Command, Effect, TaskId};
+use unstuck_core::engine::{Command, Effect, EffectKind, SessionReport, State, Task, TaskId};
 
 /// A step of a simulation. A list of moves can be replayed, and shortened.
 #[derive(Clone, Debug)]
@@ -47,4 +47,26 @@ pub struct SimulationStats {
     pub rejected: u64,
     /// Number of questions asked.
     pub questions: u64,
+}
+
+/// Returns whether the work is done by an external runtime.
+pub fn is_elsewhere(state: &State, effect: &Effect) -> bool {
+    state.task(effect.task).is_some_and(Task::is_session)
+}
+
+/// Returns whether the runtime has to report the outcome of an allowed action first.
+pub fn has_to_settle(state: &State, effect: &Effect) -> bool {
+    let attempts = matches!(effect.what, EffectKind::Attempt { .. });
+    attempts
+        && is_elsewhere(state, effect)
+        && state.mutations().any(|known| known.task == effect.task && known.state.is_open())
+}
+
+/// Returns whether a report is the last about its effect.
+pub const fn ends_effect(command: &Command) -> bool {
+    match command {
+        Command::Settle { .. } => true,
+        Command::Report { told, .. } => !matches!(told, SessionReport::Intends { .. }),
+        _ => false,
+    }
 }

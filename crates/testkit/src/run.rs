@@ -12,7 +12,7 @@ use unstuck_core::question::{Decision, QuestionKind};
 use crate::chance::Chance;
 use crate::check::Violation;
 use crate::driver::{SimulatedEffect, Simulation, SimulationMove, SimulationStats};
-use crate::elsewhere::has_to_settle;
+use crate::moves::has_to_settle;
 use crate::people;
 use crate::profile::WorldProfile;
 use crate::world;

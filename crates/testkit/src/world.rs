@@ -10,18 +10,17 @@ use std::sync::Arc;
 use unstuck_core::attempt::{Approach, Digest, ToolKind};
 use unstuck_core::engine::{
     Command, Effect, EffectKind, EffectOutcome, Mutation, MutationId, Occurrence, ProgressReport,
-    RedCheck, RunNote, State, TaskId,
+    RedCheck, RunNote, SessionReport, State, TaskId,
 };
-use unstuck_core::plan::MutationKind;
+use unstuck_core::plan::{MutationKind, MutationSpec, Request};
 use unstuck_core::policy::Amount;
 use unstuck_core::time::{Span, Time};
 
 use crate::chance::Chance;
-use crate::elsewhere::is_elsewhere;
-use crate::faults;
-use crate::outside::RemoteSide;
-use crate::plans;
+use crate::moves::is_elsewhere;
 use crate::profile::WorldProfile;
+use crate::remote_side::RemoteSide;
+use crate::{faults, plans};
 
 /// The key under which results are counted.
 pub type ResultKey = (TaskId, &'static str, Arc<str>);
@@ -145,6 +144,32 @@ impl SimulatedWorld {
             _ => EffectOutcome::NotApplied,
         };
         Some(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO })
+    }
+
+    /// Returns the next report of an external runtime about an effect of its session. The runtime survives the
+    /// death of this process, and repeats reports that were not answered.
+    fn report_session_work(
+        &mut self,
+        state: &State,
+        effect: &Effect,
+        now: Time,
+    ) -> Option<Command> {
+        let told = match effect.what {
+            EffectKind::Attempt { .. } => {
+                EffectMoment::from_effect(self, state, effect, now)?.draw_report()
+            }
+            EffectKind::Perform { mutation } => {
+                let key = state.mutation(mutation)?.spec.key.clone();
+                let Command::Settle { outcome, .. } =
+                    self.perform_action(state, effect, mutation, now)?
+                else {
+                    return None;
+                };
+                SessionReport::Acted { key, outcome }
+            }
+            _ => return None,
+        };
+        Some(Command::Report { task: effect.task, told })
     }
 }
 
@@ -288,6 +313,27 @@ impl<'a> EffectMoment<'a> {
             return Command::Blame { effect, fault: self.draw_fault() };
         }
         self.run_plain()
+    }
+
+    fn draw_report(mut self) -> SessionReport {
+        if self.profile.busy_agents && !self.over && self.chance.one_in(3) {
+            return SessionReport::Intends { mutation: self.draw_intended_action() };
+        }
+        let mut chance = self.chance.clone();
+        let approach = self.draw_approach(&mut chance);
+        if !self.fails {
+            return SessionReport::Done { approach };
+        }
+        let key = self.effect.id.to_string().into();
+        let request = Request { key, said: self.effect.id.0 };
+        let approach = chance.one_in(2).then_some(approach);
+        SessionReport::Failed { request, fault: self.draw_fault(), approach }
+    }
+
+    /// Generates an intended action without a probe, because this process cannot look up external outcomes.
+    fn draw_intended_action(&mut self) -> MutationSpec {
+        let wanted = plans::draw_wanted_action(&self.profile, &mut self.chance);
+        MutationSpec { kind: MutationKind::Http, probe: false, ..wanted }
     }
 }
 

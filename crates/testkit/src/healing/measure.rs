@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use unstuck_core::fault::Code;
 
-use super::scenario::Scenario;
+use super::scenario::{Measure, Scenario};
 
 /// The supervisor of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -52,26 +52,6 @@ pub struct ScenarioMeasurement {
     pub seconds: u64,
     /// The codes that occurred, as far as the supervisor knows codes.
     pub codes: BTreeSet<Code>,
-}
-
-/// A measured quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// The completed work.
-    Completed,
-    /// The number of model calls.
-    Calls,
-    /// The number of questions.
-    Questions,
-    /// Actions that happened too often.
-    Duplicates,
-    /// Actions that did not happen although their task is done.
-    Lost,
-    /// The duration.
-    Seconds,
-    /// The codes that occurred.
-    Codes,
 }
 
 /// A deviation from the expectation.

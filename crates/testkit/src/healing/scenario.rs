@@ -1,13 +1,16 @@
-//! Scenarios as data: tasks, failures, and the requirements of an omniscient supervisor.
+//! Scenarios as data: tasks, failures, and the requirements of an omniscient supervisor; and as plans of the
+//! engine.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{BudgetSpan, Code};
-use unstuck_core::plan::MutationKind;
+use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, Plan, PlanError, TaskSpec};
+use unstuck_core::time::Span;
 
-use super::measure::Measure;
 use super::trouble::{ScenarioTrouble, TroublePlace};
+use crate::chance::Chance;
 
 /// A scenario of the benchmark.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -128,6 +131,26 @@ pub struct Oracle {
     pub effects: BTreeMap<String, u32>,
 }
 
+/// A measured quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// The completed work.
+    Completed,
+    /// The number of model calls.
+    Calls,
+    /// The number of questions.
+    Questions,
+    /// Actions that happened too often.
+    Duplicates,
+    /// Actions that did not happen although their task is done.
+    Lost,
+    /// The duration.
+    Seconds,
+    /// The codes that occurred.
+    Codes,
+}
+
 impl Scenario {
     /// Returns the task with this name.
     pub fn find_task(&self, name: &str) -> Option<&ScenarioTask> {
@@ -143,5 +166,34 @@ impl Scenario {
     pub fn holds_the_build(&self) -> bool {
         let troubles = self.tasks.iter().flat_map(|task| &task.troubles);
         troubles.filter_map(|trouble| trouble.budget).any(|span| span != BudgetSpan::Task)
+    }
+}
+
+/// Converts a scenario to a plan.
+pub(super) fn make_plan(scenario: &Scenario) -> Result<Plan, PlanError> {
+    Plan::new(scenario.tasks.iter().map(task_spec).collect())
+}
+
+fn task_spec(task: &ScenarioTask) -> TaskSpec {
+    TaskSpec {
+        name: task.name.clone(),
+        title: task.name.clone(),
+        goal: task.name.clone(),
+        depends_on: task.needs.clone(),
+        gate: GateKey(Chance::for_place(0, &[&task.account], 0).draw_below(u64::MAX)),
+        mutations: task.actions.iter().map(|action| Arc::new(mutation_spec(action))).collect(),
+        ..TaskSpec::default()
+    }
+}
+
+fn mutation_spec(action: &ScenarioAction) -> MutationSpec {
+    MutationSpec {
+        key: action.key.clone(),
+        kind: action.kind,
+        idempotent: action.idempotent,
+        probe: action.look_up,
+        settle_ms: Span::from_secs(action.settle_seconds),
+        requires: action.requires.clone(),
+        ..MutationSpec::default()
     }
 }

@@ -5,15 +5,15 @@
 //! backends with the same history keep the same rows ([`StoreDump`]).
 
 mod dump;
-mod scenes;
-mod stage;
+mod fixture;
+mod operations;
 pub mod suite;
 
 use std::sync::Arc;
 
 pub use dump::StoreDump;
-pub use scenes::{StoreOperation, play_operations, simulate_operations};
-pub use stage::{PROJECT, StoreFixture, make_holder, make_task};
+pub use fixture::{PROJECT, StoreFixture, make_holder, make_task};
+pub use operations::{StoreOperation, play_operations, simulate_operations};
 use unstuck_store::Store;
 
 use crate::check::Violation;

@@ -20,8 +20,7 @@ use unstuck_runner::{
 use unstuck_store::{EventPage, Holder, MemoryStore, Store as _, StoreError};
 
 use super::measure::ScenarioMeasurement;
-use super::plan::make_plan;
-use super::scenario::Scenario;
+use super::scenario::{Scenario, make_plan};
 use super::site::{RESTART, START, ScenarioSite};
 use perform::ScenarioPerformer;
 use person::SimulatedPerson;

@@ -7,7 +7,7 @@ use unstuck_core::question::Decision;
 use unstuck_store::tables::QuestionStatus;
 use unstuck_store::{Answer, AnswerError};
 
-use crate::store::stage::{StoreFixture, make_answer, make_task};
+use crate::store::fixture::{StoreFixture, make_answer, make_task};
 use crate::store::{PROJECT, StoreOpener, SuiteResult, check_equal, check_holds};
 
 /// Number of concurrent answers.

@@ -6,7 +6,7 @@ use unstuck_store::{
     Batch, CHECKPOINT_BYTES_MAX, Checkpoint, StoredConversation, serialize_snapshot,
 };
 
-use crate::store::stage::{StoreFixture, make_task};
+use crate::store::fixture::{StoreFixture, make_task};
 use crate::store::{PROJECT, StoreOpener, SuiteResult, check_equal, check_holds, make_holder};
 
 /// The latest conversation of a task survives a crash, and another task's is separate.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use unstuck_core::time::Time;
 use unstuck_store::{Batch, Outbox, serialize_snapshot};
 
-use crate::store::stage::{StoreFixture, make_task};
+use crate::store::fixture::{StoreFixture, make_task};
 use crate::store::{PROJECT, StoreOpener, SuiteResult, check_equal, check_holds};
 
 /// An unknown channel begins after the last event, each at its own position, whether or not old events still
