@@ -1,9 +1,14 @@
-//! Assembles the application: the routes, the access checks before them, and the limits.
+//! Assembles the application: the routes, the access checks before them, the limits, and the security
+//! headers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -11,55 +16,53 @@ use axum::routing::get;
 use axum::{Json, Router};
 use tokio::time;
 
-use crate::api::{self, SharedServerState};
 use crate::auth::{self, Authenticator};
-use crate::metrics;
-use crate::pages;
 use crate::problem::Problem;
-use crate::ready::report_readiness;
-use crate::site::ServerState;
+use crate::server_state::ServerState;
+use crate::{api, html, monitoring, pages};
 
 /// Maximum size of a request body, in bytes.
 const BODY_BYTES_MAX: usize = 1_024 * 1_024;
 /// Timeout of a request, including one that waits for an answer; a stream has begun by then.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(65);
 
+/// Browsers load nothing from elsewhere, show a page in no frame, and keep no copy.
+const CONTENT_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const SECURITY_HEADERS: [(HeaderName, &str); 5] = [
+    (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // No other site learns an address of this server. With `no-referrer`, browsers would also hide
+    // from this server where its own forms come from.
+    (REFERRER_POLICY, "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
 /// Returns the router of a site, with its access checks.
 pub fn build_app(site: Arc<ServerState>, door: &Arc<Authenticator>) -> Router {
-    let behind =
-        |routes: Router<SharedServerState>, open| match open {
-            RouteGroup::Programs => routes
-                .route_layer(middleware::from_fn_with_state(Arc::clone(door), auth::guard_api)),
-            RouteGroup::People => routes
-                .route_layer(middleware::from_fn_with_state(Arc::clone(door), auth::guard_pages)),
-            RouteGroup::Public => routes
-                .route_layer(middleware::from_fn_with_state(Arc::clone(door), auth::guard_public)),
-        };
     let (programs, description) = api::api_routes();
     let described = get(move || async move { Json(description) });
     let programs = programs
         .route("/api/openapi.json", described)
-        .route("/metrics", get(metrics::render_metrics));
+        .route("/metrics", get(monitoring::render_metrics));
     let public = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(report_readiness));
-    let signing = pages::signing_in(Arc::clone(door));
-    behind(programs, RouteGroup::Programs)
-        .merge(behind(pages::page_routes(door), RouteGroup::People))
-        .merge(behind(public.merge(pages::public_routes()).merge(signing), RouteGroup::Public))
+        .route("/readyz", get(monitoring::report_readiness));
+    let check_programs = middleware::from_fn_with_state(Arc::clone(door), auth::guard_api);
+    let check_people = middleware::from_fn_with_state(Arc::clone(door), auth::guard_pages);
+    let check_public = middleware::from_fn_with_state(Arc::clone(door), auth::guard_public);
+    programs
+        .route_layer(check_programs)
+        .merge(pages::page_routes(door).route_layer(check_people))
+        .merge(public.merge(pages::public_routes(door)).route_layer(check_public))
         .fallback(respond_not_found)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(enforce_timeout))
-        .layer(middleware::from_fn(auth::add_security_headers))
-        .layer(middleware::from_fn_with_state(Arc::clone(&site), metrics::count_responses))
+        .layer(middleware::from_fn(add_security_headers))
+        .layer(middleware::from_fn_with_state(Arc::clone(&site), monitoring::count_responses))
         .with_state(site)
-}
-
-/// The audience of a group of routes.
-enum RouteGroup {
-    Programs,
-    People,
-    Public,
 }
 
 async fn enforce_timeout(request: Request, next: Next) -> Response {
@@ -77,6 +80,59 @@ async fn respond_not_found(address: Uri) -> Response {
     if address.path().starts_with("/api/") {
         problem.with_hint("`GET /api/openapi.json` says what there is").into_response()
     } else {
-        pages::render_error(&problem)
+        html::render_error(&problem)
+    }
+}
+
+/// Adds the headers to every response.
+async fn add_security_headers(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    set_security_headers(response.headers_mut());
+    response
+}
+
+fn set_security_headers(headers: &mut HeaderMap) {
+    for (name, value) in SECURITY_HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // Only resources that never change under their name may be cached.
+    let kept = headers.get(CACHE_CONTROL).and_then(|value| value.to_str().ok());
+    if !kept.is_some_and(|kept| kept.contains("immutable")) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::Body;
+    use axum::routing::get;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn headers(path: &str) -> HeaderMap {
+        let asset = [(CACHE_CONTROL, "public, max-age=31536000, immutable")];
+        let stream = [(CACHE_CONTROL, "no-cache"), (CONTENT_SECURITY_POLICY, "default-src *")];
+        let router = Router::new()
+            .route("/asset", get(move || async move { asset }))
+            .route("/stream", get(move || async move { stream }))
+            .layer(middleware::from_fn(add_security_headers));
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        router.oneshot(request).await.unwrap().headers().clone()
+    }
+
+    #[tokio::test]
+    async fn everything_that_is_answered_carries_them() {
+        for path in ["/asset", "/stream", "/nothing-there"] {
+            let headers = headers(path).await;
+            for (name, value) in SECURITY_HEADERS {
+                assert_eq!(headers[&name], value, "{path} {name}");
+            }
+            let kept = path == "/asset";
+            assert_eq!(headers[CACHE_CONTROL] == "no-store", !kept, "{path}");
+            let mut names = headers.keys();
+            assert!(!names.any(|name| name.as_str().starts_with("access-control")), "{path}");
+        }
     }
 }

@@ -7,21 +7,22 @@
 mod api;
 mod app;
 pub mod auth;
-mod desk;
 mod events;
+mod html;
 mod listen;
-mod metrics;
+mod monitoring;
 mod pages;
 mod problem;
-mod ready;
-mod site;
+mod project_host;
+mod response_cache;
+mod server_state;
 
 pub use api::Asked;
 pub use app::build_app;
 pub use auth::{AccessRole, Caller, ProjectVisibility};
-pub use desk::{
-    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ReadinessError, Stand,
-};
 pub use listen::serve_http;
 pub use problem::Problem;
-pub use site::{ProjectRegistration, QuestionAudience, ServerState};
+pub use project_host::{
+    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ReadinessError, Stand,
+};
+pub use server_state::{ProjectRegistration, QuestionAudience, ServerState};

@@ -10,7 +10,7 @@ use serde::Serialize;
 use unstuck_core::fault::{Category, Code};
 use unstuck_store::StoreError;
 
-use crate::desk::ProjectHostError;
+use crate::project_host::ProjectHostError;
 
 /// An error response: what went wrong, where, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

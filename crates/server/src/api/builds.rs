@@ -1,4 +1,4 @@
-//! Builds: their state, and commands about them.
+//! Builds and their tasks: their state, and commands about them.
 
 use std::collections::HashSet;
 
@@ -10,27 +10,31 @@ use axum::routing::{get, post};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{BuildId, Command, EventEnvelope};
+use unstuck_core::engine::{BuildId, Command, EventEnvelope, TaskId};
 use unstuck_runner::collect_kick_commands;
 use unstuck_runner::report::{BuildFacts, BuildReport};
 use unstuck_store::tables::{BuildRow, RunRow, TaskRow};
 
-use super::body::{ApiJsonBody, ApiQueryParams};
 use super::docs::{ApiOperation, ApiRouter};
 use super::problems::{Met, load_problems};
-use super::which::{self, ApiListQuery, ApiProjectQuery, ApiProjectRequest, Listed};
-use super::{SharedServerState, request_key, respond_with_etag};
+use super::request::{ApiJsonBody, ApiQueryParams};
+use super::resolve::{self, ApiListQuery, ApiProjectQuery, ApiProjectRequest, InRoom, Listed};
+use super::{request, respond_with_etag};
 use crate::auth::{AccessRole, Caller};
-use crate::desk::{BuildStartRequest, ProjectHostError};
 use crate::problem::Problem;
-use crate::site::HostedProject;
+use crate::project_host::{BuildStartRequest, ProjectHostError};
+use crate::server_state::{HostedProject, SharedServerState};
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
+    add_task_routes(add_build_routes(api))
+}
+
+fn add_build_routes(api: ApiRouter) -> ApiRouter {
     let gone = (StatusCode::NOT_FOUND, "There is no such build.");
     let order = |path, id, summary| {
         ApiOperation::post(path, id, summary)
             .with_query::<ApiProjectQuery>()
-            .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+            .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
             .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
             .with_problem(gone.0, gone.1)
             .with_problem(StatusCode::CONFLICT, "It does not fit the state the build is in.")
@@ -45,7 +49,7 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     .add_operation(
         ApiOperation::post("/api/v1/builds", "startBuild", "Start a build")
             .with_query::<ApiProjectQuery>()
-            .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+            .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
             .with_body::<NewBuild>()
             .with_response::<InRoom<BuildRow>>(201, "It was started.")
             .with_problem(StatusCode::CONFLICT, "It cannot begin as things are.")
@@ -125,13 +129,19 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     )
 }
 
-/// An item with its project.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct InRoom<T> {
-    /// The project.
-    pub(crate) project: String,
-    #[serde(flatten)]
-    pub(crate) row: T,
+fn add_task_routes(api: ApiRouter) -> ApiRouter {
+    let operation = |path, id, summary| {
+        ApiOperation::post(path, id, summary)
+            .with_query::<ApiProjectQuery>()
+            .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
+            .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+            .with_problem(StatusCode::NOT_FOUND, "There is no such task in this build.")
+            .with_problem(StatusCode::CONFLICT, "It does not fit the state the task is in.")
+    };
+    let (retry_at, skip_at) =
+        ("/api/v1/builds/{build}/tasks/{task}/retry", "/api/v1/builds/{build}/tasks/{task}/skip");
+    api.add_operation(operation(retry_at, "retryTask", "Do a task after all"), post(retry_task))
+        .add_operation(operation(skip_at, "skipTask", "Leave a task out"), post(skip_task))
 }
 
 async fn list_builds(
@@ -141,7 +151,7 @@ async fn list_builds(
     ApiQueryParams(part): ApiQueryParams<ApiListQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in which::find_projects(&site, &caller, part.project.as_deref())? {
+    for room in resolve::find_projects(&site, &caller, part.project.as_deref())? {
         let rows = room.store.load_builds(&room.name).await?;
         items.extend(rows.into_iter().map(|row| InRoom { project: room.name.to_string(), row }));
     }
@@ -164,7 +174,7 @@ async fn start_build(
     at: ApiProjectRequest,
     ApiJsonBody(new): ApiJsonBody<NewBuild>,
 ) -> Result<Response, Problem> {
-    let request = request_key::parse_request_key(&at.headers, "build", &new)?;
+    let request = request::parse_request_key(&at.headers, "build", &new)?;
     let wanted = match (new.goal, new.tasks) {
         (Some(goal), None) => BuildStartRequest::Goal(goal),
         (None, tasks) => BuildStartRequest::Files(tasks.unwrap_or_default()),
@@ -184,7 +194,7 @@ async fn start_build(
 
 /// Returns the build that a path names.
 async fn find_build(room: &HostedProject, build: &str) -> Result<BuildRow, Problem> {
-    load_build(room, BuildId(which::parse_number("build", 'b', build)?)).await
+    load_build(room, BuildId(resolve::parse_number("build", 'b', build)?)).await
 }
 
 /// Returns a build of a project.
@@ -297,4 +307,29 @@ async fn kick_build(at: ApiProjectRequest, Path(build): Path<String>) -> Result<
         }
     }
     Ok(super::respond_with_events(&at.project, &events))
+}
+
+async fn retry_task(
+    at: ApiProjectRequest,
+    Path((build, task)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let task = find_task(&at, &build, &task).await?;
+    super::submit_order(&at, Command::Retry { task }).await
+}
+
+async fn skip_task(
+    at: ApiProjectRequest,
+    Path((build, task)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let task = find_task(&at, &build, &task).await?;
+    super::submit_order(&at, Command::Skip { task }).await
+}
+
+/// Returns the id of the named task, if it belongs to the build.
+async fn find_task(at: &ApiProjectRequest, build: &str, task: &str) -> Result<TaskId, Problem> {
+    let build = BuildId(resolve::parse_number("build", 'b', build)?);
+    let id = TaskId(resolve::parse_number("task", 't', task)?);
+    let row =
+        at.project.store.load_task(&at.project.name, id).await?.filter(|row| row.build == build);
+    row.map(|row| row.id).ok_or_else(|| Problem::not_found("task", id))
 }

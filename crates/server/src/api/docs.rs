@@ -11,9 +11,9 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use super::SharedServerState;
 use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
+use crate::server_state::SharedServerState;
 
 /// The location of the types in the description.
 const TYPES: &str = "/components/schemas";

@@ -9,14 +9,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use unstuck_core::engine::BuildId;
 
-use super::SharedServerState;
-use super::body::ApiQueryParams;
 use super::builds::load_build;
 use super::docs::{ApiOperation, ApiRouter};
-use super::which;
+use super::request::ApiQueryParams;
+use super::resolve;
 use crate::auth::{AccessRole, Caller};
 use crate::events::{EventStreamCursor, EventStreamFilter, EventStreamReader, FollowedProject};
 use crate::problem::Problem;
+use crate::server_state::SharedServerState;
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     let what = "Events of the journal as they happen; `Last-Event-ID` or `after` resumes without a \
@@ -144,8 +144,8 @@ async fn follow_build(
     headers: HeaderMap,
     ApiQueryParams(from): ApiQueryParams<ApiBuildEventsQuery>,
 ) -> Result<Response, Problem> {
-    let room = which::find_project(&site, &caller, from.project.as_deref())?;
-    let build = load_build(&room, BuildId(which::parse_number("build", 'b', &build)?)).await?.id;
+    let room = resolve::find_project(&site, &caller, from.project.as_deref())?;
+    let build = load_build(&room, BuildId(resolve::parse_number("build", 'b', &build)?)).await?.id;
     let after = last_event_id(&headers, from.after);
     stream_one_project(&site, &caller, Some(&room.name), after, EventStreamFilter::Build(build))
 }
@@ -157,7 +157,7 @@ fn stream_one_project(
     after: Option<String>,
     shown: EventStreamFilter,
 ) -> Result<Response, Problem> {
-    let room = which::find_project(site, caller, project)?;
+    let room = resolve::find_project(site, caller, project)?;
     let cursor = match after {
         Some(text) => Some(
             EventStreamCursor::parse_number(&room.name, &text)

@@ -6,20 +6,20 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use unstuck_core::engine::{Command, EventEnvelope, TaskId};
 
-use super::body::ApiQueryParams;
-use super::builds::InRoom;
 use super::docs::{ApiOperation, ApiRouter};
-use super::which::{self, ApiProjectQuery, ApiProjectRequest, Listed};
-use super::{SharedServerState, request_key, respond_with_etag};
+use super::request::ApiQueryParams;
+use super::resolve::{self, ApiProjectQuery, ApiProjectRequest, InRoom, Listed};
+use super::{request, respond_with_etag};
 use crate::auth::Caller;
-use crate::desk::JobOverview;
 use crate::problem::Problem;
+use crate::project_host::JobOverview;
+use crate::server_state::SharedServerState;
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     let operation = |path, id, summary| {
         ApiOperation::post(path, id, summary)
             .with_query::<ApiProjectQuery>()
-            .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+            .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
             .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
             .with_problem(StatusCode::NOT_FOUND, "There is no such job.")
             .with_problem(StatusCode::CONFLICT, "It does not fit the state the job is in.")
@@ -48,7 +48,7 @@ async fn list_jobs(
     ApiQueryParams(which): ApiQueryParams<ApiProjectQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in which::find_projects(&site, &caller, which.project.as_deref())? {
+    for room in resolve::find_projects(&site, &caller, which.project.as_deref())? {
         let jobs = room.host.list_jobs().await?;
         items.extend(jobs.into_iter().map(|row| InRoom { project: room.name.to_string(), row }));
     }

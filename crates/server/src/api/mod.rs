@@ -1,21 +1,14 @@
 //! The API: `/api/v1`, with one file for each kind of resource.
 
-mod asked;
-mod body;
 mod builds;
 mod docs;
 mod events;
 mod jobs;
-mod kept;
-mod patience;
 mod problems;
 mod questions;
-mod request_key;
+mod request;
+mod resolve;
 mod sessions;
-mod tasks;
-mod which;
-
-use std::sync::Arc;
 
 use axum::Router;
 use axum::http::HeaderMap;
@@ -25,26 +18,21 @@ use serde_json::Value;
 use unstuck_core::engine::{Command, EventEnvelope, RecordedEvent};
 
 use crate::problem::Problem;
-use crate::site::{HostedProject, ServerState};
-use which::ApiProjectRequest;
+use crate::response_cache::TaggedJson;
+use crate::server_state::{HostedProject, SharedServerState};
 
-pub use asked::Asked;
-pub(crate) use asked::load_question as read_asked;
-use body::TaggedJson;
+use docs::ApiRouter;
+use resolve::ApiProjectRequest;
+
 pub(crate) use builds::{load_build, load_report};
-pub(crate) use docs::ApiRouter;
-pub(crate) use kept::ResponseCache;
 pub(crate) use problems::{Stands, load_problems};
-pub(crate) use questions::{Choice, record_answer};
-
-/// The state that every handler shares.
-pub(crate) type SharedServerState = Arc<ServerState>;
+pub use questions::Asked;
+pub(crate) use questions::{Choice, load_asked, record_answer};
 
 /// Returns all routes of the API, and their description.
 pub(crate) fn api_routes() -> (Router<SharedServerState>, Value) {
     let api = questions::add_routes(ApiRouter::new());
     let api = builds::add_routes(api);
-    let api = tasks::add_routes(api);
     let api = jobs::add_routes(api);
     let api = problems::add_routes(api);
     let api = sessions::add_routes(api);
@@ -61,7 +49,7 @@ fn respond_with_etag(headers: &HeaderMap, value: &impl Serialize) -> Response {
 
 /// Submits a command, and returns its events: none if the same request came before.
 async fn submit_order(at: &ApiProjectRequest, command: Command) -> Result<Response, Problem> {
-    let request = request_key::parse_request_key(&at.headers, "order", &command)?;
+    let request = request::parse_request_key(&at.headers, "order", &command)?;
     let events =
         at.project.host.submit_command(at.caller.make_order(request).wrap_command(command)).await?;
     Ok(respond_with_events(&at.project, &events))

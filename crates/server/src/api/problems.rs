@@ -13,14 +13,13 @@ use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 use unstuck_store::tables::QuestionStatus;
 
-use super::body::ApiQueryParams;
-use super::builds::InRoom;
 use super::docs::{ApiOperation, ApiRouter};
-use super::which::{self, ApiListQuery, Listed};
-use super::{SharedServerState, respond_with_etag};
+use super::request::ApiQueryParams;
+use super::resolve::{self, ApiListQuery, InRoom, Listed};
+use super::respond_with_etag;
 use crate::auth::Caller;
 use crate::problem::Problem;
-use crate::site::HostedProject;
+use crate::server_state::{HostedProject, SharedServerState};
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     api.add_operation(
@@ -96,7 +95,7 @@ async fn list_problems(
     ApiQueryParams(part): ApiQueryParams<ApiListQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in which::find_projects(&site, &caller, part.project.as_deref())? {
+    for room in resolve::find_projects(&site, &caller, part.project.as_deref())? {
         let met = load_problems(&room).await?.into_iter();
         items.extend(met.map(|row| InRoom { project: room.name.to_string(), row }));
     }

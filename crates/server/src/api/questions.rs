@@ -12,21 +12,51 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{Command, EventEnvelope, QuestionId};
 use unstuck_core::question::Decision;
-use unstuck_store::tables::QuestionStatus;
-use unstuck_store::{Answer, AnswerError, QuestionPage};
+use unstuck_store::tables::{QuestionRow, QuestionStatus};
+use unstuck_store::{Answer, AnswerError, QuestionPage, Store, StoreError};
 
-use super::asked::{self, Asked};
-use super::body::{ApiJsonBody, ApiQueryParams};
 use super::docs::{ApiOperation, ApiRouter};
-use super::patience::LongPoll;
-use super::which::{self, ApiProjectQuery, ApiProjectRequest, Listed};
-use super::{SharedServerState, request_key, respond_with_etag};
+use super::request::{ApiJsonBody, ApiQueryParams, LongPoll};
+use super::resolve::{self, ApiProjectQuery, ApiProjectRequest, Listed};
+use super::{request, respond_with_etag};
 use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
-use crate::site::HostedProject;
+use crate::server_state::{HostedProject, SharedServerState};
 
 /// Maximum length of guidance, in characters.
 const GUIDANCE_CHARS_MAX: usize = 10_000;
+
+/// A question, and its answer if that is not processed yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Asked {
+    /// The question.
+    #[serde(flatten)]
+    pub row: QuestionRow,
+    /// The answer, until the holder has processed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+}
+
+impl Asked {
+    /// Joins a question with its answer among these.
+    pub fn from_row(row: QuestionRow, answers: &[Answer]) -> Self {
+        let answer = answers.iter().find(|answer| answer.question == row.id).cloned();
+        Self { row, answer }
+    }
+
+    /// Returns whether the question still waits for an answer.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.row.status, QuestionStatus::Pending) && self.answer.is_none()
+    }
+
+    /// Removes the raw error text, which only viewers may read.
+    #[must_use]
+    pub fn into_public(mut self) -> Self {
+        self.row.raw_error.clear();
+        self.row.operator_text.clear();
+        self
+    }
+}
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     api.add_operation(
@@ -72,7 +102,7 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
         )
         .with_role(AccessRole::Answerer)
         .with_query::<ApiProjectQuery>()
-        .with_header(request_key::HEADER_NAME, false, request_key::HEADER_DESCRIPTION)
+        .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
         .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
         .with_problem(StatusCode::NOT_FOUND, "There is no such question.")
         .with_problem(StatusCode::CONFLICT, "It is not about an action, or answered already."),
@@ -131,9 +161,12 @@ async fn list_questions(
     headers: HeaderMap,
     ApiQueryParams(which): ApiQueryParams<ApiQuestionListQuery>,
 ) -> Result<Response, Problem> {
-    let rooms = which::find_projects(&site, &caller, which.project.as_deref())?;
+    let rooms = resolve::find_projects(&site, &caller, which.project.as_deref())?;
+    // The revisions come first: a later write makes the response outdated.
+    let revisions = rooms.iter().map(|room| room.store.read_revision());
+    let revisions = revisions.collect::<Result<_, _>>()?;
     let listed = load_question_list(&rooms, &caller, &which);
-    site.response_cache.get_or_make((&address, &headers, &caller), &rooms, listed).await
+    site.response_cache.get_or_make((&address, &headers, &caller), revisions, listed).await
 }
 
 async fn load_question_list(
@@ -141,7 +174,7 @@ async fn load_question_list(
     caller: &Caller,
     which: &ApiQuestionListQuery,
 ) -> Result<Listed<Asked>, Problem> {
-    let limit = which::check_limit(which.limit)?;
+    let limit = resolve::check_limit(which.limit)?;
     let mut start = which.after.as_deref().map(QuestionListCursor::parse).transpose()?;
     let mut items: Vec<Asked> = Vec::new();
     let mut next = None;
@@ -188,8 +221,8 @@ struct QuestionListCursor {
 
 impl QuestionListCursor {
     fn parse(text: &str) -> Result<Self, Problem> {
-        let (project, question) = text.rsplit_once('/').ok_or_else(which::invalid_start_error)?;
-        let question = QuestionId(which::parse_number("question", 'q', question)?);
+        let (project, question) = text.rsplit_once('/').ok_or_else(resolve::invalid_start_error)?;
+        let question = QuestionId(resolve::parse_number("question", 'q', question)?);
         Ok(Self { project: project.to_owned(), question })
     }
 
@@ -211,8 +244,8 @@ async fn get_question(
     ApiQueryParams(how): ApiQueryParams<ApiQuestionQuery>,
 ) -> Result<Response, Problem> {
     let patience = LongPoll::from_wait(how.wait)?;
-    let room = which::find_project(&site, &caller, how.project.as_deref())?;
-    let id = QuestionId(which::parse_number("question", 'q', &question)?);
+    let room = resolve::find_project(&site, &caller, how.project.as_deref())?;
+    let id = QuestionId(resolve::parse_number("question", 'q', &question)?);
     let asked = patience
         .read_until(&site, &room, || require_question(&room, id), |asked| !asked.is_open())
         .await?;
@@ -220,7 +253,7 @@ async fn get_question(
 }
 
 async fn require_question(room: &HostedProject, id: QuestionId) -> Result<Asked, Problem> {
-    let asked = asked::load_question(room.store.as_ref(), &room.name, id).await?;
+    let asked = load_asked(room.store.as_ref(), &room.name, id).await?;
     asked.ok_or_else(|| Problem::not_found("question", id))
 }
 
@@ -229,7 +262,7 @@ async fn answer_question(
     Path(question): Path<String>,
     ApiJsonBody(choice): ApiJsonBody<Choice>,
 ) -> Result<Json<Answered>, Problem> {
-    let id = QuestionId(which::parse_number("question", 'q', &question)?);
+    let id = QuestionId(resolve::parse_number("question", 'q', &question)?);
     let given = record_answer(&at.site, &at.project, &at.caller, id, &choice).await?;
     Ok(Json(given))
 }
@@ -286,7 +319,25 @@ async fn check_question(
     at: ApiProjectRequest,
     Path(question): Path<String>,
 ) -> Result<Response, Problem> {
-    let question = QuestionId(which::parse_number("question", 'q', &question)?);
+    let question = QuestionId(resolve::parse_number("question", 'q', &question)?);
     require_question(&at.project, question).await?;
     super::submit_order(&at, Command::CheckAgain { question }).await
+}
+
+/// Reads a question of a project, as every surface shows it.
+pub(crate) async fn load_asked(
+    store: &dyn Store,
+    project: &str,
+    id: QuestionId,
+) -> Result<Option<Asked>, StoreError> {
+    let Some(row) = store.load_question(project, id).await? else { return Ok(None) };
+    let answer = match row.status {
+        QuestionStatus::Pending => store
+            .load_pending_answers(project)
+            .await?
+            .into_iter()
+            .find(|answer| answer.question == id),
+        QuestionStatus::Resolved | QuestionStatus::Skipped | QuestionStatus::Withdrawn => None,
+    };
+    Ok(Some(Asked { row, answer }))
 }

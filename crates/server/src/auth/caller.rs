@@ -1,11 +1,13 @@
-//! The authenticated caller of a request, with its role and its projects.
+//! The authenticated caller of a request, with its role and its projects, and the id of its token.
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use unstuck_core::engine::{Command, CommandIssuer};
 use unstuck_core::plan::Request;
 
@@ -77,5 +79,36 @@ impl fmt::Display for AccessRole {
             Self::Viewer => "viewer",
             Self::Operator => "operator",
         })
+    }
+}
+
+/// The id of a token: `k3`. It is never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenId(pub u32);
+
+impl fmt::Display for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("k{}", self.0))
+    }
+}
+
+impl FromStr for TokenId {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix('k').unwrap_or(text);
+        digits.parse().map(Self).map_err(|_| "write its number, such as 3 or k3")
+    }
+}
+
+impl Serialize for TokenId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }

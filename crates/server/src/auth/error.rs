@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::token::TokenId;
+use super::caller::TokenId;
 
 /// An error of the files that decide about access. While it lasts, all requests are refused.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::AccessError;
 use super::private;
-use super::tokens::LOCK_FILE;
+use super::token_store::LOCK_FILE;
 
 /// Name of the key file in its folder.
 const KEY_FILE: &str = "key";

@@ -1,17 +1,15 @@
 //! Signed links that permit one action for a limited time; the server need not store them.
 
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::QuestionId;
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 
-use axum::http::StatusCode;
-
-use super::caller::{AccessRole, Caller, ProjectVisibility};
+use super::caller::{AccessRole, Caller, ProjectVisibility, TokenId};
 use super::error::AccessError;
 use super::key::{ServerSigningKey, SigningPurpose};
 use super::private;
-use super::token::TokenId;
 use crate::problem::Problem;
 
 /// Maximum lifetime of a link.

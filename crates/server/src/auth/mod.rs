@@ -1,36 +1,31 @@
 //! Authentication and authorization of requests. See docs/design/security.md.
 
-mod book;
+mod allowed_hosts;
+mod authenticator;
 mod caller;
-mod cookie;
-mod door;
 mod error;
 mod failures;
-mod headers;
-#[cfg(test)]
-mod house;
 mod key;
 mod link;
 mod local_path;
 mod login;
-mod names;
 mod private;
+mod request_context;
 mod session;
-mod spent;
+#[cfg(test)]
+mod test_server;
 mod token;
-mod tokens;
-mod visit;
+mod token_store;
+mod used_ids;
 
-pub use book::TokenEntry;
-pub use caller::{AccessRole, Caller, ProjectVisibility};
-pub use door::{Authenticator, guard_api, guard_pages, guard_public};
+pub use allowed_hosts::{AllowedHosts, InvalidPublicHost};
+pub use authenticator::{Authenticator, guard_api, guard_pages, guard_public};
+pub use caller::{AccessRole, Caller, ProjectVisibility, TokenId};
 pub use error::AccessError;
-pub use headers::add_security_headers;
 pub use key::ServerSigningKey;
 pub use link::{AnswererLink, ChoiceLink, LINK_LASTS_MAX, LinkError, SignedLink};
 pub use local_path::LocalPath;
 pub use login::{LoginForm, LoginOutcome, LoginPage, OpenedLoginSession, SignedLinkTarget};
-pub use names::{AllowedHosts, InvalidPublicHost};
-pub use token::{AccessToken, TokenId};
-pub use tokens::{AccessTokenStore, NewToken};
-pub use visit::{AuthRequestContext, CsrfToken, RequestPeer};
+pub use request_context::{AuthRequestContext, CsrfToken, RequestPeer};
+pub use token::{AccessToken, TokenEntry};
+pub use token_store::{AccessTokenStore, NewToken};

@@ -1,15 +1,20 @@
-//! An access token of a program or a person. Only its hash is stored.
+//! An access token of a program or a person, and the format of the token file, which has only its hash.
 
 use std::fmt;
-use std::str::FromStr;
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use unstuck_core::time::Time;
 
+use super::caller::{AccessRole, Caller, ProjectVisibility, TokenId};
 use super::error::AccessError;
 use super::private;
+
+/// The version of the format that this Unstuck writes.
+const FILE_VERSION: u32 = 1;
 
 /// Prefix of all tokens, by which secret scanners recognize them.
 const TOKEN_PREFIX: &str = "ust_";
@@ -76,34 +81,88 @@ impl<'de> Deserialize<'de> for TokenHash {
     }
 }
 
-/// The id of a token: `k3`. It is never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TokenId(pub u32);
+/// A token as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenEntry {
+    /// The id, which is unique.
+    pub id: TokenId,
+    /// The name of its user, as answers record it.
+    pub name: String,
+    /// The role that it grants.
+    pub role: AccessRole,
+    /// The projects that it gives access to.
+    pub reach: ProjectVisibility,
+    /// The time at which it was made or last rotated.
+    pub created_at: Time,
+    /// The time at which it expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Time>,
+    pub(super) hash: TokenHash,
+}
 
-impl fmt::Display for TokenId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("k{}", self.0))
+impl TokenEntry {
+    /// Returns whether the token is valid at this time.
+    pub fn is_valid(&self, now: Time) -> bool {
+        self.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// Returns the caller that this token authenticates.
+    pub(super) fn to_caller(&self) -> Caller {
+        Caller { name: self.name.as_str().into(), role: self.role, reach: self.reach.clone() }
     }
 }
 
-impl FromStr for TokenId {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let digits = text.strip_prefix('k').unwrap_or(text);
-        digits.parse().map(Self).map_err(|_| "write its number, such as 3 or k3")
-    }
+/// All tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AccessTokenFile {
+    version: u32,
+    /// The id of the next token: an id is used once.
+    pub(super) next: u32,
+    /// The token that is stored beside this file in plain text for programs of the same user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) here: Option<TokenId>,
+    pub(super) tokens: Vec<TokenEntry>,
 }
 
-impl Serialize for TokenId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+/// The part that is parsed first, to recognize files of newer versions.
+#[derive(Deserialize)]
+struct AccessTokenFileVersion {
+    version: u32,
 }
 
-impl<'de> Deserialize<'de> for TokenId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+impl AccessTokenFile {
+    pub(super) const fn empty() -> Self {
+        Self { version: FILE_VERSION, next: 1, here: None, tokens: Vec::new() }
+    }
+
+    /// Parses a file, and checks its version and its consistency.
+    pub(super) fn parse_file(path: &Path, bytes: &[u8]) -> Result<Self, AccessError> {
+        let damaged = |why| AccessError::Damaged { path: path.to_owned(), why };
+        let wrong = |error: serde_json::Error| damaged(error.to_string());
+        let AccessTokenFileVersion { version } = serde_json::from_slice(bytes).map_err(wrong)?;
+        if version > FILE_VERSION {
+            return Err(AccessError::Newer { path: path.to_owned(), version });
+        }
+        let book: Self = serde_json::from_slice(bytes).map_err(wrong)?;
+        match book.find_contradiction() {
+            Some(id) => Err(damaged(format!("token {id} is in it twice, or was never given out"))),
+            None => Ok(book),
+        }
+    }
+
+    pub(super) fn find_entry(&self, id: TokenId) -> Option<&TokenEntry> {
+        self.tokens.iter().find(|entry| entry.id == id)
+    }
+
+    /// Returns a token whose id is a duplicate or was never assigned.
+    fn find_contradiction(&self) -> Option<TokenId> {
+        let wrong = |entry: &&TokenEntry| {
+            let same = self.tokens.iter().filter(|other| other.id == entry.id).count();
+            same > 1 || entry.id.0 >= self.next
+        };
+        self.tokens.iter().find(wrong).map(|entry| entry.id)
     }
 }
 

@@ -11,8 +11,8 @@ use unstuck_core::time::Time;
 use unstuck_store::tables::TaskRow;
 use unstuck_store::{BuildLookup, EventPage, StoreError};
 
-use super::words::TimeLabel;
-use crate::site::HostedProject;
+use super::frame::TimeLabel;
+use crate::server_state::HostedProject;
 
 /// Number of events that are read at a time.
 const WINDOW: u64 = 500;

@@ -13,14 +13,15 @@ use unstuck_store::tables::TaskRow;
 
 use super::activity::{self, ActivityFeed};
 use super::chart::{self, BarChart};
-use super::frame::{PageFrame, SiteSection, render_page};
-use super::glance::BuildCard;
-use super::words::TimeLabel;
+use super::frame::{PageFrame, SiteSection, TimeLabel};
+use super::work::BuildCard;
 use super::{PageError, encode_segment, find_project};
-use crate::api::{SharedServerState, load_build};
+use crate::api::load_build;
 use crate::auth::{AccessRole, Caller, CsrfToken};
-use crate::desk::ProjectHostError;
+use crate::html::render_page;
 use crate::problem::Problem;
+use crate::project_host::ProjectHostError;
+use crate::server_state::SharedServerState;
 
 #[derive(Template)]
 #[template(path = "build.html")]

@@ -1,16 +1,19 @@
-//! The common part of every page: its title, its viewer, and the number of open questions.
+//! The common parts of every page: its title, its viewer, the number of open questions, and points in time.
 
 use std::sync::Arc;
 
-use askama::Template;
-use axum::http::StatusCode;
-use axum::response::{Html, IntoResponse as _, Response};
-use unstuck_core::time::Time;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use unstuck_core::text::brief::render_duration;
+use unstuck_core::time::{Span, Time};
 
-use super::assets;
-use crate::api::SharedServerState;
 use crate::auth::{AccessRole, Caller, CsrfToken};
+use crate::html;
 use crate::problem::Problem;
+use crate::server_state::SharedServerState;
+
+/// Maximum age that is shown as "just now".
+const JUST_NOW_WITHIN: Span = Span::from_secs(10);
 
 /// The sections of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,27 +101,49 @@ impl PageFrame {
 
     #[expect(clippy::unused_self, reason = "templates reach everything through it")]
     pub(super) fn style(&self) -> &'static str {
-        assets::style_name()
+        html::style_name()
     }
 
     #[expect(clippy::unused_self, reason = "templates reach everything through it")]
     pub(super) fn script(&self) -> &'static str {
-        assets::script_name()
+        html::script_name()
     }
 }
 
-/// Renders a page.
-pub(super) fn render_page(template: &impl Template) -> Response {
-    render_page_with_status(StatusCode::OK, template)
+/// A point in time, for people and for the script that keeps it fresh.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TimeLabel {
+    /// The machine-readable form: `2026-11-16T07:12:09Z`.
+    pub(super) machine: String,
+    /// Milliseconds since the Unix epoch.
+    pub(super) millis: u64,
+    /// The relative form: `12 min ago`, `in 4 min`.
+    pub(super) from_now: String,
+    /// The local time of the server: `16 Nov, 07:12`, or `07:12` if it is near.
+    pub(super) clock: String,
 }
 
-/// Renders a page with another status.
-pub(super) fn render_page_with_status(status: StatusCode, template: &impl Template) -> Response {
-    match template.render() {
-        Ok(html) => (status, Html(html)).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "a page could not be made");
-            (StatusCode::INTERNAL_SERVER_ERROR, "This page could not be made.\n").into_response()
+impl TimeLabel {
+    pub(super) fn new(at: Time, now: Time) -> Self {
+        let from_now = if at > now {
+            format!("in {}", render_duration(at.since(now)))
+        } else if now.since(at) < JUST_NOW_WITHIN {
+            "just now".to_owned()
+        } else {
+            format!("{} ago", render_duration(now.since(at)))
+        };
+        let stamp = i64::try_from(at.as_millis())
+            .ok()
+            .and_then(|millis| Timestamp::from_millisecond(millis).ok())
+            .unwrap_or_default();
+        let local = stamp.to_zoned(TimeZone::system());
+        let near = if at > now { at.since(now) } else { now.since(at) } < Span::from_hours(12);
+        let form = if near { "%H:%M" } else { "%-d %b, %H:%M" };
+        Self {
+            machine: stamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            millis: at.as_millis(),
+            from_now,
+            clock: local.strftime(form).to_string(),
         }
     }
 }

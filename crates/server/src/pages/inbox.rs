@@ -14,14 +14,14 @@ use unstuck_core::text::brief::plain_line;
 use unstuck_store::QuestionPage;
 use unstuck_store::tables::QuestionStatus;
 
-use super::frame::{PageFrame, SiteSection, render_page, render_page_with_status};
-use super::glance::{BuildCard, load_build_cards};
-use super::words::TimeLabel;
+use super::frame::{PageFrame, SiteSection, TimeLabel};
+use super::work::{BuildCard, load_build_cards};
 use super::{PageError, find_project};
-use crate::api::{Asked, Choice, SharedServerState, read_asked, record_answer};
+use crate::api::{Asked, Choice, load_asked, record_answer};
 use crate::auth::{Caller, CsrfToken};
+use crate::html::{render_page, render_page_with_status};
 use crate::problem::Problem;
-use crate::site::{HostedProject, QuestionAudience};
+use crate::server_state::{HostedProject, QuestionAudience, SharedServerState};
 
 /// Maximum number of recent answers that are shown.
 const LATELY_MAX: usize = 5;
@@ -281,7 +281,7 @@ async fn render_question(
     let title = format!("Question {}", id.0);
     let frame = PageFrame::new(site, caller, csrf, SiteSection::Inbox, title).await?;
     let frame = if refused.is_some() { frame.answering_form() } else { frame };
-    let asked = read_asked(room.store.as_ref(), &room.name, id).await.map_err(Problem::from)?;
+    let asked = load_asked(room.store.as_ref(), &room.name, id).await.map_err(Problem::from)?;
     let asked = asked.ok_or_else(|| Problem::not_found("question", id))?;
     let names = load_task_names(room, &asked).await?;
     let card = QuestionCard::new(room, &asked, &names, &frame);

@@ -8,12 +8,13 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use unstuck_core::engine::{Command, TaskState};
 
-use super::frame::{PageFrame, SiteSection, render_page};
+use super::frame::{PageFrame, SiteSection};
 use super::{PageError, find_project};
-use crate::api::SharedServerState;
 use crate::auth::{AccessRole, Caller, CsrfToken};
-use crate::desk::{JobOverview, Stand};
+use crate::html::render_page;
 use crate::problem::Problem;
+use crate::project_host::{JobOverview, Stand};
+use crate::server_state::SharedServerState;
 
 #[derive(Template)]
 #[template(path = "jobs.html")]

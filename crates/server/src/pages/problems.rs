@@ -9,11 +9,12 @@ use unstuck_core::text::failure_phrase;
 use unstuck_core::time::Time;
 
 use super::PageError;
-use super::frame::{PageFrame, SiteSection, render_page};
-use super::words::TimeLabel;
-use crate::api::{SharedServerState, Stands, load_problems};
+use super::frame::{PageFrame, SiteSection, TimeLabel};
+use crate::api::{Stands, load_problems};
 use crate::auth::{AccessRole, Caller, CsrfToken};
+use crate::html::render_page;
 use crate::problem::to_sentence;
+use crate::server_state::SharedServerState;
 
 /// Maximum number of problems that are shown.
 const PROBLEMS_MAX: usize = 200;

@@ -7,11 +7,12 @@ use unstuck_core::engine::BuildId;
 use unstuck_core::text::brief::{render_count, render_duration, render_money};
 use unstuck_runner::report::{BuildReport, TaskLanding};
 
-use super::frame::{PageFrame, SiteSection, render_page};
-use super::words::TimeLabel;
+use super::frame::{PageFrame, SiteSection, TimeLabel};
 use super::{PageError, find_project};
-use crate::api::{SharedServerState, load_report};
+use crate::api::load_report;
 use crate::auth::{Caller, CsrfToken};
+use crate::html::render_page;
+use crate::server_state::SharedServerState;
 
 /// Number of characters of a commit hash that are shown.
 const COMMIT_CHARS: usize = 9;

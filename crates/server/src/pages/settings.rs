@@ -13,15 +13,15 @@ use serde::Deserialize;
 use unstuck_core::time::Span;
 use unstuck_runner::notify::ChannelTestResult;
 
-use super::frame::{PageFrame, SiteSection, render_page_with_status};
-use super::words::TimeLabel;
+use super::frame::{PageFrame, SiteSection, TimeLabel};
 use super::{PageError, find_project};
-use crate::api::SharedServerState;
 use crate::auth::{
     AccessError, AccessRole, Authenticator, Caller, CsrfToken, NewToken, ProjectVisibility,
     TokenEntry,
 };
+use crate::html::render_page_with_status;
 use crate::problem::{Problem, to_sentence};
+use crate::server_state::SharedServerState;
 
 /// Maximum lifetime of a token that is made here and expires, in days.
 const DAYS_MAX: u64 = 3_650;

@@ -11,15 +11,16 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use unstuck_core::engine::QuestionId;
 
-use super::frame::render_page_with_status;
-use super::{PageError, assets, encode_segment};
-use crate::api::{Asked, Choice, SharedServerState, read_asked, record_answer};
-use crate::auth::Caller;
+use super::{PageError, encode_segment};
+use crate::api::{Asked, Choice, load_asked, record_answer};
 use crate::auth::{
-    AuthRequestContext, Authenticator, ChoiceLink, LocalPath, LoginForm, LoginOutcome, LoginPage,
-    SignedLinkTarget,
+    AuthRequestContext, Authenticator, Caller, ChoiceLink, LocalPath, LoginForm, LoginOutcome,
+    LoginPage, SignedLinkTarget,
 };
+use crate::html;
+use crate::html::render_page_with_status;
 use crate::problem::Problem;
+use crate::server_state::SharedServerState;
 
 /// Returns the routes for authenticated people.
 pub(super) fn logout_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
@@ -27,7 +28,7 @@ pub(super) fn logout_routes(door: Arc<Authenticator>) -> Router<SharedServerStat
 }
 
 /// Returns the public routes.
-pub(crate) fn login_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
+pub(super) fn login_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new()
         .route("/login", get(login_page).post(log_in))
         .route("/enter/{code}", get(enter_by_link))
@@ -88,8 +89,7 @@ fn render_login(login: LoginOutcome) -> Response {
     };
     let status = problem.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
     let problem = problem.as_ref().map(Problem::to_sentences);
-    let page =
-        LoginFormPage { next: next.as_str().to_owned(), problem, style: assets::style_name() };
+    let page = LoginFormPage { next: next.as_str().to_owned(), problem, style: html::style_name() };
     render_page_with_status(status.unwrap_or(StatusCode::OK), &page)
 }
 
@@ -161,7 +161,7 @@ async fn render_confirmation(
 ) -> Result<Response, PageError> {
     let room = super::find_project(site, &link.to_caller(), &link.project)?;
     let id: QuestionId = link.question;
-    let asked = read_asked(room.store.as_ref(), &room.name, id).await?;
+    let asked = load_asked(room.store.as_ref(), &room.name, id).await?;
     let asked = asked.ok_or_else(|| Problem::not_found("question", id))?.into_public();
     let option = asked.row.text.find_chosen(link.decision, None);
     let (label, description) = option
@@ -177,7 +177,7 @@ async fn render_confirmation(
         problem: problem.as_ref().map(Problem::to_sentences),
         done,
         asked,
-        style: assets::style_name(),
+        style: html::style_name(),
     };
     Ok(render_page_with_status(status.unwrap_or(StatusCode::OK), &page))
 }

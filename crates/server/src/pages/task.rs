@@ -12,13 +12,12 @@ use unstuck_core::time::Span;
 use unstuck_store::tables::{RunEnd, RunRow, RunStatus, TaskRow};
 
 use super::build::TaskCard;
-use super::frame::{PageFrame, SiteSection, render_page};
-use super::words::TimeLabel;
+use super::frame::{PageFrame, SiteSection, TimeLabel};
 use super::{PageError, encode_segment, find_project};
-use crate::api::SharedServerState;
 use crate::auth::{AccessRole, Caller, CsrfToken};
+use crate::html::render_page;
 use crate::problem::Problem;
-use crate::site::HostedProject;
+use crate::server_state::{HostedProject, SharedServerState};
 
 #[derive(Template)]
 #[template(path = "task.html")]

@@ -1,14 +1,21 @@
-//! The work page: all builds, the newest first.
+//! The work page: all builds, the newest first, and the card that shows the state of one.
+
+use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use unstuck_core::engine::{BuildId, BuildState, PauseCause};
+use unstuck_core::text::brief::{render_count, render_money};
+use unstuck_core::time::Time;
+use unstuck_store::tables::BuildRow;
 
 use super::PageError;
-use super::frame::{PageFrame, SiteSection, render_page};
-use super::glance::BuildCard;
-use crate::api::SharedServerState;
+use super::frame::{PageFrame, SiteSection, TimeLabel};
 use crate::auth::{Caller, CsrfToken};
+use crate::html::render_page;
+use crate::problem::Problem;
+use crate::server_state::{HostedProject, SharedServerState};
 
 /// Maximum number of builds that are shown.
 const BUILDS_MAX: usize = 100;
@@ -37,4 +44,110 @@ pub(super) async fn show_work(
     let glances = rows.iter().map(|(room, row)| BuildCard::from_row(room, row, frame.now));
     let (over, open) = glances.partition(|glance| glance.over);
     Ok(render_page(&WorkPage { frame, open, over }))
+}
+
+/// The state of a build at a glance.
+pub(super) struct BuildCard {
+    pub(super) project: Arc<str>,
+    /// The name, such as `shop, build 4`.
+    pub(super) name: String,
+    pub(super) build: BuildId,
+    /// The style: `working`, `waiting`, `resting`, `paused`, `done`, `failed`, `ended`.
+    pub(super) mood: &'static str,
+    /// The title, such as `Working` or `Waiting for you`.
+    pub(super) title: &'static str,
+    pub(super) says: String,
+    pub(super) until: Option<TimeLabel>,
+    pub(super) done: u32,
+    pub(super) tasks: u32,
+    /// The share of tasks that are done, in percent.
+    pub(super) share: u32,
+    pub(super) cost: Option<String>,
+    pub(super) began: TimeLabel,
+    pub(super) ended: Option<TimeLabel>,
+    pub(super) over: bool,
+    pub(super) held: bool,
+}
+
+impl BuildCard {
+    pub(super) fn from_row(room: &HostedProject, row: &BuildRow, now: Time) -> Self {
+        let (mood, title, says) = describe_build(row);
+        let (what, says) = match &row.session {
+            Some(session) => ("session", format!("For another runtime: “{session}”. {says}")),
+            None => ("build", says),
+        };
+        let until = match row.state {
+            BuildState::Sleeping { until } => Some(TimeLabel::new(until, now)),
+            _ => None,
+        };
+        Self {
+            project: Arc::clone(&room.name),
+            name: format!("{}, {what} {}", room.name, row.id.0),
+            build: row.id,
+            mood,
+            title,
+            says,
+            until,
+            done: row.done,
+            tasks: row.tasks,
+            share: (row.done.saturating_mul(100)).checked_div(row.tasks).unwrap_or(0),
+            cost: render_money(row.spent),
+            began: TimeLabel::new(row.started_at, now),
+            ended: row.ended_at.map(|at| TimeLabel::new(at, now)),
+            over: row.state.has_ended(),
+            held: matches!(row.state, BuildState::Paused { .. }),
+        }
+    }
+}
+
+fn describe_build(row: &BuildRow) -> (&'static str, &'static str, String) {
+    let waits = row.parked as usize;
+    let asks = match waits {
+        0 => String::new(),
+        _ => format!(" {} for you.", render_count(waits, "task waits", "tasks wait")),
+    };
+    match row.state {
+        BuildState::Running => ("working", "Working", format!("It goes on by itself.{asks}")),
+        BuildState::Waiting => {
+            ("waiting", "Waiting for you", "All that is left needs an answer.".to_owned())
+        }
+        BuildState::Sleeping { .. } => (
+            "resting",
+            "Resting",
+            "The budget for now is used up. It goes on by itself.".to_owned(),
+        ),
+        BuildState::Paused { cause } => {
+            let says = match cause {
+                PauseCause::Person => "A person paused it.",
+                PauseCause::Questions => {
+                    "Too many questions are open. Answering some lets it go on."
+                }
+                PauseCause::Budget => "Its budget is used up.",
+            };
+            ("paused", "Paused", says.to_owned())
+        }
+        BuildState::Completed if row.not_done > 0 => {
+            let left = render_count(row.not_done as usize, "task was", "tasks were");
+            ("done", "Done", format!("{left} not done."))
+        }
+        BuildState::Completed => ("done", "Done", "Everything is done.".to_owned()),
+        BuildState::Failed => ("failed", "Could not go on", "The report says why.".to_owned()),
+        BuildState::Cancelled => ("ended", "Ended", "A person ended it.".to_owned()),
+    }
+}
+
+/// Returns the builds that are not over, and the newest of each project.
+pub(super) async fn load_build_cards(
+    site: &SharedServerState,
+    caller: &Caller,
+    now: Time,
+) -> Result<Vec<BuildCard>, Problem> {
+    let mut glances = Vec::new();
+    for room in site.visible_projects(caller) {
+        let rows = room.store.load_builds(&room.name).await?;
+        let builds = rows.iter().filter(|row| !row.standing);
+        let shown = builds.enumerate().filter(|(at, row)| *at == 0 || !row.state.has_ended());
+        glances.extend(shown.map(|(_, row)| BuildCard::from_row(room, row, now)));
+    }
+    Ok(glances)
 }

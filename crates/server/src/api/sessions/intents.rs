@@ -15,16 +15,14 @@ use unstuck_core::tell::Decision;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::{Intent, StateQuery, StateQueryResult};
 
-use super::directed::ApiSessionDirection;
-use super::record::ApiSessionTask;
-use crate::api::asked::Asked;
-use crate::api::body::ApiJsonBody;
+use super::record::{ApiSessionDirection, ApiSessionTask};
 use crate::api::docs::{ApiOperation, ApiRouter};
-use crate::api::request_key::digest_content;
-use crate::api::which::{ApiProjectQuery, ApiProjectRequest};
-use crate::desk::ProjectHostError;
+use crate::api::questions::Asked;
+use crate::api::request::{ApiJsonBody, digest_content};
+use crate::api::resolve::{ApiProjectQuery, ApiProjectRequest};
 use crate::problem::Problem;
-use crate::site::HostedProject;
+use crate::project_host::ProjectHostError;
+use crate::server_state::HostedProject;
 
 /// Maximum length of a key, in characters.
 const KEY_CHARS_MAX: usize = 200;

@@ -12,12 +12,11 @@ use unstuck_core::engine::{Command, EffectOutcome, MutationState, SessionReport}
 use unstuck_core::fault::{Fault, Origin};
 use unstuck_runner::RESULT_BYTES_MAX;
 
-use super::directed::ApiSessionDirection;
 use super::intents::find_intent;
-use super::record::ApiSessionTask;
-use crate::api::body::ApiJsonBody;
+use super::record::{ApiSessionDirection, ApiSessionTask};
 use crate::api::docs::{ApiOperation, ApiRouter};
-use crate::api::which::{ApiProjectQuery, ApiProjectRequest};
+use crate::api::request::ApiJsonBody;
+use crate::api::resolve::{ApiProjectQuery, ApiProjectRequest};
 use crate::problem::Problem;
 
 /// Maximum size of a body, in bytes: a result may get longer when it is written as JSON.

@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use unstuck_core::time::Time;
 
-use super::book::{AccessTokenFile, TokenEntry};
-use super::caller::{AccessRole, ProjectVisibility};
+use super::caller::{AccessRole, ProjectVisibility, TokenId};
 use super::error::AccessError;
 use super::private::{self, PrivateFileStamp};
-use super::token::{AccessToken, TokenHash, TokenId};
+use super::token::{AccessToken, AccessTokenFile, TokenEntry, TokenHash};
 
 /// Name of the token file in its folder.
 const TOKENS_FILE: &str = "tokens.json";

@@ -1,48 +1,74 @@
-//! Metrics of the projects and of the server, in the Prometheus text format.
+//! Monitoring: the readiness check, and metrics in the Prometheus text format.
 //!
-//! They are read from the tables on each request; only the traffic is counted here. Failures are
-//! labeled by code and never by signature, because the number of signatures is unbounded.
+//! Metrics are read from the tables on each request; only the traffic is counted. Failures are labeled by
+//! code and never by signature, because the number of signatures is unbounded.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use rustix::process::{Resource, getrlimit};
 use unstuck_core::engine::GateState;
 use unstuck_core::fault::Code;
 use unstuck_core::policy::Amount;
 
-use crate::api::SharedServerState;
 use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
-use crate::site::HostedProject;
+use crate::project_host::ReadinessError;
+use crate::server_state::{HostedProject, SharedServerState};
 
 /// The content type of the format.
 const METRICS_CONTENT_TYPE: HeaderValue =
     HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-/// Number of status classes, from 1xx to 5xx; the first is never sent as a final status.
-const STATUS_CLASSES: usize = 5;
+/// Minimum number of free descriptors, for files, agents and further requests.
+const DESCRIPTORS_LEFT_MIN: u64 = 32;
+/// The folder that lists the descriptors of this process.
+const DESCRIPTORS: &str = "/dev/fd";
 
-/// Counters of the server's traffic.
-#[derive(Debug, Default)]
-pub(crate) struct TrafficCounters {
-    /// Number of responses by the first digit of their status.
-    responses: [AtomicU64; STATUS_CLASSES],
-    /// Number of streams that were begun.
-    streams: AtomicU64,
+/// Responds that the server is ready, or with the first obstacle. The response is public, so it names no
+/// project; the log does.
+pub(crate) async fn report_readiness(State(site): State<SharedServerState>) -> Response {
+    if site.stop.is_cancelled() {
+        return not_ready_response(&"it is ending");
+    }
+    if count_free_descriptors() < DESCRIPTORS_LEFT_MIN {
+        tracing::warn!("there are hardly any file descriptors left");
+        return not_ready_response(&"it has hardly any file descriptors left");
+    }
+    for room in site.all_projects() {
+        if let Err(why) = check_project(room).await {
+            return not_ready_response(&why);
+        }
+    }
+    "ready\n".into_response()
 }
 
-impl TrafficCounters {
-    fn count_response(&self, response: &Response) {
-        let class = usize::from(response.status().as_u16() / 100).clamp(1, STATUS_CLASSES) - 1;
-        self.responses[class].fetch_add(1, Ordering::Relaxed);
-        let is_stream = |value: &HeaderValue| value.as_bytes().starts_with(b"text/event-stream");
-        if response.headers().get(header::CONTENT_TYPE).is_some_and(is_stream) {
-            self.streams.fetch_add(1, Ordering::Relaxed);
-        }
+async fn check_project(room: &HostedProject) -> Result<(), ReadinessError> {
+    if let Err(error) = room.store.check_usable(&room.name).await {
+        tracing::warn!(project = %room.name, %error, "a store cannot be used");
+        return Err(ReadinessError::Store);
+    }
+    let ready = room.host.check_ready().await;
+    ready.inspect_err(|why| tracing::warn!(project = %room.name, %why, "not ready"))
+}
+
+fn not_ready_response(why: &dyn std::fmt::Display) -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response()
+}
+
+/// Returns the number of descriptors that this process may still open. A system that does not tell
+/// counts as unlimited.
+fn count_free_descriptors() -> u64 {
+    let Some(most) = getrlimit(Resource::Nofile).current else { return u64::MAX };
+    match std::fs::read_dir(DESCRIPTORS) {
+        Ok(open) => most.saturating_sub(open.count() as u64),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => u64::MAX,
+        // Not even the folder can be opened.
+        Err(_) => 0,
     }
 }
 

@@ -10,11 +10,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::SharedServerState;
-use super::body::ApiQueryParams;
+use super::request::ApiQueryParams;
 use crate::auth::Caller;
 use crate::problem::Problem;
-use crate::site::{HostedProject, ServerState};
+use crate::server_state::{HostedProject, ServerState, SharedServerState};
 
 /// Maximum number of rows of a page.
 pub(crate) const LIMIT_MAX: u32 = 200;
@@ -87,6 +86,15 @@ pub(crate) struct Listed<T> {
     /// The value of `after` for the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
+}
+
+/// An item with its project.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct InRoom<T> {
+    /// The project.
+    pub(crate) project: String,
+    #[serde(flatten)]
+    pub(crate) row: T,
 }
 
 /// The page of a list that is wanted.

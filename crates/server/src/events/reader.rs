@@ -13,8 +13,7 @@ use unstuck_core::engine::BuildId;
 use unstuck_store::{BuildLookup, StoreError};
 
 use super::cursor::EventStreamCursor;
-use super::frame::{SseFrame, format_named_event};
-use super::hub::{EventHub, HEARTBEAT, SseFrameLookup};
+use super::{EventHub, HEARTBEAT, SseFrame, SseFrameLookup};
 
 /// Maximum size of one write, in bytes.
 const CHUNK_BYTES_MAX: usize = 64 * 1_024;
@@ -199,4 +198,9 @@ impl EventStreamReader {
         }
         cursor
     }
+}
+
+/// Returns a named event that is not part of a journal.
+fn format_named_event(name: &str, data: &str) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
 }

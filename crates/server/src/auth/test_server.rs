@@ -17,15 +17,15 @@ use tower::ServiceExt as _;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::Clock;
 
-use super::caller::{AccessRole, Caller, ProjectVisibility};
-use super::door::{Authenticator, guard_api, guard_pages, guard_public};
+use super::allowed_hosts::AllowedHosts;
+use super::authenticator::{Authenticator, guard_api, guard_pages, guard_public};
+use super::caller::{AccessRole, Caller, ProjectVisibility, TokenId};
 use super::key::ServerSigningKey;
 use super::local_path::LocalPath;
 use super::login::{LoginForm, LoginOutcome, LoginPage, SignedLinkTarget};
-use super::names::AllowedHosts;
-use super::token::{AccessToken, TokenId};
-use super::tokens::{AccessTokenStore, NewToken};
-use super::visit::{AuthRequestContext, CsrfToken, RequestPeer};
+use super::request_context::{AuthRequestContext, CsrfToken, RequestPeer};
+use super::token::AccessToken;
+use super::token_store::{AccessTokenStore, NewToken};
 use crate::problem::Problem;
 
 /// A clock that stands still until it is moved.
@@ -42,7 +42,7 @@ impl Clock for Still {
 }
 
 /// A server with access checks, and the first token.
-pub(super) struct House {
+pub(super) struct TestServer {
     pub(super) door: Arc<Authenticator>,
     pub(super) clock: Arc<Still>,
     pub(super) token: AccessToken,
@@ -70,7 +70,7 @@ impl Answer {
     }
 }
 
-impl House {
+impl TestServer {
     pub(super) fn new() -> Self {
         Self::with(|door| door)
     }

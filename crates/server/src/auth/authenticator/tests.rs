@@ -5,7 +5,8 @@ use axum::http::header::{COOKIE, RETRY_AFTER};
 use unstuck_core::time::Span;
 
 use super::super::caller::AccessRole;
-use super::super::house::{House, request};
+use super::super::request_context::FORM_BYTES_MAX;
+use super::super::test_server::{TestServer, request};
 use super::*;
 
 fn bearer_of(token: &AccessToken) -> String {
@@ -14,7 +15,7 @@ fn bearer_of(token: &AccessToken) -> String {
 
 #[tokio::test]
 async fn a_program_is_let_in_by_its_token() {
-    let house = House::new();
+    let house = TestServer::new();
     let (_, token) = house.make(AccessRole::Viewer);
     for (token, who) in [(&house.token, "ada operator||"), (&token, "bob viewer||")] {
         for path in ["/api/it", "/it", "/health"] {
@@ -29,7 +30,7 @@ async fn a_program_is_let_in_by_its_token() {
 
 #[tokio::test]
 async fn who_shows_nothing_is_told_or_sent_to_log_in() {
-    let house = House::new();
+    let house = TestServer::new();
     let answer = house.get("/api/it", &[]).await;
     assert_eq!((answer.status, answer.header(WWW_AUTHENTICATE)), (401, "Bearer realm=\"unstuck\""));
     assert_eq!(answer.header(CONTENT_TYPE), "application/problem+json");
@@ -46,14 +47,14 @@ async fn who_shows_nothing_is_told_or_sent_to_log_in() {
 
 #[tokio::test]
 async fn what_has_no_route_of_its_own_is_not_shown() {
-    let house = House::new();
+    let house = TestServer::new();
     assert_eq!(house.get("/nothing", &[]).await.status, 404);
     assert_eq!(house.send(request(Method::DELETE, "/api/it", &[], "")).await.status, 401);
 }
 
 #[tokio::test]
 async fn a_token_that_is_worth_nothing_is_a_failure_everywhere_but_where_all_may_look() {
-    let house = House::new();
+    let house = TestServer::new();
     let (id, taken_back) = house.make(AccessRole::Operator);
     house.door.tokens.revoke_token(id).unwrap();
     let wrong = ["Bearer", "Bearer ", "bearer x", &bearer_of(&taken_back)];
@@ -77,7 +78,7 @@ async fn a_token_that_is_worth_nothing_is_a_failure_everywhere_but_where_all_may
 
 #[tokio::test(start_paused = true)]
 async fn after_ten_failures_one_is_told_to_wait_but_a_good_token_is_let_in() {
-    let house = House::new();
+    let house = TestServer::new();
     let wrong = [("authorization", "Bearer x")];
     for _ in 0..10 {
         assert_eq!(house.get("/api/it", &wrong).await.status, 401);
@@ -95,7 +96,7 @@ async fn after_ten_failures_one_is_told_to_wait_but_a_good_token_is_let_in() {
 
 #[tokio::test]
 async fn a_session_is_let_in_and_changes_something_only_by_its_own_forms() {
-    let house = House::new();
+    let house = TestServer::new();
     let cookie = house.session().await;
     let with = |more: &[(&'static str, &'static str)]| {
         let mut headers = vec![("cookie", cookie.as_str())];
@@ -130,7 +131,7 @@ async fn a_session_is_let_in_and_changes_something_only_by_its_own_forms() {
 
 #[tokio::test]
 async fn a_person_who_is_refused_reads_a_page_and_a_program_a_problem() {
-    let house = House::new();
+    let house = TestServer::new();
     let cookie = house.session().await;
     let html = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
     for (path, accept, kind) in [
@@ -150,7 +151,7 @@ async fn a_person_who_is_refused_reads_a_page_and_a_program_a_problem() {
 
 #[tokio::test]
 async fn a_form_without_end_is_refused() {
-    let house = House::new();
+    let house = TestServer::new();
     let cookie = house.session().await;
     let large = "x".repeat(FORM_BYTES_MAX + 1);
     assert_eq!(house.post("/it", &[("cookie", &cookie)], &large).await.status, 413);
@@ -158,7 +159,7 @@ async fn a_form_without_end_is_refused() {
 
 #[tokio::test]
 async fn other_names_and_other_sites_are_refused_before_anything_is_looked_at() {
-    let house = House::new();
+    let house = TestServer::new();
     let good = bearer_of(&house.token);
     for path in ["/api/it", "/it", "/health", "/login"] {
         let headers = [("host", "evil.example"), ("authorization", good.as_str())];
@@ -177,7 +178,7 @@ async fn other_names_and_other_sites_are_refused_before_anything_is_looked_at() 
 
 #[tokio::test]
 async fn a_session_is_over_with_its_time_and_with_its_token() {
-    let house = House::new();
+    let house = TestServer::new();
     let first = house.session().await;
     house.later(Span::from_hours(12));
     assert_eq!(house.get("/it", &[("cookie", &first)]).await.status, 303);
@@ -191,7 +192,7 @@ async fn a_session_is_over_with_its_time_and_with_its_token() {
 
 #[tokio::test]
 async fn a_session_that_is_used_is_renewed_when_half_is_over() {
-    let house = House::new();
+    let house = TestServer::new();
     let cookie = house.session().await;
     let before = house.get("/it", &[("cookie", &cookie)]).await;
     assert_eq!(before.cookie(), None);
@@ -207,7 +208,7 @@ async fn a_session_that_is_used_is_renewed_when_half_is_over() {
 
 #[tokio::test]
 async fn while_the_file_of_tokens_cannot_be_read_no_caller_is_let_in() {
-    let house = House::new();
+    let house = TestServer::new();
     let good = bearer_of(&house.token);
     let cookie = house.session().await;
     let file = house.folder.path().join("server").join("tokens.json");
@@ -223,8 +224,8 @@ async fn while_the_file_of_tokens_cannot_be_read_no_caller_is_let_in() {
 
 #[tokio::test]
 async fn a_cookie_of_another_server_is_no_failure() {
-    let house = House::new();
-    let other = House::new();
+    let house = TestServer::new();
+    let other = TestServer::new();
     let own = house.session().await;
     let foreign = other.session().await;
     for _ in 0..20 {

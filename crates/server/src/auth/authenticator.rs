@@ -1,16 +1,14 @@
 //! The access check that every request passes.
 //!
-//! It is put before each group of routes by name, so that no route is open by accident: [`api`] for
-//! programs, [`page`] for people, [`open`] for public routes.
+//! It is put before each group of routes by name, so that no route is open by accident: [`guard_api`]
+//! for programs, [`guard_pages`] for people, [`guard_public`] for public routes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE, WWW_AUTHENTICATE,
-};
+use axum::http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
@@ -20,24 +18,22 @@ use tokio::time::Instant;
 use unstuck_core::time::Time;
 use unstuck_runner::Clock;
 
+use super::allowed_hosts::AllowedHosts;
 use super::caller::Caller;
-use super::cookie;
 use super::error::AccessError;
 use super::failures::AuthFailureLimiter;
 use super::key::ServerSigningKey;
 use super::link;
 use super::local_path::LocalPath;
-use super::names::AllowedHosts;
-use super::session::{LoginSession, LoginSessionOrigin};
-use super::spent::UsedIds;
+use super::request_context::{
+    AuthRequestContext, CsrfToken, accepts_html, bearer_token, read_csrf_field,
+};
+use super::session::{LoginSession, LoginSessionOrigin, read_session_cookies, set_session_cookie};
 use super::token::AccessToken;
-use super::tokens::AccessTokenStore;
-use super::visit::{AuthRequestContext, CsrfToken};
-use crate::pages;
+use super::token_store::AccessTokenStore;
+use super::used_ids::UsedIds;
+use crate::html;
 use crate::problem::Problem;
-
-/// Maximum size of a form, in bytes.
-const FORM_BYTES_MAX: usize = 256 * 1024;
 
 /// The access check of a server, with its tokens, key and names.
 pub struct Authenticator {
@@ -150,7 +146,7 @@ impl Authenticator {
         headers: &HeaderMap,
     ) -> Result<Option<AuthenticatedCaller>, Problem> {
         let now = self.now();
-        for cookie in cookie::read_session_cookies(headers) {
+        for cookie in read_session_cookies(headers) {
             let Some(session) = LoginSession::unseal(&self.key, cookie, now) else { continue };
             if self
                 .lock_used_ids()
@@ -259,9 +255,7 @@ impl Authenticator {
             return;
         }
         let sealed = renewed.seal(&self.key);
-        if let Some(cookie) =
-            cookie::set_session_cookie(&sealed, renewed.expires_at(), now, visit.secure)
-        {
+        if let Some(cookie) = set_session_cookie(&sealed, renewed.expires_at(), now, visit.secure) {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
     }
@@ -337,36 +331,6 @@ fn end_stream_on_revocation(
     })
 }
 
-/// Returns the bearer token of a request. Other schemes are for a proxy in front.
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
-    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
-    scheme.eq_ignore_ascii_case("bearer").then_some(rest)
-}
-
-fn accepts_html(headers: &HeaderMap) -> bool {
-    let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    accepts.is_some_and(|accepts| accepts.contains("text/html"))
-}
-
-/// Returns the CSRF field of a form, and the request unchanged. The value is hexadecimal, so it
-/// needs no decoding.
-async fn read_csrf_field(request: Request) -> Result<(Request, Option<String>), Problem> {
-    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
-        return Ok((request, None));
-    }
-    let (parts, body) = request.into_parts();
-    let form = to_bytes(body, FORM_BYTES_MAX).await.map_err(|_| {
-        let detail = format!("this form broke off, or is larger than {FORM_BYTES_MAX} bytes");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).with_hint("say it in fewer words")
-    })?;
-    let mut fields = form.split(|byte| *byte == b'&');
-    let csrf = fields.find_map(|field| field.strip_prefix(b"csrf="));
-    let csrf = csrf.map(|csrf| String::from_utf8_lossy(csrf).into_owned());
-    Ok((Request::from_parts(parts, Body::from(form)), csrf))
-}
-
 pub(super) fn unknown_token_error() -> Problem {
     let detail = "this token is not known here: it is mistyped, has expired or was taken back";
     Problem::new(StatusCode::UNAUTHORIZED, detail)
@@ -392,7 +356,7 @@ pub(super) fn access_unavailable_error(error: &AccessError) -> Problem {
 fn refusal_response(problem: Problem, reads_pages: bool) -> Response {
     let asks = problem.status() == StatusCode::UNAUTHORIZED.as_u16();
     let mut response =
-        if reads_pages { pages::render_error(&problem) } else { problem.into_response() };
+        if reads_pages { html::render_error(&problem) } else { problem.into_response() };
     if asks {
         let scheme = HeaderValue::from_static("Bearer realm=\"unstuck\"");
         response.headers_mut().insert(WWW_AUTHENTICATE, scheme);

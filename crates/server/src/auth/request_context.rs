@@ -1,15 +1,20 @@
-//! The data of a request besides its caller, and the extractors of both.
+//! The data of a request besides its caller: where it came from, its credentials and its CSRF token.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 
 use super::caller::{AccessRole, Caller};
 use super::session::LoginSession;
 use crate::problem::Problem;
+
+/// Maximum size of a form, in bytes.
+pub(super) const FORM_BYTES_MAX: usize = 256 * 1024;
 
 /// The remote address of a connection. The listener adds it to each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,38 @@ impl AuthRequestContext {
 fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
     let last = headers.get_all("x-forwarded-for").into_iter().next_back()?.to_str().ok()?;
     last.rsplit(',').next()?.trim().parse().ok()
+}
+
+/// Returns the bearer token of a request. Other schemes are for a proxy in front.
+pub(super) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
+    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
+    scheme.eq_ignore_ascii_case("bearer").then_some(rest)
+}
+
+pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    accepts.is_some_and(|accepts| accepts.contains("text/html"))
+}
+
+/// Returns the CSRF field of a form, and the request unchanged. The value is hexadecimal, so it
+/// needs no decoding.
+pub(super) async fn read_csrf_field(
+    request: Request,
+) -> Result<(Request, Option<String>), Problem> {
+    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
+        return Ok((request, None));
+    }
+    let (parts, body) = request.into_parts();
+    let form = to_bytes(body, FORM_BYTES_MAX).await.map_err(|_| {
+        let detail = format!("this form broke off, or is larger than {FORM_BYTES_MAX} bytes");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).with_hint("say it in fewer words")
+    })?;
+    let mut fields = form.split(|byte| *byte == b'&');
+    let csrf = fields.find_map(|field| field.strip_prefix(b"csrf="));
+    let csrf = csrf.map(|csrf| String::from_utf8_lossy(csrf).into_owned());
+    Ok((Request::from_parts(parts, Body::from(form)), csrf))
 }
 
 /// The CSRF token for the forms of a page; empty without a session.

@@ -48,7 +48,8 @@ impl UsedIds {
             return Ok(false);
         }
         self.until.insert(id.to_owned(), until);
-        let written = serde_json::to_vec(&self.until).unwrap_or_default();
+        let written = serde_json::to_vec(&self.until)
+            .map_err(|error| private::write_error(&self.path, error.into()))?;
         private::write_file(&self.path, &written)?;
         self.seen = PrivateFileStamp::read_from(&self.path)?;
         Ok(true)

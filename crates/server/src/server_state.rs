@@ -1,19 +1,24 @@
-//! A site: the projects of a server, each with its store, its desk and its live events.
+//! The state of a server: its projects, each with its store, its host and its live events, and its traffic.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use unstuck_runner::Clock;
 use unstuck_store::{Store, StoreError};
 
-use crate::api::ResponseCache;
 use crate::auth::Caller;
-use crate::desk::ProjectHost;
 use crate::events::{EventHub, EventStreamCursor};
-use crate::metrics::TrafficCounters;
+use crate::project_host::ProjectHost;
+use crate::response_cache::ResponseCache;
+
+/// Number of status classes, from 1xx to 5xx; the first is never sent as a final status.
+const STATUS_CLASSES: usize = 5;
 
 /// A project to be shown.
 #[derive(Debug)]
@@ -22,7 +27,7 @@ pub struct ProjectRegistration {
     pub name: Arc<str>,
     /// The store of the project.
     pub store: Arc<dyn Store>,
-    /// The desk that takes commands about it.
+    /// The host that takes commands about it.
     pub host: Arc<dyn ProjectHost>,
     /// The readers of its questions.
     pub audience: QuestionAudience,
@@ -49,6 +54,30 @@ pub(crate) struct HostedProject {
     pub(crate) audience: QuestionAudience,
 }
 
+/// Counters of the server's traffic.
+#[derive(Debug, Default)]
+pub(crate) struct TrafficCounters {
+    /// Number of responses by the first digit of their status.
+    pub(crate) responses: [AtomicU64; STATUS_CLASSES],
+    /// Number of streams that were begun.
+    pub(crate) streams: AtomicU64,
+}
+
+impl TrafficCounters {
+    /// Counts a response.
+    pub(crate) fn count_response(&self, response: &Response) {
+        let class = usize::from(response.status().as_u16() / 100).clamp(1, STATUS_CLASSES) - 1;
+        self.responses[class].fetch_add(1, Ordering::Relaxed);
+        let is_stream = |value: &HeaderValue| value.as_bytes().starts_with(b"text/event-stream");
+        if response.headers().get(header::CONTENT_TYPE).is_some_and(is_stream) {
+            self.streams.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The state that every handler shares.
+pub(crate) type SharedServerState = Arc<ServerState>;
+
 /// All projects that a server shows.
 pub struct ServerState {
     projects: BTreeMap<Arc<str>, Arc<HostedProject>>,
@@ -70,13 +99,13 @@ impl ServerState {
     ) -> Result<Arc<Self>, StoreError> {
         let tick = watch::Sender::new(0);
         let mut rooms = BTreeMap::new();
-        for ProjectRegistration { name, store, host: desk, audience } in projects {
+        for ProjectRegistration { name, store, host, audience } in projects {
             let hub = EventHub::new(Arc::clone(&name), Arc::clone(&store)).await?;
             let reader = Arc::clone(&hub);
             let tick = tick.clone();
             let stop = stop.clone();
             tokio::spawn(async move { reader.run(tick, stop).await });
-            let room = HostedProject { name: Arc::clone(&name), store, host: desk, hub, audience };
+            let room = HostedProject { name: Arc::clone(&name), store, host, hub, audience };
             rooms.insert(name, Arc::new(room));
         }
         Ok(Arc::new(Self {
